@@ -110,6 +110,7 @@ export const Quantity: {
   readonly MICROBATCH_MEMORY_SCALE: 46;
   readonly SLICE_SCALE: 47;
   readonly OP_OVERHEAD: 48;
+  readonly COPY_SLOWDOWN: 49;
 };
 export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 
@@ -446,6 +447,8 @@ export interface RecomputeOptions {
 export interface OffloadOptions {
   chunks: number;
   until_limit: number;
+  share: number;
+  lead: number;
 }
 
 export interface Recompute {

@@ -104,6 +104,7 @@ export const Quantity = Object.freeze({
   MICROBATCH_MEMORY_SCALE: 46,
   SLICE_SCALE: 47,
   OP_OVERHEAD: 48,
+  COPY_SLOWDOWN: 49,
 });
 
 export const LogLevel = Object.freeze({
@@ -417,11 +418,14 @@ export const STRUCTS = {
     chunks: ["u32", 4, 1],
     reserved: ["u64", 8, 1],
   } },
-  OffloadOptions: { size: 16, fields: {
+  OffloadOptions: { size: 32, fields: {
     size: ["u32", 0, 1],
     chunks: ["u32", 4, 1],
     until_limit: ["u32", 8, 1],
     reserved: ["u32", 12, 1],
+    share: ["f64", 16, 1],
+    lead: ["u32", 24, 1],
+    also_reserved: ["u32", 28, 1],
   } },
   Recompute: { size: 24, fields: {
     name: ["string", 0, 1],

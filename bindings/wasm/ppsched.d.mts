@@ -107,7 +107,7 @@ export class Schedule extends Handle {
   ops(device: number): Records<Op>;
   evaluate(config: Config, options?: { earliestOnly?: boolean }): Timeline;
   recompute(options?: { chunks?: number }): Schedule;
-  offload(config: Config, options?: { chunks?: number; untilLimit?: boolean }): Schedule;
+  offload(config: Config, options?: { chunks?: number; untilLimit?: boolean; share?: number; lead?: number }): Schedule;
   findings(most?: number): Finding[];
   export(format: Of<typeof Format>, timeline?: Timeline | null): string;
   launchArguments(runtime: Of<typeof Runtime>): string;

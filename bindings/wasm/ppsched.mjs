@@ -364,11 +364,12 @@ export class Schedule extends Handle {
       new Schedule(this.engine, this.engine.made("ppsched_schedule_recompute", this.alive(), room.struct("RecomputeOptions", { chunks }))));
   }
 
-  /** The schedule with the passes of so many chunks of each device offloaded, 0 for all; untilLimit: as few as hold the limit. */
-  offload(config, { chunks = 0, untilLimit = false } = {}) {
+  /** The schedule with the passes of so many chunks of each device offloaded, 0 for all; untilLimit: as few as hold the limit;
+   * share: those alone that live longest, up to that share; lead: so many ops between a RELOAD and its backward. */
+  offload(config, { chunks = 0, untilLimit = false, share = 1, lead = 0 } = {}) {
     return this.engine.scratch((room) =>
       new Schedule(this.engine, this.engine.made("ppsched_schedule_offload", this.alive(), config.alive(),
-        room.struct("OffloadOptions", { chunks, until_limit: untilLimit ? 1 : 0 }))));
+        room.struct("OffloadOptions", { chunks, until_limit: untilLimit ? 1 : 0, share, lead }))));
   }
 
   /** All that is wrong, in words; empty where nothing is. */

@@ -228,7 +228,14 @@ enum ppsched_quantity {
      * 1 for all, or 4, for F, B, I and W, >= 0. A pair of ops takes that of both, but where its
      * time is given, which has it; with the scales above it grows as the op's time does.
      * Default: 0. */
-    PPSCHED_QUANTITY_OP_OVERHEAD = 48
+    PPSCHED_QUANTITY_OP_OVERHEAD = 48,
+
+    /* --- copies to the host, again --- */
+
+    /* How much longer a device's F, B, I, W and RECOMPUTE take while a copy of its OFFLOADs or
+     * RELOADs runs, as far as one does: 1 or D, >= 1; infinite: they stand still. Default: 1, they
+     * run beside each other. */
+    PPSCHED_QUANTITY_COPY_SLOWDOWN = 49
 };
 
 /* --- making it --- */

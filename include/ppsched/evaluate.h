@@ -149,7 +149,9 @@ typedef struct ppsched_memory_point {
  *     OFFLOAD_WAIT for its OFFLOAD, and what comes behind it in the queue with it.
  *     PPSCHED_QUANTITY_MEM_OFFLOAD goes when the copy of OFFLOAD ends, and is back from the start
  *     of that of RELOAD on. Their spans are those of the copies; latest starts leave them where
- *     they are.
+ *     they are, and ops as long as they are.
+ *   - While a copy of a device runs, what it computes goes slower by
+ *     PPSCHED_QUANTITY_COPY_SLOWDOWN, as far as the copy runs beside it.
  *   - Other ops than these take no time of their own here, UNSHARD and REDUCE_GRAD neither, and
  *     wait for their place in the queue and the flush alone.
  * Devices and stages of schedule and config must be equal; microbatches, iterations and placement
@@ -179,8 +181,8 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     last W anyway. The device goes on meanwhile, slower by PPSCHED_QUANTITY_SHARDING_SLOWDOWN;
  *     the flush, and the makespan, wait for all of them.
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate; copies take
- *     their links to the host alone. What a device waits for a copy once its receive is done is
- *     `reload`.
+ *     their links to the host alone, and have what UNSHARD slows take longer still. What a device
+ *     waits for a copy once its receive is done is `reload`.
  * With infinite bandwidths, no model and no times of sharding ops the times are those of
  * ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes
  * first depends on times.

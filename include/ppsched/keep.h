@@ -23,8 +23,8 @@ typedef struct ppsched_recompute_options {
 } ppsched_recompute_options;
 
 /* Makes a schedule in which these passes are recomputed: a RECOMPUTE right before each B or I, or
- * before its overlapped pair. The new schedule is the caller's to release; `schedule` stays as it
- * is.
+ * before its overlapped pair. Others may be offloaded then (ppsched_schedule_offload). The new
+ * schedule is the caller's to release; `schedule` stays as it is.
  * Errors: ARGUMENT; RANGE; REFUSED where a pass has an op that keeps less
  *   already, or there is no backward; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
@@ -39,13 +39,23 @@ typedef struct ppsched_offload_options {
     uint32_t until_limit; /* 1: as few of them as it takes to hold PPSCHED_QUANTITY_MEM_LIMIT, those
                              that are needed again last first; 0: all of them */
     uint32_t reserved;    /* 0 */
+
+    /* Of each device those alone with the longest time from F to backward, as far as they are at
+     * most that share of what all of them would move: 0 to 1; 0 for all. */
+    double share;
+
+    /* So many ops of its device are between a RELOAD and its backward, however long they take; 0:
+     * RELOADs come as late as they hide. Not with until_limit. */
+    uint32_t lead;
+    uint32_t also_reserved; /* 0 */
 } ppsched_offload_options;
 
 /* Makes a schedule in which these passes are offloaded, with the config's times and links: an
  * OFFLOAD right behind each F, and a RELOAD as late as the copy is still done before its B or I,
  * the next ones on the same link counted. Left out are passes whose copies do not fit between
- * their F and their backward. Where reloads would make the step longer they come earlier, as far
- * as that helps.
+ * their F and their backward, or with a lead before the RELOAD has its place. Where reloads would
+ * make the step longer they come earlier, as far as that helps.
+ *   - Passes that are recomputed stay so, and are not offloaded.
  *   - Orders of F, B, I and W stay as they are. The new schedule is the caller's to release;
  *     `schedule` stays as it is.
  *   - Where PPSCHED_QUANTITY_MEM_LIMIT does not hold with all of them offloaded, an OFFLOAD_WAIT
@@ -58,7 +68,7 @@ typedef struct ppsched_offload_options {
  *     and as often for tighter limits, of up to 2^13 ops, and for the limit that a refusal names.
  *     The config's progress function is called in each, with a share of 1: it may stop the call.
  * Errors: ARGUMENT, MISMATCH; RANGE, also as of ppsched_schedule_evaluate;
- *   INVALID_SCHEDULE; REFUSED where the schedule has ops that keep less already or no backward, or
+ *   INVALID_SCHEDULE; REFUSED where the schedule has copies already or no backward, or
  *   none of its choices holds the limit: then with the least limit of all devices, or the least
  *   factor of their limits, that was found to work; CANCELLED; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,

@@ -27,8 +27,14 @@ ppsched_status ppsched_schedule_recompute(ppsched_schedule **out, const ppsched_
 
 static ppsched_status check_offload(const ppsched_offload_options *options, ppsched_error *error)
 {
-    if (options->until_limit > 1 || options->reserved != 0)
+    if (options->until_limit > 1 || options->reserved != 0 || options->also_reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload: until_limit must be 0 or 1, and reserved 0");
+    if (!(options->share >= 0 && options->share <= 1))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload: share is %g; it must be between 0 and 1", options->share);
+    if (options->lead > 0 && options->until_limit != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "offload: lead is %u, but with until_limit reloads get their places by the limit; leave one out",
+                        options->lead);
     return PPSCHED_OK;
 }
 

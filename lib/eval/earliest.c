@@ -78,26 +78,40 @@ static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, u
     sweep->done++;
 }
 
+/* Sets `*end` of what starts on a device and takes `work` alone; false where copies may slow it and that is not yet known.
+ * `pacing` is NULL where they slow nothing. */
+PPI_INLINE bool find_end(struct ppi_keeping *pacing, uint32_t device, double start, double work, double *end)
+{
+    *end = start + work;
+    return pacing == NULL || ppi_keeping_runs(pacing, device, start, work, end);
+}
+
+/* For how long a device is busy with that. */
+PPI_INLINE double busy_with(const struct ppi_keeping *pacing, double start, double work, double end)
+{
+    return pacing == NULL ? work : end - start;
+}
+
 /* Runs F, B, I or W on its own. Raises `*start`, when its device is free, to when it starts, and sets `*end`; false where it
  * cannot run. */
-PPI_INLINE bool run_op(struct sweep *sweep, const struct ppi_row *row, uint8_t kind, const struct ppi_piece_view *piece,
-                       double *start, double *end)
+PPI_INLINE bool run_op(struct sweep *sweep, struct ppi_keeping *pacing, const struct ppi_row *row, uint8_t kind,
+                       const struct ppi_piece_view *piece, double *start, double *end)
 {
     PPI_PREFETCH(&row->passes[piece->index], PPI_AHEAD);
     if (kind == PPSCHED_KIND_F) {
-        if (!forward_ready(row, piece, start))
+        if (!forward_ready(row, piece, start) ||
+            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_F - 1] * piece->factor.time, end))
             return false;
-        *end = *start + row->duration[PPSCHED_KIND_F - 1] * piece->factor.time;
         forward_done(sweep, row, piece->index, *end);
     } else if (kind == PPSCHED_KIND_W) {
-        if (!weight_ready(row, piece->index))
+        if (!weight_ready(row, piece->index) ||
+            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_W - 1] * piece->factor.time, end))
             return false;
-        *end = *start + row->duration[PPSCHED_KIND_W - 1] * piece->factor.time;
         weight_done(sweep, row, piece->index);
     } else {
-        if (!backward_ready(row, piece, start))
+        if (!backward_ready(row, piece, start) ||
+            !find_end(pacing, row->device, *start, row->duration[kind - 1] * piece->factor.time, end))
             return false;
-        *end = *start + row->duration[kind - 1] * piece->factor.time;
         backward_done(sweep, row, piece->index, kind, *end);
     }
     return true;
@@ -115,8 +129,8 @@ PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct 
 }
 
 /* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
-PPI_INLINE ppsched_span run_pair(struct sweep *sweep, uint32_t device, const ppsched_op *pair, double start,
-                                 struct ppi_sums *sums, enum ppi_form form)
+PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_keeping *pacing, uint32_t device, const ppsched_op *pair,
+                                 double start, struct ppi_sums *sums, enum ppi_form form)
 {
     const struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *forward = ppi_row_of_form(loop, &pair[0], form), *backward = ppi_row_of_form(loop, &pair[1], form);
@@ -124,8 +138,10 @@ PPI_INLINE ppsched_span run_pair(struct sweep *sweep, uint32_t device, const pps
     if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
         !forward_ready(forward, &first, &start) || !backward_ready(backward, &second, &start))
         return (ppsched_span){-1, -1};
-    double duration = pair_duration(loop, forward, backward, pair, form), end = start + duration;
-    sums->busy += duration;
+    double work = pair_duration(loop, forward, backward, pair, form), end;
+    if (!find_end(pacing, device, start, work, &end))
+        return (ppsched_span){-1, -1};
+    sums->busy += busy_with(pacing, start, work, end);
     ppi_sum_memory(sums, ppi_memory_at(forward->memory, pair[0].kind, first.factor.memory), &pair[0]);
     ppi_sum_memory(sums, ppi_memory_at(backward->memory, pair[1].kind, second.factor.memory), &pair[1]);
     forward_done(sweep, forward, first.index, end);
@@ -133,17 +149,19 @@ PPI_INLINE ppsched_span run_pair(struct sweep *sweep, uint32_t device, const pps
     return (ppsched_span){start, end};
 }
 
-/* Runs RECOMPUTE; its duration, negative where it cannot run. */
-static double recompute(struct sweep *sweep, struct ppi_keeping *keeping, const ppsched_op *op, struct ppi_sums *sums)
+/* Runs RECOMPUTE; false where it cannot run. */
+static bool recompute(struct sweep *sweep, struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double start,
+                      double *end, struct ppi_sums *sums)
 {
-    struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
-    double duration = ppi_keeping_cost_of(keeping, op)->recompute *
-                      ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
+    double work = ppi_keeping_cost_of(keeping, op)->recompute * ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
     if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
-        return -1; /* its forward has not run, or its backward has */
-    pass->flags |= PPI_IS_RECOMPUTED;
-    sums->busy += duration;
-    return duration;
+        return false; /* its forward has not run, or its backward has */
+    struct ppi_keeping *pacing = keeping->slows ? keeping : NULL;
+    if (!find_end(pacing, device, start, work, end))
+        return false;
+    ppi_kept_pass_of(keeping, op)->flags |= PPI_IS_RECOMPUTED;
+    sums->busy += busy_with(pacing, start, work, *end);
+    return true;
 }
 
 /* Runs an op that keeps less on a device that is free at `start`; false where it cannot run. */
@@ -154,11 +172,8 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
         sweep->meets_keeping = true;
         return false;
     }
-    if (op->kind == PPSCHED_KIND_RECOMPUTE) {
-        double duration = recompute(sweep, keeping, op, sums);
-        *end = start + duration;
-        return duration >= 0;
-    }
+    if (op->kind == PPSCHED_KIND_RECOMPUTE)
+        return recompute(sweep, keeping, device, op, start, end, sums);
     if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT)
         return ppi_keeping_waits(keeping, op, end);
     if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
@@ -166,8 +181,9 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
     return ppi_keeping_ask(keeping, device, op, start);
 }
 
-/* `keeping`: NULL where the schedule has no op that keeps less, as far as is known. */
-PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_keeping *keeping)
+/* `keeping`: NULL where the schedule has no op that keeps less, as far as is known; `pacing`: the same where copies slow. */
+PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_keeping *keeping,
+                          struct ppi_keeping *pacing)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
@@ -182,14 +198,14 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
             const struct ppi_row *row = ppi_row_of_form(&sweep->loop, op, form);
             const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, form);
             if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
-                !run_op(sweep, row, op->kind, &piece, &start, &end))
+                !run_op(sweep, pacing, row, op->kind, &piece, &start, &end))
                 break;
-            sums.busy += row->duration[op->kind - 1] * piece.factor.time;
+            sums.busy += busy_with(pacing, start, row->duration[op->kind - 1] * piece.factor.time, end);
             ppi_sum_memory(&sums, ppi_memory_at(row->memory, op->kind, piece.factor.memory), op);
         } else if (ppi_unit_length(op) == 2) {
             if (keeping != NULL && !ppi_keeping_lets(keeping, op + 1, &start))
                 break;
-            ppsched_span pair = run_pair(sweep, device, op, start, &sums, form);
+            ppsched_span pair = run_pair(sweep, pacing, device, op, start, &sums, form);
             if (pair.end < 0)
                 break;
             start = out->start = pair.start;
@@ -213,7 +229,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
 
 PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
 {
-    run_units(sweep, device, form, NULL);
+    run_units(sweep, device, form, NULL, NULL);
 }
 
 /* Devices and copies in turns, until none can go on. */
@@ -221,7 +237,15 @@ static void run_with_copies(struct sweep *sweep, struct ppi_keeping *keeping)
 {
     do
         while (sweep->loop.ready_count > 0)
-            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping);
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, NULL);
+    while (ppi_keeping_step(keeping, &sweep->loop));
+}
+
+static void run_slowed_by_copies(struct sweep *sweep, struct ppi_keeping *keeping)
+{
+    do
+        while (sweep->loop.ready_count > 0)
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, keeping);
     while (ppi_keeping_step(keeping, &sweep->loop));
 }
 
@@ -278,7 +302,9 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
         limit_tracks(sweep);
     ppi_event_loop_ready_all(&sweep->loop);
     for (size_t flushed = 0;; flushed++) {
-        if (timeline->keeping != NULL)
+        if (timeline->keeping != NULL && timeline->keeping->slows)
+            run_slowed_by_copies(sweep, timeline->keeping);
+        else if (timeline->keeping != NULL)
             run_with_copies(sweep, timeline->keeping);
         else
             ppi_run_ready(&sweep->loop, run_device, sweep);

@@ -41,8 +41,10 @@ void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
     bool has_more = timeline->memory != NULL && (timeline->keeping != NULL || ppi_holds_more(config));
     sum_fixed(timeline, config);
     sum_static(timeline, config);
-    if (timeline->memory != NULL)
+    if (timeline->memory != NULL) {
         timeline->memory->is_used = has_more;
+        timeline->memory->has_more = ppi_holds_more(config);
+    }
     if (!has_more)
         return;
     ppi_holdings_fill(timeline->memory->holdings, config, &schedule->placement);

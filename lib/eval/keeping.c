@@ -52,9 +52,10 @@ ppsched_status ppi_keeping_make(struct ppi_keeping **out, const ppsched_schedule
     keeping->costs = ppi_allocate(host, lanes, sizeof *keeping->costs);
     keeping->streams = ppi_allocate_zeroed(host, devices, 2 * sizeof *keeping->streams);
     keeping->links = ppi_allocate(host, devices, 2 * sizeof *keeping->links);
-    keeping->events.events = ppi_allocate(host, devices, 4 * sizeof *keeping->events.events); /* all streams and links */
+    keeping->paced = ppi_allocate(host, devices, sizeof *keeping->paced);
+    keeping->events.events = ppi_allocate(host, devices, 5 * sizeof *keeping->events.events); /* streams, links, units */
     if (keeping->passes == NULL || keeping->costs == NULL || keeping->streams == NULL || keeping->links == NULL ||
-        keeping->events.events == NULL) {
+        keeping->paced == NULL || keeping->events.events == NULL) {
         ppi_keeping_destroy(keeping);
         return ppi_fail_memory(error, "the evaluation");
     }
@@ -72,6 +73,7 @@ void ppi_keeping_destroy(struct ppi_keeping *keeping)
     ppi_release(&host, keeping->costs);
     ppi_release(&host, keeping->streams);
     ppi_release(&host, keeping->links);
+    ppi_release(&host, keeping->paced);
     ppi_release(&host, keeping->events.events);
     ppi_release(&host, keeping);
 }
@@ -131,8 +133,13 @@ ppsched_status ppi_keeping_fill(struct ppi_keeping *keeping, const ppsched_confi
     ppsched_status status = PPSCHED_OK;
     for (size_t i = 0; i < lanes && status == PPSCHED_OK; i++)
         status = fill_lane(&keeping->costs[i], config, &costs->lanes[i], (uint32_t)(i % schedule->shape.stages), error);
-    for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
+    keeping->slows = false;
+    for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++) {
+        double slowdown = ppi_copy_slowdown(config, d);
+        keeping->paced[d] = (struct ppi_paced){.pace = {.slowdown = slowdown}};
+        keeping->slows = keeping->slows || slowdown > 1;
         status = fill_stream(keeping, d, config, error);
+    }
     return status;
 }
 
@@ -152,13 +159,16 @@ void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans)
         stream->free = 0;
         keeping->links[i] = (struct ppi_host_link){0, PPSCHED_NONE, PPSCHED_NONE};
     }
+    for (uint32_t d = 0; d < devices; d++)
+        keeping->paced[d] = (struct ppi_paced){.pace = {.slowdown = keeping->paced[d].pace.slowdown}};
     keeping->events.count = 0;
     keeping->spans = spans;
 }
 
 /* --- copies --- */
 
-enum { COMES, FREES }; /* a stream's head asks for its link; a link for which one waits is free again */
+/* A stream's head asks for its link; a link for which one waits is free again; a unit ends if no other copy has slowed it. */
+enum { COMES, FREES, ENDS };
 
 static const ppsched_op *head_of(const struct ppi_keeping *keeping, const struct ppi_stream *stream)
 {
@@ -228,6 +238,8 @@ static void run_copy(struct ppi_keeping *keeping, struct ppi_stream *stream, dou
                                         ppi_factor_of(loop->costs, keeping->schedule, op).memory);
     *span_of(keeping, stream) = (ppsched_span){now, end};
     stream->free = keeping->links[stream->link].free = end;
+    if (keeping->slows)
+        ppi_pace_copy(&keeping->paced[stream->device].pace, now, end);
     find_head(keeping, stream, loop);
     if (offloads) {
         ppi_note(loop, &pass->offloaded, end, stream->device);
@@ -262,6 +274,36 @@ static void serve(struct ppi_keeping *keeping, uint32_t own, double now, struct 
         ppi_heap_put_ranked(&keeping->events, link->free, 0, FREES, own);
 }
 
+bool ppi_keeping_runs(struct ppi_keeping *keeping, uint32_t device, double start, double work, double *end)
+{
+    struct ppi_paced *paced = &keeping->paced[device];
+    if (paced->is_done) {
+        *end = paced->pace.time;
+        *paced = (struct ppi_paced){.pace = paced->pace};
+        return true;
+    }
+    if (!paced->has_begun) {
+        ppi_pace_begin(&paced->pace, start, work);
+        paced->has_begun = true;
+        ppi_heap_put_ranked(&keeping->events, ppi_pace_end(&paced->pace), 0, ENDS, device);
+    }
+    return false;
+}
+
+/* A unit ends, if it has not been slowed meanwhile. */
+static void end_unit(struct ppi_keeping *keeping, uint32_t device, double now, struct ppi_event_loop *loop)
+{
+    struct ppi_paced *paced = &keeping->paced[device];
+    double end = ppi_pace_end(&paced->pace);
+    if (end > now) {
+        ppi_heap_put_ranked(&keeping->events, end, 0, ENDS, device);
+        return;
+    }
+    ppi_pace_begin(&paced->pace, end, 0);
+    paced->is_done = true;
+    loop->ready[loop->ready_count++] = device;
+}
+
 bool ppi_keeping_step(struct ppi_keeping *keeping, struct ppi_event_loop *loop)
 {
     struct ppi_event event;
@@ -269,6 +311,10 @@ bool ppi_keeping_step(struct ppi_keeping *keeping, struct ppi_event_loop *loop)
         return false;
     if (event.what == FREES) {
         serve(keeping, event.index, event.time, loop);
+        return true;
+    }
+    if (event.what == ENDS) {
+        end_unit(keeping, event.index, event.time, loop);
         return true;
     }
     struct ppi_stream *stream = &keeping->streams[event.index];

@@ -5,12 +5,13 @@
  * one copy each way at a time, and serves the streams of its devices as they come: first come, first served, the lower device
  * first where two come at once. A copy comes when the device has come to its op and the copy before it on its stream is done; a
  * RELOAD not before the copy of its OFFLOAD is. Copies are given their times in the order in which they start, once no device
- * can go on without: all that comes later starts later. */
+ * can go on without: all that comes later starts later. Where copies slow compute, ends of units are found among them. */
 #ifndef PPSCHED_EVAL_KEEPING_H
 #define PPSCHED_EVAL_KEEPING_H
 
 #include "base/heap.h"
 #include "eval/event_loop.h"
+#include "eval/pace.h"
 #include "eval/timeline.h"
 
 enum {
@@ -53,6 +54,12 @@ struct ppi_host_link {
     uint32_t first, last; /* streams that wait for it */
 };
 
+/* The unit that a device computes, where copies slow it. */
+struct ppi_paced {
+    struct ppi_pace pace;
+    bool has_begun, is_done;
+};
+
 struct ppi_keeping {
     struct ppi_host host;
     const ppsched_schedule *schedule;
@@ -60,8 +67,10 @@ struct ppi_keeping {
     struct ppi_keeping_cost *costs; /* as the costs' lanes */
     struct ppi_stream *streams;     /* two a device: of OFFLOAD, of RELOAD */
     struct ppi_host_link *links;    /* two a device, of which some are used */
+    struct ppi_paced *paced;        /* a device each */
     struct ppi_heap events;
     ppsched_span *spans; /* the timeline's */
+    bool slows;          /* copies slow compute somewhere */
     bool is_sound;       /* every pass has what goes together, once, on its device */
 };
 
@@ -88,6 +97,10 @@ static inline bool ppi_keeping_waits(const struct ppi_keeping *keeping, const pp
     *end = pass->offloaded.value > *end ? pass->offloaded.value : *end;
     return true;
 }
+
+/* A device, where copies slow some, starts a unit that takes `work` alone, or asks again. False where it is not yet known when
+ * it ends; then it is woken once that is. */
+bool ppi_keeping_runs(struct ppi_keeping *keeping, uint32_t device, double start, double work, double *end);
 
 /* Goes on with the copies: notes the time of at most one more, and wakes the device that waits for it. False where none is
  * asked for. */

@@ -310,6 +310,25 @@ static void compute(struct walk *walk, uint32_t i, uint32_t length)
     walk->came = walk->comms_end = span->end;
 }
 
+/* The same where nothing comes and goes but activations. */
+static void compute_activations(struct walk *walk, uint32_t i, uint32_t length)
+{
+    const ppsched_op *unit = &walk->queue->ops[i];
+    const ppsched_span *span = &walk->timeline->spans[walk->queue->first + i];
+    drain(walk, span->start);
+    if (unit->kind == PPSCHED_KIND_F) {
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, unit, forward_memory(walk, unit), span->start);
+        end_step(walk, span->start, i);
+    }
+    drain(walk, span->end);
+    for (uint32_t k = 0; k < length; k++)
+        if (unit[k].kind != PPSCHED_KIND_F)
+            change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, &unit[k],
+                   ppi_memory_of(&walk->timeline->costs, walk->schedule, &unit[k]), span->end);
+    end_step(walk, span->end, i);
+    walk->came = walk->comms_end = span->end;
+}
+
 /* --- other ops --- */
 
 /* When the device comes to an op that does not compute. A comm op's span begins with its transfer. */
@@ -437,7 +456,9 @@ static void go_through_all(struct walk *walk)
     list_sends(walk);
     for (uint32_t i = 0; i < queue->count;) {
         uint32_t length = (uint32_t)ppi_unit_length(&queue->ops[i]);
-        if (ppi_is_compute(queue->ops[i].kind))
+        if (ppi_is_compute(queue->ops[i].kind) && !walk->timeline->memory->has_more)
+            compute_activations(walk, i, length);
+        else if (ppi_is_compute(queue->ops[i].kind))
             compute(walk, i, length);
         else
             do_other(walk, i);

@@ -29,7 +29,8 @@ struct ppi_memory_listener {
 /* What a timeline keeps of memory beside activations, and room to go through it while it is evaluated. */
 struct ppi_memory {
     struct ppi_host host;
-    bool is_used;                 /* the config gives some of it */
+    bool is_used;                 /* the config gives some of it, or ops keep less */
+    bool has_more;                /* the config gives some of it */
     struct ppi_holding *holdings; /* as the costs' lanes */
     struct ppi_memory_room *room;
 };

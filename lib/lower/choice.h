@@ -28,6 +28,11 @@ ppsched_status ppi_choice_wait(struct ppi_choice *out, const struct ppi_placing 
                                const double *limits, ppsched_error *error);
 
 /* A lead to try: none, half of an op, and so on, each twice the one before. */
+static inline uint32_t ppi_most_leads(const struct ppi_placing *placing)
+{
+    return placing->lead_ops > 0 ? 0 : PPI_MOST_LEADS;
+}
+
 double ppi_lead(const struct ppi_placing *placing, uint32_t number);
 
 static inline double ppi_choice_step(const struct ppi_choice *choice)

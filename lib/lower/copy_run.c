@@ -68,6 +68,24 @@ bool ppi_copy_run_lets(struct ppi_copy_run *run, uint32_t device, const ppsched_
     return false;
 }
 
+bool ppi_copy_run_slows(const struct ppi_copy_run *run)
+{
+    return run->keeping != NULL && run->keeping->slows;
+}
+
+double ppi_copy_run_begin(struct ppi_copy_run *run, uint32_t device, double now, double work)
+{
+    if (!ppi_copy_run_slows(run))
+        return now + work;
+    ppi_pace_begin(&run->keeping->paced[device].pace, now, work);
+    return ppi_copy_run_end(run, device);
+}
+
+double ppi_copy_run_end(const struct ppi_copy_run *run, uint32_t device)
+{
+    return ppi_pace_end(&run->keeping->paced[device].pace);
+}
+
 double ppi_copy_run_next(const struct ppi_copy_run *run)
 {
     return run->keeping->events.count > 0 ? run->keeping->events.events[0].time : PPI_INFINITE;

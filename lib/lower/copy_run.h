@@ -29,6 +29,15 @@ double ppi_copy_run_recompute(struct ppi_copy_run *run, const ppsched_op *op, co
  * was not told before; else 0, and ppi_copy_run_go_on tells later whom to ask again. */
 bool ppi_copy_run_lets(struct ppi_copy_run *run, uint32_t device, const ppsched_op *unit, double now, double *until);
 
+/* Whether copies slow compute. */
+bool ppi_copy_run_slows(const struct ppi_copy_run *run);
+
+/* A device computes from now on what takes `work` alone: when it ends, as far as is known now. */
+double ppi_copy_run_begin(struct ppi_copy_run *run, uint32_t device, double now, double work);
+
+/* The same later, where copies slow compute. */
+double ppi_copy_run_end(const struct ppi_copy_run *run, uint32_t device);
+
 /* When the next copy is to be looked at; infinite where there is none. */
 double ppi_copy_run_next(const struct ppi_copy_run *run);
 

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "lower/keep.h"
 #include "model/builder.h"
 
 enum { HAS_GONE = 1, IS_BACK = 2 }; /* an offload: a wait has seen its end; its reload came before any */
@@ -20,12 +21,17 @@ struct walk {
     const ppsched_queue *queue;
     double level, peak, limit;
     size_t offload; /* position from which on OFFLOADs have not been waited for */
+    size_t put;     /* up to here the queue has been */
 };
 
-static double change_of(const struct hold *hold, const ppsched_op *op)
+/* What a unit takes when it starts; what each of its ops gives back when it ends. */
+struct changes {
+    double rise, falls[2];
+};
+
+/* What OFFLOAD and RELOAD move. */
+static double moved_by(const struct hold *hold, const ppsched_op *op)
 {
-    if (ppi_is_compute(op->kind))
-        return ppi_memory_of(&hold->plain->costs, hold->schedule, op);
     double whole = ppi_lane_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
     double moved = hold->moved->values != NULL ? ppi_value_at(hold->moved, op->stage) : whole;
     return moved * ppi_factor_of(&hold->plain->costs, hold->schedule, op).memory;
@@ -36,16 +42,17 @@ static uint8_t *state_of(const struct hold *hold, const ppsched_op *op)
     return &hold->states[ppi_cell_of(hold->schedule, op)];
 }
 
-/* What a unit takes when it starts. */
-static double rise_of(const struct hold *hold, const ppsched_op *unit)
+static struct changes changes_of(const struct hold *hold, const ppsched_op *unit, size_t length)
 {
-    double rise = 0;
+    struct changes changes = {0};
     if (unit->kind == PPSCHED_KIND_RELOAD)
-        return *state_of(hold, unit) == HAS_GONE ? change_of(hold, unit) : 0;
-    for (size_t i = 0; i < ppi_unit_length(unit); i++)
-        if (ppi_is_compute(unit[i].kind))
-            rise += ppi_larger(change_of(hold, &unit[i]), 0);
-    return rise;
+        changes.rise = *state_of(hold, unit) == HAS_GONE ? moved_by(hold, unit) : 0;
+    for (size_t i = 0; i < length; i++) {
+        double change = ppi_change_by(hold->plain, &unit[i]);
+        changes.rise += ppi_larger(change, 0);
+        changes.falls[i] = ppi_smaller(change, 0);
+    }
+    return changes;
 }
 
 /* The memory of the next OFFLOAD before `end` that has not been waited for is free; false where there is none. */
@@ -56,7 +63,7 @@ static bool wait_for_next(const struct hold *hold, struct walk *walk, size_t end
         if (op->kind != PPSCHED_KIND_OFFLOAD || *state_of(hold, op) != 0)
             continue;
         *state_of(hold, op) = HAS_GONE;
-        walk->level -= change_of(hold, op);
+        walk->level -= moved_by(hold, op);
         walk->offload++;
         *last = op;
         return true;
@@ -64,26 +71,37 @@ static bool wait_for_next(const struct hold *hold, struct walk *walk, size_t end
     return false;
 }
 
-static ppsched_status put_unit(const struct hold *hold, struct walk *walk, size_t i, ppsched_error *error)
+/* Puts the ops before a position that have not been. */
+static ppsched_status put_up_to(const struct hold *hold, struct walk *walk, size_t end, ppsched_error *error)
+{
+    size_t first = walk->put;
+    walk->put = end;
+    return first == end ? PPSCHED_OK
+                        : ppi_builder_append(hold->builder, walk->queue->device, walk->queue->ops + first, end - first, error);
+}
+
+/* Goes on with a unit; what it waits for is put before it. */
+static ppsched_status pass_unit(const struct hold *hold, struct walk *walk, size_t i, size_t length, ppsched_error *error)
 {
     const ppsched_op *unit = &walk->queue->ops[i], *last = NULL;
-    double rise = rise_of(hold, unit);
+    const struct changes changes = changes_of(hold, unit, length);
     ppsched_status status = PPSCHED_OK;
-    while (rise > 0 && ppi_is_over_limit(walk->level + rise, walk->limit) && wait_for_next(hold, walk, i, &last))
+    while (changes.rise > 0 && ppi_is_over_limit(walk->level + changes.rise, walk->limit) &&
+           wait_for_next(hold, walk, i, &last))
         ;
     if (last != NULL) {
         ppsched_op wait = ppi_op_beside(last, last->stage, PPSCHED_KIND_OFFLOAD_WAIT);
-        status = ppi_builder_append(hold->builder, walk->queue->device, &wait, 1, error);
+        status = put_up_to(hold, walk, i, error);
+        if (status == PPSCHED_OK)
+            status = ppi_builder_append(hold->builder, walk->queue->device, &wait, 1, error);
     }
-    walk->peak = ppi_larger(walk->peak, walk->level + rise);
-    walk->level += rise;
+    walk->peak = ppi_larger(walk->peak, walk->level + changes.rise);
+    walk->level += changes.rise;
     if (unit->kind == PPSCHED_KIND_RELOAD)
         *state_of(hold, unit) |= IS_BACK;
-    for (size_t k = 0; k < ppi_unit_length(unit); k++)
-        if (ppi_is_compute(unit[k].kind))
-            walk->level += ppi_smaller(change_of(hold, &unit[k]), 0);
-    return status == PPSCHED_OK ? ppi_builder_append(hold->builder, walk->queue->device, unit, ppi_unit_length(unit), error)
-                                : status;
+    for (size_t k = 0; k < length; k++)
+        walk->level += changes.falls[k];
+    return status;
 }
 
 static ppsched_status put_all(const struct hold *hold, double *peaks, const double *limits, ppsched_error *error)
@@ -92,8 +110,12 @@ static ppsched_status put_all(const struct hold *hold, double *peaks, const doub
     for (uint32_t d = 0; d < hold->schedule->shape.devices && status == PPSCHED_OK; d++) {
         double level = hold->plain->devices[d].static_memory;
         struct walk walk = {.queue = &hold->schedule->queues[d], .level = level, .peak = level, .limit = limits[d]};
-        for (size_t i = 0; i < walk.queue->count && status == PPSCHED_OK; i += ppi_unit_length(&walk.queue->ops[i]))
-            status = put_unit(hold, &walk, i, error);
+        for (size_t i = 0, length; i < walk.queue->count && status == PPSCHED_OK; i += length) {
+            length = ppi_unit_length(&walk.queue->ops[i]);
+            status = pass_unit(hold, &walk, i, length, error);
+        }
+        if (status == PPSCHED_OK)
+            status = put_up_to(hold, &walk, walk.queue->count, error);
         peaks[d] = walk.peak;
     }
     return status;

@@ -5,6 +5,7 @@
 
 #include <ppsched/keep.h>
 
+#include "eval/keeping.h"
 #include "model/schedule.h"
 
 ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error);
@@ -22,7 +23,26 @@ static inline size_t ppi_keep_lane(const ppsched_schedule *schedule, const ppsch
     return (size_t)ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages + op->stage;
 }
 
-/* REFUSED where the schedule has an op that keeps less. */
-ppsched_status ppi_require_whole(const ppsched_schedule *schedule, ppsched_error *error);
+/* REFUSED where the schedule has an op that keeps less, or with `recomputes` one that copies. */
+ppsched_status ppi_require_whole(const ppsched_schedule *schedule, bool recomputes, ppsched_error *error);
+
+/* Whether an op's pass is recomputed, in a schedule that has been evaluated. */
+static inline bool ppi_recomputes(const ppsched_timeline *plain, const ppsched_op *op)
+{
+    return plain->keeping != NULL && (ppi_kept_pass_of(plain->keeping, op)->flags & PPI_HAS_RECOMPUTE) != 0;
+}
+
+/* Memory that F, B, I, W or RECOMPUTE adds, in a schedule that has been evaluated; 0 for all others. */
+static inline double ppi_change_by(const ppsched_timeline *plain, const ppsched_op *op)
+{
+    bool recomputes = op->kind == PPSCHED_KIND_RECOMPUTE;
+    if (!ppi_is_compute(op->kind) && !recomputes)
+        return 0;
+    if (!recomputes && (op->kind != PPSCHED_KIND_F || !ppi_recomputes(plain, op)))
+        return ppi_memory_of(&plain->costs, plain->schedule, op);
+    double whole = ppi_lane_of(&plain->costs, plain->schedule, op)->memory[PPSCHED_KIND_F],
+           kept = ppi_keeping_cost_of(plain->keeping, op)->kept;
+    return (recomputes ? whole - kept : kept) * ppi_factor_of(&plain->costs, plain->schedule, op).memory;
+}
 
 #endif

@@ -14,7 +14,7 @@ enum { MOST_EXTRA = 1 << 13 }; /* ops that are timed to find out which lower pea
 static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t i = 0; i <= PPI_MOST_LEADS && (i == 0 || ppi_choice_is_longer(best, placing)); i++) {
+    for (uint32_t i = 0; i <= ppi_most_leads(placing) && (i == 0 || ppi_choice_is_longer(best, placing)); i++) {
         struct ppi_choice next;
         placing->lead = ppi_lead(placing, i);
         status = ppi_choice_make(&next, placing, error);
@@ -114,7 +114,10 @@ static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_pl
                             const ppsched_offload_options *options, ppsched_error *error)
 {
     struct ppi_choice best;
+    placing->lead_ops = options->lead;
     ppi_list_trips(placing, options->chunks);
+    if (options->share > 0 && options->share < 1)
+        ppi_keep_shortest(placing, options->share);
     ppsched_status status = options->until_limit != 0 ? ppi_offload_until_limit(&best, least, placing, error)
                                                       : choose_all(&best, placing, error);
     if (status != PPSCHED_OK)
@@ -129,7 +132,7 @@ static ppsched_status offload(ppsched_schedule **out, double *least, const ppsch
                               const ppsched_config *config, const ppsched_offload_options *options, ppsched_error *error)
 {
     ppsched_timeline *plain = NULL;
-    ppsched_status status = ppi_require_whole(schedule, error);
+    ppsched_status status = ppi_require_whole(schedule, true, error);
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&plain, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK) {

@@ -3,11 +3,12 @@
 
 #include "base/checked.h"
 #include "eval/event_loop.h"
+#include "lower/keep.h"
 
 void ppi_pick_chunks(const struct ppi_placing *placing, uint32_t chunks)
 {
     for (uint32_t i = 0; i < placing->count; i++)
-        placing->trips[i].is_picked = placing->trips[i].chunk < chunks;
+        placing->trips[i].is_picked = placing->trips[i].chunk < chunks && !placing->trips[i].stays;
 }
 
 static struct ppi_trip *trip_of(const struct ppi_placing *placing, const ppsched_op *op)
@@ -16,31 +17,23 @@ static struct ppi_trip *trip_of(const struct ppi_placing *placing, const ppsched
     return number == PPSCHED_NONE ? NULL : &placing->trips[number];
 }
 
-/* What a unit takes when it starts, activations that come back counted. */
-static double rise_of(const struct ppi_placing *placing, const ppsched_op *unit, size_t length)
+/* What a unit takes when it starts, activations that come back counted, and what it gives back when it ends. */
+static void find_changes(const struct ppi_placing *placing, const ppsched_op *unit, size_t length, double *rise, double *fall)
 {
-    double rise = 0;
+    *rise = *fall = 0;
     for (size_t k = 0; k < length; k++) {
-        if (!ppi_is_compute(unit[k].kind))
-            continue;
-        rise += ppi_larger(ppi_memory_of(&placing->plain->costs, placing->schedule, &unit[k]), 0);
+        double change = ppi_change_by(placing->plain, &unit[k]);
         const struct ppi_trip *trip = ppi_is_backward(unit[k].kind) ? trip_of(placing, &unit[k]) : NULL;
-        rise += trip != NULL && trip->is_picked ? trip->moved : 0;
+        *rise += ppi_larger(change, 0);
+        *fall += ppi_smaller(change, 0);
+        *rise += trip != NULL && trip->is_picked ? trip->moved : 0;
     }
-    return rise;
-}
-
-static double fall_of(const struct ppi_placing *placing, const ppsched_op *unit, size_t length)
-{
-    double fall = 0;
-    for (size_t k = 0; k < length; k++)
-        if (ppi_is_compute(unit[k].kind))
-            fall += ppi_smaller(ppi_memory_of(&placing->plain->costs, placing->schedule, &unit[k]), 0);
-    return fall;
 }
 
 static bool may_go(const struct ppi_placing *placing, const struct ppi_trip *trip)
 {
+    if (trip->stays)
+        return false;
     if (placing->is_forced)
         return trip->backward > trip->forward + 1;
     return trip->due - trip->ready >= trip->offload + trip->reload;
@@ -78,15 +71,16 @@ uint32_t ppi_pick_needed(struct ppi_placing *placing, uint32_t device, double ta
     for (size_t i = 0; i < queue->count;) {
         const ppsched_op *unit = &queue->ops[i];
         size_t length = ppi_unit_length(unit);
-        double rise = rise_of(placing, unit, length);
+        double rise, fall;
         struct ppi_trip *trip;
+        find_changes(placing, unit, length, &rise, &fall);
         while (rise > 0 && ppi_is_over_limit(level + rise, target) && (trip = take_last(placing, i)) != NULL) {
             trip->is_picked = true;
             level -= trip->moved;
             count++;
         }
         note_resident(placing, unit, length);
-        level += rise + fall_of(placing, unit, length);
+        level += rise + fall;
         i += length;
     }
     return count;
@@ -99,8 +93,7 @@ double ppi_least_held(const struct ppi_placing *placing, uint32_t device)
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         double rise = 0;
         for (size_t k = 0; k < ppi_unit_length(&queue->ops[i]); k++)
-            if (queue->ops[i + k].kind == PPSCHED_KIND_F)
-                rise += ppi_larger(ppi_memory_of(&placing->plain->costs, placing->schedule, &queue->ops[i + k]), 0);
+            rise += ppi_larger(ppi_change_by(placing->plain, &queue->ops[i + k]), 0);
         most = ppi_larger(most, rise);
     }
     return placing->plain->devices[device].static_memory + most;

@@ -25,7 +25,7 @@ static ppsched_status mark_chunks(uint8_t **out, const ppsched_schedule *schedul
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_require_whole(const ppsched_schedule *schedule, ppsched_error *error)
+ppsched_status ppi_require_whole(const ppsched_schedule *schedule, bool recomputes, ppsched_error *error)
 {
     if (ppi_is_forward_only(schedule))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
@@ -33,7 +33,7 @@ ppsched_status ppi_require_whole(const ppsched_schedule *schedule, ppsched_error
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];
-            if (ppi_keeps_less(op->kind))
+            if (ppi_keeps_less(op->kind) && !(recomputes && op->kind == PPSCHED_KIND_RECOMPUTE))
                 return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
                                    "device %u has %s at position %zu: the schedule keeps less already", d,
                                    ppi_kind_token(op->kind), i);
@@ -71,7 +71,7 @@ ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *sch
 {
     ppsched_builder *builder = NULL;
     uint8_t *marks = NULL;
-    ppsched_status status = ppi_require_whole(schedule, error);
+    ppsched_status status = ppi_require_whole(schedule, false, error);
     if (status == PPSCHED_OK)
         status = mark_chunks(&marks, schedule, chunks, error);
     if (status == PPSCHED_OK)

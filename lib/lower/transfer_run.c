@@ -24,7 +24,8 @@ struct state {
 struct machine {
     double clock; /* since when it has nothing to do, or until when it computes */
     bool computes, is_ready, is_blocked;
-    bool has_computed; /* in this iteration */
+    bool has_computed;     /* in this iteration */
+    uint32_t unit, length; /* the first op of what it computes, and how many at once */
     struct ppi_sums sums;
 };
 
@@ -211,24 +212,18 @@ static void shard(struct run *run, uint32_t device, uint32_t i)
         ppi_heap_put(&run->heap, span->end, SHARDED, device);
 }
 
-static double duration_of(const struct run *run, const ppsched_op *unit)
-{
-    const struct ppi_costs *costs = &run->timeline->costs;
-    return ppi_unit_length(unit) == 1 ? ppi_duration_of(costs, run->schedule, unit)
-                                      : ppi_overlapped_duration(costs, run->schedule, unit);
-}
-
 /* The device computes from now on: `count` ops at once. */
 static void start_computing(struct run *run, uint32_t device, uint32_t i, size_t count, double duration)
 {
     struct machine *machine = &run->machines[device];
-    double end = run->now + duration;
-    machine->sums.busy += duration;
+    double end = ppi_copy_run_begin(&run->copies, device, run->now, duration);
+    machine->sums.busy += ppi_copy_run_slows(&run->copies) ? 0 : duration;
     for (size_t k = 0; k < count; k++)
         run->timeline->spans[i + k] = (ppsched_span){run->now, end};
     machine->clock = end;
     machine->computes = machine->has_computed = true;
-    run->comms.position[device] += (uint32_t)count;
+    machine->unit = i;
+    run->comms.position[device] += machine->length = (uint32_t)count;
     ppi_heap_put(&run->heap, end, COMPUTED, device);
 }
 
@@ -240,8 +235,8 @@ static void compute(struct run *run, uint32_t device, uint32_t i)
         ppi_sum_memory(&run->machines[device].sums, ppi_memory_of(&run->timeline->costs, run->schedule, &unit[k]), &unit[k]);
         run->passes_done += unit[k].kind == PPSCHED_KIND_B || unit[k].kind == PPSCHED_KIND_W;
     }
-    start_computing(run, device, i, ppi_unit_length(unit),
-                    ppi_sharding_slowed(&run->sharding, device, duration_of(run, unit), run->now));
+    double duration = ppi_unit_duration(&run->timeline->costs, run->schedule, unit);
+    start_computing(run, device, i, ppi_unit_length(unit), ppi_sharding_slowed(&run->sharding, device, duration, run->now));
 }
 
 /* Whether the copies for which a unit waits are done; if not, the device is told when they are. */
@@ -360,10 +355,27 @@ static void flush_if_done(struct run *run)
     }
 }
 
+/* A device would be done now; false where copies have slowed it meanwhile, and it goes on. */
+static bool has_computed(struct run *run, uint32_t device)
+{
+    struct machine *machine = &run->machines[device];
+    ppsched_span *spans = &run->timeline->spans[machine->unit];
+    if (!ppi_copy_run_slows(&run->copies))
+        return true;
+    machine->clock = spans[0].end = spans[machine->length - 1].end = ppi_copy_run_end(&run->copies, device);
+    bool ends = machine->clock <= run->now;
+    machine->sums.busy += ends ? run->now - spans[0].start : 0;
+    if (!ends)
+        ppi_heap_put(&run->heap, machine->clock, COMPUTED, device);
+    return ends;
+}
+
 static void happen(struct run *run, const struct ppi_event *event)
 {
     switch (event->what) {
     case COMPUTED:
+        if (!has_computed(run, event->index))
+            return;
         run->machines[event->index].computes = false;
         make_ready(run, event->index);
         if (!ppi_sharding_takes_time(&run->sharding))
@@ -457,14 +469,6 @@ static void clear(struct run *run)
     ppi_comm_run_clear(&run->comms);
 }
 
-/* When the last UNSHARD or REDUCE_GRAD is done. */
-static void end_sharding(struct run *run)
-{
-    run->timeline->has_sharding = ppi_sharding_takes_time(&run->sharding);
-    for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
-        run->timeline->sharding_end = ppi_larger(run->timeline->sharding_end, ppi_sharding_end(&run->sharding, d));
-}
-
 ppsched_status ppi_time_transfers(ppsched_timeline *timeline, const ppsched_config *config, const ppsched_channel_model *model,
                                   ppsched_error *error)
 {
@@ -484,9 +488,9 @@ ppsched_status ppi_time_transfers(ppsched_timeline *timeline, const ppsched_conf
         if (status == PPSCHED_OK)
             status = ppi_fail(error, PPSCHED_ERROR_INTERNAL, "proof and run of %q disagree", schedule->name);
     }
-    if (status == PPSCHED_OK)
-        end_sharding(&run);
+    timeline->has_sharding = ppi_sharding_takes_time(&run.sharding);
     for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++) {
+        timeline->sharding_end = ppi_larger(timeline->sharding_end, ppi_sharding_end(&run.sharding, d));
         timeline->idle[d].size = sizeof timeline->idle[d];
         timeline->idle[d].drain += ppi_part_of_wait(&run.machines[d].clock, run.now, run.now);
         ppi_sums_note(&run.machines[d].sums, timeline, d);

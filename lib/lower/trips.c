@@ -95,7 +95,7 @@ static void add_trip(struct ppi_placing *placing, const ppsched_queue *queue, ui
     const ppsched_op *op = &queue->ops[position];
     uint32_t *number = &placing->trip_of[ppi_cell_of(placing->schedule, op)], device = queue->device;
     const ppsched_span *span = &placing->spans[queue->first + position];
-    if (op->kind == PPSCHED_KIND_F) {
+    if (op->kind == PPSCHED_KIND_F && !ppi_recomputes(placing->plain, op)) {
         double factor = ppi_factor_of(&placing->plain->costs, placing->schedule, op).memory;
         *number = placing->count++;
         placing->trips[*number] = (struct ppi_trip){.device = device,
@@ -107,7 +107,7 @@ static void add_trip(struct ppi_placing *placing, const ppsched_queue *queue, ui
                                                     .reload = copy_time(placing, op, false, device, factor),
                                                     .moved = moved_by(placing, op, factor),
                                                     .op = *op};
-    } else if (ppi_is_backward(op->kind)) {
+    } else if (ppi_is_backward(op->kind) && *number != PPSCHED_NONE) {
         placing->trips[*number].backward = unit;
         placing->trips[*number].due = span->start;
     }
@@ -138,7 +138,7 @@ void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *t
     const ppsched_schedule *schedule = timeline->schedule;
     ppsched_span *to = placing->spans;
     for (uint64_t i = 0; i < schedule->op_count; i++)
-        if (!ppi_keeps_less(schedule->ops[i].kind))
+        if (!ppi_is_copy(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_OFFLOAD_WAIT)
             *to++ = timeline->spans[i];
     for (uint32_t i = 0; i < placing->count; i++) {
         struct ppi_trip *trip = &placing->trips[i];
@@ -166,10 +166,40 @@ static const uint32_t *sorted(const struct ppi_placing *placing, uint32_t first,
     return ppi_sort(placing->order, placing->scratch, *count, is_less, placing->keys);
 }
 
+void ppi_keep_shortest(const struct ppi_placing *placing, double share)
+{
+    for (uint32_t i = 0; i < placing->count; i++) {
+        placing->trips[i].goes = true;
+        placing->keys[i] = placing->trips[i].ready - placing->trips[i].due; /* the longest first */
+    }
+    for (uint32_t d = 0, count; d < placing->schedule->shape.devices; d++) {
+        const uint32_t *order = sorted(placing, ppi_first_trip(placing, d), placing->ends[d], &count);
+        double whole = 0, moved = 0;
+        for (uint32_t i = 0; i < count; i++)
+            whole += placing->trips[order[i]].moved;
+        for (uint32_t i = 0; i < count; i++) {
+            moved += placing->trips[order[i]].moved;
+            placing->trips[order[i]].stays = ppi_is_over_limit(moved, share * whole);
+        }
+    }
+}
+
 static void set_free(const struct ppi_placing *placing, double time)
 {
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
         placing->free[d] = time;
+}
+
+/* Whether there are so many ops as the lead between a pass's forward and its backward. */
+static bool has_lead(const struct ppi_placing *placing, const struct ppi_trip *trip)
+{
+    return trip->backward - trip->forward > placing->lead_ops;
+}
+
+/* When the first of them begins. */
+static double lead_start(const struct ppi_placing *placing, const struct ppi_trip *trip)
+{
+    return placing->spans[placing->schedule->queues[trip->device].first + trip->backward - placing->lead_ops].start;
 }
 
 static void place_reloads(const struct ppi_placing *placing)
@@ -177,7 +207,7 @@ static void place_reloads(const struct ppi_placing *placing)
     uint32_t count;
     for (uint32_t i = 0; i < placing->count; i++) {
         struct ppi_trip *trip = &placing->trips[i];
-        trip->goes = trip->is_picked;
+        trip->goes = trip->is_picked && has_lead(placing, trip);
         if (placing->is_forced)
             trip->goes = trip->goes && trip->backward > trip->forward + 1;
         placing->keys[i] = -trip->due;
@@ -187,9 +217,9 @@ static void place_reloads(const struct ppi_placing *placing)
     for (uint32_t i = 0; i < count; i++) {
         struct ppi_trip *trip = &placing->trips[order[i]];
         double end = ppi_smaller(trip->due - placing->lead, placing->free[trip->link]);
-        trip->start = end - trip->reload;
+        trip->start = placing->lead_ops > 0 ? lead_start(placing, trip) : end - trip->reload;
         if (placing->is_forced)
-            trip->start = placing->is_late ? trip->due : ppi_larger(trip->start, trip->ready);
+            trip->start = placing->is_late && placing->lead_ops == 0 ? trip->due : ppi_larger(trip->start, trip->ready);
         else
             trip->goes = trip->start >= trip->ready + trip->offload;
         if (trip->goes)
@@ -222,11 +252,21 @@ static ppsched_status put(ppsched_builder *builder, const struct ppi_trip *trip,
     return ppi_builder_append(builder, trip->device, &op, 1, error);
 }
 
+/* The ops of a queue from `*first` on. */
+static ppsched_status put_up_to(ppsched_builder *builder, const ppsched_queue *queue, uint32_t *first, uint32_t end,
+                                ppsched_error *error)
+{
+    uint32_t from = *first;
+    *first = end;
+    return from == end ? PPSCHED_OK : ppi_builder_append(builder, queue->device, queue->ops + from, end - from, error);
+}
+
 /* A device's queue; `reloads` are its trips that go, by when they start. */
 static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_builder *builder, const ppsched_queue *queue,
                                 const uint32_t *reloads, const uint32_t *end, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
+    uint32_t first = 0; /* that has not been put */
     for (uint32_t i = 0; i < queue->count && status == PPSCHED_OK;) {
         const ppsched_op *unit = &queue->ops[i];
         const ppsched_span *span = &placing->spans[queue->first + i];
@@ -235,19 +275,22 @@ static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_build
             const struct ppi_trip *trip = &placing->trips[*reloads];
             if (trip->forward >= i || (span->end <= trip->start && span->start < trip->start))
                 break;
-            status = put(builder, trip, PPSCHED_KIND_RELOAD, error);
+            status = put_up_to(builder, queue, &first, i, error);
+            if (status == PPSCHED_OK)
+                status = put(builder, trip, PPSCHED_KIND_RELOAD, error);
         }
-        if (status == PPSCHED_OK)
-            status = ppi_builder_append(builder, queue->device, unit, length, error);
         for (uint32_t k = 0; k < length && status == PPSCHED_OK; k++) {
             uint32_t number = unit[k].kind == PPSCHED_KIND_F ? placing->trip_of[ppi_cell_of(placing->schedule, &unit[k])]
                                                              : PPSCHED_NONE;
-            if (number != PPSCHED_NONE && placing->trips[number].goes)
+            if (number == PPSCHED_NONE || !placing->trips[number].goes)
+                continue;
+            status = put_up_to(builder, queue, &first, i + length, error);
+            if (status == PPSCHED_OK)
                 status = put(builder, &placing->trips[number], PPSCHED_KIND_OFFLOAD, error);
         }
         i += length;
     }
-    return status;
+    return status == PPSCHED_OK ? put_up_to(builder, queue, &first, (uint32_t)queue->count, error) : status;
 }
 
 ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error)

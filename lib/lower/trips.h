@@ -16,6 +16,7 @@ struct ppi_trip {
     double moved;               /* memory that goes */
     double start;               /* of the reload's place on its link */
     ppsched_op op;
+    bool stays;     /* it never goes */
     bool is_picked; /* it goes if there is a place for its copies */
     bool goes;
 };
@@ -36,6 +37,7 @@ struct ppi_placing {
     double *free;              /* a link each */
     struct ppi_heap resident;  /* of picking */
     double lead;               /* how much earlier than they are needed reloads are to be done */
+    uint32_t lead_ops;         /* if above 0, so many ops are between a reload and what needs it */
     bool is_forced;            /* trips go, too, whose copies do not fit in between; their backwards wait */
     bool is_late;              /* and reloads come right before them */
     double *limits, *peaks;    /* a device each: what is to hold, and what waits hold at best */
@@ -48,6 +50,9 @@ void ppi_placing_clear(struct ppi_placing *placing);
 /* Lists the trips of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated, so that each
  * backward is behind its F. */
 void ppi_list_trips(struct ppi_placing *placing, uint32_t chunks);
+
+/* Has those trips of each device stay that are soonest needed again: at most that share of what all would move may go. */
+void ppi_keep_shortest(const struct ppi_placing *placing, double share);
 
 /* Takes the times of the schedule as it is, or with copies. */
 void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *timeline);

@@ -329,7 +329,8 @@ static ppsched_status try_leads(struct ppi_within *within, struct ppi_recipe rec
 {
     ppsched_status status = PPSCHED_OK;
     memcpy(within->slack, within->best_slack, within->placing->schedule->shape.devices * sizeof *within->slack);
-    for (recipe.lead = 1; recipe.lead <= PPI_MOST_LEADS && status == PPSCHED_OK && goes_on(within); recipe.lead++)
+    for (recipe.lead = 1; recipe.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within);
+         recipe.lead++)
         status = try_rounds(within, recipe, error);
     return status;
 }
@@ -419,7 +420,8 @@ ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error)
 {
     struct ppi_recipe recipe = {.chunks = UINT32_MAX};
     ppsched_status status = PPSCHED_OK;
-    for (recipe.lead = 0; recipe.lead <= PPI_MOST_LEADS && status == PPSCHED_OK && goes_on(within); recipe.lead++)
+    for (recipe.lead = 0; recipe.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within);
+         recipe.lead++)
         status = try_rounds(within, recipe, error);
     within->tries = within->tries < LAST_TRIES ? LAST_TRIES : within->tries;
     recipe.lead = 0;

@@ -203,6 +203,11 @@ double ppi_copy_latency(const ppsched_config *config, uint32_t device)
                : latency;
 }
 
+double ppi_copy_slowdown(const ppsched_config *config, uint32_t device)
+{
+    return value_or(config, PPSCHED_QUANTITY_COPY_SLOWDOWN, device, 1);
+}
+
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device)
 {
     if (list_of(config, PPSCHED_QUANTITY_MEM_OTHER) != NULL)

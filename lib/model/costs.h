@@ -74,6 +74,9 @@ double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads
 /* What of that does not grow with what is copied; where the times are given, nothing. */
 double ppi_copy_latency(const ppsched_config *config, uint32_t device);
 
+/* How much longer a device's compute ops take while a copy runs: 1 or more, infinite where they stand still. */
+double ppi_copy_slowdown(const ppsched_config *config, uint32_t device);
+
 /* Adds what a device holds beside its stages. */
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
 
@@ -191,6 +194,12 @@ static inline double ppi_overlapped_duration(const struct ppi_costs *costs, cons
         return sum;
     double given = ppi_given_overlap(costs, pair[0].stage, pair[1].stage);
     return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
+}
+
+/* Duration of an op or an overlapped pair. */
+static inline double ppi_unit_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *unit)
+{
+    return ppi_unit_length(unit) == 1 ? ppi_duration_of(costs, schedule, unit) : ppi_overlapped_duration(costs, schedule, unit);
 }
 
 #endif

@@ -66,6 +66,7 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE] = {"microbatch_memory_scale", PER_MICROBATCH, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_SLICE_SCALE] = {"slice_scale", PER_SLICE, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_COPY_SLOWDOWN] = {"copy_slowdown", PER_DEVICE, 1, PPI_INFINITE},
 };
 
 bool ppi_quantity_known(int32_t quantity)

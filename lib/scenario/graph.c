@@ -33,13 +33,6 @@ static void add_flush(struct making *making, size_t node)
         graph->before[first + i] = number_of(making, making->waits->before_flush[first + i]);
 }
 
-static double duration_of(const struct making *making, const ppsched_op *op)
-{
-    const ppsched_schedule *schedule = making->waits->timeline->schedule;
-    return ppi_unit_length(op) == 1 ? ppi_duration_of(making->costs, schedule, op)
-                                    : ppi_overlapped_duration(making->costs, schedule, op);
-}
-
 /* Factors that are the same in each scenario; others are 1 here. */
 static double fixed_factor(const struct making *making, const struct ppi_scenario_node *node)
 {
@@ -77,7 +70,7 @@ static void add_unit(struct making *making, size_t unit)
     *node = (struct ppi_scenario_node){
         .device = ppi_device_of_unit(making->waits, unit), .stage = op->stage, .op = (uint32_t)unit};
     node->turn = number_of(making, ppi_wait_at(making->waits, unit, 0).node);
-    node->duration = duration_of(making, op) * fixed_factor(making, node);
+    node->duration = ppi_unit_duration(making->costs, making->waits->timeline->schedule, op) * fixed_factor(making, node);
     node->stream = ppi_stream_of(making->options->seed, op->kind, op->stage,
                                  ppi_piece_of(&making->waits->timeline->schedule->shape, op));
     for (size_t i = 0; i < ppi_unit_length(op); i++)

@@ -16,6 +16,7 @@ enum { DEVICES = 6, STAGES = 18, PASSES = 1200, OPS = 5 * PASSES, CASES = ROUNDS
 struct problem {
     uint32_t devices, stages, total;
     int32_t times[7][STAGES], p2p, link[DEVICES]; /* in ticks, by kind; 5 OFFLOAD, 6 RELOAD, 0 RECOMPUTE */
+    int stands[DEVICES];                          /* while a copy of it runs */
     double whole[STAGES], freed[STAGES], moved[STAGES], kept[STAGES];
     ppsched_config *config;
     ppsched_schedule *schedule;
@@ -72,6 +73,17 @@ static void draw_costs(struct problem *p, uint64_t *seed)
     }
     set_list(p->config, PPSCHED_QUANTITY_HOST_LINK, links, p->devices);
     draw_memory(p, seed);
+}
+
+/* Some devices stand still while copies run, or are slowed by `slowdown`. */
+static void draw_slowdown(struct problem *p, uint64_t *seed, double slowdown)
+{
+    double values[DEVICES];
+    for (uint32_t d = 0; d < p->devices; d++) {
+        p->stands[d] = random_below(seed, 3) > 0;
+        values[d] = p->stands[d] ? slowdown : 1;
+    }
+    set_list(p->config, PPSCHED_QUANTITY_COPY_SLOWDOWN, values, p->devices);
 }
 
 /* Ops to be put before a unit. */
@@ -197,7 +209,7 @@ struct machine {
     const ppsched_op *ops[DEVICES];
     size_t count[DEVICES], at[DEVICES];
     int32_t start[DEVICES][OPS], end[DEVICES][OPS], free[DEVICES], busy[DEVICES];
-    int32_t link_free[2][DEVICES];
+    int32_t link_free[2][DEVICES], copies_until[DEVICES];
     double level[DEVICES], peak[DEVICES];
     uint32_t flushed, left; /* iterations that may run; compute ops left of the last of them */
 };
@@ -353,8 +365,26 @@ static void serve(struct machine *m, int way, int32_t link, int32_t now)
     size_t i = (size_t)(best - m->ops[device]);
     pass->starts[way] = m->start[device][i] = now;
     pass->ends[way] = m->end[device][i] = m->link_free[way][link] = now + m->p->times[5 + way][best->stage];
+    m->copies_until[device] = pass->ends[way] > m->copies_until[device] ? pass->ends[way] : m->copies_until[device];
     if (way)
         m->level[device] += m->p->moved[best->stage];
+}
+
+static uint32_t stood; /* ticks in which a device stood still */
+
+/* A device that computes, and stands still while a copy of its runs, ends a tick later. */
+static void stand_still(struct machine *m, uint32_t d, int32_t now)
+{
+    if (!m->p->stands[d] || m->free[d] <= now || m->copies_until[d] <= now)
+        return;
+    for (size_t i = m->at[d];
+         i-- > 0 &&
+         (m->ops[d][i].kind > PPSCHED_KIND_W && m->ops[d][i].kind != PPSCHED_KIND_RECOMPUTE ? 1 : m->end[d][i] == m->free[d]);)
+        if (m->ops[d][i].kind <= PPSCHED_KIND_W || m->ops[d][i].kind == PPSCHED_KIND_RECOMPUTE)
+            m->end[d][i]++;
+    m->free[d]++;
+    m->busy[d]++;
+    stood++;
 }
 
 static int is_over(const struct machine *m, int32_t now)
@@ -426,8 +456,10 @@ static int32_t run_machine(struct machine *m)
         for (int way = 0; way < 2; way++)
             for (int32_t link = 0; link < (int32_t)m->p->devices; link++)
                 serve(m, way, link, now);
-        for (uint32_t d = 0; d < m->p->devices; d++)
+        for (uint32_t d = 0; d < m->p->devices; d++) {
             m->peak[d] = fmax(m->peak[d], m->level[d]);
+            stand_still(m, d, now);
+        }
         if (is_over(m, now))
             return now;
     }
@@ -559,25 +591,31 @@ static void clear(struct problem *p)
 
 static void test_machine(void **state)
 {
-    uint64_t seed = 20230;
+    uint64_t seed = 20230, slow_seed = 5;
     (void)state;
     for (int i = 0; i < CASES; i++) {
         struct problem p;
         draw(&p, &seed);
+        if (i % 4 == 3)
+            draw_slowdown(&p, &slow_seed, HUGE_VAL);
         compare(&p, i);
         clear(&p);
     }
-    print_message("# %u copies and %u other ops on critical paths\n", on_path[0], on_path[1]);
-    assert_true(on_path[0] > CASES / 2);
+    print_message("# %u copies and %u other ops on critical paths; devices stood still for %u ticks\n", on_path[0], on_path[1],
+                  stood);
+    assert_true(on_path[0] > CASES / 2 && stood > CASES);
 }
 
 static void test_lowered(void **state)
 {
-    uint64_t seed = 99;
+    static const double slowdowns[] = {1.25, 2, 1.7, HUGE_VAL};
+    uint64_t seed = 99, slow_seed = 6;
     (void)state;
     for (int i = 0; i < CASES / 4; i++) {
         struct problem p;
         draw(&p, &seed);
+        if (i % 2 == 1)
+            draw_slowdown(&p, &slow_seed, slowdowns[i / 2 % 4]);
         compare_lowered(&p, 1 + i % 3);
         clear(&p);
     }
@@ -633,17 +671,117 @@ static void expect_few(const ppsched_schedule *few, const struct problem *p, con
     ppsched_schedule_release(most);
 }
 
+/* How long a pass is kept without copies, from the end of its F to the start of its backward. */
+static double life_of(const ppsched_schedule *plain, const ppsched_timeline *before, uint32_t d, const ppsched_op *pass)
+{
+    size_t count = 0;
+    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(plain, d), &count);
+    const ppsched_span *spans = ppsched_timeline_spans(before, d, NULL);
+    double life = 0;
+    for (size_t i = 0; i < count; i++) {
+        int is_same = ops[i].stage == pass->stage && ops[i].microbatch == pass->microbatch;
+        if (is_same && ops[i].kind == PPSCHED_KIND_F)
+            life -= spans[i].end;
+        if (is_same && is_backward(&ops[i]))
+            life += spans[i].start;
+    }
+    return life;
+}
+
+/* What all F of the first stages of a device would move, or those alone that live longer than one. */
+static double moved_by(const ppsched_schedule *plain, const ppsched_timeline *before, const struct problem *p, uint32_t d,
+                       uint32_t chunks, double longer)
+{
+    size_t count = 0;
+    const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(plain, d), &count);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].kind == PPSCHED_KIND_F && ops[i].stage / p->devices < chunks && life_of(plain, before, d, &ops[i]) > longer)
+            sum += p->moved[ops[i].stage];
+    return sum;
+}
+
+/* Those that go are the longest lived, and at most the share. */
+static void expect_share(const ppsched_schedule *schedule, const ppsched_schedule *plain, const ppsched_timeline *before,
+                         const struct problem *p, const ppsched_offload_options *options)
+{
+    for (uint32_t d = 0; d < p->devices; d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        double most = options->share * moved_by(plain, before, p, d, options->chunks, -1), sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (ops[i].kind != PPSCHED_KIND_OFFLOAD)
+                continue;
+            double longer = moved_by(plain, before, p, d, options->chunks, life_of(plain, before, d, &ops[i]));
+            sum += p->moved[ops[i].stage];
+            assert_true(longer + p->moved[ops[i].stage] <= most + 1e-9);
+        }
+        assert_true(sum <= most + 1e-9);
+    }
+}
+
+static uint32_t seen_leads;
+
+/* So many ops that the device computes are between each RELOAD and its backward. */
+static void expect_lead(const ppsched_schedule *schedule, const struct problem *p, uint32_t lead)
+{
+    for (uint32_t d = 0; d < p->devices; d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t between = 0;
+            size_t k = i;
+            if (ops[i].kind != PPSCHED_KIND_RELOAD)
+                continue;
+            for (; !(is_backward(&ops[k]) && ops[k].stage == ops[i].stage && ops[k].microbatch == ops[i].microbatch); k++)
+                between += ops[k].kind <= PPSCHED_KIND_W || ops[k].kind == PPSCHED_KIND_RECOMPUTE;
+            assert_int_equal(between, lead);
+            seen_leads++;
+        }
+    }
+}
+
+static uint32_t seen_both; /* schedules that recompute and offload */
+
+/* No pass both. */
+static void expect_one_way(const ppsched_schedule *schedule, const struct problem *p)
+{
+    uint32_t recomputed = 0, copied = 0;
+    for (uint32_t d = 0; d < p->devices; d++) {
+        recomputed += count_kind(schedule, d, PPSCHED_KIND_RECOMPUTE);
+        copied += count_kind(schedule, d, PPSCHED_KIND_OFFLOAD);
+    }
+    seen_both += recomputed > 0 && copied > 0;
+}
+
+/* The order of a problem, of which now and then the first stage of each device is recomputed. */
+static ppsched_schedule *make_plain(const struct problem *p, uint32_t draw)
+{
+    const ppsched_recompute_options options = {.size = sizeof options, .chunks = 1};
+    ppsched_schedule *plain = make_schedule(p->config, p->devices == p->stages ? "1f1b" : "gis"), *recomputed = NULL;
+    ppsched_error error;
+    if (draw % 4 != 3)
+        return plain;
+    expect_ok(ppsched_schedule_recompute(&recomputed, plain, &options, &error), &error);
+    ppsched_schedule_release(plain);
+    return recomputed;
+}
+
 /* All passes, or as few as hold limits: what comes out can be run, and peaks are never higher than without. */
-static void offload(struct problem *p, uint64_t *seed, uint32_t *free_of_cost)
+static void offload(struct problem *p, uint64_t *seed, uint32_t draw, uint32_t *free_of_cost)
 {
     double limits[DEVICES];
     ppsched_offload_options options = {.size = sizeof options, .chunks = 1 + random_below(seed, 3)};
-    ppsched_schedule *plain = make_schedule(p->config, p->devices == p->stages ? "1f1b" : "gis"), *schedule = NULL;
+    ppsched_schedule *plain = make_plain(p, draw), *schedule = NULL;
     ppsched_timeline *before = make_timeline(plain, p->config);
     ppsched_error error;
     for (uint32_t d = 0; d < p->devices; d++)
         limits[d] = device_metrics_of(before, d).peak_memory * (1 - random_below(seed, 4) / 8.0);
     options.until_limit = random_below(seed, 2);
+    if (draw % 5 == 1)
+        options.share = 0.25 + draw % 4 * 0.2;
+    else if (draw % 5 == 2 && !options.until_limit)
+        options.lead = 1 + draw % 3;
     expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_MEM_LIMIT, limits, p->devices, &error), &error);
     ppsched_status status = ppsched_schedule_offload(&schedule, plain, p->config, &options, &error);
     if (status != PPSCHED_ERROR_REFUSED) {
@@ -651,13 +789,18 @@ static void offload(struct problem *p, uint64_t *seed, uint32_t *free_of_cost)
         struct problem own = *p;
         own.schedule = schedule;
         compare(&own, -1);
+        if (options.share > 0 && draw % 4 != 3)
+            expect_share(schedule, plain, before, p, &options);
+        if (options.lead > 0)
+            expect_lead(schedule, p, options.lead);
+        expect_one_way(schedule, p);
         ppsched_timeline *after = make_timeline(schedule, p->config);
         *free_of_cost += metrics_of(after).makespan <= metrics_of(before).makespan * (1 + 1e-12);
         for (uint32_t d = 0; d < p->devices; d++) {
             assert_true(device_metrics_of(after, d).peak_memory <= device_metrics_of(before, d).peak_memory);
             assert_true(!options.until_limit || device_metrics_of(after, d).peak_memory <= limits[d] * (1 + 1e-9));
         }
-        if (options.until_limit)
+        if (options.until_limit && options.share == 0)
             expect_few(schedule, p, plain, before, limits, options.chunks);
         ppsched_timeline_destroy(after);
         ppsched_schedule_release(schedule);
@@ -677,7 +820,7 @@ static void test_offload(void **state)
         struct problem p;
         draw(&p, &seed);
         if (ppsched_config_placement(p.config) != PPSCHED_PLACEMENT_V) {
-            offload(&p, &seed, &free_of_cost);
+            offload(&p, &seed, (uint32_t)i, &free_of_cost);
             count++;
         }
         clear(&p);
@@ -685,6 +828,8 @@ static void test_offload(void **state)
     print_message("# %u problems offloaded, the step as long as before in at least %u\n", count, free_of_cost);
     print_message("# of %u devices whose limit is held anyway %u have no OFFLOAD; %u fewer in all; %u schedules wait\n",
                   seen_few.held_anyway, seen_few.without, seen_few.fewer, seen_few.waiting);
+    print_message("# %u reloads by a lead, %u schedules recompute and offload\n", seen_leads, seen_both);
+    assert_true(seen_leads > ROUNDS(100) && seen_both > ROUNDS(30));
     assert_true(seen_few.without >= seen_few.held_anyway * 0.95);
     assert_true(free_of_cost + seen_few.waiting > count / 2 && seen_few.fewer > count && seen_few.waiting > ROUNDS(20));
 }

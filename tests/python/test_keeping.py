@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recompute and offload in Python and on the command line."""
 import json
+import re
 import shlex
 import unittest
 
@@ -68,7 +69,7 @@ class KeepingTest(unittest.TestCase):
 
     def test_refused(self):
         schedule = ppsched.generate("gpipe", ppsched.Config(2, 2)).recompute()
-        for fails in (schedule.offload, schedule.recompute, lambda: schedule.evaluate().sensitivities()):
+        for fails in (lambda: ppsched.generate("gpipe", ppsched.Config(2, 2)).offload().offload(), schedule.recompute, lambda: schedule.evaluate().sensitivities()):
             with self.assertRaises(ppsched.Error):
                 fails()
         with self.assertRaisesRegex(ppsched.Error, "chunks is 0"):
@@ -224,6 +225,14 @@ class CommandTest(unittest.TestCase):
         lines = run(*words).stdout.splitlines()
         self.assertTrue(any(line.startswith("critical path, ") for line in lines))
         self.assertEqual(lines[-1], "what a stage's time costs is not known where ops keep less")
+        waits = [idle.reload for idle in ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0)).offload().evaluate().idle]
+        self.assertEqual((lines[-2], waits), ("no device waits for a copy", [0] * 4))
+        config = ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0, mem_limit=6)
+        waits = [idle.reload for idle in ppsched.generate("gis", config).offload(until_limit=True).evaluate().idle]
+        line = run(*GIS, "--offload", "limit", "--mem-limit", 6, "--offload-times", 4, "--host-links", "all", "--explain").stdout.splitlines()[-2]
+        self.assertTrue(line.startswith("waiting for a reload, or an offload that is not done: device "), line)
+        told = {int(device): float(wait) for device, wait in re.findall(r"device (\d) for ([0-9.]+)", line)}
+        self.assertEqual(told, {device: wait for device, wait in enumerate(waits) if wait > 0})
         found = json.loads(run(*words, "--format", "json").stdout)["explain"]
         self.assertEqual((found["critical_path"][0]["reason"], found["sensitivities"]), ("begin", {}))
         self.assertEqual(len(found["slack_by_device"]), 4)
@@ -237,6 +246,40 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((held["metrics"]["peak_memory"], held["metrics"]["makespan"]), ([6, 5, 4, 4], 135))
         self.assertTrue(any("OFFLOAD_WAIT" in token for queue in held["queues"] for token in queue["ops"]))
 
+    def test_share_and_lead(self):
+        schedule = ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=0.5))
+        for words, kept in ((("--offload-share", 0.25), schedule.offload(share=0.25)), (("--reload-lead", 3), schedule.offload(lead=3))):
+            data = json.loads(run(*GIS, "--offload", "all", "--offload-times", 0.5, *words, "--format", "json").stdout)
+            self.assertEqual([queue["ops"] for queue in data["queues"]], [list(map(str, queue)) for queue in kept.queues])
+        for queue in schedule.offload(lead=3).queues:
+            for i, op in enumerate(queue):
+                if op.kind is ppsched.Kind.RELOAD:
+                    ops = [other for other in queue[i + 1:] if other.kind in (ppsched.Kind.F, ppsched.Kind.B, ppsched.Kind.I, ppsched.Kind.W)]
+                    self.assertEqual((ops[3].stage, ops[3].microbatch), (op.stage, op.microbatch))
+        counts = [sum(op.kind is ppsched.Kind.OFFLOAD for op in queue) for queue in schedule.offload(share=0.25).queues]
+        self.assertEqual(counts[0], 8)  # a quarter of 2 chunks of 16 microbatches
+        for share in (0, 1.5, float("nan")):
+            with self.assertRaisesRegex(ppsched.Error, "share is .*; it must be above 0"):
+                schedule.offload(share=share)
+        with self.assertRaisesRegex(ppsched.Error, "lead is 2, but with until_limit"):
+            schedule.offload(until_limit=True, lead=2)
+
+    def test_recompute_and_offload(self):
+        words = (*GIS, "--offload-times", 0.5, "--format", "json")
+        data = json.loads(run(*words, "--recompute", "chunks=1", "--offload", "all").stdout)
+        for device, queue in enumerate(data["queues"][:3]):
+            stages = [{int(token.split(kind)[0]) for token in queue["ops"] if kind in token} for kind in ("RECOMPUTE", "OFFLOAD", "RELOAD")]
+            self.assertEqual(stages, [{device}, {device + 4}, {device + 4}])
+        both, one = (json.loads(run(*words, "--recompute", "chunks=1", *more).stdout)["metrics"]["peak_memory"] for more in (("--offload", "all"), ()))
+        self.assertTrue(all(a <= b for a, b in zip(both, one)) and both[0] < one[0], (both, one))
+
+    def test_slowdown(self):
+        words = (*GIS, "--offload", "all", "--offload-times", 0.5, "--format", "json")
+        alone, slowed, standing = (json.loads(run(*words, *more).stdout)["metrics"]["makespan"]
+                                   for more in ((), ("--copy-slowdown", 1.5), ("--copy-slowdown", "inf")))
+        self.assertLess(alone, slowed)
+        self.assertLess(slowed, standing)
+
     def test_trace(self):
         names = [event["args"]["name"] for event in json.loads(run(*GIS, "--offload", "chunks=1", "--offload-times", 1, "--format", "chrome").stdout)["traceEvents"]
                  if event["name"] == "thread_name"]
@@ -246,7 +289,14 @@ class CommandTest(unittest.TestCase):
     def test_refused(self):
         for words, line in ((("--offload", "chunks=0"), "N of chunks=N must be an integer of 1 or more"),
                             (("--offload", "some"), "it must be chunks=N, all or limit"),
-                            (("--offload", "all", "--recompute", "chunks=1"), "a schedule recomputes or offloads, not both"),
+                            (("--offload", "all", "--recompute", "chunks=1", "--offload-times", "1", "--link"), "the page recomputes or offloads, not both"),
+                            (("--offload", "all", "--recompute", "chunks=2", "--offload-times", "1"), "--offload all: all that could go is recomputed"),
+                            (("--offload-share", "0.5"), "--offload-share: nothing goes to the host; give --offload"),
+                            (("--offload", "all", "--offload-share", "0"), "--offload-share 0: it must be above 0, and 1 at most"),
+                            (("--offload", "all", "--offload-share", "nan"), "--offload-share nan: it must be above 0, and 1 at most"),
+                            (("--offload", "all", "--reload-lead", "0"), "--reload-lead 0: it must be 1 op or more"),
+                            (("--offload", "limit", "--reload-lead", "2"), "--reload-lead: with --offload limit the limit says what goes"),
+                            (("--copy-slowdown", "0.5"), "copy_slowdown"),
                             (("--host-links", "all", "--host-link", "0"), "both say which devices share a link"),
                             (("--offload", "all", "--offload-times", "1", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),
                             (("--offload", "all"), "--offload all: how fast are copies? give --host-bandwidth, or --offload-times"),

@@ -114,6 +114,7 @@ class Quantity(enum.IntEnum):
     MICROBATCH_MEMORY_SCALE = 46
     SLICE_SCALE = 47
     OP_OVERHEAD = 48
+    COPY_SLOWDOWN = 49
 
 
 class LogLevel(enum.IntEnum):
@@ -580,11 +581,17 @@ class OffloadOptions(Structure):
     chunks: int
     until_limit: int
     reserved: int
+    share: float
+    lead: int
+    also_reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("chunks", c_uint32),
         ("until_limit", c_uint32),
         ("reserved", c_uint32),
+        ("share", c_double),
+        ("lead", c_uint32),
+        ("also_reserved", c_uint32),
     ]
 
 

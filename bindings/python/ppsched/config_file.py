@@ -22,7 +22,7 @@ OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEA
 MOST_BYTES = 64 << 20   # of a file
 AT_ONCE = 1 << 16       # of these, first
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
-FAMILIES = ("mem_", "host_", "offload_", "sharding_", "slow_")  # what such keys begin with
+FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # what such keys begin with
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 

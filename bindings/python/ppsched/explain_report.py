@@ -86,13 +86,27 @@ def _answer(timeline: Timeline, objective: Union[Objective, str]) -> str:
             f"ops costs {more:g}{after}, {unit} less saves {relief.less:g}{after}")
 
 
+MOST_WAITING = 4  # devices in a line
+
+
+def _waits(timeline: Timeline) -> str:
+    """For how long devices wait for copies, those that do so longest first."""
+    waits = [(idle.reload, device) for device, idle in enumerate(timeline.idle) if idle.reload > 0]
+    if not waits:
+        return "no device waits for a copy"
+    after = timeline.config.units.after_time
+    listed = ", ".join(f"device {device} for {wait:g}{after}" for wait, device in sorted(waits, key=lambda wait: (-wait[0], wait[1]))[:MOST_WAITING])
+    others = f", and {counted(len(waits) - MOST_WAITING, 'other device')} for less" if len(waits) > MOST_WAITING else ""
+    return f"waiting for a reload, or an offload that is not done: {listed}{others}"
+
+
 def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespan") -> str:
     """Lines for people, 30 at most: what bounds the step, the longest way through it, and what each stage's time costs."""
     after = timeline.config.units.after_time
     stretches = _stretches(timeline)
     if _keeps_less(timeline):
         return "\n".join([f"critical path, {len(timeline.critical_path)} ops:", *_shortened(stretches, MOST_STRETCHES, "stretches"),
-                          "what a stage's time costs is not known where ops keep less"]) + "\n"
+                          _waits(timeline), "what a stage's time costs is not known where ops keep less"]) + "\n"
     question = f"what {f'1{after}' if after else 'a unit of time'} in each op of a stage does to the {objective}:"
     return "\n".join([_answer(timeline, objective), f"critical path, {len(timeline.critical_path)} ops:",
                       *_shortened(stretches, MOST_STRETCHES, "stretches"), question, *_stages(timeline, objective)]) + "\n"

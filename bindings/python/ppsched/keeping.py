@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, MutableMapping, Opti
 from . import _abi
 from ._abi import Kind, Status
 from ._library import Error, lib, new_handle
-from .config import Config, integer
+from .config import Config, integer, numbers
+from .shown import shown
 from .strategy import find_strategy
 from .usage import UsageError
 from .views import sized
@@ -24,11 +25,17 @@ def recomputed(schedule: "Schedule", chunks: Optional[int]) -> ctypes.c_void_p:
     return new_handle(lib.ppsched_schedule_recompute, schedule._handle, ctypes.byref(options))
 
 
-def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool) -> ctypes.c_void_p:
+def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool, share: float, lead: int) -> ctypes.c_void_p:
     """The handle of a schedule that offloads."""
     options = sized(_abi.OffloadOptions)
     options.chunks = _count(chunks)
     options.until_limit = int(until_limit)
+    options.share, = numbers("share", [share])
+    if not 0 < options.share <= 1:
+        raise Error(f"share is {shown(share)}; it must be above 0, and 1 at most", Status.ERROR_RANGE)
+    if not 0 <= integer("lead", lead) < 2**32:
+        raise Error(f"lead is {shown(lead)}; it must be so many ops, 0 for as late as copies hide", Status.ERROR_RANGE)
+    options.lead = lead
     return new_handle(lib.ppsched_schedule_offload, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
 
@@ -48,6 +55,12 @@ def add_keeping_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", metavar="WHAT",
                         help="copy activations to the host and back: of so many stages of each device (chunks=N), all, or as few as "
                              "hold --mem-limit (limit)")
+    parser.add_argument("--offload-share", metavar="SHARE", type=float,
+                        help="with --offload: of each device those alone that live longest, as far as they are that share of what could go, "
+                             "above 0 to 1 (default: 1)")
+    parser.add_argument("--reload-lead", metavar="N", type=int,
+                        help="with --offload chunks=N or all: so many ops of its device are between a reload and its backward "
+                             "(default: reloads come as late as they hide)")
     add_link_argument(parser)
 
 
@@ -87,13 +100,29 @@ def link_hosts(config: Config, values: Mapping[str, Any]) -> None:
 def keeping_words(values: Mapping[str, Any]) -> Dict[str, str]:
     """What is recomputed or offloaded, by the words of its option."""
     chunks, offload = values.get("recompute_chunks"), values.get("offload")
-    if chunks is not None and offload is not None:
-        raise UsageError("--recompute chunks=N and --offload: a schedule recomputes or offloads, not both")
     if isinstance(offload, str) and offload not in ("all", "limit"):
         offload = f"chunks={_chunks_of('offload', offload)}" if offload.startswith("chunks=") else None
         if offload is None:
             raise UsageError(f"--offload {values['offload']}: it must be chunks=N, all or limit")
-    return {"recompute": f"chunks={chunks}"} if chunks is not None else {"offload": offload} if isinstance(offload, str) else {}
+    words = {"recompute": f"chunks={chunks}"} if chunks is not None else {}
+    return {**words, "offload": offload} if isinstance(offload, str) else words
+
+
+def _check_places(values: Mapping[str, Any]) -> None:
+    """Refuses options of --offload that are without it, or that it cannot meet."""
+    for name in ("offload_share", "reload_lead"):
+        option = f"--{name.replace('_', '-')}"
+        if values.get(name) is None:
+            continue
+        if values.get("offload") is None:
+            raise UsageError(f"{option}: nothing goes to the host; give --offload, or leave it out")
+        if values["offload"] == "limit" and (name == "reload_lead" or chooses_offload(values.get("strategy") or "1f1b")):
+            raise UsageError(f"{option}: with --offload limit the limit says what goes and comes when; leave one out")
+    share, lead = values.get("offload_share"), values.get("reload_lead")
+    if share is not None and not 0 < share <= 1:
+        raise UsageError(f"--offload-share {share:g}: it must be above 0, and 1 at most")
+    if lead is not None and not 1 <= lead < 2**32:
+        raise UsageError(f"--reload-lead {lead}: it must be 1 op or more")
 
 
 def chooses_offload(strategy: str) -> bool:
@@ -112,6 +141,7 @@ def check_copies(config: Config, values: Mapping[str, Any]) -> None:
     """Refuses copies that would be free, or of nothing, and options that would do nothing."""
     strategy = find_strategy(values.get("strategy") or "1f1b")
     keeping_words(values)
+    _check_places(values)
     offload, own = values.get("offload") or values.get("options", {}).get("offload"), strategy.offloads
     offload = None if offload == "none" or own and values.get("offload") is None else offload
     if own and (offload is not None or values.get("recompute_chunks") is not None):
@@ -130,8 +160,11 @@ def check_copies(config: Config, values: Mapping[str, Any]) -> None:
         raise UsageError("--offload limit: which limit? give --mem-limit")
 
 
-def _check_chunks(schedule: "Schedule", option: str, chunks: int) -> None:
-    most = max(len({op.stage for op in queue if op.kind is Kind.F}) for queue in schedule.queues)
+def _most_chunks(schedule: "Schedule") -> int:
+    return max(len({op.stage for op in queue if op.kind is Kind.F}) for queue in schedule.queues)
+
+
+def _check_chunks(most: int, option: str, chunks: int) -> None:
     if chunks > most:
         works = "chunks=1" if most == 1 else f"chunks=1 to chunks={most}"
         raise UsageError(f"--{option} chunks={chunks}: a device has {most} stage{'s' * (most > 1)}; {works} would work")
@@ -140,11 +173,15 @@ def _check_chunks(schedule: "Schedule", option: str, chunks: int) -> None:
 def keep_less(schedule: "Schedule", values: Mapping[str, Any]) -> "Schedule":
     """The schedule with what the options have it recompute and offload."""
     words = keeping_words(values)
-    if not words:
+    most = _most_chunks(schedule) if words else 0
+    chunks = {option: _chunks_of(option, word) for option, word in words.items() if word not in ("all", "limit")}
+    for option, count in chunks.items():
+        _check_chunks(most, option, count)
+    if "offload" in words and chunks.get("offload", most) <= chunks.get("recompute", 0):
+        raise UsageError(f"--offload {words['offload']}: all that could go is recomputed with --recompute chunks={chunks['recompute']}; leave one out")
+    if "recompute" in words:
+        schedule = schedule.recompute(chunks["recompute"])
+    if "offload" not in words:
         return schedule
-    (option, word), = words.items()
-    if word in ("all", "limit"):
-        return schedule.offload(until_limit=word == "limit")
-    chunks = _chunks_of(option, word)
-    _check_chunks(schedule, option, chunks)
-    return schedule.recompute(chunks) if option == "recompute" else schedule.offload(chunks)
+    return schedule.offload(chunks.get("offload"), until_limit=words["offload"] == "limit", share=values.get("offload_share") or 1.0,
+                            lead=values.get("reload_lead") or 0)

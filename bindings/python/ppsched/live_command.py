@@ -70,7 +70,10 @@ def link_to(arguments: argparse.Namespace, values: Values, page: str) -> str:
     link_hosts(config, told)
     strategy = find_strategy(told.get("strategy") or "1f1b").name
     _check_problem(config, strategy)
-    return link_of(config, strategy, page, keeping_words(told))
+    kept = keeping_words(told)
+    if len(kept) > 1:
+        raise UsageError("--recompute chunks=N and --offload: the page recomputes or offloads, not both; leave one out")
+    return link_of(config, strategy, page, kept)
 
 
 def print_link(arguments: argparse.Namespace, values: Values) -> None:

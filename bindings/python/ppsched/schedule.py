@@ -111,7 +111,7 @@ class Schedule(Shared):
                   recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                   offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                   host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                  slice_scale: Numbers = (), op_overhead: Numbers = ()) -> "Schedule":
+                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = ()) -> "Schedule":
         """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
@@ -139,7 +139,7 @@ class Schedule(Shared):
              recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
              offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-             slice_scale: Numbers = (), op_overhead: Numbers = ()) -> "Schedule":
+             slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = ()) -> "Schedule":
         """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)
@@ -190,10 +190,15 @@ class Schedule(Shared):
         of all without `chunks`."""
         return Schedule(recomputed(self, chunks), self.config)
 
-    def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False) -> "Schedule":
+    def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False, share: float = 1.0, lead: int = 0) -> "Schedule":
         """A schedule that keeps less: with an OFFLOAD behind each forward of so many stages of each device, the lowest first (all
-        without `chunks`), and a RELOAD as late as it hides; as few as hold the config's memory limit with `until_limit`."""
-        return Schedule(offloaded(self, chunks, until_limit), self.config)
+        without `chunks`), and a RELOAD as late as it hides; as few as hold the config's memory limit with `until_limit`.
+
+        share: of each device those alone that live longest, as far as they are at most that share of what all of them would move.
+        lead: so many ops of its device are between a RELOAD and its backward instead; without until_limit. Stage passes that are
+        recomputed stay so.
+        """
+        return Schedule(offloaded(self, chunks, until_limit, share, lead), self.config)
 
     def renumber(self) -> "Schedule":
         """The same schedule with its microbatches numbered as the last stage runs their forwards: PyTorch takes losses so."""
