@@ -3,11 +3,12 @@
 """Whether the tests notice: makes mutants of the library and the Python package, each with one small change that a rule makes,
 builds and tests each in a copy of the tree, and tells the score by folder and those that survived.
 
-A mutant counts as killed where a test fails, or takes five times as long as without it and 10 s. What does not compile counts
+A mutant counts as killed where a test fails, or takes five times as long as without it and 10 s, of the processor's time. What does not compile counts
 for nothing. Those of equivalent.txt, which no test can notice, are left out.
 """
 import argparse
 import collections
+import os
 import pathlib
 import random
 import re
@@ -121,6 +122,7 @@ def main():
     parser.add_argument("--only", action="append", default=[], metavar="PATH", help="of these folders or files alone; may repeat")
     parser.add_argument("--time-limit", type=float, default=float("inf"), metavar="SECONDS", help="draws no more after so long")
     parser.add_argument("--longest", type=float, default=60, metavar="SECONDS", help="no tests that take longer (default: 60)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="so many tests at a time (default: one a core)")
     parser.add_argument("--with-digest", action="store_true", help="the committed tables of results are tests too")
     parser.add_argument("--list", action="store_true", help="shows what would be drawn, and tests nothing")
     parser.add_argument("--strict", action="store_true", help="exit status 1 where a mutant survives")
@@ -136,9 +138,12 @@ def main():
         return 0
     stop = time.monotonic() + arguments.time_limit
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench((arguments.work or pathlib.Path(folder)).resolve(), arguments.with_digest)
+        bench = Bench((arguments.work or pathlib.Path(folder)).resolve(), arguments.jobs, arguments.with_digest)
+        print("compiles with ccache" if bench.has_cache else "compiles without ccache: twice as much, as each mutant is taken back",
+              flush=True)
         bench.time_tests(arguments.longest)
-        print(f"{len(mutations)} mutants; {len(bench.tests)} tests, {sum(test.seconds for test in bench.tests):.0f} s without a mutant", flush=True)
+        print(f"{len(mutations)} mutants; {len(bench.tests)} tests, {sum(test.seconds for test in bench.tests):.0f} s without a mutant, "
+              f"{bench.jobs} at a time", flush=True)
         return judge(bench, mutations, arguments, stop)
 
 
