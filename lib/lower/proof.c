@@ -47,7 +47,7 @@ static void look_at(struct run *run, uint32_t i)
         ppi_comm_tell(comms, receive);
         return;
     }
-    bool can_send = rendezvous ? ppi_comm_turn(comms, send) && !comms->done[send] : comms->done[send];
+    bool can_send = rendezvous ? ppi_comm_turn(comms, send) : comms->done[send];
     if (!can_send || !ppi_comm_turn(comms, receive) || !ppi_comm_oldest(comms, transfer))
         return;
     if (rendezvous)

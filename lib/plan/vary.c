@@ -91,7 +91,7 @@ ppsched_status ppi_candidate_order(const ppsched_plan *plan, struct ppi_candidat
 {
     struct part part = {progress, user, 0, PPI_ORDER_SHARE / 2};
     ppsched_config *config = NULL;
-    if (plan->order_effort == 0 || candidate->microbatch_order != NULL || !ppi_microbatches_differ(plan->config))
+    if (plan->order_effort == 0 || !ppi_microbatches_differ(plan->config))
         return PPSCHED_OK;
     ppsched_status status = ppi_candidate_config(&config, plan, candidate, error);
     if (status != PPSCHED_OK)

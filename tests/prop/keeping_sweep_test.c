@@ -548,6 +548,32 @@ static void compare(const struct problem *p, int number)
     ppsched_timeline_destroy(timeline);
 }
 
+static int is_comm(const ppsched_op *op)
+{
+    return op->kind >= PPSCHED_KIND_SEND_F && op->kind <= PPSCHED_KIND_RECV_B;
+}
+
+static int is_compute(const ppsched_op *op)
+{
+    return op->kind >= PPSCHED_KIND_F && op->kind <= PPSCHED_KIND_W;
+}
+
+/* Copies that stood right behind a compute op still do; no comm op is between the others and the next compute op. */
+static void expect_places(const ppsched_op *ops, size_t count)
+{
+    int is_behind = 0; /* nothing but copies since a compute op, comm ops left out */
+    for (size_t i = 0; i < count; i++) {
+        int is_copy = ops[i].kind == PPSCHED_KIND_OFFLOAD || ops[i].kind == PPSCHED_KIND_RELOAD;
+        if (is_comm(&ops[i]))
+            continue;
+        is_behind = is_compute(&ops[i]) || (is_behind && is_copy);
+        if (is_compute(&ops[i]))
+            continue;
+        if (is_behind ? is_comm(&ops[i - 1]) : i + 1 < count && is_comm(&ops[i + 1]))
+            fail_msg("op %zu, kind %d, has a comm op %s it", i, ops[i].kind, is_behind ? "before" : "behind");
+    }
+}
+
 /* Lowered, and evaluated with transfers on links without end, all compute ops and copies are when they are without, in every
  * lowering. */
 static void compare_lowered(const struct problem *p, int32_t lowering)
@@ -565,7 +591,7 @@ static void compare_lowered(const struct problem *p, int32_t lowering)
                          *others = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &lowered_count);
         const ppsched_span *spans = ppsched_timeline_spans(timeline, d, NULL), *after = ppsched_timeline_spans(timed, d, NULL);
         for (size_t i = 0; i < lowered_count; i++) {
-            if (others[i].kind >= PPSCHED_KIND_SEND_F && others[i].kind <= PPSCHED_KIND_RECV_B)
+            if (is_comm(&others[i]))
                 continue;
             assert_memory_equal(&others[i], &ops[k], sizeof *ops);
             if (memcmp(&spans[k], &after[i], sizeof *spans) != 0)
@@ -574,6 +600,7 @@ static void compare_lowered(const struct problem *p, int32_t lowering)
             k++;
         }
         assert_int_equal(k, count);
+        expect_places(others, lowered_count);
         ppsched_device_metrics a = device_metrics_of(timeline, d), b = device_metrics_of(timed, d);
         a.peak_position = b.peak_position; /* one of two that begin at once */
         assert_memory_equal(&a, &b, sizeof a);
@@ -644,9 +671,9 @@ static int has_waits(const ppsched_schedule *schedule)
     return 0;
 }
 
-/* Devices whose limit is held anyway, those of them without an OFFLOAD; and OFFLOADs less. */
+/* Devices whose limit is held anyway, those of them without an OFFLOAD; OFFLOADs less; backwards right behind their F. */
 static struct {
-    uint32_t held_anyway, without, fewer, waiting;
+    uint32_t held_anyway, without, fewer, waiting, tight;
 } seen_few;
 
 /* Of all that could go, as few as hold each device's own limit: none where it is held anyway, but where offloads of others,
@@ -767,6 +794,27 @@ static ppsched_schedule *make_plain(const struct problem *p, uint32_t draw)
     return recomputed;
 }
 
+/* Where devices wait for copies, no pass goes to the host and comes back between its F and a backward right behind that. */
+static uint32_t expect_room(const ppsched_schedule *schedule, const ppsched_schedule *plain)
+{
+    uint32_t tight = 0;
+    for (uint32_t d = 0; d < ppsched_schedule_devices(plain); d++) {
+        size_t count = 0, all = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(plain, d), &count),
+                         *others = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &all);
+        for (size_t i = 0; i + 1 < count; i++) {
+            const ppsched_op *f = &ops[i], *b = &ops[i + 1];
+            if (f->kind != PPSCHED_KIND_F || !is_backward(b) || f->stage != b->stage || f->microbatch != b->microbatch)
+                continue;
+            for (size_t k = 0; k < all; k++)
+                assert_false(others[k].kind == PPSCHED_KIND_OFFLOAD && others[k].stage == f->stage &&
+                             others[k].microbatch == f->microbatch);
+            tight++;
+        }
+    }
+    return tight;
+}
+
 /* All passes, or as few as hold limits: what comes out can be run, and peaks are never higher than without. */
 static void offload(struct problem *p, uint64_t *seed, uint32_t draw, uint32_t *free_of_cost)
 {
@@ -789,6 +837,7 @@ static void offload(struct problem *p, uint64_t *seed, uint32_t draw, uint32_t *
         struct problem own = *p;
         own.schedule = schedule;
         compare(&own, -1);
+        seen_few.tight += has_waits(schedule) ? expect_room(schedule, plain) : 0;
         if (options.share > 0 && draw % 4 != 3)
             expect_share(schedule, plain, before, p, &options);
         if (options.lead > 0)
@@ -831,7 +880,8 @@ static void test_offload(void **state)
     print_message("# %u reloads by a lead, %u schedules recompute and offload\n", seen_leads, seen_both);
     assert_true(seen_leads > ROUNDS(100) && seen_both > ROUNDS(30));
     assert_true(seen_few.without >= seen_few.held_anyway * 0.95);
-    assert_true(free_of_cost + seen_few.waiting > count / 2 && seen_few.fewer > count && seen_few.waiting > ROUNDS(20));
+    assert_true(free_of_cost + seen_few.waiting > count / 2 && seen_few.fewer > count && seen_few.waiting > ROUNDS(20) &&
+                seen_few.tight > ROUNDS(20));
 }
 
 int main(void)

@@ -505,6 +505,116 @@ static void test_empty_stages(void **state)
     ppsched_layers_release(layers);
 }
 
+/* --- with activations that go to the host --- */
+
+/* A unit of memory takes half a unit of time to the host, and back. */
+static ppsched_config *make_offloading(uint32_t devices, uint32_t microbatches, const double *limits)
+{
+    ppsched_config *config = make_config(devices, devices, microbatches);
+    set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 2);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, devices, NULL), NULL);
+    return config;
+}
+
+/* Blocks of one to three layers that stay together; begins[4]: how many layers there are. */
+static const ppsched_layers *draw_blocks(uint32_t *begins, uint64_t *seed)
+{
+    ppsched_layer entries[MOST_ENTRIES];
+    begins[0] = 0;
+    for (uint32_t i = 0; i < MOST_ENTRIES; i++)
+        entries[i] = (ppsched_layer)LAYER("layer", .count = i % 2 == 0 ? 1 + random_below(seed, 2) : 1,
+                                          .flags = i % 2 == 0 ? PPSCHED_LAYER_FLAG_WITH_NEXT : 0,
+                                          .forward_time = 1 + random_below(seed, 4), .backward_time = 2 + random_below(seed, 8),
+                                          .mem_forward = 1 + random_below(seed, 3));
+    for (uint32_t i = 0; i < MOST_ENTRIES / 2; i++)
+        begins[i + 1] = begins[i] + entries[2 * i].count + 1;
+    return make_layers(entries, MOST_ENTRIES);
+}
+
+/* What must stay together does where borders are moved for the sake of copies, too; and the first and the last stage are never
+ * without layers, not even where others may be and their devices have no memory for one. */
+static void test_offloaded_splits(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "gpipe", "interleaved_1f1b"};
+    uint32_t begins[MOST_ENTRIES / 2 + 1], offloaded = 0, empty = 0;
+    uint64_t seed = 3;
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        const ppsched_layers *layers = draw_blocks(begins, &seed);
+        uint32_t devices = 2 + random_below(&seed, 3);
+        double limits[4];
+        for (uint32_t d = 0; d < devices; d++)
+            limits[d] = random_below(&seed, 6) == 0 ? 1 : 4 + random_below(&seed, 20);
+        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                                     .offload = 1, .empty_stages = 1);
+        ppsched_config *base = make_offloading(devices, 4, limits);
+        ppsched_plan *plan = run_plan(base, &options);
+        for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
+            struct own_split own;
+            uint32_t border = 0, block = 0;
+            if (candidate_of(plan, c).status != PPSCHED_OK)
+                continue;
+            take_split(&own, plan, c);
+            assert_true(own.layers[0] > 0 && own.layers[own.split.stages - 1] > 0);
+            for (uint32_t s = 0; s < own.split.stages; s++) {
+                for (border += own.layers[s]; begins[block] < border; block++) {
+                }
+                assert_int_equal(begins[block], border);
+                empty += own.layers[s] == 0;
+            }
+            assert_int_equal(border, begins[MOST_ENTRIES / 2]);
+            offloaded += candidate_of(plan, c).offloaded;
+        }
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(base);
+        ppsched_layers_release(layers);
+    }
+    assert_true(offloaded > 20 && empty > 0);
+}
+
+/* --- without a flush --- */
+
+/* Iterations that are not waited for hold as much as one of as many microbatches (the eager order 7 on device 0, more than an
+ * iteration has): the same split, recomputed as much. */
+static void test_no_flush(void **state)
+{
+    static const char *const strategies[] = {"1f1b_no_flush", "eager_1f1b_no_flush"};
+    const ppsched_layers *layers = make_model(9);
+    uint32_t fitting = 0, recomputed = 0;
+    (void)state;
+    for (double limit = 8; limit <= 20; limit++) {
+        ppsched_plan *plans[2];
+        for (int i = 0; i < 2; i++) {
+            ppsched_config *base = make_config(4, 4, i == 0 ? 24 : 6);
+            const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 2);
+            expect_ok(ppsched_config_set_iterations(base, i == 0 ? 1 : 4, NULL), NULL);
+            set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+            plans[i] = run_plan(base, &options);
+            ppsched_config_destroy(base);
+        }
+        assert_int_equal(ppsched_plan_count(plans[0]), ppsched_plan_count(plans[1]));
+        for (uint32_t i = 0; i < ppsched_plan_count(plans[0]); i++) {
+            ppsched_candidate whole = candidate_of(plans[0], i), cut = candidate_of(plans[1], i);
+            struct own_split one, other;
+            assert_int_equal(whole.status, cut.status);
+            if (whole.status != PPSCHED_OK)
+                continue;
+            take_split(&one, plans[0], i);
+            take_split(&other, plans[1], i);
+            assert_memory_equal(one.layers, other.layers, 4 * sizeof *one.layers);
+            assert_memory_equal(one.recomputes, other.recomputes, 11);
+            assert_true(whole.makespan == cut.makespan && whole.peak_memory == cut.peak_memory && whole.fits == cut.fits);
+            fitting += whole.fits;
+            for (int l = 0; l < 11; l++)
+                recomputed += one.recomputes[l] != 0;
+        }
+        ppsched_plan_destroy(plans[0]);
+        ppsched_plan_destroy(plans[1]);
+    }
+    assert_true(fitting > 5 && recomputed > 20);
+    ppsched_layers_release(layers);
+}
+
 static void test_one_layer_larger_than_all(void **state)
 {
     const ppsched_layer entries[] = {LAYER("decoder", .count = 3, .forward_time = 1, .backward_time = 2),
@@ -560,6 +670,8 @@ int main(void)
         cmocka_unit_test(test_runtimes_that_are_asked),
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_empty_stages),
+        cmocka_unit_test(test_offloaded_splits),
+        cmocka_unit_test(test_no_flush),
         cmocka_unit_test(test_one_layer_larger_than_all),
         cmocka_unit_test(test_bad_options),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What plan.h promises, on problems in which everything differs: costs where stages and microbatches change at once, ties by
  * peak memory, which of equal ones is named, and progress inside a candidate. */
+#include "support/layered.h"
 #include "support/uneven.h"
 
 #include <math.h>
@@ -414,8 +415,9 @@ static void test_least_limit_of_the_better_placement(void **state)
 /* --- progress --- */
 
 struct told {
-    uint32_t count, calls, inside; /* calls, and those between the candidates */
-    double last, best, furthest;   /* furthest: the largest share of a candidate that was told inside it */
+    uint32_t count, calls, inside;      /* calls, and those between the candidates */
+    uint32_t of_quarter[4];             /* calls in each quarter of a candidate */
+    double first, last, best, furthest; /* furthest: the largest share of a candidate that was told inside it */
 };
 
 static int32_t note(void *user, const ppsched_progress *progress)
@@ -423,6 +425,8 @@ static int32_t note(void *user, const ppsched_progress *progress)
     struct told *told = user;
     double place = progress->share * told->count;
     assert_true(progress->share >= told->last && progress->share <= 1);
+    told->first = fmin(told->first, progress->share);
+    told->of_quarter[(int)(4 * (place - floor(place)))]++;
     told->last = progress->share;
     told->best = progress->best;
     told->calls++;
@@ -461,6 +465,45 @@ static void test_progress_inside_a_candidate(void **state)
     }
 }
 
+/* With an order of microbatches, and with layers, too, each part of a candidate's work has a share of its own: what is told
+ * never falls, begins near 0 and ends at 1. */
+static void expect_rising_shares(const ppsched_layers *layers, const char *strategy, uint32_t searched)
+{
+    const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 8, .iterations = 1, .seed = 3};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = &strategy,
+                                          .strategy_count = 1,
+                                          .placements = 1u << PPSCHED_PLACEMENT_LINEAR,
+                                          .layers = layers,
+                                          .order_effort = 2,
+                                          .effort = 2};
+    ppsched_config *config = layers == NULL ? make_uneven(&problem) : make_config(3, 3, 8);
+    uint64_t seed = 4;
+    struct told told = {.first = 2};
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    set_uneven(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, 8, 0.5, &seed);
+    expect_ok(ppsched_config_set_progress(config, note, &told, &error), &error);
+    expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+    told.count = ppsched_plan_count(plan);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    assert_true(candidate_of(plan, 0).ordered && told.first * told.count < 0.25 && told.last == 1);
+    if (layers == NULL) /* its schedule, the order, what comes of it */
+        assert_true(told.of_quarter[0] > searched && told.of_quarter[1] > 0 && told.of_quarter[2] > 0);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+static void test_progress_of_an_order(void **state)
+{
+    const ppsched_layers *layers = make_plain_model(9);
+    (void)state;
+    expect_rising_shares(NULL, "1f1b", 1);
+    expect_rising_shares(NULL, "zb_auto", 3);
+    expect_rising_shares(layers, "1f1b", 1);
+    ppsched_layers_release(layers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
         cmocka_unit_test(test_least_limit_of_the_better_placement),
         cmocka_unit_test(test_progress_inside_a_candidate),
+        cmocka_unit_test(test_progress_of_an_order),
     };
     return cmocka_run_group_tests_name("plan rules", tests, NULL, NULL);
 }

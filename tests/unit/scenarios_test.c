@@ -65,6 +65,27 @@ static void test_bad_input(void **state)
     assert_int_equal(ppsched_config_set_progress(config, NULL, NULL, NULL), PPSCHED_OK);
 }
 
+/* Also where there is one stage alone. */
+static void test_factors_of_one_stage(void **state)
+{
+    const double factors[] = {-1, 1};
+    ppsched_config *small = make_config(1, 1, 3);
+    ppsched_schedule *order = make_schedule(small, "gpipe");
+    ppsched_scenarios *scenarios = NULL;
+    ppsched_error error;
+    (void)state;
+    ppsched_scenario_options options = {.size = sizeof options, .stage_factors = factors, .stage_factor_count = 1};
+    assert_int_equal(ppsched_schedule_evaluate_scenarios(&scenarios, order, small, 1, &options, &error), PPSCHED_ERROR_RANGE);
+    assert_non_null(strstr(error.message, "stage factor 0 is -1; it must be finite and not negative"));
+    options.stage_factor_count = 2;
+    assert_int_equal(ppsched_schedule_evaluate_scenarios(&scenarios, order, small, 1, &options, &error),
+                     PPSCHED_ERROR_MISMATCH);
+    assert_non_null(strstr(error.message, "2 stage factors are given; it must be 1"));
+    assert_null(scenarios);
+    ppsched_schedule_release(order);
+    ppsched_config_destroy(small);
+}
+
 static ppsched_scenarios *drawn(int64_t count)
 {
     const double slow[] = {1, 1, 1, 1.2};
@@ -113,7 +134,7 @@ static void test_kept(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_input), cmocka_unit_test(test_counted),
-                                       cmocka_unit_test(test_kept)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_input), cmocka_unit_test(test_factors_of_one_stage),
+                                       cmocka_unit_test(test_counted), cmocka_unit_test(test_kept)};
     return cmocka_run_group_tests_name("scenarios", tests, setup, teardown);
 }

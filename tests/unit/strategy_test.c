@@ -198,7 +198,8 @@ static void test_rounded_memory(void **state)
     static const struct {
         const char *name;
         int stages, least; /* in stage passes */
-    } searches[] = {{"v_half", 8, 2}, {"v_min", 8, 2}, {"zbv_auto", 8, 2}, {"zb_auto", 4, 1}, {"auto", 4, 1}, {"auto", 8, 2}};
+    } searches[] = {{"v_half", 8, 2}, {"v_min", 8, 2}, {"zbv_auto", 8, 2}, {"zb_auto", 4, 1},
+                    {"auto", 4, 1},   {"auto", 8, 2},  {"v_search", 8, 4}};
     (void)state;
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
         ppsched_config *config = make_config(4, searches[i].stages, 64);
@@ -211,6 +212,72 @@ static void test_rounded_memory(void **state)
         assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
         ppsched_timeline_destroy(timeline);
         ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
+/* Searches count what a device holds anyway, and tenths that do not add up: the least limit that a refusal names works, and a
+ * smaller one does not. */
+static void expect_least_limit(const char *name, ppsched_config *config)
+{
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.125);
+    assert_int_equal(ppsched_schedule_generate(&schedule, config, name, &error), PPSCHED_ERROR_REFUSED);
+    const char *words = strstr(error.message, "the least limit that works is ");
+    assert_non_null(words);
+    double named = strtod(words + strlen("the least limit that works is "), NULL);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, named - 0.01);
+    assert_int_equal(ppsched_schedule_generate(&schedule, config, name, &error), PPSCHED_ERROR_REFUSED);
+    assert_true(named >= 1);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, named);
+    schedule = make_schedule(config, name);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+    assert_true(metrics_of(timeline).peak_memory > named - 1e-3);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+}
+
+/* Under limits of just what its schedule holds a search finds one that is as short. */
+static void expect_as_short_within(const char *name, ppsched_config *config, uint32_t devices)
+{
+    double limits[4];
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, NULL), NULL);
+    ppsched_schedule *schedule = make_schedule(config, name), *within = NULL;
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    for (uint32_t d = 0; d < devices; d++)
+        limits[d] = device_metrics_of(timeline, d).peak_memory;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, devices, NULL), NULL);
+    within = make_schedule(config, name);
+    ppsched_timeline *after = make_timeline(within, config);
+    assert_int_equal(metrics_of(after).limit_device, PPSCHED_NONE);
+    assert_true(metrics_of(after).makespan <= metrics_of(timeline).makespan * (1 + 1e-12));
+    ppsched_timeline_destroy(after);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(within);
+    ppsched_schedule_release(schedule);
+}
+
+static void test_least_limits(void **state)
+{
+    static const char *const names[] = {"v_search", "zbv_auto", "zb_auto", "auto"};
+    uint64_t seed = 8;
+    (void)state;
+    for (int trial = 0; trial < 80; trial++) {
+        const char *name = names[trial % 4];
+        uint32_t devices = 2 + random_below(&seed, 3), stages = trial % 4 < 2 ? 2 * devices : devices;
+        double memory[8], fixed[8];
+        ppsched_config *config = make_config(devices, stages, 3 + random_below(&seed, 5));
+        for (uint32_t s = 0; s < stages; s++) {
+            memory[s] = (1 + random_below(&seed, 9)) / 10.0;
+            fixed[s] = (1 + random_below(&seed, 30)) / 10.0;
+        }
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, memory, stages, NULL), NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_STATIC, fixed, stages, NULL), NULL);
+        expect_least_limit(name, config);
+        if (stages == 2 * devices)
+            expect_as_short_within("v_search", config, devices);
         ppsched_config_destroy(config);
     }
 }
@@ -292,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_search_too_large),
         cmocka_unit_test(test_search_with_uneven_costs),
         cmocka_unit_test(test_rounded_memory),
+        cmocka_unit_test(test_least_limits),
         cmocka_unit_test(test_greedy_plan),
     };
     return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
