@@ -43,7 +43,8 @@ typedef struct ppsched_plan_options {
     const uint32_t *chunks;        /* V, stages a device. Default: 1 to 4 */
     const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and all others that
                                       can be run; where M is above 64 those from D/2 to 2D and
-                                      those that part M evenly (with layers: its divisors) */
+                                      those that part M evenly (with layers: its divisors, of
+                                      group_interleaved_1f1b and pipeoffload (D+1)/2 alone) */
     const uint32_t *microbatches;  /* M at the same batch. Default: the config's */
     const double *memory_limits;   /* each for all devices. Default: the config's */
     uint32_t strategy_count;       /* of each list; 0 with NULL */
@@ -106,7 +107,8 @@ typedef struct ppsched_plan_options {
                                 to the host: as few as hold its limit, all where it has none, as by
                                 ppsched_schedule_offload; refused where it needs none. Goes without
                                 a lowering and scenarios. With layers splits are looked for that
-                                suit the copies, which need host_bandwidth. Default: 0 */
+                                suit the copies, which need host_bandwidth, for groups of D and
+                                (D+1)/2 or those that are named. Default: 0 */
     uint32_t reserved_third; /* 0 */
 } ppsched_plan_options;
 

@@ -225,7 +225,7 @@ static const struct ppi_candidate *find_like(const ppsched_plan *plan, const str
             break;
         if (!ppi_candidates_are_alike(other, candidate))
             continue;
-        if (ppi_candidate_runs(other) && other->layers != NULL && (best == NULL || is_nearer(plan, other, best)))
+        if (other->layers != NULL && (best == NULL || is_nearer(plan, other, best)))
             best = other;
     }
     return best;

@@ -284,6 +284,29 @@ static void test_lowerings(void **state)
     assert_true(deferred_unsafe > 0);
 }
 
+/* What a pair's F sends goes before what its B sends; how many pairs send both. */
+static int expect_forwards_first(const ppsched_schedule *lowered)
+{
+    int both = 0;
+    for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &count);
+        for (size_t i = 0; i + 1 < count; i++) {
+            size_t sent[2] = {count, count};
+            for (size_t k = 0; k < count && (ops[i].flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0; k++)
+                for (size_t part = 0; part < 2; part++)
+                    if (ops[k].kind == (ops[i + part].kind == PPSCHED_KIND_F ? PPSCHED_KIND_SEND_F : PPSCHED_KIND_SEND_B) &&
+                        ops[k].stage == ops[i + part].stage && ops[k].microbatch == ops[i + part].microbatch)
+                        sent[part] = k;
+            if (sent[0] == count || sent[1] == count)
+                continue;
+            assert_true(sent[0] < sent[1]);
+            both++;
+        }
+    }
+    return both;
+}
+
 /* Where stages are alike many values are sent at once. By time, what the two ops of a pair send goes behind one another, in the
  * same order for all devices, so that none waits for the other in a circle. */
 static void test_pairs_by_time(void **state)
@@ -296,7 +319,7 @@ static void test_pairs_by_time(void **state)
                 {"interleaved_1f1b_overlap", 3},
                 {"dualpipe_v", 2},
                 {"dualpipe", 1}};
-    int served = 0, unsafe = 0;
+    int served = 0, unsafe = 0, both = 0;
     (void)state;
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++)
         for (uint32_t devices = 2; devices <= MOST_DEVICES; devices++)
@@ -307,13 +330,14 @@ static void test_pairs_by_time(void **state)
                     ppsched_schedule *schedule = make_schedule(config, rows[row].name);
                     ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_BY_TIME, 0);
                     check_all_models(lowered, rows[row].name, 1, &unsafe);
+                    both += expect_forwards_first(lowered);
                     served++;
                     ppsched_schedule_release(lowered);
                     ppsched_schedule_release(schedule);
                 }
                 ppsched_config_destroy(config);
             }
-    assert_true(served > ROUNDS(50));
+    assert_true(served > ROUNDS(50) && both > ROUNDS(200));
     assert_int_equal(unsafe, 0);
 }
 

@@ -448,6 +448,26 @@ static void test_ordered_microbatches(void **state)
     assert_true(ordered > 40 && better > 40 && dropped > 0);
 }
 
+/* Microbatches that differ in memory alone take as long in any order: they are ordered all the same, also for a search. */
+static void test_ordered_by_memory(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_auto"};
+    static const double scale[] = {1, 3, 2, 1.5, 1, 2.5};
+    const ppsched_plan_options options = {
+        .size = sizeof options, .strategies = strategies, .strategy_count = 2, .order_effort = 1};
+    ppsched_config *config = make_config(3, 3, 6);
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, scale, 6, NULL), NULL);
+    ppsched_plan *plan = make_plan(config, &options);
+    assert_int_equal(ppsched_plan_count(plan), 2);
+    for (uint32_t c = 0; c < 2; c++) {
+        assert_int_equal(candidate_of(plan, c).ordered, 1);
+        expect_kept_order(plan, c, config, PPSCHED_OBJECTIVE_MAKESPAN);
+    }
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
 /* --- with layers --- */
 
 static const ppsched_layers *draw_two_layers(uint64_t *seed)
@@ -695,10 +715,11 @@ static void test_refused_candidates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_microbatches), cmocka_unit_test(test_cut_layers),
-        cmocka_unit_test(test_offloaded_layers), cmocka_unit_test(test_ordered_microbatches),
-        cmocka_unit_test(test_layers),           cmocka_unit_test(test_varying_times),
-        cmocka_unit_test(test_bad_input),        cmocka_unit_test(test_refused_candidates),
+        cmocka_unit_test(test_cut_microbatches),   cmocka_unit_test(test_cut_layers),
+        cmocka_unit_test(test_offloaded_layers),   cmocka_unit_test(test_ordered_microbatches),
+        cmocka_unit_test(test_ordered_by_memory),  cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_varying_times),      cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_refused_candidates),
     };
     return cmocka_run_group_tests_name("varied_plan", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -505,6 +506,77 @@ static void test_empty_stages(void **state)
     ppsched_layers_release(layers);
 }
 
+/* --- which there are --- */
+
+static bool serves_group(const ppsched_config *base, const char *strategy, uint32_t group)
+{
+    char text[16];
+    ppsched_config *config = NULL;
+    uint32_t devices = ppsched_config_devices(base);
+    config = make_config(devices, 2 * devices, ppsched_config_microbatches(base));
+    snprintf(text, sizeof text, "%u", group);
+    expect_ok(ppsched_config_set_option(config, "group_size", text, NULL), NULL);
+    bool serves = ppsched_strategy_fits(strategy, config, NULL) == PPSCHED_OK;
+    ppsched_config_destroy(config);
+    return serves;
+}
+
+/* As plan.h says: D, and of the others that can be run all, of many microbatches with layers the divisors, and (D+1)/2 of the
+ * group-interleaved ones with layers. */
+static bool is_listed(const ppsched_config *base, const char *strategy, uint32_t group, bool has_layers)
+{
+    uint32_t devices = ppsched_config_devices(base), microbatches = ppsched_config_microbatches(base);
+    if (group == devices)
+        return true;
+    if (!serves_group(base, strategy, group))
+        return false;
+    if (has_layers && strcmp(strategy, "group_interleaved_1f1b") == 0 && group != (devices + 1) / 2)
+        return false;
+    return !has_layers || microbatches <= 64 || microbatches % group == 0;
+}
+
+static void expect_groups(uint32_t devices, uint32_t microbatches, const char *strategy, const ppsched_layers *layers)
+{
+    static const uint32_t two[] = {2};
+    ppsched_config *base = make_config(devices, layers != NULL ? devices : 2 * devices, microbatches);
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = &strategy, .strategy_count = 1, .chunks = two,
+                                                 .chunk_count = 1, .offload = layers != NULL);
+    uint32_t at = 0;
+    set_number(base, PPSCHED_QUANTITY_HOST_BANDWIDTH, 2);
+    ppsched_plan *plan = make_plan(base, &options);
+    for (uint32_t i = 0; i <= microbatches; i++) { /* D, then the others as they grow */
+        uint32_t group = i == 0 ? devices : i;
+        if ((i > 0 && i == devices) || !is_listed(base, strategy, group, layers != NULL))
+            continue;
+        ppsched_candidate candidate = candidate_of(plan, at++);
+        assert_int_equal(candidate.group_size, group);
+        assert_int_equal(candidate.offloaded, 0);
+        if (layers == NULL || (group != devices && group != (devices + 1) / 2))
+            continue;
+        candidate = candidate_of(plan, at++); /* with copies */
+        assert_int_equal(candidate.group_size, group);
+        assert_int_equal(candidate.offloaded, 1);
+    }
+    assert_int_equal(ppsched_plan_count(plan), at);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+}
+
+static void test_group_sizes(void **state)
+{
+    static const char *const strategies[] = {"interleaved_1f1b", "group_interleaved_1f1b"};
+    const ppsched_layers *layers = make_plain_model(20);
+    (void)state;
+    for (uint32_t devices = 3; devices <= 6; devices++)
+        for (size_t i = 0; i < 2; i++) {
+            expect_groups(devices, 9, strategies[i], NULL);
+            expect_groups(devices, 9, strategies[i], layers);
+            expect_groups(devices, 12, strategies[i], layers);
+            expect_groups(devices, 72, strategies[i], layers);
+        }
+    ppsched_layers_release(layers);
+}
+
 /* --- with activations that go to the host --- */
 
 /* A unit of memory takes half a unit of time to the host, and back. */
@@ -670,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_runtimes_that_are_asked),
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_empty_stages),
+        cmocka_unit_test(test_group_sizes),
         cmocka_unit_test(test_offloaded_splits),
         cmocka_unit_test(test_no_flush),
         cmocka_unit_test(test_one_layer_larger_than_all),

@@ -412,6 +412,33 @@ static void test_least_limit_of_the_better_placement(void **state)
         }
 }
 
+/* --- many iterations --- */
+
+/* Where iterations have more than a million ops one is timed; the figures are those of all. */
+static void test_figures_of_many_iterations(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "gpipe"};
+    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2};
+    const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 9, .iterations = 13000, .seed = 3};
+    ppsched_config *config = make_uneven(&problem);
+    (void)state;
+    ppsched_plan *plan = make_plan(config, &options);
+    for (uint32_t i = 0; i < 2; i++) {
+        ppsched_candidate told = candidate_of(plan, i);
+        ppsched_schedule *schedule = make_schedule(config, told.strategy);
+        ppsched_timeline *timeline = NULL;
+        expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, NULL), NULL);
+        ppsched_metrics metrics = metrics_of(timeline);
+        assert_true(fabs(told.makespan / metrics.makespan - 1) < 1e-9 && fabs(told.span / metrics.span - 1) < 1e-9);
+        assert_true(fabs(told.bubble_of_span - metrics.bubble_of_span) < 1e-9 && told.peak_memory == metrics.peak_memory);
+        assert_true(metrics.bubble_of_span > 0.01);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+    }
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
 /* --- progress --- */
 
 struct told {
@@ -514,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
         cmocka_unit_test(test_least_limit_of_the_better_placement),
+        cmocka_unit_test(test_figures_of_many_iterations),
         cmocka_unit_test(test_progress_inside_a_candidate),
         cmocka_unit_test(test_progress_of_an_order),
     };
