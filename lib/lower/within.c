@@ -285,7 +285,7 @@ static ppsched_status try_chunks(struct ppi_within *within, uint32_t chunks, uin
                                  ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    for (uint32_t k = chunks; k >= last && k > 0 && status == PPSCHED_OK && goes_on(within); k--) {
+    for (uint32_t k = chunks; k >= last && status == PPSCHED_OK && goes_on(within); k--) {
         within->shortest = PPI_INFINITE;
         status = try_rounds(within, (struct ppi_recipe){.chunks = k}, error);
         within->chunks = within->chunks == 0 || within->shortest < *shortest ? k : within->chunks;
