@@ -232,7 +232,7 @@ static ppsched_status allocate(struct making *making, ppsched_error *error)
 {
     struct ppi_channels *channels = making->channels;
     const struct ppi_host *host = &making->schedule->host;
-    size_t count = (size_t)making->schedule->op_count, keys = 2 * (size_t)making->schedule->shape.devices + 2;
+    size_t count = (size_t)making->schedule->op_count, keys = 2 * (size_t)making->schedule->shape.devices;
     channels->comms = ppi_allocate(host, count, sizeof *channels->comms);
     channels->routes = ppi_allocate(host, ppi_transfer_numbers(making->schedule), sizeof *channels->routes);
     channels->queue_first = ppi_allocate(host, count + 1, sizeof *channels->queue_first);

@@ -467,6 +467,95 @@ static int32_t run_machine(struct machine *m)
 
 /* --- comparison --- */
 
+static int is_compute(const ppsched_op *op)
+{
+    return op->kind >= PPSCHED_KIND_F && op->kind <= PPSCHED_KIND_W;
+}
+
+/* When all ops of the iterations before one are over, in ticks. */
+static int32_t end_before(const struct machine *m, uint32_t iteration)
+{
+    uint32_t first = iteration * ppsched_schedule_microbatches(m->p->schedule);
+    int32_t last = 0;
+    for (uint32_t d = 0; d < m->p->devices; d++)
+        for (size_t i = 0; i < m->count[d]; i++)
+            if (m->ops[d][i].microbatch < first && (is_compute(&m->ops[d][i]) || m->ops[d][i].kind == PPSCHED_KIND_RECOMPUTE))
+                last = m->end[d][i] > last ? m->end[d][i] : last;
+    return last;
+}
+
+/* When what an op takes from another device or its own was made, and when it is there; -1: it takes nothing. */
+static void take_input(const struct machine *m, uint32_t d, const ppsched_op *op, int32_t *made, int32_t *there)
+{
+    int32_t end = -1;
+    uint32_t from = op->kind == PPSCHED_KIND_F ? op->stage - 1u : op->stage + 1u;
+    if (op->kind == PPSCHED_KIND_F && op->stage > 0)
+        end = m->passes[from][op->microbatch].forward;
+    else if (is_backward(op) && from < m->p->stages)
+        end = m->passes[from][op->microbatch].backward;
+    if (end < 0)
+        return;
+    int32_t comes = end + (ppsched_schedule_device_of(m->p->schedule, from, op->microbatch) == d ? 0 : m->p->p2p);
+    if (comes > *there) {
+        *made = end;
+        *there = comes;
+    }
+}
+
+static int32_t within(int32_t time, int32_t low, int32_t high)
+{
+    return time < low ? low : time > high ? high : time;
+}
+
+/* A device's waits by cause, in ticks: until the last of a unit's inputs is made, until it is there, and from then on for
+ * copies; and for the others at the end of an iteration. */
+struct causes {
+    int32_t neighbour, transfer, reload, drain;
+};
+
+static struct causes reckon_causes(const struct machine *m, uint32_t d, int32_t over)
+{
+    struct causes causes = {0, 0, 0, 0};
+    uint32_t iteration = 0;
+    int32_t clock = 0;
+    for (size_t i = 0, length; i < m->count[d]; i += length) {
+        const ppsched_op *op = &m->ops[d][i];
+        int32_t made = 0, there = 0, start = m->start[d][i];
+        length = op->flags != 0 ? 2 : 1;
+        if (!is_compute(op) && op->kind != PPSCHED_KIND_RECOMPUTE)
+            continue;
+        for (; op->microbatch / ppsched_schedule_microbatches(m->p->schedule) > iteration; iteration++) {
+            int32_t end = end_before(m, iteration + 1);
+            causes.drain += end - clock;
+            clock = end;
+        }
+        for (size_t k = 0; k < length; k++)
+            take_input(m, d, &op[k], &made, &there);
+        made = within(made, clock, start);
+        there = within(there, clock, start);
+        causes.neighbour += made - clock;
+        causes.transfer += there - made;
+        causes.reload += start - there;
+        clock = m->end[d][i];
+    }
+    causes.drain += over - clock;
+    return causes;
+}
+
+static void compare_causes(const struct machine *m, const ppsched_timeline *timeline, uint32_t d, int number)
+{
+    ppsched_idle idle = {.size = sizeof idle};
+    int32_t over = (int32_t)(metrics_of(timeline).makespan * TICKS);
+    struct causes own = reckon_causes(m, d, over);
+    expect_ok(ppsched_timeline_get_idle(&idle, timeline, d, NULL), NULL);
+    double neighbour = (idle.fill + idle.neighbour + idle.imbalance) * TICKS;
+    if (fabs(neighbour - own.neighbour) > 1e-6 || fabs(idle.transfer * TICKS - own.transfer) > 1e-6 ||
+        fabs(idle.reload * TICKS - own.reload) > 1e-6 || fabs(idle.drain * TICKS - own.drain) > 1e-6)
+        fail_msg("case %d, device %u: waits for others %g, transfers %g, copies %g, drain %g; expected %d, %d, %d, %d", number,
+                 d, neighbour, idle.transfer * TICKS, idle.reload * TICKS, idle.drain * TICKS, own.neighbour, own.transfer,
+                 own.reload, own.drain);
+}
+
 static void compare_device(const struct machine *m, const ppsched_timeline *timeline, uint32_t d, int number)
 {
     const ppsched_span *spans = ppsched_timeline_spans(timeline, d, NULL);
@@ -486,6 +575,7 @@ static void compare_device(const struct machine *m, const ppsched_timeline *time
     expect_ok(ppsched_timeline_get_idle(&idle, timeline, d, &error), &error);
     double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.reload;
     assert_float_equal(sum, figures.idle, 1e-9);
+    compare_causes(m, timeline, d, number);
 }
 
 /* Latest starts: none before the earliest, and what is on the way to the end has none later. */
@@ -551,11 +641,6 @@ static void compare(const struct problem *p, int number)
 static int is_comm(const ppsched_op *op)
 {
     return op->kind >= PPSCHED_KIND_SEND_F && op->kind <= PPSCHED_KIND_RECV_B;
-}
-
-static int is_compute(const ppsched_op *op)
-{
-    return op->kind >= PPSCHED_KIND_F && op->kind <= PPSCHED_KIND_W;
 }
 
 /* Copies that stood right behind a compute op still do; no comm op is between the others and the next compute op. */
