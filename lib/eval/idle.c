@@ -86,7 +86,7 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *op = &queue->ops[i];
         const ppsched_span *span = &timeline->spans[queue->first + i];
-        if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT && timeline->keeping != NULL && span->end > span->start)
+        if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT && timeline->keeping != NULL)
             copied = span->end;
         if (!ppi_is_compute(op->kind) && !(op->kind == PPSCHED_KIND_RECOMPUTE && timeline->keeping != NULL))
             continue;

@@ -286,6 +286,37 @@ static void test_zero_times(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A value that is made at time 0 is on its way from then on: device 2 waits 5 for that of stage 2, and 2
+ * more for a copy; then 5 for what stage 2 gives back. */
+static void test_made_at_zero(void **state)
+{
+    static const uint32_t map[] = {0, 2, 1, 2};
+    static const double forwards[] = {0, 0, 0, 1}, ways[] = {0, 0, 0, 0, 0, 5, 0, 0, 0};
+    static const char *const tokens[3][9] = {
+        {"0F0", "0B0"}, {"2F0", "2B0"}, {"1F0", "1OFFLOAD0", "1OFFLOAD_WAIT0", "3F0", "3B0", "1RELOAD0", "1B0"}};
+    ppsched_config *config = make_config(3, 4, 1);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_idle idle = {.size = sizeof idle};
+    (void)state;
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forwards, 4, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, ways, 9, NULL), NULL);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 20);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 7);
+    expect_ok(ppsched_builder_create(&builder, config, NULL), NULL);
+    for (uint32_t d = 0; d < 3; d++)
+        append_tokens(builder, d, tokens[d], d < 2 ? 2 : 7);
+    expect_ok(ppsched_builder_finish(&schedule, builder, NULL), NULL);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    expect_ok(ppsched_timeline_get_idle(&idle, timeline, 2, NULL), NULL);
+    assert_true(idle.transfer == 5 + 5 && idle.reload == 2 && idle.fill == 0);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_earliest_only),     cmocka_unit_test(test_mismatch_and_overflow),
         cmocka_unit_test(test_delay_per_pair),    cmocka_unit_test(test_other_ops),
         cmocka_unit_test(test_late_comm_op),      cmocka_unit_test(test_zero_times),
+        cmocka_unit_test(test_made_at_zero),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }
