@@ -20,6 +20,7 @@ EXCHANGED = {"true": "false", "false": "true", "continue": "break", "break": "co
              "ppi_larger": "ppi_smaller", "&&": "||", "||": "&&"}
 OTHER_STATUS = {"PPSCHED_ERROR_RANGE": "PPSCHED_ERROR_REFUSED"}
 NO_CALLS = {"if", "for", "while", "switch", "return", "sizeof", "offsetof", "case"}
+SYMMETRIC = {"ppi_smaller", "ppi_larger"}  # in their arguments
 TAKES_MEMORY = re.compile(r"ppi_(allocate|room_take|print|format)\w*|mem(cpy|move|set)|make_room|_Static_assert")
 TYPES = {"int", "char", "double", "float", "void", "bool", "unsigned", "signed", "short", "long", "struct", "enum", "const", "size_t"}
 OPENS, CLOSES = "([{", ")]}"
@@ -161,7 +162,7 @@ class Mutations:
             begin, stop = self.code.span(i + 1, self.code.partner[i + 1] + 1)
             if token.text == "if":
                 self.add("negate", begin, stop, f"(!{self.code.text[begin:stop]})")
-        elif tokens[i + 1].text == "(" and tokens[i + 1].begin == token.end and token.text not in NO_CALLS and not (
+        elif tokens[i + 1].text == "(" and tokens[i + 1].begin == token.end and token.text not in NO_CALLS | SYMMETRIC and not (
                 TAKES_MEMORY.fullmatch(token.text)):
             self._swap_arguments(i + 1)
 
@@ -194,7 +195,7 @@ class Mutations:
             self._swap_indices(i)
         if not self.code.is_binary(i):
             return
-        if text in FLIPPED:
+        if text in FLIPPED and not self._is_clamp(i, end):
             self.add("flip a comparison", token.begin, token.end, FLIPPED[text])
         elif text in ("&&", "||"):
             self.add("and or", token.begin, token.end, EXCHANGED[text])
@@ -207,6 +208,19 @@ class Mutations:
                 self._transpose(i)
         elif text in ("+=", "-="):
             self.add("drop a term", token.begin, token.end, "=")
+
+    def _is_clamp(self, i, end):
+        """Whether the smaller or the larger one of two comes out, as in a < b ? b : a: where they are equal both are right."""
+        tokens, question = self.code.tokens, self.code.operand_end(i + 1)
+        if tokens[i].text in ("==", "!=") or tokens[question].text != "?":
+            return False
+        colon = self.code.operand_end(question + 1)
+        stop = self.code.operand_end(colon + 1)
+        ways = {self.code.text_of(question + 1, colon), self.code.text_of(colon + 1, stop)}
+        sides = {self.code.text_of(self.code.operand_begin(i), i), self.code.text_of(i + 1, question)}
+        nested = stop < end and tokens[stop].text in FLIPPED and self.code.text_of(question + 1, colon) in sides and (
+            self.code.text_of(colon + 1, stop) in sides)  # a < b ? b : a > c ? c : a
+        return tokens[colon].text == ":" and ways == sides and (tokens[stop].text in (";", ",", ")") or nested)
 
     def _drop_term(self, i):
         tokens, stop = self.code.tokens, self.code.operand_end(i + 1)

@@ -79,6 +79,16 @@ class RulesTest(unittest.TestCase):
     def test_c(self):
         self.assertEqual(made_of(c_mutations, C), C_MUTANTS)
 
+    def test_what_changes_nothing_is_left_out(self):
+        """The order of ppi_larger's arguments, and which of two equal ones is the larger."""
+        text = "int f(int a, int b)\n{\n    return a %s b ? %s;\n}\n"
+        rules = {(sign, ways): {rule for rule, _ in made_of(c_mutations, text % (sign, ways))}
+                 for sign in ("<", "==") for ways in ("b : a", "a : b", "b : c", "b : a > 9 ? 9 : a", "b : a + 1")}
+        self.assertEqual({key for key, made in rules.items() if "flip a comparison" not in made},
+                         {("<", "b : a"), ("<", "a : b"), ("<", "b : a > 9 ? 9 : a")})
+        self.assertEqual(made_of(c_mutations, "int f(void)\n{\n    return ppi_larger(a, b);\n}\n"),
+                         {("smaller or larger", "return ppi_smaller(a, b);")})
+
     def test_python(self):
         self.assertEqual(made_of(python_mutations, PYTHON), PYTHON_MUTANTS)
 
