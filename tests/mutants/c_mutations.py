@@ -127,13 +127,15 @@ class Mutations:
         return self.found
 
     def _skipped(self, first, end):
-        """Arguments of what takes memory, where more than is needed changes nothing, and sizes of arrays that are declared."""
+        """Arguments of what takes memory, where more than is needed changes nothing, and sizes of arrays that are declared or of what sizeof asks for."""
         skipped = set()
         tokens = self.code.tokens
         for i in range(first, end):
             if tokens[i].text == "(" and tokens[i - 1].kind == "name" and (
                     TAKES_MEMORY.fullmatch(tokens[i - 1].text) or tokens[i - 1].text in ("sizeof", "offsetof")):
                 skipped.update(range(i, self.code.partner[i]))
+            if tokens[i].text == "sizeof" and tokens[i + 1].text != "(":
+                skipped.update(range(i, self.code.operand_end(i)))
             declares = tokens[i - 2].kind == "name" or tokens[i - 2].text == "*"
             if tokens[i].text == "[" and tokens[i - 1].kind == "name" and declares and tokens[i - 2].text not in NO_CALLS:
                 skipped.update(range(i, self.code.partner[i]))

@@ -411,6 +411,9 @@ static void test_bad_input(void **state)
                    &error, "2 microbatches of 1 slices, the config 3 of 1");
     expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error), PPSCHED_ERROR_RANGE,
                    &error, "effort is 11; it must be 1 to 10");
+    options = (ppsched_order_options){.size = sizeof options, .reserved = 1};
+    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error),
+                   PPSCHED_ERROR_ARGUMENT, &error, "reserved is not 0");
     options = (ppsched_order_options){.size = sizeof options, .objective = 3};
     expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error),
                    PPSCHED_ERROR_ARGUMENT, &error, "objective");

@@ -272,6 +272,29 @@ static void test_csv_holds_what_pytorch_knows(void **state)
     }
 }
 
+/* Times are told with their first digits, however small they are. */
+static void test_small_times(void **state)
+{
+    static const double times[] = {1, 1e-6, 1e-17, 1e17};
+    static const char *const words[] = {"3", "0.000003", "3e-17", "3e+17"};
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        ppsched_config *config = make_config(1, 1, 1);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, times[i]);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2 * times[i]);
+        ppsched_schedule *schedule = make_schedule(config, "gpipe");
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        char *text = export_text(schedule, timeline, PPSCHED_FORMAT_TEXT, NULL), *at = strstr(text, "makespan ");
+        assert_non_null(at);
+        if (strncmp(at + strlen("makespan "), words[i], strlen(words[i])) != 0)
+            fail_msg("%s", at);
+        free(text);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_names_are_escaped),
         cmocka_unit_test(test_names_do_not_steer_terminals),
         cmocka_unit_test(test_csv_holds_what_pytorch_knows),
+        cmocka_unit_test(test_small_times),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);
 }

@@ -307,6 +307,8 @@ static void test_json_that_is_refused(void **state)
     EXPECT_JSON("{\"devices\": 1e999}", SYNTAX, "an integer must stand here");
     EXPECT_JSON("{\"devices\": \"1\"}", SYNTAX, "an integer must stand here");
     EXPECT_JSON("{\"devices\": 99999999999999999999}", SYNTAX, "the integer is too large");
+    EXPECT_JSON("{\"devices\": 9223372036854775800}", SYNTAX, "the integer is too large");
+    EXPECT_JSON("{\"devices\": 9223372036854775799}", RANGE, "9223372036854775799");
     EXPECT_JSON("{\"devices\": -1}", RANGE, "the number is -1; it must be 1 to 65535");
     EXPECT_JSON("{\"queues\": [{\"device\": 1, \"ops\": []}]}", SYNTAX, "queue 0 is of device 1");
     EXPECT_JSON("{\"queues\": [{\"device\": 0}]}", SYNTAX, "has no key \"ops\"");

@@ -55,6 +55,7 @@ static void test_megatron_splits(void **state)
            MEGATRON_4 "8 --decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 1");
     expect(plain, MEGATRON, 8, COUNTS(3, 3, 1, 3), NULL, MEGATRON_4 "8 --pipeline-model-parallel-layout 'Ett|t*3|t|ttL'");
     expect(plain, MEGATRON, 6, COUNTS(3, 3, 0, 2), NULL, MEGATRON_4 "6 --pipeline-model-parallel-layout 'Ett|t*3||tL'");
+    expect(plain, MEGATRON, 8, COUNTS(5, 0, 0, 5), NULL, MEGATRON_4 "8 --pipeline-model-parallel-layout 'Et*4|*3t*4L'");
     expect(two, MEGATRON, 7, COUNTS(5, 4), NULL,
            "--pipeline-model-parallel-size 2 --num-layers 7 --pipeline-model-parallel-layout 'Et*4|t*3L'");
     expect(looped, MEGATRON, 16, COUNTS(3, 2, 2, 2, 2, 2, 2, 3), NULL,
