@@ -79,6 +79,7 @@ static void test_lists(void **state)
     expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, three, SIZE_MAX, PPSCHED_ERROR_LENGTH, " values; give 1 for all stages");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
+    expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative + 1, 1, PPSCHED_ERROR_RANGE, "mem_limit (value 0) is -1");
     expect_bad_list(PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
     expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "overlapped_times of stage 1 is -1");
     snprintf(past, sizeof past, "there is no quantity 99; it must be 1 to %d", LAST_QUANTITY);
