@@ -644,6 +644,39 @@ static void test_offloaded_splits(void **state)
     assert_true(offloaded > 20 && empty > 0);
 }
 
+static int32_t count_call(void *user, const ppsched_progress *progress)
+{
+    (void)progress;
+    ++*(uint32_t *)user;
+    return 0;
+}
+
+/* How often a plan asks whether to go on: before each border that is moved, too. */
+static uint32_t calls_of(uint32_t microbatches)
+{
+    static const char *const strategy[] = {"1f1b"};
+    const ppsched_layers *layers = make_plain_model(14);
+    uint32_t calls = 0;
+    const double limits[] = {16, 16, 16, 16};
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategy, .strategy_count = 1, .offload = 1);
+    ppsched_config *base = make_offloading(4, microbatches, limits);
+    expect_ok(ppsched_config_set_progress(base, count_call, &calls, NULL), NULL);
+    ppsched_plan *plan = run_plan(base, &options);
+    assert_int_equal(candidate_of(plan, 1).status, PPSCHED_OK);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+    return calls;
+}
+
+/* Borders are moved one by one where that is quick to price; of 4096 microbatches few are tried. */
+static void test_work_of_offloaded_splits(void **state)
+{
+    (void)state;
+    assert_in_range(calls_of(16), 15, 40);
+    assert_in_range(calls_of(4096), 4, 8);
+}
+
 /* --- without a flush --- */
 
 /* Iterations that are not waited for hold as much as one of as many microbatches (the eager order 7 on device 0, more than an
@@ -744,6 +777,7 @@ int main(void)
         cmocka_unit_test(test_empty_stages),
         cmocka_unit_test(test_group_sizes),
         cmocka_unit_test(test_offloaded_splits),
+        cmocka_unit_test(test_work_of_offloaded_splits),
         cmocka_unit_test(test_no_flush),
         cmocka_unit_test(test_one_layer_larger_than_all),
         cmocka_unit_test(test_bad_options),
