@@ -234,6 +234,21 @@ static void test_cut_short_bidirectional(void **state)
                    "(1F0): stage 1 is on another device too");
 }
 
+/* Of an odd number of devices the one in the middle has the same stage in both directions, which tells of neither. */
+static void test_middle_of_two_directions(void **state)
+{
+    static const char text[] =
+        "{\"strategy\": \"a\", \"devices\": 3, \"stages\": 3, \"microbatches\": 2, \"iterations\": 1, \"queues\": ["
+        "{\"device\": 0, \"ops\": [\"0F0\", \"2F1\", \"2B1\", \"0B0\"]}, {\"device\": 1, \"ops\": [\"1F0\", \"1F1\", \"1B1\", "
+        "\"1B0\"]}, {\"device\": 2, \"ops\": [\"0F1\", \"2F0\", \"2B0\", \"0B1\"]}]}";
+    ppsched_error error;
+    (void)state;
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_JSON, text);
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_BIDIRECTIONAL);
+    expect_ok(ppsched_schedule_check(NULL, 0, NULL, schedule, &error), &error);
+    ppsched_schedule_release(schedule);
+}
+
 /* Excel and some editors put a byte order mark before the text. */
 static void test_byte_order_marks(void **state)
 {
@@ -456,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_incomplete_schedules_are_read),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_cut_short_bidirectional),
+        cmocka_unit_test(test_middle_of_two_directions),
         cmocka_unit_test(test_json_escapes),
         cmocka_unit_test(test_json_that_is_refused),
         cmocka_unit_test(test_deep_nesting),
