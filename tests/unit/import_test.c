@@ -321,6 +321,7 @@ static void test_json_that_is_refused(void **state)
     EXPECT_JSON("{\"devices\": 1.0}", SYNTAX, "an integer must stand here");
     EXPECT_JSON("{\"devices\": 1e999}", SYNTAX, "an integer must stand here");
     EXPECT_JSON("{\"devices\": \"1\"}", SYNTAX, "an integer must stand here");
+    EXPECT_JSON("{\"strategy\": \"a\\n", SYNTAX, "a string must end with a quote");
     EXPECT_JSON("{\"devices\": 99999999999999999999}", SYNTAX, "the integer is too large");
     EXPECT_JSON("{\"devices\": 9223372036854775800}", SYNTAX, "the integer is too large");
     EXPECT_JSON("{\"devices\": 9223372036854775799}", RANGE, "9223372036854775799");
