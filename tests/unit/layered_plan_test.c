@@ -577,6 +577,46 @@ static void test_group_sizes(void **state)
     ppsched_layers_release(layers);
 }
 
+/* What differs in more than the sizes of groups is searched for itself: each candidate is what it is in a plan of its own. */
+static void test_candidates_alone(void **state)
+{
+    static const char *const strategies[] = {"slimpipe"};
+    static const double limits[] = {30, 14, 22};
+    static const uint32_t microbatches[] = {4, 8}, slices[] = {4, 8};
+    const ppsched_layers *layers = make_model(13);
+    ppsched_config *base = make_config(4, 4, 8);
+    uint32_t compared = 0;
+    (void)state;
+    set_number(base, PPSCHED_QUANTITY_HOST_BANDWIDTH, 2);
+    ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 1, .offload = 1,
+                                           .memory_limits = limits, .memory_limit_count = 3, .microbatches = microbatches,
+                                           .microbatch_count = 2, .slices = slices, .slice_count = 2);
+    ppsched_plan *plan = run_plan(base, &options);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        const char *const strategy[] = {candidate.strategy};
+        const uint32_t own_microbatches[] = {candidate.microbatches}, own_slices[] = {candidate.slices},
+                       chunks[] = {candidate.stages / 4};
+        options = OPTIONS(.layers = layers, .strategies = strategy, .strategy_count = 1, .offload = 1,
+                          .memory_limits = &candidate.memory_limit, .memory_limit_count = 1, .microbatches = own_microbatches,
+                          .microbatch_count = 1, .slices = own_slices, .slice_count = 1, .chunks = chunks, .chunk_count = 1);
+        ppsched_plan *alone = run_plan(base, &options);
+        for (uint32_t k = 0; k < ppsched_plan_count(alone); k++) {
+            ppsched_candidate other = candidate_of(alone, k);
+            if (other.offloaded != candidate.offloaded)
+                continue;
+            assert_int_equal(other.status, candidate.status);
+            assert_true(other.status != PPSCHED_OK || other.step_time == candidate.step_time);
+            compared++;
+        }
+        ppsched_plan_destroy(alone);
+    }
+    assert_true(compared == ppsched_plan_count(plan) && compared > 20);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
 /* --- with activations that go to the host --- */
 
 /* A unit of memory takes half a unit of time to the host, and back. */
@@ -776,6 +816,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_empty_stages),
         cmocka_unit_test(test_group_sizes),
+        cmocka_unit_test(test_candidates_alone),
         cmocka_unit_test(test_offloaded_splits),
         cmocka_unit_test(test_work_of_offloaded_splits),
         cmocka_unit_test(test_no_flush),
