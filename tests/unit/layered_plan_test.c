@@ -717,6 +717,48 @@ static void test_work_of_offloaded_splits(void **state)
     assert_in_range(calls_of(4096), 4, 8);
 }
 
+/* --- microbatches that differ --- */
+
+/* A split fits with the largest of them, in whatever order they run: it is that of as many as large ones. */
+static void test_largest_microbatch(void **state)
+{
+    static const double mixed[] = {1, 1.5, 3, 1, 2, 1}, largest = 3;
+    static const char *const strategies[] = {"1f1b", "gpipe", "zb_h1"};
+    const ppsched_layers *layers = make_model(9);
+    uint32_t recomputed = 0;
+    (void)state;
+    for (double limit = 16; limit <= 56; limit += 8) {
+        ppsched_plan *plans[2];
+        for (int i = 0; i < 2; i++) {
+            const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3);
+            ppsched_config *base = make_config(3, 3, 6);
+            set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+            expect_ok(ppsched_config_set_values(base, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, i == 0 ? mixed : &largest,
+                                                i == 0 ? 6 : 1, NULL),
+                      NULL);
+            plans[i] = run_plan(base, &options);
+            ppsched_config_destroy(base);
+        }
+        for (uint32_t c = 0; c < 3; c++) {
+            struct own_split one, other;
+            assert_int_equal(candidate_of(plans[0], c).status, candidate_of(plans[1], c).status);
+            if (!candidate_of(plans[1], c).fits)
+                continue;
+            take_split(&one, plans[0], c);
+            take_split(&other, plans[1], c);
+            assert_memory_equal(one.layers, other.layers, 3 * sizeof *one.layers);
+            assert_memory_equal(one.recomputes, other.recomputes, 11);
+            assert_true(candidate_of(plans[0], c).fits);
+            for (int l = 0; l < 11; l++)
+                recomputed += one.recomputes[l] != 0;
+        }
+        ppsched_plan_destroy(plans[0]);
+        ppsched_plan_destroy(plans[1]);
+    }
+    assert_true(recomputed > 10);
+    ppsched_layers_release(layers);
+}
+
 /* --- without a flush --- */
 
 /* Iterations that are not waited for hold as much as one of as many microbatches (the eager order 7 on device 0, more than an
@@ -819,6 +861,7 @@ int main(void)
         cmocka_unit_test(test_candidates_alone),
         cmocka_unit_test(test_offloaded_splits),
         cmocka_unit_test(test_work_of_offloaded_splits),
+        cmocka_unit_test(test_largest_microbatch),
         cmocka_unit_test(test_no_flush),
         cmocka_unit_test(test_one_layer_larger_than_all),
         cmocka_unit_test(test_bad_options),

@@ -412,6 +412,39 @@ static void test_least_limit_of_the_better_placement(void **state)
         }
 }
 
+/* --- with copies --- */
+
+/* Copies may hold any limit: the bound of what goes to the host is that without one, also where a limit makes steps longer. */
+static void test_bounds_with_copies(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "gpipe", "zb_h1"};
+    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 3, .offload = 1};
+    ppsched_config *config = make_config(4, 4, 6);
+    uint32_t offloaded = 0;
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 0.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
+    ppsched_plan *plan = make_plan(config, &options);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        ppsched_config *own = NULL;
+        ppsched_bound bound = {.size = sizeof bound};
+        if (candidate.status != PPSCHED_OK)
+            continue;
+        expect_ok(ppsched_plan_create_config(&own, plan, i, NULL), NULL);
+        if (candidate.offloaded)
+            expect_ok(ppsched_config_set_values(own, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, NULL), NULL);
+        expect_ok(ppsched_config_find_bound(&bound, own, PPSCHED_OBJECTIVE_MAKESPAN, NULL), NULL);
+        assert_true(candidate.bound == bound.value && bound.value > 0 &&
+                    (!candidate.fits || candidate.bound <= candidate.step_time));
+        offloaded += candidate.offloaded;
+        ppsched_config_destroy(own);
+    }
+    assert_true(offloaded > 1);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
 /* --- many iterations --- */
 
 /* Where iterations have more than a million ops one is timed; the figures are those of all. */
@@ -541,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
         cmocka_unit_test(test_least_limit_of_the_better_placement),
+        cmocka_unit_test(test_bounds_with_copies),
         cmocka_unit_test(test_figures_of_many_iterations),
         cmocka_unit_test(test_progress_inside_a_candidate),
         cmocka_unit_test(test_progress_of_an_order),
