@@ -2,6 +2,7 @@
 /* Plans for a model by its layers: splits that hold and fit, figures that come out again, runtimes, limits, and bad input. */
 #include "support/last.h"
 #include "support/layered.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -651,7 +652,7 @@ static void test_offloaded_splits(void **state)
     uint32_t begins[MOST_ENTRIES / 2 + 1], offloaded = 0, empty = 0;
     uint64_t seed = 3;
     (void)state;
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < ROUNDS(30); i++) {
         const ppsched_layers *layers = draw_blocks(begins, &seed);
         uint32_t devices = 2 + random_below(&seed, 3);
         double limits[4];
@@ -681,7 +682,7 @@ static void test_offloaded_splits(void **state)
         ppsched_config_destroy(base);
         ppsched_layers_release(layers);
     }
-    assert_true(offloaded > 20 && empty > 0);
+    assert_true(offloaded > ROUNDS(20) && empty > 0);
 }
 
 static int32_t count_call(void *user, const ppsched_progress *progress)
