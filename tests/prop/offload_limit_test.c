@@ -217,9 +217,124 @@ static void test_parts_of_uneven_stages(void **state)
         fail_msg("only %d of %d are held", held, ROUNDS(50));
 }
 
+/* Ops that take no time leave no place between them: the limit is held another way, or refused. */
+static void test_no_time(void **state)
+{
+    uint64_t seed = 12;
+    uint32_t held = 0, refused = 0;
+    ppsched_error error;
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        uint32_t devices = 2 + random_below(&seed, 3);
+        double times[3][DEVICES * CHUNKS];
+        ppsched_config *config = draw(&seed, devices, CHUNKS, 2 + random_below(&seed, 7));
+        for (int32_t q = 0; q < 3; q++) {
+            static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                                 PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
+            for (uint32_t s = 0; s < devices * CHUNKS; s++)
+                times[q][s] = random_below(&seed, 3) == 0 ? 0 : 1;
+            expect_ok(ppsched_config_set_values(config, quantities[q], times[q], devices * CHUNKS, &error), &error);
+        }
+        ppsched_schedule *plain = make_schedule(config, "gis");
+        for (double limit = 1; limit <= 4; limit++) {
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+            double step = step_of(plain, config, 0, true, NULL, &error);
+            held += step < INFINITY;
+            refused += step == INFINITY;
+        }
+        ppsched_schedule_release(plain);
+        ppsched_config_destroy(config);
+    }
+    assert_true(held > 60 && refused > 10);
+}
+
+static int32_t count_call(void *user, const ppsched_progress *progress)
+{
+    ++*(uint32_t *)user;
+    assert_true(progress->share == 1);
+    return 0;
+}
+
+/* How many evaluations offload takes until a share of the peak, and what the step is longer by. */
+static uint32_t evaluations_of(double *longer, uint32_t microbatches, double share)
+{
+    uint32_t calls = 0;
+    ppsched_config *config = make_config(4, 8, microbatches);
+    ppsched_schedule *plain = make_schedule(config, "gis");
+    ppsched_timeline *timeline = make_timeline(plain, config);
+    ppsched_error error;
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 2.5);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, floor(metrics_of(timeline).peak_memory * share));
+    expect_ok(ppsched_config_set_progress(config, count_call, &calls, &error), &error);
+    *longer = step_of(plain, config, 0, true, NULL, &error) - metrics_of(timeline).makespan;
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+    return calls;
+}
+
+/* What keep.h says: few evaluations where a choice costs no time. Else 256 where they have some 10^6 ops in all, and 48 at
+ * least; as often for tighter limits of few ops; some more where nothing holds. That many are taken where copies are too slow,
+ * and what they cost does not grow with the microbatches. */
+static void test_work_is_bounded(void **state)
+{
+    static const uint32_t microbatches[] = {12, 36, 324, 972};
+    (void)state;
+    for (size_t i = 0; i < sizeof microbatches / sizeof microbatches[0]; i++) {
+        uint32_t ops = 3 * 8 * microbatches[i], most = 1000000 / ops > 256 ? 256 : 1000000 / ops < 48 ? 48 : 1000000 / ops;
+        double longer = 0;
+        assert_in_range(evaluations_of(&longer, microbatches[i], 0.625), 1, 8);
+        assert_true(longer == 0);
+        assert_in_range(evaluations_of(&longer, microbatches[i], 0.375), most / 2, (ops <= 1 << 13 ? 2 : 1) * most + 24);
+        assert_true(longer > 0 && longer <= 5);
+    }
+}
+
+struct stop {
+    uint32_t calls, at;
+};
+
+static int32_t stop_at(void *user, const ppsched_progress *progress)
+{
+    struct stop *stop = user;
+    (void)progress;
+    return ++stop->calls == stop->at;
+}
+
+/* Wherever it is stopped it goes no further. */
+static void test_stopped(void **state)
+{
+    static const double limits[] = {3, 9};
+    ppsched_config *config = make_config(4, 8, 6);
+    ppsched_schedule *plain = make_schedule(config, "gis"), *schedule = NULL;
+    const ppsched_offload_options options = {.size = sizeof options, .until_limit = 1};
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 2.5);
+    for (size_t i = 0; i < 2; i++) {
+        ppsched_status status = PPSCHED_ERROR_CANCELLED;
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limits[i]);
+        for (uint32_t at = 1; status == PPSCHED_ERROR_CANCELLED; at += 1 + at / 8) {
+            struct stop stop = {0, at};
+            expect_ok(ppsched_config_set_progress(config, stop_at, &stop, &error), &error);
+            status = ppsched_schedule_offload(&schedule, plain, config, &options, &error);
+            assert_int_equal(status == PPSCHED_ERROR_CANCELLED, stop.calls >= at);
+            assert_int_equal(stop.calls, stop.calls >= at ? at : stop.calls);
+        }
+        if (status == PPSCHED_OK)
+            ppsched_schedule_release(schedule);
+        else
+            assert_int_equal(status, PPSCHED_ERROR_REFUSED);
+    }
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_parts_of_uneven_stages),
-                                       cmocka_unit_test(test_auto), cmocka_unit_test(test_slow_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),         cmocka_unit_test(test_parts_of_uneven_stages),
+                                       cmocka_unit_test(test_auto),           cmocka_unit_test(test_slow_copies),
+                                       cmocka_unit_test(test_no_time),        cmocka_unit_test(test_stopped),
+                                       cmocka_unit_test(test_work_is_bounded)};
     return cmocka_run_group_tests_name("offload_limit", tests, NULL, NULL);
 }
