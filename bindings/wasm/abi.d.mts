@@ -875,7 +875,6 @@ export interface PlanOptions {
   unshard: number;
   unshard_lookahead: number;
   reduce_grad: number;
-  receive_lead: number;
   slices: number;
   slice_count: number;
   order_effort: number;
@@ -886,6 +885,7 @@ export interface PlanOptions {
   rank_by: number;
   quantile: number;
   offload: number;
+  receive_lead: number;
 }
 
 export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;

@@ -832,7 +832,7 @@ export const STRUCTS = {
     inside: ["Link", 80, 1],
     between: ["Link", 120, 1],
   } },
-  PlanOptions: { size: 168, fields: {
+  PlanOptions: { size: 176, fields: {
     size: ["u32", 0, 1],
     objective: ["i32", 4, 1],
     strategies: ["pointer", 8, 1],
@@ -859,7 +859,7 @@ export const STRUCTS = {
     unshard: ["u32", 92, 1],
     unshard_lookahead: ["i32", 96, 1],
     reduce_grad: ["u32", 100, 1],
-    receive_lead: ["u32", 104, 1],
+    reserved_too: ["u32", 104, 1],
     slices: ["pointer", 108, 1],
     slice_count: ["u32", 112, 1],
     order_effort: ["u32", 116, 1],
@@ -871,6 +871,8 @@ export const STRUCTS = {
     quantile: ["f64", 152, 1],
     offload: ["u32", 160, 1],
     reserved_third: ["u32", 164, 1],
+    receive_lead: ["u32", 168, 1],
+    reserved_fourth: ["u32", 172, 1],
   } },
 };
 

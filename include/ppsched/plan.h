@@ -74,11 +74,11 @@ typedef struct ppsched_plan_options {
     uint32_t empty_stages; /* 1: stages but the first and the last may be without layers */
     uint32_t reserved;     /* 0 */
 
-    /* With a lowering, its passes for sharded parameters and lead: see ppsched_lower_options. */
+    /* With a lowering, its passes for sharded parameters: see ppsched_lower_options. */
     uint32_t unshard;          /* most stages that a device holds at once. Default: all, always */
     int32_t unshard_lookahead; /* with `unshard`: enum ppsched_unshard_lookahead, but for LIST */
     uint32_t reduce_grad;      /* 1: gradients of a stage are reduced behind its last ones */
-    uint32_t receive_lead;     /* of JUST_IN_TIME: how many units ahead receives are. Default: 0 */
+    uint32_t reserved_too;     /* 0 */
 
     /* Microbatches that are cut or differ. Cut into K slices, an op of slice k
      * (from 0) of what takes t with whole microbatches takes
@@ -110,6 +110,10 @@ typedef struct ppsched_plan_options {
                                 suit the copies, which need host_bandwidth, for groups of D and
                                 (D+1)/2 or those that are named. Default: 0 */
     uint32_t reserved_third; /* 0 */
+
+    uint32_t receive_lead;    /* with the JUST_IN_TIME lowering: how many units ahead receives are,
+                                 see ppsched_lower_options. Default: 0 */
+    uint32_t reserved_fourth; /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */

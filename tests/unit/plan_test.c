@@ -569,6 +569,8 @@ static void test_bad_input(void **state)
         {{.lowering = 1, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED}, PPSCHED_ERROR_ARGUMENT},
         {{.lowering = 1, .unshard = 2, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_LIST}, PPSCHED_ERROR_ARGUMENT},
         {{.lowering = 1, .unshard = 2, .unshard_lookahead = 9}, PPSCHED_ERROR_ARGUMENT},
+        {{.reserved_too = 1}, PPSCHED_ERROR_ARGUMENT},
+        {{.reserved_fourth = 1}, PPSCHED_ERROR_ARGUMENT},
         {{.receive_lead = 1}, PPSCHED_ERROR_ARGUMENT},
     };
     ppsched_config *config = make_config(4, 4, 8);

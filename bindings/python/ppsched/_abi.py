@@ -1470,7 +1470,7 @@ class PlanOptions(Structure):
     unshard: int
     unshard_lookahead: int
     reduce_grad: int
-    receive_lead: int
+    reserved_too: int
     slices: _Pointer[c_uint32]
     slice_count: int
     order_effort: int
@@ -1482,6 +1482,8 @@ class PlanOptions(Structure):
     quantile: float
     offload: int
     reserved_third: int
+    receive_lead: int
+    reserved_fourth: int
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -1509,7 +1511,7 @@ class PlanOptions(Structure):
         ("unshard", c_uint32),
         ("unshard_lookahead", c_int32),
         ("reduce_grad", c_uint32),
-        ("receive_lead", c_uint32),
+        ("reserved_too", c_uint32),
         ("slices", POINTER(c_uint32)),
         ("slice_count", c_uint32),
         ("order_effort", c_uint32),
@@ -1521,6 +1523,8 @@ class PlanOptions(Structure):
         ("quantile", c_double),
         ("offload", c_uint32),
         ("reserved_third", c_uint32),
+        ("receive_lead", c_uint32),
+        ("reserved_fourth", c_uint32),
     ]
 
 
