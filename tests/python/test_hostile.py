@@ -166,8 +166,9 @@ class FileTest(HostileTest):
 
 class SignalTest(HostileTest):
     def end_while(self, number, *words):
-        """Sends a signal while the temporary file is there, and tells the exit code."""
-        with subprocess.Popen([*MODULE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        """Sends a signal while the temporary file is there, and tells the exit code. Under nohup it would be ignored."""
+        with subprocess.Popen([*MODULE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:
             deadline = time.monotonic() + SECONDS
             while not list(self.folder.glob(".ppsched-*")) and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.002)
