@@ -266,6 +266,7 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     struct ppi_candidate again = *candidate;
     again.layers = NULL;
     again.recomputes = NULL;
+    again.microbatch_order = NULL;
     again.evaluated = false;
     again.like = candidate;
     again.only_near = false;
@@ -278,6 +279,7 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
         ppi_release(&plan->host, again.reason);
     }
     ppi_candidate_drop_split(plan, &again);
+    ppi_candidate_drop_order(plan, &again);
     candidate->is_chosen = status != PPSCHED_OK;
     return status;
 }

@@ -36,19 +36,18 @@ static uint32_t mixed(uint32_t hash, uint32_t value)
     return (hash ^ value) * 16777619u;
 }
 
-/* Writes a part of the question where it differs; tells whether it did not. */
-static bool ask(uint32_t *slot, uint32_t value)
+/* Writes a part of the question; 0 where it was the same. */
+static uint32_t ask(uint32_t *slot, uint32_t value)
 {
-    bool same = *slot == value;
+    uint32_t difference = *slot ^ value;
     *slot = value;
-    return same;
+    return difference;
 }
 
 bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding, const uint32_t *border,
                      const uint32_t *pin, uint32_t **dishes, double **lack)
 {
     uint32_t hash = 2166136261u;
-    bool same = true;
     *dishes = NULL;
     if (!make_slots(fitted, device, holding))
         return false;
@@ -57,14 +56,14 @@ bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct pp
         hash = mixed(mixed(mixed(hash, border[stage]), border[stage + 1]), pin[stage]);
     }
     uint32_t number = (hash >> 16 ^ hash) % SLOTS, *slot = fitted->slots[device] + number * slot_size(holding);
-    same &= ask(slot++, fitted->time);
+    uint32_t difference = ask(slot++, fitted->time);
     for (uint32_t i = 0; i < holding->count; i++, slot += 3) {
         uint32_t stage = holding->stages[i];
-        same &= ask(slot, border[stage]) & ask(slot + 1, border[stage + 1]) & ask(slot + 2, pin[stage]);
+        difference |= ask(slot, border[stage]) | ask(slot + 1, border[stage + 1]) | ask(slot + 2, pin[stage]);
     }
     *dishes = slot;
     *lack = &fitted->lacks[device][number];
-    return same;
+    return difference == 0;
 }
 
 void ppi_fitted_forget(struct ppi_fitted *fitted)
