@@ -62,6 +62,11 @@ def passed(c_type):
     return NUMBERS[c_type][0] if c_type in NUMBERS else "string" if c_type == "c_char_p" else "pointer"
 
 
+def head(what):
+    return ["// SPDX-License-Identifier: Apache-2.0", "// Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
+            f"// {what}", ""]
+
+
 def enumerations(abi):
     """(class name, [(member, value)]) of each."""
     for name, body in abi.enums:
@@ -88,9 +93,7 @@ def seen_type(kind, count):
 
 def generate_types():
     abi = python_abi.Abi()
-    lines = ["// SPDX-License-Identifier: Apache-2.0",
-             "// Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
-             "// Types of the C ABI: constants, and structs as objects of JavaScript.", ""]
+    lines = head("Types of the C ABI: constants, and structs as objects of JavaScript.")
     lines += [f"export const {name.removeprefix('PPSCHED_')}: {value};" for name, value in sorted(abi.defines.items())]
     for name, members in enumerations(abi):
         lines += [f"\nexport const {name}: {{", *(f"  readonly {member}: {value};" for member, value in members), "};",
@@ -107,9 +110,7 @@ def generate_types():
 
 def generate():
     abi = python_abi.Abi()
-    lines = ["// SPDX-License-Identifier: Apache-2.0",
-             "// Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
-             "// The C ABI on wasm32: constants, struct layouts, prototypes.", ""]
+    lines = head("The C ABI on wasm32: constants, struct layouts, prototypes.")
     lines += [f"export const {name.removeprefix('PPSCHED_')} = {value};" for name, value in sorted(abi.defines.items())]
     lines += enum_lines(abi)
     lines += ["", "// name: { size, fields: { name: [type, offset, count] } }", "export const STRUCTS = {"]

@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times ppsched_schedule_offload: a JSON line a measurement, with the least CPU time of several runs, the step, and that
  * without copies. All that goes, and as little as holds a limit that is held without loss, or one for which devices wait. */
-#define _POSIX_C_SOURCE 200809L
-#include <ppsched/ppsched.h>
+#include "measure.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void require(ppsched_status status, const ppsched_error *error)
-{
-    if (status == PPSCHED_OK)
-        return;
-    fprintf(stderr, "offload_bench: %s\n", error->message);
-    exit(1);
-}
-
-static void set_one(ppsched_config *config, int32_t quantity, double value)
-{
-    ppsched_error error;
-    require(ppsched_config_set_values(config, quantity, &value, 1, &error), &error);
-}
 
 static ppsched_metrics figures_of(const ppsched_schedule *schedule, const ppsched_config *config)
 {

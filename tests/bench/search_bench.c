@@ -4,14 +4,10 @@
  * problems, for `auto`.
  *
  * search_bench [runs a measurement [random problems]], by default 5 and 150. */
-#define _POSIX_C_SOURCE 200809L
-#include <ppsched/ppsched.h>
+#include "measure.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_RUNS = 101, MOST_STAGES = 256, MOST_PROBLEMS = 10000 };
 
@@ -24,27 +20,6 @@ struct costs {
 static const struct costs unit = {"unit", 1, 1, 1, 0};
 static const struct costs uneven = {"uneven", 10, 12, 8, 1};
 static const struct costs published = {"28.3B", 10.402, 10.248, 7.698, 0.46};
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void require(ppsched_status status, const ppsched_error *error)
-{
-    if (status == PPSCHED_OK)
-        return;
-    fprintf(stderr, "search_bench: %s\n", error->message);
-    exit(1);
-}
-
-static void set_one(ppsched_config *config, int32_t quantity, double value)
-{
-    ppsched_error error;
-    require(ppsched_config_set_values(config, quantity, &value, 1, &error), &error);
-}
 
 static ppsched_config *make_config(int64_t devices, int64_t chunks, int64_t microbatches)
 {

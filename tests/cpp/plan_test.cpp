@@ -101,6 +101,20 @@ CASE(test_plan_options)
     CHECK(sharded.candidate(best_of(sharded)).step_time > whole.candidate(best_of(whole)).step_time);
 
     options = {};
+    options.strategies = {"1f1b"};
+    options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;
+    options.channel = ppsched::ChannelModel{};
+    options.channel->rendezvous = true;
+    config.set_values(PPSCHED_QUANTITY_P2P_TIME, 0.25);
+    Plan late(config, options);
+    late.run();
+    options.receive_lead = 1;
+    Plan ahead(config, options);
+    ahead.run();
+    CHECK(ahead.candidate(best_of(ahead)).step_time < late.candidate(best_of(late)).step_time);
+    config.set_values(PPSCHED_QUANTITY_P2P_TIME, 0.0);
+
+    options = {};
     options.strategies = {"1f1b", "v_1f1b"};
     options.placements = 1u << PPSCHED_PLACEMENT_V;
     Plan v(config, options);
