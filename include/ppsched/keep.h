@@ -60,11 +60,14 @@ typedef struct ppsched_offload_options {
  *     `schedule` stays as it is.
  *   - Where PPSCHED_QUANTITY_MEM_LIMIT does not hold with all of them offloaded, an OFFLOAD_WAIT
  *     has F or RELOAD wait for as many copies as hold it, with the shortest step that is found.
- *     Without until_limit there are also waits where they lower peaks and cost no time.
+ *     Without until_limit there are also waits where they lower peaks and cost no time. In
+ *     schedules of up to 2^11 ops, without a lead, lower peaks are searched for, and fewer copies
+ *     are made where that lowers them.
  *   - With until_limit, a limit that is an activation of each device wider never gives a longer
  *     step in schedules of up to some 500 ops, as what holds tighter ones is tried, too.
- *   - About linear in the ops (a sort), and no more than a few evaluations. Where no choice is
- *     found that costs no time, up to 48, or 256 where these have some 10^6 ops in all at most;
+ *   - About linear in the ops (a sort), and no more than a few evaluations, or evaluations of some
+ *     2^17 ops in all for lower peaks. Where no choice is found that costs no time, up to 48, or
+ *     256 where these have some 10^6 ops in all at most;
  *     and as often for tighter limits, of up to 2^13 ops, and for the limit that a refusal names.
  *     The config's progress function is called in each, with a share of 1: it may stop the call.
  * Errors: ARGUMENT, MISMATCH; RANGE, also as of ppsched_schedule_evaluate;

@@ -54,7 +54,7 @@ ppsched_status ppsched_schedule_offload(ppsched_schedule **out, const ppsched_sc
     if (status == PPSCHED_OK)
         status = ppi_check(schedule, &findings, error);
     if (status == PPSCHED_OK)
-        status = ppi_offload(out, schedule, config, &own, error);
+        status = ppi_offload(out, schedule, config, &own, true, error);
     if (status == PPSCHED_OK)
         ppi_log_schedule(*out, "offloaded");
     return status;

@@ -9,8 +9,9 @@
 #include "model/schedule.h"
 
 ppsched_status ppi_recompute(ppsched_schedule **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error);
+/* `searches`: see least_peaks.h. */
 ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                           const ppsched_offload_options *options, ppsched_error *error);
+                           const ppsched_offload_options *options, bool searches, ppsched_error *error);
 
 /* As few copies as hold the config's memory limits. Where none do, REFUSED, with a message and the least limit that was found
  * to work, or factor of them, in `*least`; NULL: without both, which take time. */

@@ -4,11 +4,10 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "lower/keep.h"
+#include "lower/least_peaks.h"
 #include "lower/pick.h"
 #include "lower/until_limit.h"
 #include "lower/within.h"
-
-enum { MOST_EXTRA = 1 << 13 }; /* ops that are timed to find out which lower peaks cost nothing, beside all at once */
 
 /* Tries leads while the makespan is longer than without copies; keeps the shortest. */
 static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
@@ -24,52 +23,6 @@ static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *p
             ppi_choice_keep(best, &next);
         ppi_choice_clear(&next);
     }
-    return status;
-}
-
-/* Takes the waits of `placing->limits` where they leave the makespan as it is. */
-static ppsched_status try_wait(struct ppi_choice *best, struct ppi_placing *placing, const struct ppi_choice *placed,
-                               bool *is_free, ppsched_error *error)
-{
-    struct ppi_choice next;
-    ppsched_status status = ppi_choice_wait(&next, placing, placed, placing->limits, error);
-    if (status != PPSCHED_OK)
-        return status;
-    *is_free = ppi_choice_step(&next) <= ppi_choice_step(best);
-    if (*is_free) {
-        ppi_choice_clear(best);
-        *best = next;
-    } else {
-        ppi_choice_clear(&next);
-    }
-    return PPSCHED_OK;
-}
-
-/* Lowers peaks by waits that cost no time: on all devices as far as it goes, else on one after another, the last first. */
-static ppsched_status lower_peaks(struct ppi_choice *best, struct ppi_placing *placing, double *least, ppsched_error *error)
-{
-    uint32_t devices = placing->schedule->shape.devices, tries = (uint32_t)(MOST_EXTRA / (1 + placing->schedule->op_count));
-    struct ppi_choice placed = {.schedule = best->schedule, .copies = best->copies};
-    bool is_free = false;
-    ppi_schedule_retain(placed.schedule);
-    for (uint32_t d = 0; d < devices; d++)
-        placing->limits[d] = 0;
-    ppsched_status status = try_wait(best, placing, &placed, &is_free, error);
-    for (uint32_t d = 0; d < devices; d++) {
-        placing->limits[d] = PPI_INFINITE;
-        least[d] = placing->peaks[d];
-    }
-    for (uint32_t d = devices; d-- > 0 && status == PPSCHED_OK && !is_free && tries > 0;) {
-        if (least[d] >= best->timeline->devices[d].peak_memory)
-            continue;
-        bool own = false;
-        placing->limits[d] = least[d];
-        status = try_wait(best, placing, &placed, &own, error);
-        if (!own)
-            placing->limits[d] = PPI_INFINITE;
-        tries--;
-    }
-    ppi_choice_clear(&placed);
     return status;
 }
 
@@ -92,26 +45,22 @@ static ppsched_status hold_limits(struct ppi_choice *best, struct ppi_placing *p
 }
 
 /* All trips; waits where they hold limits, or cost nothing. */
-static ppsched_status choose_all(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
+static ppsched_status choose_all(struct ppi_choice *best, struct ppi_placing *placing, bool searches, ppsched_error *error)
 {
-    uint32_t devices = placing->schedule->shape.devices;
     *best = (struct ppi_choice){0};
     ppi_pick_chunks(placing, UINT32_MAX);
     ppsched_status status = choose_lead(best, placing, error);
-    if (status == PPSCHED_OK && best->timeline->metrics.limit_device != PPSCHED_NONE) {
+    if (status == PPSCHED_OK && best->timeline->metrics.limit_device != PPSCHED_NONE)
         status = hold_limits(best, placing, error);
-    } else if (status == PPSCHED_OK) {
-        double *least = ppi_allocate(&placing->schedule->host, devices, sizeof *least);
-        status = least == NULL ? ppi_fail_memory(error, "the offloads") : lower_peaks(best, placing, least, error);
-        ppi_release(&placing->schedule->host, least);
-    }
+    else if (status == PPSCHED_OK)
+        status = ppi_lower_peaks(best, placing, searches, error);
     if (status != PPSCHED_OK)
         ppi_choice_clear(best);
     return status;
 }
 
 static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_placing *placing,
-                            const ppsched_offload_options *options, ppsched_error *error)
+                            const ppsched_offload_options *options, bool searches, ppsched_error *error)
 {
     struct ppi_choice best;
     placing->lead_ops = options->lead;
@@ -119,7 +68,7 @@ static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_pl
     if (options->share > 0 && options->share < 1)
         ppi_keep_shortest(placing, options->share);
     ppsched_status status = options->until_limit != 0 ? ppi_offload_until_limit(&best, least, placing, error)
-                                                      : choose_all(&best, placing, error);
+                                                      : choose_all(&best, placing, searches, error);
     if (status != PPSCHED_OK)
         return status;
     *out = best.schedule;
@@ -129,7 +78,8 @@ static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_pl
 }
 
 static ppsched_status offload(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
-                              const ppsched_config *config, const ppsched_offload_options *options, ppsched_error *error)
+                              const ppsched_config *config, const ppsched_offload_options *options, bool searches,
+                              ppsched_error *error)
 {
     ppsched_timeline *plain = NULL;
     ppsched_status status = ppi_require_whole(schedule, true, error);
@@ -139,7 +89,7 @@ static ppsched_status offload(ppsched_schedule **out, double *least, const ppsch
         struct ppi_placing placing = {.schedule = schedule, .config = config, .plain = plain};
         status = ppi_placing_make(&placing, error);
         if (status == PPSCHED_OK)
-            status = place(out, least, &placing, options, error);
+            status = place(out, least, &placing, options, searches, error);
         ppi_placing_clear(&placing);
     }
     ppi_timeline_destroy(plain);
@@ -147,15 +97,15 @@ static ppsched_status offload(ppsched_schedule **out, double *least, const ppsch
 }
 
 ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                           const ppsched_offload_options *options, ppsched_error *error)
+                           const ppsched_offload_options *options, bool searches, ppsched_error *error)
 {
     double least;
-    return offload(out, &least, schedule, config, options, error);
+    return offload(out, &least, schedule, config, options, searches, error);
 }
 
 ppsched_status ppi_offload_to_fit(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
                                   const ppsched_config *config, ppsched_error *error)
 {
     const ppsched_offload_options options = {.size = sizeof options, .until_limit = 1};
-    return offload(out, least, schedule, config, &options, error);
+    return offload(out, least, schedule, config, &options, false, error);
 }

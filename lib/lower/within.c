@@ -416,16 +416,20 @@ ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error
     return status;
 }
 
-ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error)
+ppsched_status ppi_within_leads(struct ppi_within *within, ppsched_error *error)
 {
     struct ppi_recipe recipe = {.chunks = UINT32_MAX};
     ppsched_status status = PPSCHED_OK;
-    for (recipe.lead = 0; recipe.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within);
-         recipe.lead++)
+    for (; recipe.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within); recipe.lead++)
         status = try_rounds(within, recipe, error);
+    return status;
+}
+
+ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error)
+{
+    struct ppi_recipe recipe = {.chunks = UINT32_MAX, .is_forced = true};
+    ppsched_status status = ppi_within_leads(within, error);
     within->tries = within->tries < LAST_TRIES ? LAST_TRIES : within->tries;
-    recipe.lead = 0;
-    recipe.is_forced = true;
     for (int i = 0; i < 2 && status == PPSCHED_OK && within->best.schedule == NULL; i++) {
         recipe.is_late = i > 0;
         status = try_rounds(within, recipe, error);

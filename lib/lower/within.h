@@ -37,7 +37,10 @@ void ppi_within_clear(struct ppi_within *within);
  * where the config's listener says so. */
 ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error);
 
-/* Likewise with all trips. */
+/* Likewise with all trips that are picked, none of them forced: one lead after another. */
+ppsched_status ppi_within_leads(struct ppi_within *within, ppsched_error *error);
+
+/* Likewise, then forced. */
 ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error);
 
 #endif

@@ -163,7 +163,7 @@ static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_cand
                                              .until_limit = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL};
     if (ppi_option_for(candidate->strategy, PPI_ROLE_OFFLOAD) == NULL) {
         ppsched_schedule *next = NULL;
-        ppsched_status status = ppi_offload(&next, *schedule, config, &options, error);
+        ppsched_status status = ppi_offload(&next, *schedule, config, &options, false, error);
         if (status != PPSCHED_OK)
             return status;
         ppi_schedule_release(*schedule);

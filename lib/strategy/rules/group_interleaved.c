@@ -240,7 +240,7 @@ static ppsched_status offload(ppsched_schedule **out, const ppsched_schedule *sc
 {
     const ppsched_offload_options which = {.size = sizeof which,
                                            .chunks = task->option[SHARE] == HALF ? (task->chunks + 1) / 2 : 0};
-    return ppi_offload(out, schedule, config, &which, error);
+    return ppi_offload(out, schedule, config, &which, true, error);
 }
 
 static const char *const shares[] = {[FULL] = "full", [HALF] = "half"};
