@@ -15,8 +15,8 @@ struct making {
     uint32_t pieces;              /* slices of these */
     uint32_t *forward, *backward; /* slots, stage by stage */
     size_t *next;                 /* op of each device */
-    uint32_t *ready;              /* stack of devices that can go on */
-    uint32_t ready_count;
+    uint32_t *ready;              /* ring of devices that can go on, from the one whose turn it is */
+    uint32_t ready_first, ready_count;
 };
 
 static uint32_t lane_of(const struct ppi_walk *walk, const ppsched_op *op)
@@ -50,6 +50,21 @@ static bool is_there(const struct making *making, const ppsched_op *op, uint32_t
     return false;
 }
 
+static void put_ready(struct making *making, uint32_t device)
+{
+    uint32_t devices = making->walk->schedule->shape.devices, at = making->ready_first + making->ready_count++;
+    making->ready[at < devices ? at : at - devices] = device;
+}
+
+static uint32_t take_ready(struct making *making)
+{
+    uint32_t device = making->ready[making->ready_first++];
+    if (making->ready_first == making->walk->schedule->shape.devices)
+        making->ready_first = 0;
+    making->ready_count--;
+    return device;
+}
+
 static void note(struct making *making, const ppsched_op *op, uint32_t node)
 {
     uint32_t *slot = op->kind == PPSCHED_KIND_F ? &making->forward[slot_of(making, op)]
@@ -57,7 +72,7 @@ static void note(struct making *making, const ppsched_op *op, uint32_t node)
     if (op->kind == PPSCHED_KIND_W)
         return;
     if ((*slot & WAITS) != 0)
-        making->ready[making->ready_count++] = *slot & ~WAITS;
+        put_ready(making, *slot & ~WAITS);
     *slot = node;
 }
 
@@ -89,19 +104,22 @@ static void put_unit(struct making *making, const ppsched_op *op, uint32_t devic
     note(making, op + 1, node);
 }
 
-static void run(struct making *making, uint32_t device)
+/* One op, or pair, of a device, which goes on in its next turn: of nodes that stand side by side none waits for another then,
+ * so that a processor works on several at once. */
+static void take_turn(struct making *making, uint32_t device)
 {
     const struct ppsched_queue *queue = &making->walk->schedule->queues[device];
     size_t *next = &making->next[device];
-    while (*next < queue->count) {
-        const ppsched_op *op = &queue->ops[*next];
-        if (op->microbatch >= making->microbatches)
-            break; /* of the next iteration */
-        if (!is_there(making, op, device) || (ppi_unit_length(op) == 2 && !is_there(making, op + 1, device)))
-            return;
-        put_unit(making, op, device);
-        *next += ppi_unit_length(op);
-    }
+    if (*next == queue->count)
+        return;
+    const ppsched_op *op = &queue->ops[*next];
+    if (op->microbatch >= making->microbatches)
+        return; /* of the next iteration */
+    if (!is_there(making, op, device) || (ppi_unit_length(op) == 2 && !is_there(making, op + 1, device)))
+        return;
+    put_unit(making, op, device);
+    *next += ppi_unit_length(op);
+    put_ready(making, device);
 }
 
 static uint32_t count_pairs(const ppsched_schedule *schedule)
@@ -144,11 +162,11 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const 
     ppsched_status status = take_room(&making, room, &own, error);
     if (status == PPSCHED_OK) {
         out->end[PPI_WALK_NOTHING] = -PPI_INFINITE;
-        for (uint32_t d = schedule->shape.devices; d-- > 0;)
-            making.ready[making.ready_count++] = d;
+        for (uint32_t d = 0; d < schedule->shape.devices; d++)
+            put_ready(&making, d);
     }
     while (making.ready_count > 0)
-        run(&making, making.ready[--making.ready_count]);
+        take_turn(&making, take_ready(&making));
     ppi_room_clear(&own);
     return status;
 }
