@@ -9,7 +9,7 @@
 #include "lower/within.h"
 
 enum {
-    SEARCHED = 1 << 11,   /* ops of a schedule for which less is looked for */
+    SEARCHED = 1 << 10,   /* ops of a schedule for which less is looked for */
     TIMED = 1 << 17,      /* ops in all evaluations of such a search */
     TIMED_ELSE = 1 << 13, /* and of waits of one device after another */
     SHARES = 5,           /* halvings of what lies between nothing and all that a device holds */
