@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run in the order of time. Events are: a device has computed or called, a send's bytes have left, a value is there. What follows at
- * the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they can. */
+/* A run in the order of time. Events are: a device has computed or called, a send's bytes have left, a value is there. What
+ * follows at the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they
+ * can. */
 #include "lower/transfer_run.h"
 
 #include "base/checked.h"
