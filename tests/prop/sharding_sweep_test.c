@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sharding ops and calls of sends and receives that take time, over random uneven problems: against the equations of what each op waits for, raised until none
- * changes; and UNSHARDs that are put off until they are needed. */
+/* Sharding ops, and calls of sends and receives, that take time, over random uneven problems: against the equations of what
+ * each op waits for, raised until none changes; and UNSHARDs that are put off until they are needed. */
 #include "support/channel_rules.h"
 #include "support/lowering.h"
 
