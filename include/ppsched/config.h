@@ -240,10 +240,10 @@ enum ppsched_quantity {
     /* --- the runtime, again, for ppsched_schedule_evaluate_transfers --- */
 
     /* Host time that the call of each SEND or RECV of a lowered schedule takes of its device, which
-     * does nothing else meanwhile: 1 or D, >= 0. The op is issued at its end. What evaluates
-     * without transfers knows no calls and leaves it out: ppsched_schedule_evaluate, bounds,
-     * searches, scenarios, and lowering but for PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. As each only adds
-     * to what comes, a bound stays one. Default: 0. */
+     * does nothing else meanwhile; the op is issued at the end of its call: 1 or D, >= 0. What
+     * evaluates without transfers knows no calls and leaves it out: ppsched_schedule_evaluate,
+     * bounds, searches, scenarios, and lowering but for PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. As a call
+     * only adds to what comes behind it, a bound stays one. Default: 0. */
     PPSCHED_QUANTITY_SEND_OVERHEAD = 50
 };
 
