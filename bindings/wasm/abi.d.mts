@@ -111,6 +111,7 @@ export const Quantity: {
   readonly SLICE_SCALE: 47;
   readonly OP_OVERHEAD: 48;
   readonly COPY_SLOWDOWN: 49;
+  readonly SEND_OVERHEAD: 50;
 };
 export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 
@@ -407,6 +408,7 @@ export interface Idle {
   head_of_line: number;
   weights: number;
   reload: number;
+  calls: number;
 }
 
 export interface IdleWindow {

@@ -105,6 +105,7 @@ export const Quantity = Object.freeze({
   SLICE_SCALE: 47,
   OP_OVERHEAD: 48,
   COPY_SLOWDOWN: 49,
+  SEND_OVERHEAD: 50,
 });
 
 export const LogLevel = Object.freeze({
@@ -373,7 +374,7 @@ export const STRUCTS = {
     peak_time: ["f64", 56, 1],
     memory_limit: ["f64", 64, 1],
   } },
-  Idle: { size: 80, fields: {
+  Idle: { size: 88, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     fill: ["f64", 8, 1],
@@ -385,6 +386,7 @@ export const STRUCTS = {
     head_of_line: ["f64", 56, 1],
     weights: ["f64", 64, 1],
     reload: ["f64", 72, 1],
+    calls: ["f64", 80, 1],
   } },
   IdleWindow: { size: 32, fields: {
     start: ["f64", 0, 1],

@@ -68,10 +68,11 @@ typedef struct ppsched_chakra_options {
  * Devices and stages of schedule and config must be equal.
  * Errors: ARGUMENT, STRUCT_SIZE, MISMATCH; RANGE, also of numbers too large for a trace; REFUSED
  *   with fewer than two devices, of a schedule that is not lowered, a device without ops, UNSHARD
- *   or REDUCE_GRAD that take time, kinds that have no part in anything, a message of no time at
- *   time 0, and where rounding to whole microseconds, nanoseconds or bytes loses more than
- *   `most_loss`, with the op and the scale that does; INVALID_SCHEDULE where a send or receive is
- *   missing, or the order cannot be run; NO_MEMORY. */
+ *   or REDUCE_GRAD that take time, calls that do (PPSCHED_QUANTITY_SEND_OVERHEAD: receives of a
+ *   trace are posted at once, and a send holds up no device), kinds that have no part in anything,
+ *   a message of no time at time 0, and where rounding to whole microseconds, nanoseconds or bytes
+ *   loses more than `most_loss`, with the op and the scale that does; INVALID_SCHEDULE where a send
+ *   or receive is missing, or the order cannot be run; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_chakra_create(ppsched_chakra **out,
                                                  const ppsched_schedule *schedule,
                                                  const ppsched_config *config,

@@ -235,7 +235,16 @@ enum ppsched_quantity {
     /* How much longer a device's F, B, I, W and RECOMPUTE take while a copy of its OFFLOADs or
      * RELOADs runs, as far as one does: 1 or D, >= 1; infinite: they stand still. Default: 1, they
      * run beside each other. */
-    PPSCHED_QUANTITY_COPY_SLOWDOWN = 49
+    PPSCHED_QUANTITY_COPY_SLOWDOWN = 49,
+
+    /* --- the runtime, again, for ppsched_schedule_evaluate_transfers --- */
+
+    /* Host time that the call of each SEND or RECV of a lowered schedule takes of its device, which
+     * does nothing else meanwhile; the op is issued at the end of its call: 1 or D, >= 0. What
+     * evaluates without transfers knows no calls and leaves it out: ppsched_schedule_evaluate,
+     * bounds, searches, scenarios, and lowering but for PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. As a call
+     * only adds to what comes behind it, a bound stays one. Default: 0. */
+    PPSCHED_QUANTITY_SEND_OVERHEAD = 50
 };
 
 /* --- making it --- */

@@ -85,6 +85,8 @@ typedef struct ppsched_idle {
     double weights; /* the weights that it needs are not gathered yet, or UNSHARD or REDUCE_GRAD
                             has it stand still (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
     double reload;  /* what it needs is not back from the host yet, or OFFLOAD_WAIT waits */
+    double calls;   /* it makes the call of a SEND or RECV, or waits for another device that makes
+                            the call which sends the value (PPSCHED_QUANTITY_SEND_OVERHEAD) */
 } ppsched_idle;
 
 /* What memory is taken by: how much says the quantity of that name (enum ppsched_quantity). */
@@ -173,6 +175,13 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *     the value is there (with PPSCHED_CHANNEL_ORDER_SENDS the send is done only now).
  *   - A receive is done when its value is there and its own turn has come. Only then does the op
  *     that needs it start.
+ *   - With PPSCHED_QUANTITY_SEND_OVERHEAD a device that comes to a send or receive calls for so
+ *     long, and the op can have its turn at the end of the call, not before; only then the device
+ *     goes on. A send and a receive take the same. Neighbours that the model has start together
+ *     (`batched`) take it once each, one behind another, and are all issued at the end of the last,
+ *     those behind a flush by themselves: PyTorch's batch_isend_irecv makes the call of each op in
+ *     turn, in a group of which nothing starts before its end, and its pipeline runtime has a call
+ *     for each. A device that calls is idle (`calls`), as it computes nothing.
  *   - Spans of sends and receives are from the transfer's start (a receive's: not before its turn)
  *     until they are done.
  *   - UNSHARD and REDUCE_GRAD take their time (PPSCHED_QUANTITY_UNSHARD_TIMES and on) on a channel
@@ -183,7 +192,7 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
  *   - RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT are as in ppsched_schedule_evaluate; copies take
  *     their links to the host alone, and have what UNSHARD slows take longer still. What a device
  *     waits for a copy once its receive is done is `reload`.
- * With infinite bandwidths, no model and no times of sharding ops the times are those of
+ * With infinite bandwidths, no model and no times of sharding ops and calls the times are those of
  * ppsched_schedule_evaluate, to the last bit. There are no latest starts, as which transfer goes
  * first depends on times.
  * `flags`: enum ppsched_evaluate_flag; EARLIEST_ONLY is of no effect, REUSABLE an ARGUMENT error.

@@ -124,6 +124,21 @@ static ppsched_status refuse(const struct pricing *pricing, uint32_t i, ppsched_
                        advice);
 }
 
+/* A trace posts its receives at once, and a simulator sends without a call: there is nothing that would hold up the device. */
+static ppsched_status check_call(const struct pricing *pricing, uint32_t i, ppsched_error *error)
+{
+    struct ppi_place place = place_of(pricing->chakra, i);
+    double call = ppi_send_overhead(pricing->config, place.device);
+    char token[PPI_TOKEN_SIZE];
+    if (call == 0)
+        return PPSCHED_OK;
+    ppi_op_token(token, &pricing->chakra->schedule->ops[i]);
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
+                       "device %u: the call of %s at position %u takes %g of its device, which a trace cannot hold; leave out "
+                       "send_overhead",
+                       place.device, token, place.position, call);
+}
+
 /* Ops of kinds that a trace has no nodes for must take no time. */
 static ppsched_status check_others(const struct pricing *pricing, ppsched_error *error)
 {
@@ -131,6 +146,9 @@ static ppsched_status check_others(const struct pricing *pricing, ppsched_error 
     char token[PPI_TOKEN_SIZE];
     for (uint32_t i = 0; i < schedule->op_count; i++) {
         const ppsched_op *op = &schedule->ops[i];
+        ppsched_status status = ppi_is_comm(op) ? check_call(pricing, i, error) : PPSCHED_OK;
+        if (status != PPSCHED_OK)
+            return status;
         if (op->kind <= PPSCHED_KIND_RECV_B || op->kind == PPSCHED_KIND_RESHARD)
             continue;
         struct ppi_place place = place_of(pricing->chakra, i);

@@ -82,6 +82,7 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     ppi_keeping_destroy(timeline->keeping);
     ppi_release(&host, timeline->peak_causes);
     ppi_release(&host, timeline->idle);
+    ppi_release(&host, timeline->call_times);
     ppi_schedule_release(timeline->schedule);
     ppi_release(&host, timeline);
 }

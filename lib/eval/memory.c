@@ -337,11 +337,13 @@ static void come_to(struct walk *walk, uint32_t i)
     const ppsched_timeline *timeline = walk->timeline;
     const ppsched_op *op = &walk->queue->ops[i];
     const ppsched_span *span = &timeline->spans[walk->queue->first + i];
-    bool is_comm = ppi_is_comm(op), goes_on = i > 0 && is_comm && ppi_is_comm(op - 1) && timeline->batches;
+    bool is_comm = ppi_is_comm(op), was_comm = i > 0 && ppi_is_comm(op - 1), goes_on = is_comm && was_comm && timeline->batches;
     if (!timeline->has_transfers) {
         walk->came = span->start;
         return;
     }
+    if (was_comm && timeline->call_times != NULL)
+        walk->came += timeline->call_times[walk->queue->device];
     if (timeline->blocks && !goes_on && walk->came < walk->comms_end)
         walk->came = walk->comms_end;
     if (!is_comm)
@@ -349,18 +351,16 @@ static void come_to(struct walk *walk, uint32_t i)
     uint32_t iteration = op->microbatch / walk->schedule->shape.microbatches;
     if (timeline->flush_count > 0 && iteration > 0 && walk->came < timeline->flush_times[iteration - 1])
         walk->came = timeline->flush_times[iteration - 1];
-    if (walk->comms_end < span->end)
-        walk->comms_end = span->end;
+    walk->comms_end = ppi_larger(walk->comms_end, span->end);
 }
 
 static void send(struct walk *walk, uint32_t i)
 {
     const ppsched_op *op = &walk->queue->ops[i];
-    uint32_t number = ppi_output_of(walk->schedule, op);
     bool backward = ppi_goes_back(op->kind);
     double end = walk->timeline->has_transfers ? walk->timeline->spans[walk->queue->first + i].end
                                                : walk->came + holding_of(walk, op)->leaving[backward] * factor_of(walk, op);
-    if (number != PPSCHED_NONE)
+    if (ppi_output_of(walk->schedule, op) != PPSCHED_NONE)
         put_off(walk, end, SENT, i);
 }
 

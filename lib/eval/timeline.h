@@ -21,6 +21,7 @@ struct ppsched_timeline {
     bool blocks, batches;        /* with transfers: as the channel model */
     bool has_sharding;           /* likewise: UNSHARD and REDUCE_GRAD take time */
     double sharding_end;         /* of the last of them */
+    double *call_times;          /* likewise: of SEND and RECV, by device; NULL where the config does not give them */
     bool meets_keeping;          /* the schedule has ops that keep less */
     struct ppi_keeping *keeping; /* for these; NULL where there are none */
     ppsched_device_metrics *devices;

@@ -82,6 +82,9 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     if (timeline->keeping != NULL)
         write_devices(writer, timeline, ",\n  \"reload\": [", timeline->idle, sizeof timeline->idle[0],
                       offsetof(ppsched_idle, reload));
+    if (timeline->call_times != NULL)
+        write_devices(writer, timeline, ",\n  \"calls\": [", timeline->idle, sizeof timeline->idle[0],
+                      offsetof(ppsched_idle, calls));
     ppi_write(writer, "}", 1);
 }
 

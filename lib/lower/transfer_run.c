@@ -1,59 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run in the order of time. Events are: a device has computed, a send's bytes have left, a value is there. What follows at
- * the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they can. */
+/* A run in the order of time. Events are: a device has computed or called, a send's bytes have left, a value is there. What
+ * follows at the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they
+ * can. */
 #include "lower/transfer_run.h"
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/heap.h"
 #include "eval/idle.h"
-#include "eval/sums.h"
-#include "lower/comm_run.h"
-#include "lower/copy_run.h"
 #include "lower/proof.h"
-#include "lower/sharding.h"
+#include "lower/transfer_state.h"
 
-enum { COMPUTED, LEFT, THERE, SHARDED, COPIED };
+enum { COMPUTED, LEFT, THERE, SHARDED, COPIED, CALLED };
 
-/* How far a transfer is. */
-struct state {
-    double asked, started, there;
-    bool has_started, is_there;
-};
-
-struct machine {
-    double clock; /* since when it has nothing to do, or until when it computes */
-    bool computes, is_ready, is_blocked;
-    bool has_computed;     /* in this iteration */
-    uint32_t unit, length; /* the first op of what it computes, and how many at once */
-    struct ppi_sums sums;
-};
-
-struct run {
-    struct ppi_comm_run comms;
-    const ppsched_schedule *schedule;
-    const ppsched_config *config;
-    ppsched_timeline *timeline;
-    struct ppi_heap heap;
-    double now;
-    struct machine *machines;
-    uint32_t *ready, ready_count; /* stack of devices that may go on */
-    struct state *states;         /* of the transfers, by number */
-    double *edge_free;            /* when each edge is */
-    struct ppi_sharding sharding;
-    struct ppi_copy_run copies;
-    size_t passes_done, flushed;
-    uint32_t iteration_end; /* first microbatch that may not start yet */
-};
-
-static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
+static const struct ppi_comm *comm_of(const struct ppi_transfer_run *run, uint32_t i)
 {
     return &run->comms.channels.comms[i];
 }
 
-static void make_ready(struct run *run, uint32_t device)
+static void make_ready(struct ppi_transfer_run *run, uint32_t device)
 {
-    struct machine *machine = &run->machines[device];
+    struct ppi_machine *machine = &run->machines[device];
     if (machine->computes || machine->is_ready)
         return;
     machine->is_ready = true;
@@ -62,7 +28,7 @@ static void make_ready(struct run *run, uint32_t device)
 
 /* --- transfers --- */
 
-static void finish(struct run *run, uint32_t i)
+static void finish(struct ppi_transfer_run *run, uint32_t i)
 {
     run->timeline->spans[i].end = run->now;
     ppi_comm_finish(&run->comms, i);
@@ -70,7 +36,7 @@ static void finish(struct run *run, uint32_t i)
 }
 
 /* Whether the one before a transfer in its channel, and so all of them, have started. */
-static bool may_overtake_none(const struct run *run, uint32_t transfer)
+static bool may_overtake_none(const struct ppi_transfer_run *run, uint32_t transfer)
 {
     const struct ppi_channels *channels = &run->comms.channels;
     const struct ppi_route *route = &channels->routes[transfer];
@@ -79,13 +45,13 @@ static bool may_overtake_none(const struct run *run, uint32_t transfer)
 }
 
 /* A transfer asks for its edge. */
-static void start(struct run *run, uint32_t transfer)
+static void start(struct ppi_transfer_run *run, uint32_t transfer)
 {
     const struct ppi_channels *channels = &run->comms.channels;
     const struct ppi_route *route = &channels->routes[transfer];
     const struct ppi_transfer_ops *ops = &channels->transfers.ops[transfer];
     const ppsched_op *op = &run->schedule->ops[ops->send];
-    struct state *state = &run->states[transfer];
+    struct ppi_transfer_state *state = &run->states[transfer];
     double *edge = &run->edge_free[route->edge];
     uint32_t next = channels->channel_first[route->channel] + route->place + 1;
     struct ppi_transfer_cost cost = ppi_transfer_cost_of(run->config, op->stage, ppi_goes_back(op->kind),
@@ -104,9 +70,9 @@ static void start(struct run *run, uint32_t transfer)
 }
 
 /* A receive takes its transfer, if that is there and all before it have been taken. */
-static void receive_if_there(struct run *run, uint32_t transfer)
+static void receive_if_there(struct ppi_transfer_run *run, uint32_t transfer)
 {
-    const struct state *state = &run->states[transfer];
+    const struct ppi_transfer_state *state = &run->states[transfer];
     uint32_t receive = run->comms.channels.transfers.ops[transfer].receive;
     ppsched_span *span = &run->timeline->spans[receive];
     if (!state->is_there || !ppi_comm_turn(&run->comms, receive) || !ppi_comm_oldest(&run->comms, transfer))
@@ -117,7 +83,7 @@ static void receive_if_there(struct run *run, uint32_t transfer)
 }
 
 /* Looks whether a comm op can start, or be done, now. */
-static void look_at(struct run *run, uint32_t i)
+static void look_at(struct ppi_transfer_run *run, uint32_t i)
 {
     struct ppi_comm_run *comms = &run->comms;
     const struct ppi_transfer_ops *ops = ppi_moved_by(&comms->channels, i);
@@ -134,7 +100,7 @@ static void look_at(struct run *run, uint32_t i)
 }
 
 /* Whether a send is done when its value is there, not when its bytes have left. */
-static bool sends_until_there(const struct run *run)
+static bool sends_until_there(const struct ppi_transfer_run *run)
 {
     return run->comms.model.order == PPSCHED_CHANNEL_ORDER_SENDS;
 }
@@ -143,16 +109,21 @@ static bool sends_until_there(const struct run *run)
 
 /* Splits the wait of a device for a comm op that is done now, or was before it had its weights or what is
  * copied back. */
-static void split_wait(struct run *run, uint32_t device, uint32_t i)
+static void split_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     ppsched_idle *idle = &run->timeline->idle[device];
     bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
-    const struct state *state = &run->states[comm_of(run, i)->transfer];
+    const struct ppi_transfer_state *state = &run->states[comm_of(run, i)->transfer];
     double *from = &run->machines[device].clock, end = run->timeline->spans[i].end;
     bool may_wait_longer = ppi_sharding_takes_time(&run->sharding) || run->copies.keeping != NULL;
     double now = may_wait_longer && end < run->now ? end : run->now;
     double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
+    if (run->calls != NULL && !is_send) {
+        const ppsched_span *call = &run->calls[comm_of(run, i)->transfer];
+        idle->head_of_line += ppi_part_of_wait(from, call->start, now);
+        idle->calls += ppi_part_of_wait(from, call->end, now);
+    }
     idle->head_of_line += ppi_part_of_wait(from, state->asked, now);
     idle->edge += ppi_part_of_wait(from, state->started, now);
     idle->transfer += ppi_part_of_wait(from, is_send ? now : state->there, now);
@@ -160,7 +131,7 @@ static void split_wait(struct run *run, uint32_t device, uint32_t i)
 }
 
 /* Whether a device is blocked by the comm op before its position, or by the batch that ends there. */
-static bool is_blocked(const struct run *run, uint32_t device)
+static bool is_blocked(const struct ppi_transfer_run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
     uint32_t position = run->comms.position[device];
@@ -173,7 +144,7 @@ static bool is_blocked(const struct run *run, uint32_t device)
 }
 
 /* A device goes on behind the comm ops that have blocked it: its wait is that for the one which was done last. */
-static void leave_block(struct run *run, uint32_t device)
+static void leave_block(struct ppi_transfer_run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
     uint32_t i = (uint32_t)queue->first + run->comms.position[device];
@@ -188,7 +159,7 @@ static void leave_block(struct run *run, uint32_t device)
 }
 
 /* The receive of a unit that was done last, or is not done; PPSCHED_NONE where it needs none. */
-static uint32_t last_receive(const struct run *run, uint32_t i)
+static uint32_t last_receive(const struct ppi_transfer_run *run, uint32_t i)
 {
     uint32_t last = PPSCHED_NONE;
     for (uint32_t k = i; k < i + ppi_unit_length(&run->schedule->ops[i]); k++) {
@@ -204,7 +175,7 @@ static uint32_t last_receive(const struct run *run, uint32_t i)
 }
 
 /* UNSHARD or REDUCE_GRAD: the device goes on. */
-static void shard(struct run *run, uint32_t device, uint32_t i)
+static void shard(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     ppsched_span *span = &run->timeline->spans[i];
     *span = ppi_sharding_run(&run->sharding, device, &run->schedule->ops[i], run->now);
@@ -213,9 +184,9 @@ static void shard(struct run *run, uint32_t device, uint32_t i)
 }
 
 /* The device computes from now on: `count` ops at once. */
-static void start_computing(struct run *run, uint32_t device, uint32_t i, size_t count, double duration)
+static void start_computing(struct ppi_transfer_run *run, uint32_t device, uint32_t i, size_t count, double duration)
 {
-    struct machine *machine = &run->machines[device];
+    struct ppi_machine *machine = &run->machines[device];
     double end = ppi_copy_run_begin(&run->copies, device, run->now, duration);
     machine->sums.busy += ppi_copy_run_slows(&run->copies) ? 0 : duration;
     for (size_t k = 0; k < count; k++)
@@ -228,7 +199,7 @@ static void start_computing(struct run *run, uint32_t device, uint32_t i, size_t
 }
 
 /* Starts a unit whose inputs are there. */
-static void compute(struct run *run, uint32_t device, uint32_t i)
+static void compute(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *unit = &run->schedule->ops[i];
     for (size_t k = 0; k < ppi_unit_length(unit); k++) {
@@ -240,7 +211,7 @@ static void compute(struct run *run, uint32_t device, uint32_t i)
 }
 
 /* Whether the copies for which a unit waits are done; if not, the device is told when they are. */
-static bool has_copies(struct run *run, uint32_t device, const ppsched_op *unit)
+static bool has_copies(struct ppi_transfer_run *run, uint32_t device, const ppsched_op *unit)
 {
     double until;
     if (run->copies.keeping == NULL)
@@ -252,10 +223,10 @@ static bool has_copies(struct run *run, uint32_t device, const ppsched_op *unit)
 }
 
 /* An op that keeps less. */
-static bool step_keeping(struct run *run, uint32_t device, uint32_t i)
+static bool step_keeping(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *op = &run->schedule->ops[i];
-    struct machine *machine = &run->machines[device];
+    struct ppi_machine *machine = &run->machines[device];
     ppsched_span *span = &run->timeline->spans[i];
     double began = machine->clock;
     if (ppi_is_copy(op->kind)) {
@@ -276,8 +247,58 @@ static bool step_keeping(struct run *run, uint32_t device, uint32_t i)
     return false;
 }
 
+/* --- calls --- */
+
+/* How many comm ops from one on a device issues at the end of their calls. */
+static uint32_t count_calls(const struct ppi_transfer_run *run, const ppsched_queue *queue, uint32_t position)
+{
+    uint32_t end = position + 1;
+    while (run->comms.model.batched != 0 && end < queue->count && ppi_is_comm(&queue->ops[end]) &&
+           queue->ops[end].microbatch < run->iteration_end)
+        end++;
+    return end - position;
+}
+
+/* Calls for a comm op, or a batch of them, where that takes time; the device does nothing else meanwhile. */
+static bool starts_calls(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    struct ppi_machine *machine = &run->machines[device];
+    double end = run->now;
+    if (run->calls == NULL || run->timeline->call_times[device] == 0)
+        return false;
+    machine->unit = i;
+    machine->length = count_calls(run, queue, run->comms.position[device]);
+    for (uint32_t k = i; k < i + machine->length; k++) {
+        double start = end;
+        end += run->timeline->call_times[device];
+        if (ppi_is_send(run->schedule->ops[k].kind))
+            run->calls[comm_of(run, k)->transfer] = (ppsched_span){start, end};
+    }
+    run->timeline->idle[device].calls += end - run->now;
+    machine->clock = end;
+    machine->computes = true;
+    ppi_heap_put(&run->heap, end, CALLED, device);
+    return true;
+}
+
+/* What a device has called for is issued. */
+static void end_calls(struct ppi_transfer_run *run, uint32_t device)
+{
+    struct ppi_machine *machine = &run->machines[device];
+    machine->computes = false;
+    run->comms.position[device] += machine->length;
+    for (uint32_t k = machine->unit; k < machine->unit + machine->length; k++)
+        run->timeline->spans[k] = (ppsched_span){-1, -1};
+    for (uint32_t k = machine->unit; k < machine->unit + machine->length; k++)
+        look_at(run, k);
+    make_ready(run, device);
+}
+
+/* --- steps --- */
+
 /* Does a device's next op, or starts it; false where it must wait. */
-static bool step(struct run *run, uint32_t device)
+static bool step(struct ppi_transfer_run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
     uint32_t i = (uint32_t)queue->first + run->comms.position[device];
@@ -308,6 +329,8 @@ static bool step(struct run *run, uint32_t device)
     }
     if (ppi_keeps_less(op->kind))
         return step_keeping(run, device, i);
+    if (ppi_is_comm(op) && starts_calls(run, device, i))
+        return false;
     run->comms.position[device]++;
     run->timeline->spans[i] = ppi_is_comm(op) ? (ppsched_span){-1, -1} : (ppsched_span){run->now, run->now};
     if (ppi_is_comm(op))
@@ -320,7 +343,7 @@ static bool step(struct run *run, uint32_t device)
 /* --- the run --- */
 
 /* Does all that can be done at this moment. */
-static void settle(struct run *run)
+static void settle(struct ppi_transfer_run *run)
 {
     uint32_t i;
     for (;;) {
@@ -338,7 +361,7 @@ static void settle(struct run *run)
 }
 
 /* Where the schedule flushes, all devices go on together once an iteration is done on all of them. */
-static void flush_if_done(struct run *run)
+static void flush_if_done(struct ppi_transfer_run *run)
 {
     size_t passes = ppi_cell_count(run->schedule) / run->schedule->shape.iterations;
     if (run->flushed == run->timeline->flush_count || run->passes_done != (run->flushed + 1) * passes)
@@ -356,9 +379,9 @@ static void flush_if_done(struct run *run)
 }
 
 /* A device would be done now; false where copies have slowed it meanwhile, and it goes on. */
-static bool has_computed(struct run *run, uint32_t device)
+static bool has_computed(struct ppi_transfer_run *run, uint32_t device)
 {
-    struct machine *machine = &run->machines[device];
+    struct ppi_machine *machine = &run->machines[device];
     ppsched_span *spans = &run->timeline->spans[machine->unit];
     if (!ppi_copy_run_slows(&run->copies))
         return true;
@@ -370,7 +393,7 @@ static bool has_computed(struct run *run, uint32_t device)
     return ends;
 }
 
-static void happen(struct run *run, const struct ppi_event *event)
+static void happen(struct ppi_transfer_run *run, const struct ppi_event *event)
 {
     switch (event->what) {
     case COMPUTED:
@@ -380,6 +403,9 @@ static void happen(struct run *run, const struct ppi_event *event)
         make_ready(run, event->index);
         if (!ppi_sharding_takes_time(&run->sharding))
             flush_if_done(run);
+        return;
+    case CALLED:
+        end_calls(run, event->index);
         return;
     case SHARDED:
     case COPIED:
@@ -399,7 +425,7 @@ static void happen(struct run *run, const struct ppi_event *event)
 }
 
 /* The copies that are to be looked at before anything else happens. */
-static void go_on_with_copies(struct run *run)
+static void go_on_with_copies(struct ppi_transfer_run *run)
 {
     uint32_t device;
     if (run->copies.keeping == NULL)
@@ -415,7 +441,7 @@ static void go_on_with_copies(struct run *run)
     }
 }
 
-static bool run_all(struct run *run)
+static bool run_all(struct ppi_transfer_run *run)
 {
     struct ppi_event event;
     for (uint32_t d = run->schedule->shape.devices; d-- > 0;)
@@ -438,52 +464,15 @@ static bool run_all(struct run *run)
     return ppi_comm_all_done(&run->comms);
 }
 
-static ppsched_status make_room(struct run *run, ppsched_error *error)
-{
-    const struct ppi_host *host = &run->schedule->host;
-    const struct ppi_channels *channels = &run->comms.channels;
-    size_t devices = run->schedule->shape.devices, transfers = channels->channel_first[channels->channel_count];
-    size_t events = devices + 2 * transfers + (ppi_has_sharding_times(run->config) ? ppi_count_sharding(run->schedule) : 0) +
-                    ppi_copy_run_waits(&run->copies);
-    run->heap.events = ppi_allocate(host, events, sizeof *run->heap.events);
-    run->machines = ppi_allocate_zeroed(host, devices, sizeof *run->machines);
-    run->ready = ppi_allocate(host, devices, sizeof *run->ready);
-    run->states = ppi_allocate_zeroed(host, ppi_transfer_numbers(run->schedule), sizeof *run->states);
-    run->edge_free = ppi_allocate_zeroed(host, (size_t)channels->edge_count + 1, sizeof *run->edge_free);
-    if (run->heap.events == NULL || run->machines == NULL || run->ready == NULL || run->states == NULL ||
-        run->edge_free == NULL)
-        return ppi_fail_memory(error, "the transfers");
-    return ppi_sharding_make(&run->sharding, run->schedule, run->config, error);
-}
-
-static void clear(struct run *run)
-{
-    const struct ppi_host *host = &run->schedule->host;
-    ppi_copy_run_clear(&run->copies);
-    ppi_sharding_clear(&run->sharding);
-    ppi_release(host, run->edge_free);
-    ppi_release(host, run->states);
-    ppi_release(host, run->ready);
-    ppi_release(host, run->machines);
-    ppi_release(host, run->heap.events);
-    ppi_comm_run_clear(&run->comms);
-}
-
 ppsched_status ppi_time_transfers(ppsched_timeline *timeline, const ppsched_config *config, const ppsched_channel_model *model,
                                   ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    struct run run = {.schedule = schedule, .config = config, .timeline = timeline};
-    run.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
-    ppsched_status status = ppi_comm_run_make(&run.comms, schedule, model, error);
+    struct ppi_transfer_run run;
+    ppsched_status status = ppi_transfer_run_make(&run, timeline, config, model, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_copy_run_make(&run.copies, timeline, error);
-    if (status == PPSCHED_OK)
-        status = make_room(&run, error);
-    for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++)
-        run.machines[d].sums = ppi_sums_of_none(timeline, d);
-    if (status == PPSCHED_OK && !run_all(&run)) {
+    if (!run_all(&run)) {
         status = ppi_prove(schedule, model, NULL, 0, NULL, error);
         if (status == PPSCHED_OK)
             status = ppi_fail(error, PPSCHED_ERROR_INTERNAL, "proof and run of %q disagree", schedule->name);
@@ -495,6 +484,6 @@ ppsched_status ppi_time_transfers(ppsched_timeline *timeline, const ppsched_conf
         timeline->idle[d].drain += ppi_part_of_wait(&run.machines[d].clock, run.now, run.now);
         ppi_sums_note(&run.machines[d].sums, timeline, d);
     }
-    clear(&run);
+    ppi_transfer_run_clear(&run);
     return status;
 }

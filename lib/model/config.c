@@ -235,7 +235,8 @@ ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config 
                                     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
                                     PPSCHED_QUANTITY_SLICE_SCALE,
                                     PPSCHED_QUANTITY_OP_OVERHEAD,
-                                    PPSCHED_QUANTITY_COPY_SLOWDOWN};
+                                    PPSCHED_QUANTITY_COPY_SLOWDOWN,
+                                    PPSCHED_QUANTITY_SEND_OVERHEAD};
     ppsched_status status = PPSCHED_OK;
     config->weight_versions = from->weight_versions;
     config->has_whole_backwards = from->has_whole_backwards;

@@ -208,6 +208,11 @@ double ppi_copy_slowdown(const ppsched_config *config, uint32_t device)
     return value_or(config, PPSCHED_QUANTITY_COPY_SLOWDOWN, device, 1);
 }
 
+double ppi_send_overhead(const ppsched_config *config, uint32_t device)
+{
+    return value_or(config, PPSCHED_QUANTITY_SEND_OVERHEAD, device, 0);
+}
+
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device)
 {
     if (list_of(config, PPSCHED_QUANTITY_MEM_OTHER) != NULL)

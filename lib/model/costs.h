@@ -77,6 +77,9 @@ double ppi_copy_latency(const ppsched_config *config, uint32_t device);
 /* How much longer a device's compute ops take while a copy runs: 1 or more, infinite where they stand still. */
 double ppi_copy_slowdown(const ppsched_config *config, uint32_t device);
 
+/* How long the call of a SEND or RECV takes of a device. */
+double ppi_send_overhead(const ppsched_config *config, uint32_t device);
+
 /* Adds what a device holds beside its stages. */
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
 

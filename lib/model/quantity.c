@@ -67,6 +67,7 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_SLICE_SCALE] = {"slice_scale", PER_SLICE, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, 0, NO_BOUND},
     [PPSCHED_QUANTITY_COPY_SLOWDOWN] = {"copy_slowdown", PER_DEVICE, 1, PPI_INFINITE},
+    [PPSCHED_QUANTITY_SEND_OVERHEAD] = {"send_overhead", PER_DEVICE, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)

@@ -177,6 +177,13 @@ CASE(test_evaluate_transfers)
     for (uint32_t device = 0; device < 4; device++)
         head_of_line += grouped.idle(device).head_of_line;
     CHECK(head_of_line > 0);
+    CHECK(free.idle(1).calls == 0);
+
+    Config calling = config;
+    calling.set_values(PPSCHED_QUANTITY_SEND_OVERHEAD, {0.5, 0, 0, 0});
+    CHECK(sending.evaluate_transfers(calling).idle(0).calls >= 0.5 * 2 * 16);
+    CHECK(schedule.evaluate(calling).metrics().makespan == schedule.evaluate(config).metrics().makespan);
+    CHECK(status_of([&] { calling.set_values(PPSCHED_QUANTITY_SEND_OVERHEAD, -1); }) == PPSCHED_ERROR_RANGE);
     model.order = 99;
     CHECK(status_of([&] { (void)sending.evaluate_transfers(config, model); }) == PPSCHED_ERROR_ARGUMENT);
 }

@@ -202,13 +202,14 @@ static bool holds_for_others(const ppsched_config *config)
 }
 
 /* Comm ops take no time of their own; and with buffered sends, no queues and infinite bandwidth neither do their transfers.
- * UNSHARD and REDUCE_GRAD may take time beside transfers. */
+ * UNSHARD and REDUCE_GRAD may take time beside transfers, and calls of comm ops may. */
 static void expect_equal_times(const ppsched_schedule *lowered, const ppsched_config *config, const ppsched_metrics *metrics)
 {
     ppsched_timeline *timeline = NULL, *transfers = NULL;
     ppsched_error error = fresh_error();
     bool takes_longer = has_values(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, PPSCHED_QUANTITY_P2P_BANDWIDTH) ||
-                        has_values(config, PPSCHED_QUANTITY_UNSHARD_TIMES, PPSCHED_QUANTITY_REDUCE_GRAD_BYTES);
+                        has_values(config, PPSCHED_QUANTITY_UNSHARD_TIMES, PPSCHED_QUANTITY_REDUCE_GRAD_BYTES) ||
+                        has_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, PPSCHED_QUANTITY_SEND_OVERHEAD);
     EXPECT(accepted(ppsched_schedule_evaluate(&timeline, lowered, config, 0, &error), &error));
     ppsched_metrics own = fuzz_metrics(timeline);
     EXPECT(metrics == NULL || (own.makespan == metrics->makespan && own.span == metrics->span));

@@ -83,6 +83,26 @@ static void add_pieces(const char *subject, int64_t slices)
     add_results(subject, &results);
 }
 
+/* Each strategy where calls of sends and receives take time, another on each device. */
+static void add_calls(const char *subject)
+{
+    static const double calls[] = {0.1, 0.03, 0.2};
+    struct results results;
+    int number = 0;
+    results_start(&results);
+    for (uint32_t s = 0; s < ppsched_strategy_count(); s++) {
+        ppsched_strategy_info info = {.size = sizeof info};
+        assert_int_equal(ppsched_strategy_get_info(&info, s, NULL), PPSCHED_OK);
+        if (info.offloads || info.searches != 0)
+            continue;
+        ppsched_config *config = make_problem(3, 3 * (info.chunks != 0 ? info.chunks : 2), 6, 2, COSTS_DECIMAL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, calls, 3, NULL), NULL);
+        results_add(&results, config, info.name, number++);
+        ppsched_config_destroy(config);
+    }
+    add_results(subject, &results);
+}
+
 /* Keeps small problems; of those for which other projects search, the strategies' own table has its share. */
 static void keep_golden(const struct golden *one, void *user)
 {
@@ -159,6 +179,7 @@ static void add_all(void)
         add_strategy(strategy);
     add_pieces("microbatches", 1);
     add_pieces("slices", 3);
+    add_calls("calls");
     add_all_golden();
     add_line("all", "bounds", digest_of_bounds());
     add_line("all", "restaged", digest_of_restaged());

@@ -97,6 +97,8 @@ static void fold_device(uint64_t *digest, const ppsched_timeline *timeline, uint
     fold_numbers(digest,
                  (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.edge, idle.head_of_line},
                  7);
+    if (idle.calls > 0)
+        fold_numbers(digest, &idle.calls, 1);
 }
 
 static void fold_memory(uint64_t *digest, const ppsched_timeline *timeline, uint32_t device)

@@ -119,7 +119,7 @@ static double flush_before(const struct simulation *sim, const ppsched_op *op)
 {
     uint32_t first = op->microbatch - op->microbatch % ppsched_schedule_microbatches(sim->schedule);
     double last = 0;
-    if (!ppsched_schedule_flushes(sim->schedule))
+    if (!ppsched_schedule_flushes(sim->schedule) || first == 0)
         return 0;
     for (uint32_t d = 0; d < ppsched_schedule_devices(sim->schedule); d++) {
         size_t count = 0;
@@ -132,17 +132,22 @@ static double flush_before(const struct simulation *sim, const ppsched_op *op)
     return last;
 }
 
-/* When the device comes to a comm op. */
+/* When the device comes to a comm op: behind what it has computed, the calls that it has made, and what has blocked it, which a
+ * batch does behind its last call. */
 static double came_to(const struct simulation *sim, size_t i)
 {
-    double came = flush_before(sim, &sim->ops[i]);
-    size_t batch = i;
-    while (sim->model != NULL && sim->model->batched && batch > 0 && is_comm(&sim->ops[batch - 1]))
-        batch--;
-    for (size_t k = 0; k < i; k++)
-        if (computes(&sim->ops[k]) || (sim->model != NULL && sim->model->blocking && is_comm(&sim->ops[k]) && k < batch))
+    double call = sim->model != NULL ? value(sim, PPSCHED_QUANTITY_SEND_OVERHEAD, sim->device, 0) : 0, came = 0, done = 0;
+    for (size_t k = 0; k < i; k++) {
+        bool goes_on = sim->model != NULL && sim->model->batched && is_comm(&sim->ops[k + 1]);
+        if (computes(&sim->ops[k])) {
             came = fmax(came, sim->spans[k].end);
-    return came;
+        } else if (is_comm(&sim->ops[k]) && sim->model != NULL) {
+            came = call > 0 ? fmax(came, flush_before(sim, &sim->ops[k])) + call : came;
+            done = fmax(done, sim->spans[k].end);
+            came = sim->model->blocking && !goes_on ? fmax(came, done) : came;
+        }
+    }
+    return fmax(came, flush_before(sim, &sim->ops[i]));
 }
 
 /* --- allocations --- */
@@ -530,7 +535,7 @@ static int compare_with_transfers(const ppsched_schedule *lowered, const ppsched
 
 static void test_objects(void **state)
 {
-    uint64_t seed = 19;
+    uint64_t seed = 19, call_seed = 5;
     int timed = 0;
     (void)state;
     for (int n = 0; n < ROUNDS(5000); n++) {
@@ -541,6 +546,8 @@ static void test_objects(void **state)
             expect_ok(ppsched_config_set_iterations(config, 2, &error), &error);
         draw_times(config, &seed);
         draw_memory(config, &seed);
+        if (n % 4 == 1)
+            set_eighths(config, PPSCHED_QUANTITY_SEND_OVERHEAD, ppsched_config_devices(config), 5, &call_seed);
         ppsched_schedule *schedule = make_schedule(config, strategy), *lowered = draw_lowering(schedule, config, &seed);
         ppsched_schedule *mixed = NULL;
         expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(schedule), NULL, 0, &error), &error);

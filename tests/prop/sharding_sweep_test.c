@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sharding ops that take time, over random uneven problems: against the equations of what each op waits for, raised until none
- * changes; and UNSHARDs that are put off until they are needed. */
+/* Sharding ops, and calls of sends and receives, that take time, over random uneven problems: against the equations of what
+ * each op waits for, raised until none changes; and UNSHARDs that are put off until they are needed. */
 #include "support/channel_rules.h"
 #include "support/lowering.h"
 
@@ -34,13 +34,18 @@ static int shards(const ppsched_op *op)
     return op->kind == PPSCHED_KIND_UNSHARD || op->kind == PPSCHED_KIND_REDUCE_GRAD;
 }
 
-static double end_of(const struct equations *eq, uint32_t stage, uint32_t microbatch, int backward)
+/* Of what makes a value, or of the call that sends it. */
+static double end_of(const struct equations *eq, uint32_t stage, uint32_t microbatch, int backward, int sent)
 {
     uint32_t d = ppsched_schedule_device_of(eq->schedule, stage, microbatch);
     for (size_t i = 0; i < eq->count[d]; i++) {
         const ppsched_op *op = &eq->ops[d][i];
         int is_backward = op->kind == PPSCHED_KIND_B || op->kind == PPSCHED_KIND_I;
-        if (op->stage == stage && op->microbatch == microbatch && (backward ? is_backward : op->kind == PPSCHED_KIND_F))
+        int sends = op->kind == (backward ? PPSCHED_KIND_SEND_B : PPSCHED_KIND_SEND_F);
+        if (op->stage == stage && op->microbatch == microbatch &&
+            (sent       ? sends
+             : backward ? is_backward
+                        : op->kind == PPSCHED_KIND_F))
             return eq->end[d][i];
     }
     fail();
@@ -57,7 +62,7 @@ static double input_of(const struct equations *eq, uint32_t d, const ppsched_op 
     uint32_t stage = backward ? op->stage + 1u : op->stage - 1u;
     uint32_t from = ppsched_schedule_device_of(eq->schedule, stage, op->microbatch);
     double latency = from == d ? 0 : value(eq->config, PPSCHED_QUANTITY_P2P_TIME, from * devices + d, 0);
-    return end_of(eq, stage, op->microbatch, backward) + latency;
+    return end_of(eq, stage, op->microbatch, backward, from != d) + latency;
 }
 
 static double duration_of(const struct equations *eq, const ppsched_op *unit)
@@ -114,6 +119,10 @@ static int raise_device(struct equations *eq, uint32_t d)
             if (slowdown == HUGE_VAL)
                 start = fmax(start, busy);
             clock = end = slowed(duration_of(eq, op), start, busy, slowdown == HUGE_VAL ? 1 : slowdown);
+        } else if (is_comm(op)) {
+            if (ppsched_schedule_flushes(eq->schedule))
+                start = fmax(start, eq->flush[op->microbatch / ppsched_schedule_microbatches(eq->schedule)]);
+            clock = end = start + value(eq->config, PPSCHED_QUANTITY_SEND_OVERHEAD, d, 0);
         }
         for (size_t k = i; k < i + length; k++) {
             changed |= eq->start[d][k] != start || eq->end[d][k] != end;
@@ -159,7 +168,7 @@ static void solve(struct equations *eq, const ppsched_schedule *schedule, const 
     }
 }
 
-static double all_weights; /* waits seen */
+static double all_weights, all_calls; /* waits seen */
 
 static void compare(const struct equations *eq, const ppsched_timeline *timeline)
 {
@@ -176,9 +185,10 @@ static void compare(const struct equations *eq, const ppsched_timeline *timeline
         }
         expect_ok(ppsched_timeline_get_idle(&idle, timeline, d, &error), &error);
         double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.edge + idle.head_of_line +
-                     idle.weights;
-        assert_true(idle.weights >= 0);
+                     idle.weights + idle.calls;
+        assert_true(idle.weights >= 0 && idle.calls >= 0);
         all_weights += idle.weights;
+        all_calls += idle.calls;
         assert_true(fabs(sum - device_metrics_of(timeline, d).idle) < 1e-9 * (1 + sum));
     }
     assert_true(metrics_of(timeline).makespan == makespan);
@@ -220,7 +230,7 @@ static void draw_sharding(ppsched_config *config, uint64_t *seed)
 static void test_equations(void **state)
 {
     static struct equations eq;
-    uint64_t seed = 215;
+    uint64_t seed = 215, call_seed = 37;
     (void)state;
     for (int n = 0; n < 2000; n++) {
         const char *strategy = NULL;
@@ -236,6 +246,8 @@ static void test_equations(void **state)
         options.unshard = 2 + random_below(&seed, 3);
         options.unshard_lookahead = (int32_t)random_below(&seed, 2);
         draw_sharding(config, &seed);
+        if (n % 2 == 1)
+            draw(config, PPSCHED_QUANTITY_SEND_OVERHEAD, ppsched_config_devices(config), 6, &call_seed);
         expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
         expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), &error);
         solve(&eq, lowered, config);
@@ -245,7 +257,7 @@ static void test_equations(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    assert_true(all_weights > 0);
+    assert_true(all_weights > 0 && all_calls > 0);
 }
 
 /* By hand: one device, two stages, whose weights are gathered one after the other; F and B are 1 and 2 long. */

@@ -17,9 +17,12 @@ struct plain_run {
     struct plain at;
     const ppsched_config *config;
     double now, free_at[MOST_DEVICES], link_free[MOST_DEVICES][MOST_DEVICES];
-    double start[MOST_DEVICES][MOST_OPS], end[MOST_DEVICES][MOST_OPS]; /* ends lie in the future at first */
-    double there[MOST_DEVICES][MOST_OPS];                              /* by send */
-    double asked[MOST_DEVICES][MOST_OPS];                              /* its edge, by send */
+    double start[MOST_DEVICES][MOST_OPS], end[MOST_DEVICES][MOST_OPS];     /* ends lie in the future at first */
+    double there[MOST_DEVICES][MOST_OPS];                                  /* by send */
+    double asked[MOST_DEVICES][MOST_OPS];                                  /* its edge, by send */
+    double called[MOST_DEVICES][MOST_OPS], issued[MOST_DEVICES][MOST_OPS]; /* where calls take time: from when until when */
+    size_t calling[MOST_DEVICES];                                          /* how many comm ops, one behind another */
+    uint32_t iteration;                                                    /* that is open, where they are apart */
     bool started[MOST_DEVICES][MOST_OPS], had_turn[MOST_DEVICES][MOST_OPS];
     double clock[MOST_DEVICES], busy[MOST_DEVICES]; /* until when a device's time is accounted for */
     double host_free[2][MOST_DEVICES];              /* links to the host, out and back */
@@ -257,7 +260,7 @@ static double made_at(const struct plain_run *run, uint32_t d, const ppsched_op 
     return 0;
 }
 
-/* Along the way of a value: made, allowed to go, on its edge, there, and received. */
+/* Along the way of a value: made, called for, allowed to go, on its edge, there, and received. */
 static void blame_receive(struct plain_run *run, uint32_t d, size_t i)
 {
     ppsched_op send = partner_of(&run->at.ops[d][i]);
@@ -265,6 +268,8 @@ static void blame_receive(struct plain_run *run, uint32_t d, size_t i)
     size_t k = find(&run->at, from, &send);
     ppsched_idle *idle = &run->idle[d];
     blame(run, d, made_at(run, from, &send), run->has_computed[d] ? &idle->neighbour : &idle->fill);
+    blame(run, d, run->called[from][k], &idle->head_of_line);
+    blame(run, d, run->issued[from][k], &idle->calls);
     blame(run, d, run->asked[from][k], &idle->head_of_line);
     blame(run, d, fmin(run->start[from][k], run->end[d][i]), &idle->edge);
     blame(run, d, fmin(run->there[from][k], run->end[d][i]), &idle->transfer);
@@ -327,6 +332,73 @@ static void blame_ends(struct plain_run *run)
     }
 }
 
+/* --- calls, and iterations that are apart --- */
+
+/* Whether an op's iteration is open: all of those before have been computed everywhere. */
+static bool is_open(const struct plain_run *run, uint32_t iteration)
+{
+    uint32_t microbatches = ppsched_schedule_microbatches(run->at.schedule);
+    if (iteration == 0 || !ppsched_schedule_flushes(run->at.schedule))
+        return true;
+    for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++)
+        for (size_t i = 0; i < run->at.count[d]; i++) {
+            const ppsched_op *op = &run->at.ops[d][i];
+            if (op->kind <= PPSCHED_KIND_W && op->microbatch / microbatches < iteration &&
+                (i >= run->at.position[d] || run->end[d][i] > run->now))
+                return false;
+        }
+    return true;
+}
+
+/* Waiting for an iteration's end is over on all devices at once. */
+static void open_iterations(struct plain_run *run)
+{
+    const ppsched_schedule *schedule = run->at.schedule;
+    while (ppsched_schedule_flushes(schedule) && run->iteration + 1 < ppsched_schedule_iterations(schedule) &&
+           is_open(run, run->iteration + 1)) {
+        run->iteration++;
+        for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++) {
+            blame(run, d, run->now, &run->idle[d].drain);
+            run->has_computed[d] = false;
+        }
+    }
+}
+
+static bool is_for_later(const struct plain_run *run, const ppsched_op *op)
+{
+    return ppsched_schedule_flushes(run->at.schedule) &&
+           op->microbatch / ppsched_schedule_microbatches(run->at.schedule) > run->iteration;
+}
+
+/* One call for each comm op; those that start together are issued together, when the last call has been made. */
+static bool issue(struct plain_run *run, uint32_t d)
+{
+    struct plain *at = &run->at;
+    size_t first = at->position[d];
+    double each = value(run->config, PPSCHED_QUANTITY_SEND_OVERHEAD, d, 0), end = run->now;
+    if (each == 0) {
+        at->position[d]++;
+        return true;
+    }
+    if (run->calling[d] > 0) {
+        at->position[d] += run->calling[d];
+        run->calling[d] = 0;
+        return true;
+    }
+    for (size_t i = first; i < at->count[d] && is_comm(&at->ops[d][i]) && !is_for_later(run, &at->ops[d][i]); i++) {
+        if (i > first && !at->model->batched)
+            break;
+        run->called[d][i] = end;
+        run->issued[d][i] = end += each;
+        run->calling[d]++;
+    }
+    run->free_at[d] = end;
+    blame(run, d, run->now, &run->idle[d].drain); /* nothing is to be left */
+    run->idle[d].calls += end - run->now;
+    run->clock[d] = end;
+    return true;
+}
+
 static bool step_device(struct plain_run *run, uint32_t d)
 {
     struct plain *at = &run->at;
@@ -345,10 +417,10 @@ static bool step_device(struct plain_run *run, uint32_t d)
     const ppsched_op *op = &at->ops[d][position];
     size_t length = (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1;
     double duration = 0;
-    if (is_comm(op)) {
-        at->position[d]++;
-        return true;
-    }
+    if (is_for_later(run, op))
+        return false;
+    if (is_comm(op))
+        return issue(run, d);
     if (is_copy(op)) {
         run->asked[d][at->position[d]++] = run->now;
         return true;
@@ -432,6 +504,7 @@ static bool run_plainly(struct plain_run *run, const ppsched_schedule *schedule,
     for (double next = 0; next < HUGE_VAL;) {
         work_until(run, next);
         run->now = next;
+        open_iterations(run);
         do
             while (step_all(run))
                 ;
@@ -477,8 +550,8 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
         ppsched_idle idle = {.size = sizeof idle};
         double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
         assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, d, NULL), PPSCHED_OK);
-        const double parts[] = {idle.fill,     idle.drain, idle.neighbour,    idle.imbalance,
-                                idle.transfer, idle.edge,  idle.head_of_line, idle.reload};
+        const double parts[] = {idle.fill, idle.drain,        idle.neighbour, idle.imbalance, idle.transfer,
+                                idle.edge, idle.head_of_line, idle.reload,    idle.calls};
         double sum = 0;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             assert_true(parts[i] >= -1e-12 * makespan);
@@ -490,7 +563,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
 }
 
 static struct {
-    int fill, drain, neighbour, imbalance, transfer, edge, head_of_line, reload;
+    int fill, drain, neighbour, imbalance, transfer, edge, head_of_line, reload, calls;
 } seen; /* devices that wait so */
 
 static void expect_same_cause(double told, double reckoned, const char *cause, const struct plain_run *run, uint32_t d,
@@ -517,6 +590,7 @@ static void expect_same_idle(const ppsched_timeline *timeline, const struct plai
         expect_same_cause(idle.edge, own->edge, "edge", run, d, &seen.edge);
         expect_same_cause(idle.head_of_line, own->head_of_line, "head_of_line", run, d, &seen.head_of_line);
         expect_same_cause(idle.reload, own->reload, "reload", run, d, &seen.reload);
+        expect_same_cause(idle.calls, own->calls, "calls", run, d, &seen.calls);
     }
 }
 
@@ -600,6 +674,21 @@ static void check_model(const ppsched_schedule *lowered, const ppsched_config *c
     ppsched_timeline_destroy(timeline);
 }
 
+static void check_models(const ppsched_schedule *lowered, const ppsched_config *config, const char *what, int *runs, int *hung)
+{
+    for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_SENDS; order++)
+        for (uint32_t bits = 0; bits < 8; bits++, ++*runs) {
+            ppsched_channel_model model = {
+                .size = sizeof model, .order = order, .rendezvous = bits % 2, .batched = bits / 2 % 2, .blocking = bits / 4};
+            check_model(lowered, config, &model, what, hung);
+        }
+}
+
+static bool has_other_queues(const char *strategy)
+{
+    return strcmp(strategy, "dualpipe") == 0 || strcmp(strategy, "looped_bfs") == 0;
+}
+
 static void test_every_model_equals_a_plain_run(void **state)
 {
     uint64_t seed = 4;
@@ -608,8 +697,7 @@ static void test_every_model_equals_a_plain_run(void **state)
     for (int trial = 0; trial < ROUNDS(300); trial++) {
         const char *strategy = NULL;
         ppsched_config *config = random_problem(&seed, &strategy);
-        bool has_other_queues = strcmp(strategy, "dualpipe") == 0 || strcmp(strategy, "looped_bfs") == 0;
-        if (ppsched_config_microbatches(config) > 8 || has_other_queues) {
+        if (ppsched_config_microbatches(config) > 8 || has_other_queues(strategy)) {
             ppsched_config_destroy(config);
             continue;
         }
@@ -618,15 +706,7 @@ static void test_every_model_equals_a_plain_run(void **state)
         expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(schedule), NULL, 0, NULL), NULL);
         ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
         const ppsched_schedule *other = trial % 2 == 0 ? shuffled(lowered, config, &seed) : ppsched_schedule_retain(lowered);
-        for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_SENDS; order++)
-            for (uint32_t bits = 0; bits < 8; bits++, runs++) {
-                ppsched_channel_model model = {.size = sizeof model,
-                                               .order = order,
-                                               .rendezvous = bits % 2,
-                                               .batched = bits / 2 % 2,
-                                               .blocking = bits / 4};
-                check_model(other, config, &model, strategy, &hung);
-            }
+        check_models(other, config, strategy, &runs, &hung);
         ppsched_schedule_release(other);
         ppsched_schedule_release(lowered);
         ppsched_schedule_release(schedule);
@@ -635,6 +715,48 @@ static void test_every_model_equals_a_plain_run(void **state)
     print_message("# %d runs, %d of them hang\n", runs, hung);
     assert_true(seen.transfer > ROUNDS(1000) && seen.edge > ROUNDS(200) && seen.head_of_line > ROUNDS(1000));
     assert_true(runs > ROUNDS(3000) && hung > ROUNDS(300) && hung < runs / 2);
+}
+
+/* Calls of other lengths on each device, of none on some, in one iteration or two that are apart. */
+static void test_calls_in_every_model(void **state)
+{
+    uint64_t seed = 91;
+    int hung = 0, runs = 0, apart = 0, pairs = 0;
+    (void)state;
+    for (int trial = 0; trial < ROUNDS(300); trial++) {
+        const char *strategy = NULL;
+        ppsched_config *config = random_problem(&seed, &strategy);
+        uint32_t devices = ppsched_config_devices(config), microbatches = ppsched_config_microbatches(config);
+        bool has_pairs = strstr(strategy, "dualpipe") != NULL || strstr(strategy, "overlap") != NULL;
+        double calls[MOST_DEVICES];
+        if (devices == 1 || devices > 4 || microbatches > (has_pairs ? 8 : 3)) {
+            ppsched_config_destroy(config);
+            continue;
+        }
+        set_odd_times(config, &seed);
+        for (size_t d = 0; d < devices; d++)
+            calls[d] = random_below(&seed, 4) == 0 ? 0 : random_below(&seed, 1000000) / (trial % 3 == 0 ? 999983.0 : 9999971.0);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, calls, devices, NULL), NULL);
+        expect_ok(ppsched_config_set_iterations(config, 1 + trial % 2, NULL), NULL);
+        ppsched_schedule *schedule = make_schedule(config, strategy);
+        expect_ok(ppsched_config_set_placement(config, ppsched_schedule_placement(schedule), NULL, 0, NULL), NULL);
+        apart += trial % 2 == 1 && ppsched_schedule_flushes(schedule);
+        pairs += has_pairs;
+        ppsched_schedule *lowered = trial % 5 == 0 ? lower_ahead(schedule, 1 + random_below(&seed, 3))
+                                                   : lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
+        const ppsched_schedule *other = trial % 4 == 2 && !has_other_queues(strategy) ? shuffled(lowered, config, &seed)
+                                                                                      : ppsched_schedule_retain(lowered);
+        check_models(other, config, strategy, &runs, &hung);
+        ppsched_schedule_release(other);
+        ppsched_schedule_release(lowered);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+    print_message(
+        "# %d runs, %d of them hang; %d schedules of two iterations that are apart, %d with pairs; %d devices called\n", runs,
+        hung, apart, pairs, seen.calls);
+    assert_true(runs > ROUNDS(1000) && hung > ROUNDS(50) && apart > ROUNDS(5) && pairs > ROUNDS(5) &&
+                seen.calls > ROUNDS(1000));
 }
 
 /* Copies of uneven times on links that devices share, passes that are recomputed. NULL where no copies hold the limit. */
@@ -695,15 +817,7 @@ static void test_copies_beside_every_model(void **state)
                                                 ppsched_config_devices(config), NULL),
                       NULL);
         ppsched_schedule *lowered = lower(schedule, config, 1 + (int32_t)random_below(&seed, 3), 0);
-        for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_SENDS; order++)
-            for (uint32_t bits = 0; bits < 8; bits++, runs++) {
-                ppsched_channel_model model = {.size = sizeof model,
-                                               .order = order,
-                                               .rendezvous = bits % 2,
-                                               .batched = bits / 2 % 2,
-                                               .blocking = bits / 4};
-                check_model(lowered, config, &model, strategy, &hung);
-            }
+        check_models(lowered, config, strategy, &runs, &hung);
         ppsched_schedule_release(lowered);
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
@@ -719,6 +833,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asynchronous_without_bandwidth_is_the_plain_evaluation),
         cmocka_unit_test(test_every_model_equals_a_plain_run),
+        cmocka_unit_test(test_calls_in_every_model),
         cmocka_unit_test(test_copies_beside_every_model),
     };
     return cmocka_run_group_tests_name("transfer sweep", tests, NULL, NULL);

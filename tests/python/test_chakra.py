@@ -201,6 +201,8 @@ class TraceTest(unittest.TestCase):
                 (lowered, dict(config=ppsched.Config(2, 4, forward_times=0), sizes="times"),
                  "0SEND_F0 at position 1 takes no time at time 0"),
                 (lowered, dict(config=ppsched.Config(2, 4, forward_times=1e-7 / 3)), "no power of ten does"),
+                (lowered, dict(config=ppsched.Config(2, 4, send_overhead=[0, 2])),
+                 "device 1: the call of 1RECV_F0 at position 0 takes 2 of its device, which a trace cannot hold; leave out send_overhead"),
                 (ppsched.generate("1f1b", ppsched.Config(1, 4)), {}, "one device; networks have two ranks or more")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 ppsched.chakra_traces(other, **options)

@@ -198,6 +198,40 @@ class LoweringTest(unittest.TestCase):
             ppsched.generate("1f1b", config.__class__(4, 6)).lower("pytorch", defer_receives=True).evaluate_transfers(
                 order="group", rendezvous=True)
 
+    def test_calls(self):
+        """Of a device each: by hand, as in tests/unit/transfers_test.c."""
+        config = ppsched.Config(2, 2, send_overhead=[0.25, 0.5])
+        schedule = ppsched.generate("gpipe", config).lower(receive_lead=0)
+        timeline = schedule.evaluate_transfers()
+        self.assertEqual(timeline.metrics.makespan, 10.75)
+        self.assertEqual(timeline.idle[1], ppsched.Idle(0.5, 2, 0, 0, 0, 0, 0, calls=2.25))
+        self.assertEqual(schedule.evaluate().metrics.makespan, 9)
+        self.assertEqual([other.send_overhead for other in (config.with_stages(4), config.with_microbatches(4))], [[0.25, 0.5]] * 2)
+        for wrong, text in ((-1, "send_overhead .value 0. is -1; it must be finite and at least 0"), ([0, float("nan")], "of device 1 is NaN"),
+                            (float("inf"), "it must be finite"), ([0, 0, 0], "has 3 values; give 1 for all devices or 2, one a device")):
+            with self.assertRaisesRegex(ppsched.Error, text):
+                ppsched.Config(2, 2, send_overhead=wrong)
+
+    def test_command_with_calls(self):
+        words = ("schedule", "--strategy", "gpipe", "-s", "2", "-b", "2", "--lower", "just_in_time", "--receive-lead", "0", "--format", "json")
+        row = json.loads(run(*words, "--send-overhead", "0.25", "0.5").stdout)
+        self.assertEqual((row["metrics"]["makespan"], row["idle_by_cause"]["calls"]), (10.75, [1.75, 2.25]))
+        self.assertNotIn("calls", json.loads(run(*words).stdout)["idle_by_cause"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "problem.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"forward_times": "1ms", "backward_times": "2ms", "send_overhead": ["250us", "500us"]}, file)
+            row = json.loads(run(*words, "-c", path).stdout)
+            self.assertEqual((row["metrics"]["makespan"], row["units"]["time"]), (10.75, "ms"))
+            times = [json.loads(run(command, "-c", path, "-s", 2, "-b", 2, "--lower", "just_in_time", "--json").stdout) for command in ("compare", "pick")]
+            self.assertTrue(times[0] and times[1])
+        result = run(*words, "--send-overhead=-1")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("send_overhead", result.stderr)
+        result = run(*words[:-2], "--format", "chakra", "-o", "/nowhere/x", "--send-overhead", "1")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the call of 0SEND_F0 at position 1 takes 1 of its device, which a trace cannot hold; leave out send_overhead", result.stderr)
+
     def test_idle_of_plain_evaluation(self):
         timeline = ppsched.generate("1f1b", ppsched.Config(4, 8, forward_times=[1, 1, 1, 2])).evaluate()
         for idle, figures in zip(timeline.idle, timeline.device_metrics):

@@ -147,6 +147,12 @@ static void prepare_copies(struct attempt *attempt)
     ppsched_schedule_release(whole);
 }
 
+static void prepare_calls(struct attempt *attempt)
+{
+    static const double calls = 0.5;
+    expect_ok(ppsched_config_set_values(attempt->own.config, PPSCHED_QUANTITY_SEND_OVERHEAD, &calls, 1, NULL), NULL);
+}
+
 static void prepare_scale(struct attempt *attempt)
 {
     static const double scale[] = {1, 3, 2, 0.5};
@@ -610,6 +616,7 @@ int main(void)
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
         SHORTAGE_WITH(" of copies", schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2, .prepare = prepare_copies),
         SHORTAGE_WITH(" of copies", schedule_evaluate_transfers, .variants = 2, .prepare = prepare_copies),
+        SHORTAGE_WITH(" of calls", schedule_evaluate_transfers, .variants = 2, .prepare = prepare_calls),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
         SHORTAGE(timeline_get_sensitivities_watched, .variants = 1),

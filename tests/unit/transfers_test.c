@@ -38,6 +38,20 @@ static void expect_starts(const ppsched_timeline *timeline, uint32_t device, con
     assert_int_equal(k, count);
 }
 
+/* What a device holds of received values: times and levels. */
+static void expect_receives(const ppsched_timeline *timeline, uint32_t device, const double *steps, size_t count)
+{
+    ppsched_memory_point points[16];
+    size_t needed = 0;
+    assert_int_equal(
+        ppsched_timeline_get_memory_of_cause(points, 16, &needed, timeline, device, PPSCHED_MEMORY_CAUSE_RECEIVES, NULL),
+        PPSCHED_OK);
+    for (size_t i = 0; i < needed && i < count; i++)
+        if (points[i].time != steps[2 * i] || points[i].memory != steps[2 * i + 1])
+            fail_msg("device %u, step %zu: %g from %g on", device, i, points[i].memory, points[i].time);
+    assert_int_equal(needed, count);
+}
+
 /* GPipe on two devices: three activations in a row share the edge, then three gradients. Each takes it for 3, and is there
  * 0.5 later. */
 static void test_transfers_share_their_link(void **state)
@@ -81,6 +95,96 @@ static void test_sends_go_one_after_another(void **state)
     assert_true(metrics_of(timeline).makespan == 27);
     assert_true(idle_of(timeline, 1).transfer == 8.5 && idle_of(timeline, 1).head_of_line == 0);
     ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* GPipe on two devices, whose calls take 0.25 and 0.5. Device 0: F0 to 1, its send is called for until 1.25, F1 to 2.25, its
+ * send until 2.5, the receive of B0 until 2.75. Device 1: a call to 0.5, F0 once it is sent, 1.25 to 2.25, a call to 2.75. */
+static void test_calls_take_the_device(void **state)
+{
+    static const double first[] = {0, 1.25, 6.25, 8.75}, second[] = {1.25, 2.75, 3.75, 6.25}, calls[] = {0.25, 0.5};
+    ppsched_config *config = make_config(2, 2, 2);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD, 3);
+    set_number(config, PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, 5);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, calls, 2, NULL), NULL);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_JUST_IN_TIME, 0);
+    ppsched_timeline *timeline = timed(lowered, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
+    ppsched_timeline *plain = make_timeline(lowered, config);
+    ppsched_idle idle = idle_of(timeline, 0);
+    (void)state;
+    expect_starts(timeline, 0, first, 4);
+    expect_starts(timeline, 1, second, 4);
+    assert_true(metrics_of(timeline).makespan == 10.75 && metrics_of(plain).makespan == 9);
+    /* four calls of its own; 0.5 and 0.25 of those with which device 1 sends what it waits for */
+    assert_true(idle.calls == 1.75 && idle.neighbour == 3 && idle.fill == 0 && idle.drain == 0 && idle.head_of_line == 0);
+    idle = idle_of(timeline, 1);
+    assert_true(idle.calls == 2.25 && idle.fill == 0.5 && idle.drain == 2 && idle.neighbour == 0 && idle.head_of_line == 0);
+    assert_true(idle_of(plain, 0).calls == 0 && idle_of(plain, 1).calls == 0);
+    assert_true(device_metrics_of(timeline, 1).busy == 6 && device_metrics_of(timeline, 1).idle == 4.75);
+    expect_receives(timeline, 0, (const double[]){0, 0, 2.5, 5, 8.25, 0, 8.25, 5, 10.75, 0}, 5);
+    expect_receives(timeline, 1, (const double[]){0, 0, 0, 3, 1.25, 0, 2.25, 3, 2.75, 0}, 5);
+    ppsched_timeline_destroy(plain);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* What is called for together goes together: of three devices the middle one sends F0 and
+ * asks for F1 at 2.25 + 2 * 0.25, or one after the other. */
+static void test_calls_of_a_batch(void **state)
+{
+    static const char text[] = "0F0,0SEND_F0,0F1,0SEND_F1\n"
+                               "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1,1SEND_F1\n"
+                               "2RECV_F0,2F0,2RECV_F1,2F1\n";
+    static const double starts[2][2] = {{2.75, 4}, {2.5, 4}};
+    ppsched_config *config = make_config(3, 3, 2);
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_SEND_OVERHEAD, 0.25);
+    expect_ok(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, text, sizeof text - 1, NULL, &error), &error);
+    for (uint32_t batched = 0; batched < 2; batched++) {
+        ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE, .batched = batched};
+        ppsched_timeline *timeline = NULL;
+        expect_ok(ppsched_schedule_evaluate_transfers(&timeline, schedule, config, &model, 0, &error), &error);
+        expect_starts(timeline, 0, (const double[]){0, 1.25}, 2);
+        expect_starts(timeline, 1, (const double[]){1.25, 2.75}, 2);
+        expect_starts(timeline, 2, starts[!batched], 2);
+        ppsched_timeline_destroy(timeline);
+    }
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+static void test_calls_that_are_refused(void **state)
+{
+    static const double bad[] = {-1, NAN, HUGE_VAL};
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const double pair[] = {0, bad[i]};
+        assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, pair, 2, &error),
+                         PPSCHED_ERROR_RANGE);
+        assert_int_equal(error.device, 1);
+    }
+    assert_string_equal(error.message, "send_overhead of device 1 is Infinity; it must be finite and at least 0");
+    assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, (const double[]){0, 0, 0}, 3, &error),
+                     PPSCHED_ERROR_LENGTH);
+    assert_string_equal(error.message, "send_overhead has 3 values; give 1 for all devices or 2, one a device");
+    set_number(config, PPSCHED_QUANTITY_SEND_OVERHEAD, 1e308);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_JUST_IN_TIME, 0);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_null(timeline);
+    print_message("# %s\n", error.message);
     ppsched_schedule_release(lowered);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
@@ -191,11 +295,10 @@ static void test_bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transfers_share_their_link),
-        cmocka_unit_test(test_sends_go_one_after_another),
-        cmocka_unit_test(test_blocking_sends_take_the_device),
-        cmocka_unit_test(test_early_receives_hold_up_the_line),
-        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_transfers_share_their_link),      cmocka_unit_test(test_sends_go_one_after_another),
+        cmocka_unit_test(test_calls_take_the_device),           cmocka_unit_test(test_calls_of_a_batch),
+        cmocka_unit_test(test_calls_that_are_refused),          cmocka_unit_test(test_blocking_sends_take_the_device),
+        cmocka_unit_test(test_early_receives_hold_up_the_line), cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests_name("transfers", tests, NULL, NULL);
 }

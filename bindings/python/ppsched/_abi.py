@@ -115,6 +115,7 @@ class Quantity(enum.IntEnum):
     SLICE_SCALE = 47
     OP_OVERHEAD = 48
     COPY_SLOWDOWN = 49
+    SEND_OVERHEAD = 50
 
 
 class LogLevel(enum.IntEnum):
@@ -491,6 +492,7 @@ class Idle(Structure):
     head_of_line: float
     weights: float
     reload: float
+    calls: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -503,6 +505,7 @@ class Idle(Structure):
         ("head_of_line", c_double),
         ("weights", c_double),
         ("reload", c_double),
+        ("calls", c_double),
     ]
 
 

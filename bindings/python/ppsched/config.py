@@ -72,6 +72,7 @@ class Quantities(TypedDict, total=False):
     slice_scale: Numbers
     op_overhead: Numbers
     copy_slowdown: Numbers
+    send_overhead: Numbers
 
 
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
@@ -177,7 +178,8 @@ class Config:
     mem_work_backward, mem_work_backward_input, mem_work_backward_weight; of sharded parameters unshard_times,
     reduce_grad_times, unshard_bytes, reduce_grad_bytes; of what is recomputed or offloaded
     recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload. Per device: mem_limit, mem_other,
-    sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown. Per pair of devices: p2p_time, p2p_bandwidth. Per
+    sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown, and send_overhead,
+    host time that the call of each send or receive takes in evaluations with transfers. Per pair of devices: p2p_time, p2p_bandwidth. Per
     forward stage or pair of stages: overlapped_times. Per microbatch: microbatch_scale, by which its times, memory and bytes are
     multiplied, and microbatch_memory_scale for memory and bytes alone; per slice: slice_scale, for times. One number or
     four, for F, B, I and W: op_overhead, what the runtime takes for each op beside its stage. One number: backward_input_share. All
@@ -210,7 +212,8 @@ class Config:
                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                 slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), units: Units = PLAIN) -> None:
+                 slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                 units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -351,6 +354,7 @@ class Config:
     slice_scale = Values("Times of a slice, as a multiple on top of its microbatch's.")
     op_overhead = Values("What the runtime takes for each op beside its stage: one number, or four, for F, B, I and W.")
     copy_slowdown = Values("How much longer compute ops take while a copy of a device runs, a device (default: 1; inf: they stand still).")
+    send_overhead = Values("Host time that the call of a send or receive takes of its device, with transfers (default: 0).")
 
     def validate(self) -> None:
         """Raises where the lists contradict each other."""

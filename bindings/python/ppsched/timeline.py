@@ -71,7 +71,8 @@ class Idle(NamedTuple):
     fill, drain: before its first and after its last op of an iteration; neighbour: what it waits for is not made yet;
     imbalance: the same, as far as other devices just have more work; transfer: it is on its way; edge: it waits for its edge,
     which other values occupy; head_of_line: it, or its receive, waits behind other comm ops of its queue; weights: what it needs
-    is not gathered yet, or gathering or reducing has the device stand still; reload: it is not back from the host yet.
+    is not gathered yet, or gathering or reducing has the device stand still; reload: it is not back from the host yet; calls: it
+    makes the call of a send or receive, or waits for that with which another device sends.
     """
 
     fill: float
@@ -83,6 +84,7 @@ class Idle(NamedTuple):
     head_of_line: float
     weights: float = 0.0
     reload: float = 0.0
+    calls: float = 0.0
 
 
 class Timeline(Shared):

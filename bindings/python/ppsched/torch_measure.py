@@ -14,6 +14,8 @@ from .units import Units
 Method = Callable[..., Any]
 Key = Tuple[int, str]                # stage and kind of an op
 Interval = Tuple[Key, Any, Any]      # an op's start and end
+Call = Tuple[int, Any, Any]          # of a send or receive: how many ops before, start and end
+CALLS = "_batch_p2p"                 # what the runtime calls for each
 PINGS = 40
 PAUSE = 0.004                        # seconds between pings, as messages of a step are apart: threads sleep meanwhile
 MEMORY, TIME = "memory", "time"  # what is watched in a step
@@ -63,18 +65,22 @@ def _bytes_of(tensors: Any, without: Any = ()) -> int:
 class _Watch:
     """What one rank sees of its stages while it is attached to them."""
 
-    def __init__(self, there: Pytorch, schedule: Any) -> None:
-        self.there, self.schedule, self.stages = there, schedule, schedule._stages
+    def __init__(self, there: Pytorch, schedule: Any, calls: bool = False) -> None:
+        self.there, self.schedule, self.stages, self.tells_calls = there, schedule, schedule._stages, calls
         self.clock = _Clock(there, there.torch.device(self.stages[0].device))
         self.mode = ""
         self.ops: List[List[Interval]] = []       # of each step
+        self.calls: List[List[Call]] = []         # likewise
         self.sent: Dict[int, int] = {}            # bytes of a stage's output
         self.memory: Dict[Key, List[int]] = {}    # what an op adds
 
     @contextlib.contextmanager
     def attached(self) -> Iterator[None]:
-        """The stages' methods are ours meanwhile."""
+        """The stages' methods are ours meanwhile, and with calls the runtime's function for sends and receives."""
+        calls = getattr(self.there.schedules, CALLS) if self.tells_calls else None
         try:
+            if calls is not None:
+                setattr(self.there.schedules, CALLS, self._called(calls))
             for stage in self.stages:
                 stage.forward_one_chunk = self._forward(stage, stage.forward_one_chunk)
                 stage.backward_one_chunk = self._backward(stage, stage.backward_one_chunk)
@@ -82,6 +88,8 @@ class _Watch:
             self.schedule._compute_loss = self._loss(self.schedule._compute_loss)
             yield
         finally:
+            if calls is not None:
+                setattr(self.there.schedules, CALLS, calls)
             for stage in self.stages:
                 for name in ("forward_one_chunk", "backward_one_chunk", "backward_weight_one_chunk"):
                     vars(stage).pop(name, None)
@@ -95,6 +103,15 @@ class _Watch:
                 self.ops[-1].append((key, start, self.clock.mark()))
             elif self.mode == MEMORY and before is not None:
                 self.memory.setdefault(key, []).append((self.clock.allocated() or 0) - before)
+            return result
+        return run
+
+    def _called(self, function: Method) -> Method:
+        def run(operations: Any, *args: Any, **given: Any) -> Any:
+            start = self.clock.mark()
+            result = function(operations, *args, **given)
+            if self.mode == TIME and operations:
+                self.calls[-1].append((len(self.ops[-1]), start, self.clock.mark()))
             return result
         return run
 
@@ -137,6 +154,7 @@ class _Watch:
         for mode in [MEMORY] + [TIME] * count:
             self.mode = mode
             self.ops.extend([[]] if mode == TIME else [])
+            self.calls.extend([[]] if mode == TIME else [])
             step()
         self.clock.wait()
         self.mode = ""
@@ -155,9 +173,18 @@ class _Watch:
         return source in range(self.schedule._num_stages) and source not in {mine.stage_index for mine in self.stages}
 
     def gaps(self) -> List[float]:
-        """What the runtime takes from an op to the next where that waits for nobody."""
-        return [self.clock.between(before[2], op[1]) for step in self.ops for before, op in zip(step, step[1:])
-                if not self._receives(op[0])]
+        """What the runtime takes from an op to the next where that waits for nobody, without the calls that are told apart."""
+        found: List[float] = []
+        for step, calls in zip(self.ops, self.calls):
+            called: Dict[int, float] = {}
+            for place, start, end in calls:
+                called[place] = called.get(place, 0.0) + self.clock.between(start, end)
+            found.extend(self.clock.between(before[2], op[1]) - called.get(place, 0.0)
+                         for place, (before, op) in enumerate(zip(step, step[1:]), 1) if not self._receives(op[0]))
+        return found
+
+    def call_times(self) -> List[float]:
+        return [self.clock.between(start, end) for step in self.calls for _, start, end in step]
 
 
 @contextlib.contextmanager
@@ -235,7 +262,7 @@ def _seen(watch: _Watch, pings: Dict[int, Tuple[float, float]], resident: Option
         parameters = list(stage.submod.parameters())
         gradients = [parameter for parameter in parameters if parameter.requires_grad]
         static[stage.stage_index] = _bytes_of([*parameters, *stage.submod.buffers()]) + _bytes_of(gradients)
-    return {"samples": watch.samples(), "gaps": watch.gaps(), "sent": watch.sent, "static": static, "pings": pings,
+    return {"samples": watch.samples(), "gaps": watch.gaps(), "calls": watch.call_times(), "sent": watch.sent, "static": static, "pings": pings,
             "total": watch.clock.total(),
             "memory": {key: reduced([float(value) for value in values], "median") for key, values in watch.memory.items()},
             "other": None if resident is None else max(0, resident - sum(static.values()))}
@@ -247,12 +274,15 @@ def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Conf
         return {key: value for rank in ranks for key, value in rank[name].items()}
 
     samples, memory, sent, static = (joined(name) for name in ("samples", "memory", "sent", "static"))
-    gaps = [gap for rank in ranks for gap in rank["gaps"]]
+    gaps, calls = ([time for rank in ranks for time in rank[name]] for name in ("gaps", "calls"))
     columns = {kind: [samples.get((stage, kind.name), []) for stage in range(stages)] for kind in TIMES.values()}
     forward = [max(memory.get((stage, "F"), 0.0), 0.0) for stage in range(stages)]
-    others: Dict[str, Any] = {"op_overhead": reduced(gaps, "median") if gaps else 0.0, "mem_forward": forward, "mem_static": [static[stage] for stage in range(stages)],
+    others: Dict[str, Any] = {"op_overhead": max(0.0, reduced(gaps, "median")) if gaps else 0.0,
+                              "mem_forward": forward, "mem_static": [static[stage] for stage in range(stages)],
                               "activation_bytes": [sent[stage] for stage in range(stages)],
                               **_way_between([rank["pings"] for rank in ranks], max(sent.values()))}
+    if calls:
+        others["send_overhead"] = reduced(calls, "median")
     if all((stage, "I") in memory for stage in range(stages)):
         others["mem_backward_input"] = [min(0.0, max(memory[stage, "I"], -held)) for stage, held in enumerate(forward)]
     if all(rank["total"] is not None for rank in ranks):
@@ -264,12 +294,14 @@ def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Conf
 
 
 def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[], Any]] = None, split: bool = True,
-            **given: Any) -> Config:
+            calls: bool = False, **given: Any) -> Config:
     """Measures a running pipeline of PyTorch, and returns the same ppsched.Config on all its ranks, which call this together.
 
     schedule: a runtime with one or more stages a rank, such as PlannedSchedule gives. step: what runs one training step; by
     default schedule.step(*args, **given) with what its step() takes, which adds up gradients. steps: how many are timed, behind
     two to warm up. split: where backwards are full ones, as many steps more have each split into those of inputs and weights.
+    calls: the calls of sends and receives by themselves, as send_overhead, which a plan with a lowering heeds; else they are a part
+    of op_overhead, which all plans do.
     In milliseconds and bytes, medians: times of F, B, I and W, on accelerators by their own events, and op_overhead, what the
     runtime takes from one op to the next (the loss is in the last stage's F); the bytes that a forward hands on and keeps (on
     accelerators what the allocator adds, else what autograd and the pipeline hold); parameters and gradients as mem_static; the way
@@ -281,7 +313,9 @@ def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[
     there = pytorch()
     if not hasattr(schedule, "pipeline_order_with_comms"):
         raise Error("measure needs a pipeline runtime of PyTorch that has its order, such as PlannedSchedule gives")
-    watch, run = _Watch(there, schedule), step or (lambda: schedule.step(*args, **given))
+    if calls and not hasattr(there.schedules, CALLS):
+        raise Error(f"PyTorch {there.version} has no {CALLS}, by which calls of sends and receives are told apart; leave calls out")
+    watch, run = _Watch(there, schedule, calls), step or (lambda: schedule.step(*args, **given))
     run()
     watch.clock.wait()
     resident = watch.clock.allocated()

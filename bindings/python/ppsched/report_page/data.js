@@ -59,6 +59,7 @@ const CAUSES = {
   transfer: "what it waits for is on its way", edge: "its edge is taken",
   head_of_line: "it waits behind others in a queue", weights: "its weights are not gathered yet",
   reload: "it is not back from the host yet, or an offload is not done",
+  calls: "the call of a send or receive is made, here or where it comes from",
 };
 
 const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns of the causes of idle time: colours are for ops, and nine more could not be told apart by all eyes.
+// Patterns of the causes of idle time: colours are for ops, and ten more could not be told apart by all eyes.
 
 // Shape, angle, distance from one to the next in pixels, and thickness.
 const PATTERNS = {
@@ -12,6 +12,7 @@ const PATTERNS = {
   head_of_line: ["cross", 0, 6, 1.2],
   weights: ["solid", 0, 8, 0],
   reload: ["dots", 45, 8, 2.4],
+  calls: ["lines", 45, 10, 4],
   other: ["lines", 45, 3, 1.4],
 };
 
