@@ -29,9 +29,15 @@ struct ppi_op_index {
     uint32_t *keeping[4]; /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL where the schedule has none of these */
 };
 
-static inline bool ppi_is_indexed(const struct ppi_op_index *index, uint8_t kind)
+/* Whether the schedule has an op that keeps less. */
+static inline bool ppi_index_keeps(const struct ppi_op_index *index)
 {
-    return ppi_is_compute(kind) || (index->keeping[0] != NULL && ppi_keeps_less(kind));
+    return index->keeping[0] != NULL;
+}
+
+static inline bool ppi_is_indexed(uint8_t kind)
+{
+    return ppi_is_compute(kind) || ppi_keeps_less(kind);
 }
 
 /* The positions of a kind that is indexed; NULL of one that keeps less where none does. */

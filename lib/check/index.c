@@ -159,7 +159,7 @@ PPI_INLINE ppsched_status index_all(struct ppi_op_index *index, const ppsched_sc
             if (!ppi_is_compute(kind)) {
                 if (!ppi_keeps_less(kind))
                     continue;
-                if (index->keeping[0] == NULL)
+                if (!ppi_index_keeps(index))
                     status = make_keeping(index, schedule, error);
                 if (status != PPSCHED_OK)
                     return status;
@@ -180,7 +180,7 @@ ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule 
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
         for (uint32_t p = 0; p < ppi_total_pieces(&schedule->shape); p++)
             check_pass(index, schedule, s, p, findings);
-    for (uint32_t s = 0; index->keeping[0] != NULL && s < schedule->shape.stages; s++)
+    for (uint32_t s = 0; ppi_index_keeps(index) && s < schedule->shape.stages; s++)
         for (uint32_t p = 0; p < ppi_total_pieces(&schedule->shape); p++)
             check_keeping(index, schedule, s, p, findings);
     return PPSCHED_OK;

@@ -80,10 +80,11 @@ static inline bool values_ready(const struct ppi_progress *p, uint32_t device, c
 static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t position, struct wait *wait)
 {
     const ppsched_op *op = &p->schedule->queues[device].ops[position];
-    bool keeps = p->index->keeping[0] != NULL;
-    if (keeps && ppi_keeps_less(op->kind))
+    if (!ppi_index_keeps(p->index))
+        return values_ready(p, device, op, position, wait);
+    if (ppi_keeps_less(op->kind))
         return kept_ready(p, device, op, position, wait);
-    return values_ready(p, device, op, position, wait) && (!keeps || kept_ready(p, device, op, position, wait));
+    return values_ready(p, device, op, position, wait) && kept_ready(p, device, op, position, wait);
 }
 
 /* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are
@@ -92,36 +93,33 @@ static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t pos
 {
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
-        bool has_needs = ppi_is_indexed(p->index, unit[i].kind);
+        bool has_needs = ppi_is_indexed(unit[i].kind);
         if (has_needs && ppi_schedule_device_of(p->schedule, &unit[i]) != device)
             continue;
         if (unit[i].microbatch >= p->iteration_end && ppi_kind_has_microbatch(unit[i].kind)) {
             *wait = (struct wait){.position = (uint32_t)(position + i)};
             return false;
         }
-        if (!has_needs)
-            continue;
-        if (!inputs_ready(p, device, (uint32_t)(position + i), wait))
+        if (has_needs && !inputs_ready(p, device, (uint32_t)(position + i), wait))
             return false;
     }
     return true;
 }
 
-/* Marks what a device waits for, so that it is woken. */
+/* Marks what a device waits for, so that it is woken; a flush wakes all. */
 static void await(struct ppi_progress *p, const struct wait *wait)
 {
-    if (wait->other.kind == 0 || wait->other_position >= PPI_ELSEWHERE)
-        return;
-    p->awaited[ppi_cell_of(p->schedule, &wait->other)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
+    if (wait->other.kind != 0)
+        p->awaited[ppi_cell_of(p->schedule, &wait->other)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
 }
 
 /* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of
- * the stage before. */
+ * the stage before; no one waits for a W's cell then, as its I has run. */
 static void wake_reader(struct ppi_progress *p, const ppsched_op *op)
 {
     uint8_t *awaited = &p->awaited[ppi_cell_of(p->schedule, op)];
     uint8_t mark = op->kind == PPSCHED_KIND_F ? 1 : 2;
-    if ((*awaited & mark) == 0 || op->kind == PPSCHED_KIND_W)
+    if ((*awaited & mark) == 0)
         return;
     *awaited &= (uint8_t)~mark;
     uint32_t reader = op->kind == PPSCHED_KIND_F ? op->stage + 1u : op->stage - 1u;

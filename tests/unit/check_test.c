@@ -236,6 +236,9 @@ static void test_findings_of_unknown_ops_have_no_words(void **state)
     (void)state;
     assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_OK);
     assert_string_equal(text, "device 0: 0F0 is missing");
+    finding.kind = PPSCHED_FINDING_KIND_DUPLICATE; /* of none, which has no words */
+    assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_OK);
+    assert_string_equal(text, "device 0, position 0: 0F0 repeats  of position 0");
     finding.other.kind = 77;
     assert_int_equal(ppsched_finding_write_text(text, sizeof text, &needed, &finding, NULL), PPSCHED_ERROR_ARGUMENT);
     finding.other.kind = 0;
