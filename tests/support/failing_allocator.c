@@ -1,7 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "support/failing_allocator.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { FILL = 0x5B };
+
+/* In front of a guarded block. */
+struct mapping {
+    void *base;
+    size_t size;
+};
+
+/* The pages of a block, one in front with what is to be known of them, and one behind that no one may touch. It ends
+ * right before that, and so is aligned as its size is a multiple of, which suits what it is an array of. */
+static void *take_guarded(size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct mapping mapping = {.size = (size + page - 1) / page * page + 2 * page};
+    mapping.base = mmap(NULL, mapping.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping.base == MAP_FAILED)
+        return NULL;
+    char *end = (char *)mapping.base + mapping.size - page, *block = end - size;
+    mprotect(end, page, PROT_NONE);
+    memcpy(block - sizeof mapping, &mapping, sizeof mapping);
+    return memset(block, FILL, size);
+}
+
+static void release_guarded(char *block)
+{
+    struct mapping mapping;
+    memcpy(&mapping, block - sizeof mapping, sizeof mapping);
+    munmap(mapping.base, mapping.size);
+}
 
 static void *allocate(void *user, size_t size)
 {
@@ -14,13 +48,17 @@ static void *allocate(void *user, size_t size)
     }
     allocator->until_failure -= allocator->until_failure > 0;
     allocator->live++;
-    return malloc(size);
+    return allocator->is_guarded ? take_guarded(size) : malloc(size);
 }
 
 static void release(void *user, void *memory)
 {
-    ((struct failing_allocator *)user)->live--;
-    free(memory);
+    struct failing_allocator *allocator = user;
+    allocator->live--;
+    if (allocator->is_guarded)
+        release_guarded(memory);
+    else
+        free(memory);
 }
 
 ppsched_environment failing_environment(struct failing_allocator *allocator)

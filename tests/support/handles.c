@@ -152,9 +152,8 @@ static void make_layout(struct handles *handles)
     expect_ok(ppsched_layout_create(&handles->layout, 2, stages, 4, &handles->environment, &error), &error);
 }
 
-void make_handles(struct handles *handles, int with_plan)
+static void fill_handles(struct handles *handles, int with_plan)
 {
-    *handles = (struct handles){.host = {.until_failure = -1}};
     handles->environment = failing_environment(&handles->host);
     make_configs(handles);
     make_schedules(handles);
@@ -168,6 +167,18 @@ void make_handles(struct handles *handles, int with_plan)
         make_layered_plan(handles);
     else if (with_plan == 3)
         make_varied_plan(handles);
+}
+
+void make_handles(struct handles *handles, int with_plan)
+{
+    *handles = (struct handles){.host = {.until_failure = -1}};
+    fill_handles(handles, with_plan);
+}
+
+void make_guarded_handles(struct handles *handles, int with_plan)
+{
+    *handles = (struct handles){.host = {.until_failure = -1, .is_guarded = 1}};
+    fill_handles(handles, with_plan);
 }
 
 void destroy_handles(struct handles *handles)

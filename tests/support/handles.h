@@ -30,6 +30,9 @@ struct handles {
 /* The allocator does not fail yet. `with_plan`: 1 one of stages, 2 one with the layers, 3 one with
  * slices and scenarios, and microbatches that differ, as `plain` then has. */
 void make_handles(struct handles *handles, int with_plan);
+
+/* The same in blocks that end where memory ends. */
+void make_guarded_handles(struct handles *handles, int with_plan);
 void destroy_handles(struct handles *handles);
 
 /* All of them; the caller frees it. */
