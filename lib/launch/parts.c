@@ -68,7 +68,7 @@ static void find_recomputed(struct ppi_parts *parts)
         if (number_of(parts, i) > 0 && parts->kind == NULL)
             parts->kind = given->recomputes[number_of(parts, i) - 1].name;
     }
-    for (uint32_t s = 0; s < parts->split->stages && parts->kind != NULL; begin += parts->split->layers[s++]) {
+    for (uint32_t s = 0; s < parts->split->stages; begin += parts->split->layers[s++]) {
         uint32_t count = count_first(parts, begin, begin + parts->split->layers[s]);
         parts->first = count > parts->first ? count : parts->first;
     }

@@ -49,7 +49,7 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
 static bool makes_split(const struct ppi_parts *parts, uint32_t first_less, uint32_t last_less)
 {
     uint64_t stages = parts->split->stages, all = (uint64_t)parts->decoders + first_less + last_less;
-    if (stages > all || first_less > all / stages || last_less > all / stages)
+    if (first_less > all / stages || last_less > all / stages)
         return false;
     for (uint32_t s = 0; s < stages; s++) {
         uint64_t has = all / stages + (s < all % stages) - (s == 0 ? first_less : 0) - (s + 1 == stages ? last_less : 0);

@@ -359,6 +359,73 @@ static void test_ranks_are_those_of_the_figures(void **state)
         }
 }
 
+/* --- slices --- */
+
+static int knows_slices(const char *strategy)
+{
+    ppsched_strategy_info info = {.size = sizeof info};
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++)
+        if (ppsched_strategy_get_info(&info, i, NULL) == PPSCHED_OK && strcmp(info.name, strategy) == 0)
+            return info.slices != 0;
+    fail_msg("no strategy %s", strategy);
+    return 0;
+}
+
+/* Strategies that do not know slices are cut where they are named alone. */
+static void test_who_is_cut(void **state)
+{
+    static const uint32_t slices[] = {1, 2};
+    static const char *const named[] = {"dualpipe_v", "zb_h1"};
+    ppsched_config *config = make_config(2, 2, 8);
+    (void)state;
+    for (int is_named = 0; is_named < 2; is_named++) {
+        const ppsched_plan_options options = {.size = sizeof options,
+                                              .slices = slices,
+                                              .slice_count = 2,
+                                              .strategies = is_named ? named : NULL,
+                                              .strategy_count = is_named ? 2 : 0};
+        ppsched_plan *plan = make_plan(config, &options);
+        int cut[2] = {0}, whole[2] = {0};
+        for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+            ppsched_candidate candidate = candidate_of(plan, i);
+            (candidate.slices == 1 ? whole : cut)[knows_slices(candidate.strategy)]++;
+        }
+        assert_true(cut[1] > 0 && whole[1] > 0 && whole[0] > 0);
+        assert_int_equal(cut[0] > 0, is_named);
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_config_destroy(config);
+}
+
+/* Costs of a config's own slices are those of its candidates, with its stages and with others. */
+static void test_a_config_with_slices(void **state)
+{
+    static const char *const strategies[] = {"zb_h1", "seq_1f1b", "gpipe"};
+    const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 4, .iterations = 1, .seed = 12};
+    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 3};
+    ppsched_config *config = make_uneven(&problem);
+    (void)state;
+    expect_ok(ppsched_config_set_slices(config, 2, NULL), NULL);
+    ppsched_plan *plan = make_plan(config, &options);
+    int compared = 0;
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = candidate_of(plan, i);
+        if (candidate.stages != 3)
+            continue;
+        assert_int_equal(candidate.status, PPSCHED_OK);
+        assert_int_equal(candidate.slices, 2);
+        ppsched_schedule *schedule = make_schedule(config, candidate.strategy);
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        assert_true(metrics_of(timeline).makespan == candidate.makespan);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        compared++;
+    }
+    assert_int_equal(compared, 3);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
 /* --- the least limit --- */
 
 /* Of several that need as little it is the one of the best rank, in whatever order they are asked for. */
@@ -572,6 +639,8 @@ int main(void)
         cmocka_unit_test(test_what_else_a_stage_has),
         cmocka_unit_test(test_ties_by_peak_memory),
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
+        cmocka_unit_test(test_who_is_cut),
+        cmocka_unit_test(test_a_config_with_slices),
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
         cmocka_unit_test(test_least_limit_of_the_better_placement),
         cmocka_unit_test(test_bounds_with_copies),

@@ -292,6 +292,30 @@ static void test_bad_input(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Costs that contradict each other are told, also where ops keep less. */
+static void test_bad_costs_with_copies(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 3);
+    ppsched_schedule *schedule = make_schedule(config, "1f1b"), *copied = NULL;
+    ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_PYTORCH, 0);
+    const ppsched_offload_options options = {.size = sizeof options, .chunks = 1};
+    ppsched_timeline *timeline = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_schedule_offload(&copied, schedule, config, &options, &error), &error);
+    ppsched_schedule *both = lower(copied, config, PPSCHED_LOWERING_PYTORCH, 0);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 3);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, both, config, NULL, 0, &error), PPSCHED_ERROR_RANGE);
+    assert_null(timeline);
+    ppsched_schedule_release(both);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(copied);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_calls_take_the_device),           cmocka_unit_test(test_calls_of_a_batch),
         cmocka_unit_test(test_calls_that_are_refused),          cmocka_unit_test(test_blocking_sends_take_the_device),
         cmocka_unit_test(test_early_receives_hold_up_the_line), cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_bad_costs_with_copies),
     };
     return cmocka_run_group_tests_name("transfers", tests, NULL, NULL);
 }
