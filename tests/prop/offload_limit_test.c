@@ -57,9 +57,32 @@ static ppsched_config *draw(uint64_t *seed, uint32_t devices, uint32_t chunks, u
 }
 
 static struct {
-    uint32_t limits, longer, refused;
-    double worst;
+    uint32_t limits, longer, refused, evaluations;
+    double worst, sum; /* of steps that are held */
 } seen;
+
+static int32_t count_call(void *user, const ppsched_progress *progress)
+{
+    ++*(uint32_t *)user;
+    assert_true(progress->share == 1);
+    return 0;
+}
+
+/* What was found of some problems. */
+struct found {
+    uint32_t held, evaluations;
+    double steps; /* together */
+};
+
+/* It must not get worse, nor cost more: that many limits are held, in steps that are no longer together, and with no more
+ * evaluations. Who finds more, or shorter ones, writes the new figures here. */
+static void expect_no_worse(const struct found *found, const struct found *before)
+{
+    print_message("# %u limits held, %.17g together, in %u evaluations\n", found->held, found->steps, found->evaluations);
+    assert_true(found->held >= before->held);
+    assert_true(found->held > before->held || found->steps <= before->steps * (1 + 1e-9));
+    assert_true(found->evaluations <= before->evaluations);
+}
 
 /* All limits from the peak down to the first that is refused. */
 static void look(const ppsched_schedule *plain, ppsched_config *config, uint32_t chunks)
@@ -70,7 +93,10 @@ static void look(const ppsched_schedule *plain, ppsched_config *config, uint32_t
     ppsched_timeline_destroy(timeline);
     for (double limit = peak; limit >= 0.5; limit--) {
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+        expect_ok(ppsched_config_set_progress(config, count_call, &seen.evaluations, &error), &error);
         double step = step_of(plain, config, 0, true, NULL, &error);
+        expect_ok(ppsched_config_set_progress(config, NULL, NULL, &error), &error);
+        seen.sum += step < INFINITY ? step : 0;
         for (uint32_t k = 1; k <= chunks; k++) {
             double other = step_of(plain, config, k, false, NULL, &(ppsched_error){0});
             assert_true(other == INFINITY || step < INFINITY);
@@ -107,6 +133,8 @@ static void test_random(void **state)
     print_message("# %u limits held, %u refused; %u steps longer than with chunks=1, at most %.1f %%\n", seen.limits,
                   seen.refused, seen.longer, 100 * (seen.worst - 1));
     assert_true(seen.limits > ROUNDS(500) && seen.refused > ROUNDS(20) && seen.longer < seen.limits / 50 && seen.worst < 1.15);
+    if (PROBLEMS == 160)
+        expect_no_worse(&(struct found){seen.limits, seen.evaluations, seen.sum}, &(struct found){686, 88631, 28358});
 }
 
 /* --- auto, which chooses its order with its copies --- */
@@ -193,6 +221,8 @@ static void test_parts_of_uneven_stages(void **state)
 {
     uint64_t seed = 61;
     int held = 0;
+    uint32_t evaluations = 0;
+    double sum = 0; /* of steps, in units of the plain ones */
     (void)state;
     for (int i = 0; i < ROUNDS(50); i++) {
         const struct uneven problem = {2 + random_below(&seed, 3), 1 + random_below(&seed, 3), 7, 1, random_next(&seed)};
@@ -208,20 +238,26 @@ static void test_parts_of_uneven_stages(void **state)
                         (figures.peak_memory - figures.static_memory) * (0.7 + random_below(&seed, 5) / 16.0);
         }
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, problem.devices, &error), &error);
-        held += isfinite(step_of(plain, config, 0, true, NULL, &error)); /* which looks at the limit */
+        expect_ok(ppsched_config_set_progress(config, count_call, &evaluations, &error), &error);
+        double step = step_of(plain, config, 0, true, NULL, &error); /* which looks at the limit */
+        held += isfinite(step);
+        sum += isfinite(step) ? step / metrics_of(timeline).makespan : 0;
         ppsched_timeline_destroy(timeline);
         ppsched_schedule_release(plain);
         ppsched_config_destroy(config);
     }
     if (held < ROUNDS(50) / 3)
         fail_msg("only %d of %d are held", held, ROUNDS(50));
+    if (ROUNDS(50) == 50)
+        expect_no_worse(&(struct found){(uint32_t)held, evaluations, sum}, &(struct found){30, 6392, 32.806688990105072889});
 }
 
 /* Ops that take no time leave no place between them: the limit is held another way, or refused. */
 static void test_no_time(void **state)
 {
     uint64_t seed = 12;
-    uint32_t held = 0, refused = 0;
+    uint32_t held = 0, refused = 0, evaluations = 0;
+    double sum = 0;
     ppsched_error error;
     (void)state;
     for (int i = 0; i < 60; i++) {
@@ -238,21 +274,17 @@ static void test_no_time(void **state)
         ppsched_schedule *plain = make_schedule(config, "gis");
         for (double limit = 1; limit <= 4; limit++) {
             set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+            expect_ok(ppsched_config_set_progress(config, count_call, &evaluations, &error), &error);
             double step = step_of(plain, config, 0, true, NULL, &error);
             held += step < INFINITY;
+            sum += step < INFINITY ? step : 0;
             refused += step == INFINITY;
         }
         ppsched_schedule_release(plain);
         ppsched_config_destroy(config);
     }
     assert_true(held > 60 && refused > 10);
-}
-
-static int32_t count_call(void *user, const ppsched_progress *progress)
-{
-    ++*(uint32_t *)user;
-    assert_true(progress->share == 1);
-    return 0;
+    expect_no_worse(&(struct found){held, evaluations, sum}, &(struct found){224, 34551, 9006.5});
 }
 
 /* How many evaluations offload takes until a share of the peak, and what the step is longer by. */
