@@ -2,6 +2,7 @@
 /* What ppsched_schedule_offload finds until a limit, over random problems: it holds the limit, its step is seldom longer than
  * that of so many chunks that hold it, and never longer than under a tighter limit; and a limit that it names works, where no
  * lower one does. */
+#include "support/no_worse.h"
 #include "support/rounds.h"
 #include "support/uneven.h"
 
@@ -66,22 +67,6 @@ static int32_t count_call(void *user, const ppsched_progress *progress)
     ++*(uint32_t *)user;
     assert_true(progress->share == 1);
     return 0;
-}
-
-/* What was found of some problems. */
-struct found {
-    uint32_t held, evaluations;
-    double steps; /* together */
-};
-
-/* It must not get worse, nor cost more: that many limits are held, in steps that are no longer together, and with no more
- * evaluations. Who finds more, or shorter ones, writes the new figures here. */
-static void expect_no_worse(const struct found *found, const struct found *before)
-{
-    print_message("# %u limits held, %.17g together, in %u evaluations\n", found->held, found->steps, found->evaluations);
-    assert_true(found->held >= before->held);
-    assert_true(found->held > before->held || found->steps <= before->steps * (1 + 1e-9));
-    assert_true(found->evaluations <= before->evaluations);
 }
 
 /* All limits from the peak down to the first that is refused. */

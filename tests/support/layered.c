@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/layered.h"
 
+#include "support/uneven.h"
+
 static const ppsched_recompute kinds[] = {{"selective", 0.25, 0.5}, {"full", 1, 0.125}};
 
 const ppsched_layers *make_layers(const ppsched_layer *entries, size_t count)
@@ -35,6 +37,22 @@ const ppsched_layers *make_model(uint32_t decoders)
 const ppsched_layers *make_plain_model(uint32_t decoders)
 {
     return make(decoders, NULL, 0);
+}
+
+const ppsched_layers *draw_layers(uint32_t count, uint64_t *seed)
+{
+    double numbers[MOST_ENTRIES][6];
+    ppsched_recompute own[MOST_ENTRIES][2];
+    ppsched_layer entries[MOST_ENTRIES];
+    draw_uneven(&numbers[0][0], (size_t)6 * MOST_ENTRIES, 0.25, seed);
+    for (uint32_t i = 0; i < count && i < MOST_ENTRIES; i++) {
+        const double *n = numbers[i];
+        own[i][0] = (ppsched_recompute){"selective", n[3] / 2, n[4] / 4 + 0.25};
+        own[i][1] = (ppsched_recompute){"full", n[3], n[4] / 16};
+        entries[i] = (ppsched_layer)LAYER("layer", .forward_time = n[0], .backward_time = 2 * n[1], .mem_forward = 1 + n[2],
+                                          .mem_weights = n[5], .output_bytes = 1, .recomputes = own[i], .recompute_count = 2);
+    }
+    return make_layers(entries, count);
 }
 
 ppsched_split split_of(const uint32_t *layers, uint32_t stages, const uint8_t *recomputes)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans for layers that all differ, under limits: what they find of splits, recomputation and copies must not get worse, nor
+ * take more looks, for rules, for searches, for runtimes that tell recomputation in other ways, and with activations that go to
+ * the host. */
+#include "support/layered.h"
+#include "support/no_worse.h"
+#include "support/uneven.h"
+
+#include <math.h>
+
+static const char *const rules[] = {"1f1b", "interleaved_1f1b", "zb_h1"}, *const searches[] = {"zb_auto", "v_half"};
+static const uint32_t chunks[] = {1, 2};
+static const double shares[] = {0.8, 0.6, 0.45}; /* of what the same plan needs without a limit */
+
+enum { LIMITS = sizeof shares / sizeof shares[0] };
+
+static int32_t count_call(void *user, const ppsched_progress *progress)
+{
+    (void)progress;
+    ++*(uint32_t *)user;
+    return 0;
+}
+
+static ppsched_candidate best_of(const ppsched_plan *plan)
+{
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    expect_ok(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_candidate_at_rank(plan, 0), NULL), NULL);
+    return candidate;
+}
+
+static ppsched_plan *run_plan(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
+    expect_ok(ppsched_plan_run(plan, &error), &error);
+    return plan;
+}
+
+/* All candidates under all limits. */
+static void look(struct found *found, ppsched_config *config, const ppsched_plan_options *given)
+{
+    ppsched_plan_options options = *given;
+    ppsched_plan *plan = run_plan(config, &options);
+    double limits[LIMITS], peak = best_of(plan).peak_memory;
+    ppsched_plan_destroy(plan);
+    for (size_t i = 0; i < LIMITS; i++)
+        limits[i] = peak * shares[i];
+    options.memory_limits = limits;
+    options.memory_limit_count = LIMITS;
+    expect_ok(ppsched_config_set_progress(config, count_call, &found->evaluations, NULL), NULL);
+    plan = run_plan(config, &options);
+    expect_ok(ppsched_config_set_progress(config, NULL, NULL, NULL), NULL);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        ppsched_candidate candidate = {.size = sizeof candidate};
+        expect_ok(ppsched_plan_get_candidate(&candidate, plan, i, NULL), NULL);
+        found->held += candidate.fits;
+        found->steps += candidate.fits ? candidate.step_time : 0;
+    }
+    ppsched_plan_destroy(plan);
+}
+
+static void look_at_problems(struct found *found, const ppsched_plan_options *given, uint32_t problems, uint64_t seed)
+{
+    for (uint32_t i = 0; i < problems; i++) {
+        uint32_t devices = 2 + i % 2;
+        const ppsched_layers *layers = draw_layers(6 + i % 3, &seed);
+        ppsched_config *config = make_config(devices, devices, 4 + i % 3);
+        ppsched_plan_options options = *given;
+        options.layers = layers;
+        options.chunks = chunks;
+        options.chunk_count = 2;
+        set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 4);
+        look(found, config, &options);
+        ppsched_config_destroy(config);
+        ppsched_layers_release(layers);
+    }
+}
+
+static void test_rules(void **state)
+{
+    struct found found = {0};
+    (void)state;
+    look_at_problems(
+        &found, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 3}, 24, 1);
+    expect_no_worse(&found, &(struct found){828, 1800, 39488.157904624939});
+}
+
+static void test_searches(void **state)
+{
+    struct found found = {0};
+    (void)state;
+    look_at_problems(&found,
+                     &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = searches, .strategy_count = 2},
+                     16, 2);
+    expect_no_worse(&found, &(struct found){96, 4400, 3838.9299082756042});
+}
+
+static void test_runtimes(void **state)
+{
+    static const int32_t runtimes[] = {PPSCHED_RUNTIME_MEGATRON, PPSCHED_RUNTIME_TORCHTITAN, PPSCHED_RUNTIME_DEEPSPEED};
+    struct found found = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++)
+        look_at_problems(
+            &found,
+            &(ppsched_plan_options){
+                .size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 2, .runtime = runtimes[i]},
+            12, 3 + i);
+    expect_no_worse(&found, &(struct found){503, 2267, 25002.483909130096});
+}
+
+static void test_copies(void **state)
+{
+    struct found found = {0};
+    (void)state;
+    look_at_problems(
+        &found,
+        &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 2, .offload = 1},
+        16, 7);
+    expect_no_worse(&found, &(struct found){693, 13526, 31932.464866280556});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_searches),
+                                       cmocka_unit_test(test_runtimes), cmocka_unit_test(test_copies)};
+    return cmocka_run_group_tests_name("layered work", tests, NULL, NULL);
+}
