@@ -359,6 +359,35 @@ static void test_ranks_are_those_of_the_figures(void **state)
         }
 }
 
+/* What a config is not given of its stages, candidates of other numbers of stages are not given either. */
+static void test_what_is_not_given(void **state)
+{
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_MEM_STATIC, PPSCHED_QUANTITY_MEM_WEIGHTS};
+    static const uint32_t chunks[] = {1, 4};
+    const ppsched_plan_options options = {.size = sizeof options, .chunks = chunks, .chunk_count = 2};
+    (void)state;
+    for (size_t given = 0; given <= 2; given++) {
+        ppsched_config *config = make_config(2, 4, 4), *made = NULL;
+        if (given < 2)
+            set_number(config, quantities[given], 3);
+        ppsched_plan *plan = make_plan(config, &options);
+        int seen[2] = {0};
+        for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+            ppsched_candidate candidate = candidate_of(plan, i);
+            if (candidate.stages != 2 && candidate.stages != 8)
+                continue;
+            expect_ok(ppsched_plan_create_config(&made, plan, i, NULL), NULL);
+            for (size_t q = 0; q < 2; q++)
+                assert_int_equal(isnan(value_at(made, quantities[q], 0, NAN)), q != given);
+            ppsched_config_destroy(made);
+            seen[candidate.stages == 8]++;
+        }
+        assert_true(seen[0] > 0 && seen[1] > 0);
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* --- slices --- */
 
 static int knows_slices(const char *strategy)
@@ -639,6 +668,7 @@ int main(void)
         cmocka_unit_test(test_what_else_a_stage_has),
         cmocka_unit_test(test_ties_by_peak_memory),
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
+        cmocka_unit_test(test_what_is_not_given),
         cmocka_unit_test(test_who_is_cut),
         cmocka_unit_test(test_a_config_with_slices),
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
