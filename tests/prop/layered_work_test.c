@@ -64,7 +64,7 @@ static void look_at_problems(struct found *found, const ppsched_plan_options *gi
 {
     for (uint32_t i = 0; i < problems; i++) {
         uint32_t devices = 2 + i % 2;
-        const ppsched_layers *layers = draw_layers(6 + i % 3, &seed);
+        const ppsched_layers *layers = draw_uneven_layers(6 + i % 3, &seed);
         ppsched_config *config = make_config(devices, devices, 4 + i % 3);
         ppsched_plan_options options = *given;
         options.layers = layers;

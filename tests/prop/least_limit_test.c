@@ -142,7 +142,7 @@ static void test_of_layers(void **state)
     uint64_t seed = 80;
     (void)state;
     for (uint32_t trial = 0; trial < TRIALS; trial++) {
-        const ppsched_layers *layers = draw_layers(7, &seed);
+        const ppsched_layers *layers = draw_uneven_layers(7, &seed);
         const ppsched_plan_options options = {.size = sizeof options, .layers = layers};
         ppsched_config *config = make_config(2 + trial % 2, 2 + trial % 2, 5);
         double most = least_peak(config, &options);

@@ -7,33 +7,41 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { FILL = 0x5B };
+enum { FILL = 0x5B, ALIGNED = 16 };
 
 /* In front of a guarded block. */
 struct mapping {
     void *base;
-    size_t size;
+    size_t size, asked;
 };
 
-/* The pages of a block, one in front with what is to be known of them, and one behind that no one may touch. It ends
- * right before that, and so is aligned as its size is a multiple of, which suits what it is an array of. */
+static size_t rounded(size_t size, size_t to)
+{
+    return (size + to - 1) / to * to;
+}
+
+/* The pages of a block, one in front with what is to be known of them, and one behind that no one may touch. It ends as near to
+ * that as alignment lets it. */
 static void *take_guarded(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    struct mapping mapping = {.size = (size + page - 1) / page * page + 2 * page};
+    struct mapping mapping = {.size = rounded(size, page) + 2 * page, .asked = size};
     mapping.base = mmap(NULL, mapping.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping.base == MAP_FAILED)
         return NULL;
-    char *end = (char *)mapping.base + mapping.size - page, *block = end - size;
+    char *end = (char *)mapping.base + mapping.size - page, *block = end - rounded(size, ALIGNED);
     mprotect(end, page, PROT_NONE);
     memcpy(block - sizeof mapping, &mapping, sizeof mapping);
-    return memset(block, FILL, size);
+    return memset(block, FILL, (size_t)(end - block));
 }
 
 static void release_guarded(char *block)
 {
     struct mapping mapping;
     memcpy(&mapping, block - sizeof mapping, sizeof mapping);
+    for (size_t i = mapping.asked; i < rounded(mapping.asked, ALIGNED); i++)
+        if (block[i] != FILL)
+            abort(); /* someone has written behind it */
     munmap(mapping.base, mapping.size);
 }
 

@@ -39,7 +39,7 @@ const ppsched_layers *make_plain_model(uint32_t decoders)
     return make(decoders, NULL, 0);
 }
 
-const ppsched_layers *draw_layers(uint32_t count, uint64_t *seed)
+const ppsched_layers *draw_uneven_layers(uint32_t count, uint64_t *seed)
 {
     double numbers[MOST_ENTRIES][6];
     ppsched_recompute own[MOST_ENTRIES][2];

@@ -24,7 +24,7 @@ const ppsched_layers *make_model(uint32_t decoders);
 const ppsched_layers *make_plain_model(uint32_t decoders);
 
 /* So many layers, up to MOST_ENTRIES, that all differ, with the kinds "selective" and "full". */
-const ppsched_layers *draw_layers(uint32_t count, uint64_t *seed);
+const ppsched_layers *draw_uneven_layers(uint32_t count, uint64_t *seed);
 
 /* A split of so many stages; `recomputes` may be NULL. */
 ppsched_split split_of(const uint32_t *layers, uint32_t stages, const uint8_t *recomputes);
