@@ -214,8 +214,8 @@ static int has_inputs(const struct run *run, const ppsched_op *op, struct wait *
     return !is_anywhere(run, &kept) || has_run(run, op, s, k, PPSCHED_KIND_RECOMPUTE, wait);
 }
 
-/* Whether all ops at home of earlier iterations have run; if not, what is told is the first op of the earliest iteration that has
- * not, wherever that stands. */
+/* Whether all ops at home of earlier iterations have run; if not, what is told is the first op of the earliest iteration that
+ * has not, wherever that stands. */
 static int is_flushed(const struct run *run, const ppsched_op *op, struct wait *wait)
 {
     uint32_t iteration = op->microbatch / run->microbatches, earliest = iteration;
