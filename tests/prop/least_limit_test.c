@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The least memory limit of a plan of which no candidate fits, both ways: under it a plan of its own has one that fits, under
- * any that is less by more than the search tells apart none has; with costs of stages, with copies, and with layers, where rules
- * and searches are alone, together, and in another order. */
+ * any that is less by more than the search tells apart none has; with costs of stages, with copies, and with layers, where
+ * rules and searches are alone, and together. */
 #include "support/layered.h"
 #include "support/uneven.h"
 
