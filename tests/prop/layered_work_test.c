@@ -54,6 +54,9 @@ static void look(struct found *found, ppsched_config *config, const ppsched_plan
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate candidate = {.size = sizeof candidate};
         expect_ok(ppsched_plan_get_candidate(&candidate, plan, i, NULL), NULL);
+        if (candidate.fits && candidate.bound > candidate.step_time * (1 + 1e-9))
+            fail_msg("%s of %u stages takes %.17g, below its bound of %.17g", candidate.strategy, candidate.stages,
+                     candidate.step_time, candidate.bound);
         found->held += candidate.fits;
         found->steps += candidate.fits ? candidate.step_time : 0;
     }
@@ -110,6 +113,39 @@ static void test_runtimes(void **state)
     expect_no_worse(&found, &(struct found){503, 2267, 25002.483909130096});
 }
 
+/* Where the span counts, no bound is above it. */
+static void test_spans(void **state)
+{
+    struct found found = {0};
+    (void)state;
+    look_at_problems(&found,
+                     &(ppsched_plan_options){.size = sizeof(ppsched_plan_options),
+                                             .objective = PPSCHED_OBJECTIVE_SPAN,
+                                             .strategies = rules,
+                                             .strategy_count = 3},
+                     16, 9);
+    expect_no_worse(&found, &(struct found){546, 1188, 24790.809186458588});
+}
+
+/* As many stages as there are devices, of layers of which only two may be apart, where stages may be empty. */
+static void test_few_layers(void **state)
+{
+    static const uint32_t one[] = {1};
+    uint64_t seed = 11;
+    const ppsched_layers *layers = draw_uneven_layers(2, &seed);
+    ppsched_config *config = make_config(4, 4, 4);
+    ppsched_plan_options options = {
+        .size = sizeof options, .layers = layers, .strategies = rules, .strategy_count = 1, .chunks = one, .chunk_count = 1};
+    (void)state;
+    for (options.empty_stages = 0; options.empty_stages < 2; options.empty_stages++) {
+        ppsched_plan *plan = run_plan(config, &options);
+        assert_int_equal(best_of(plan).fits, options.empty_stages);
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_config_destroy(config);
+    ppsched_layers_release(layers);
+}
+
 static void test_copies(void **state)
 {
     struct found found = {0};
@@ -123,7 +159,8 @@ static void test_copies(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_searches),
-                                       cmocka_unit_test(test_runtimes), cmocka_unit_test(test_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules),    cmocka_unit_test(test_searches),
+                                       cmocka_unit_test(test_runtimes), cmocka_unit_test(test_copies),
+                                       cmocka_unit_test(test_spans),    cmocka_unit_test(test_few_layers)};
     return cmocka_run_group_tests_name("layered work", tests, NULL, NULL);
 }

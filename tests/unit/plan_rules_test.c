@@ -5,6 +5,7 @@
 #include "support/uneven.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
@@ -84,12 +85,25 @@ static double own_value(const ppsched_config *config, int32_t quantity, uint32_t
     return value_at(config, quantity, stage, 0);
 }
 
+/* What goes over a border of stage `s` is what goes over the old border; forwards over that behind its last old stage, backwards
+ * over that before its first. */
+static void expect_bytes(const ppsched_config *old, const ppsched_config *made, uint32_t s, uint32_t first, uint32_t last,
+                         double size)
+{
+    static const int32_t quantities[] = {PPSCHED_QUANTITY_ACTIVATION_BYTES, PPSCHED_QUANTITY_GRADIENT_BYTES};
+    for (int i = 0; i < 2; i++)
+        expect_near(value_at(made, quantities[i], s, 0), value_at(old, quantities[i], i == 0 ? last : first, 0) * size,
+                    quantities[i], s);
+}
+
 /* One stage of `old` cut into `pieces`: each takes its share of what is left without the ends, which stay whole; and all but
  * static memory and weights are as many times larger as a microbatch is. */
 static void expect_divided(const ppsched_config *old, const ppsched_config *made, uint32_t pieces, double size)
 {
     uint32_t before = ppsched_config_stages(old), stages = ppsched_config_stages(made);
     assert_int_equal(stages, before * pieces);
+    for (uint32_t s = 0; s < stages; s++)
+        expect_bytes(old, made, s, s / pieces, s / pieces, size);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         for (uint32_t s = 0; s < stages; s++) {
             double whole = own_value(old, parts[i].quantity, s / pieces), expected = 0;
@@ -106,6 +120,8 @@ static void expect_joined(const ppsched_config *old, const ppsched_config *made,
 {
     uint32_t stages = ppsched_config_stages(made);
     assert_int_equal(stages * pieces, ppsched_config_stages(old));
+    for (uint32_t s = 0; s < stages; s++)
+        expect_bytes(old, made, s, s * pieces, (s + 1) * pieces - 1, size);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         for (uint32_t s = 0; s < stages; s++) {
             double sum = 0;
@@ -150,6 +166,41 @@ static void test_stages_and_microbatches_at_once(void **state)
         ppsched_config_destroy(made);
     }
     assert_true(divided > 0 && joined > 0);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+}
+
+/* Ends whose backward is told as a whole have it split as the stage does that they are in. */
+static void test_whole_backwards_of_ends(void **state)
+{
+    static const char *const strategies[] = {"zb_h1"};
+    static const uint32_t chunks[] = {1};
+    const ppsched_model_end first = {.size = sizeof first, .forward_time = 0.25, .backward_time = 0.5};
+    const ppsched_model_end last = {.size = sizeof last, .forward_time = 0.5, .backward_time = 1};
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .strategies = strategies,
+                                          .strategy_count = 1,
+                                          .chunks = chunks,
+                                          .chunk_count = 1,
+                                          .embedding = &first,
+                                          .head = &last};
+    const uint32_t pieces = 3, old_stages = 2;
+    double times[2][2] = {{1.25, 1.5}, {1, 2.5}}; /* I and W by stage */
+    ppsched_config *config = make_config(6, old_stages, 6), *made = NULL;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, times[0], 2, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times[1], 2, NULL), NULL);
+    ppsched_plan *plan = make_plan(config, &options);
+    expect_ok(ppsched_plan_create_config(&made, plan, 0, NULL), NULL);
+    for (uint32_t s = 0; s < pieces * old_stages; s++) {
+        uint32_t old = s / pieces;
+        double whole = old == 0 ? 0.5 : 1, share = times[0][old] / (times[0][old] + times[1][old]);
+        bool has_end = s == 0 || s + 1 == pieces * old_stages;
+        expect_near(value_at(made, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, s, 0),
+                    (times[0][old] - whole * share) / pieces + (has_end ? whole * share : 0),
+                    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, s);
+    }
+    ppsched_config_destroy(made);
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }
@@ -668,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_what_else_a_stage_has),
         cmocka_unit_test(test_ties_by_peak_memory),
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
+        cmocka_unit_test(test_whole_backwards_of_ends),
         cmocka_unit_test(test_what_is_not_given),
         cmocka_unit_test(test_who_is_cut),
         cmocka_unit_test(test_a_config_with_slices),
