@@ -85,8 +85,8 @@ static double own_value(const ppsched_config *config, int32_t quantity, uint32_t
     return value_at(config, quantity, stage, 0);
 }
 
-/* What goes over a border of stage `s` is what goes over the old border; forwards over that behind its last old stage, backwards
- * over that before its first. */
+/* What goes over a border of stage `s` is what goes over the old border: forwards over that behind its last old stage,
+ * backwards over that before its first. */
 static void expect_bytes(const ppsched_config *old, const ppsched_config *made, uint32_t s, uint32_t first, uint32_t last,
                          double size)
 {
