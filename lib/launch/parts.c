@@ -208,7 +208,7 @@ static ppsched_status check_recomputed(struct ppi_parts *parts, const struct ppi
         return PPSCHED_OK;
     if (rules->first == NULL && rules->all[0] == NULL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told to recompute layers", title);
-    bool tells = ppi_rules_tell(rules, parts->kind, &reach), counts = tells && reach == PPI_REACH_DECODERS;
+    bool tells = ppi_rules_tell(rules, parts->kind, &reach), counts = reach == PPI_REACH_DECODERS;
     uint32_t first = rules->by_stage ? PPSCHED_NONE : parts->first;
     uint32_t layer = rules->by_name ? find_odd(parts, &made)
                                     : find_other(parts, reach, counts ? first : PPSCHED_MAX_LAYERS, &made);

@@ -127,22 +127,35 @@ static void test_spans(void **state)
     expect_no_worse(&found, &(struct found){546, 1188, 24790.809186458588});
 }
 
+/* Nor where there is no flush, or two copies of the model. */
+static void test_bounds(void **state)
+{
+    static const char *const strategies[] = {"1f1b_no_flush", "dualpipe"};
+    struct found found = {0};
+    (void)state;
+    look_at_problems(
+        &found, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = strategies, .strategy_count = 2},
+        12, 13);
+    assert_true(found.held > 0);
+}
+
 /* As many stages as there are devices, of layers of which only two may be apart, where stages may be empty. */
 static void test_few_layers(void **state)
 {
     static const uint32_t one[] = {1};
     uint64_t seed = 11;
     const ppsched_layers *layers = draw_uneven_layers(2, &seed);
-    ppsched_config *config = make_config(4, 4, 4);
     ppsched_plan_options options = {
         .size = sizeof options, .layers = layers, .strategies = rules, .strategy_count = 1, .chunks = one, .chunk_count = 1};
     (void)state;
-    for (options.empty_stages = 0; options.empty_stages < 2; options.empty_stages++) {
-        ppsched_plan *plan = run_plan(config, &options);
-        assert_int_equal(best_of(plan).fits, options.empty_stages);
-        ppsched_plan_destroy(plan);
-    }
-    ppsched_config_destroy(config);
+    for (int devices = 3; devices <= 4; devices++)
+        for (options.empty_stages = 0; options.empty_stages < 2; options.empty_stages++) {
+            ppsched_config *config = make_config(devices, devices, 4);
+            ppsched_plan *plan = run_plan(config, &options);
+            assert_int_equal(best_of(plan).fits, options.empty_stages);
+            ppsched_plan_destroy(plan);
+            ppsched_config_destroy(config);
+        }
     ppsched_layers_release(layers);
 }
 
@@ -159,8 +172,9 @@ static void test_copies(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules),    cmocka_unit_test(test_searches),
-                                       cmocka_unit_test(test_runtimes), cmocka_unit_test(test_copies),
-                                       cmocka_unit_test(test_spans),    cmocka_unit_test(test_few_layers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules),     cmocka_unit_test(test_searches),
+                                       cmocka_unit_test(test_runtimes),  cmocka_unit_test(test_copies),
+                                       cmocka_unit_test(test_spans),     cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_few_layers)};
     return cmocka_run_group_tests_name("layered work", tests, NULL, NULL);
 }

@@ -89,6 +89,26 @@ static void test_megatron_recomputes(void **state)
     ppsched_schedule_release(schedule);
 }
 
+/* Of a kind that a runtime has no word for the first layer that has it is named. */
+static void test_kinds_of_no_runtime(void **state)
+{
+    const ppsched_recompute kind = {"own", 0.5, 0.25};
+    const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST),
+                                     LAYER("decoder", .count = 6, .mem_forward = 1, .recomputes = &kind, .recompute_count = 1),
+                                     LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST)};
+    static const int32_t runtimes[] = {MEGATRON, TORCHTITAN, PRIMUS};
+    const ppsched_layers *model = make_layers(entries, 3);
+    ppsched_schedule *schedule = sized_schedule("1f1b", 2, 2, 8, NULL);
+    struct launched own;
+    (void)state;
+    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
+        prepare(&own, model, COUNTS(4, 4), 2, KINDS(0, 0, 0, 1, 1, 1, 1, 0));
+        expect_refused(schedule, runtimes[i], &own.options, "not these: layer 3 (decoder) has another kind; ");
+    }
+    ppsched_layers_release(model);
+    ppsched_schedule_release(schedule);
+}
+
 static void test_mtp(void **state)
 {
     const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST), LAYER("decoder", .count = 8),
@@ -390,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_megatron_splits),
         cmocka_unit_test(test_megatron_recomputes),
+        cmocka_unit_test(test_kinds_of_no_runtime),
         cmocka_unit_test(test_mtp),
         cmocka_unit_test(test_no_decoders),
         cmocka_unit_test(test_torchtitan),
