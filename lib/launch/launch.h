@@ -45,6 +45,8 @@ struct ppi_runtime {
      * anything of splits, which do not mend that. */
     ppsched_status (*check_strategy)(const struct ppi_strategy *strategy, const struct ppi_shape *shape, ppsched_error *error);
     struct ppi_split_rules rules;
+    /* Whether `rules.first` goes with an order; NULL: with any that `fits`. */
+    bool (*may_recompute_first)(const ppsched_schedule *schedule);
     bool cuts; /* it may run slices: `fits` says which */
 };
 

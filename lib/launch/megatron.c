@@ -35,6 +35,11 @@ static bool is_plain(const struct ppi_parts *parts)
 }
 
 /* What does not go with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__). */
+static bool may_recompute_first(const ppsched_schedule *schedule)
+{
+    return !has_pair(schedule);
+}
+
 static ppsched_status check_overlapped(const struct ppi_parts *parts, bool is_overlapped, ppsched_error *error)
 {
     if (is_overlapped && parts->recomputed == PPI_RECOMPUTED_FIRST)
@@ -122,4 +127,5 @@ const struct ppi_runtime ppi_megatron_runtime = {
     .fits = fits,
     .write = write,
     .rules = {.has_mtps = true, .may_be_uneven = true, .may_be_empty = true, .first = "full", .all = {"selective"}},
+    .may_recompute_first = may_recompute_first,
 };

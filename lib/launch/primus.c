@@ -92,10 +92,16 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
     return refuse(schedule, "Primus has no algorithm that makes this order", error);
 }
 
-/* A layout is Megatron-LM's; on a v it would have the numbers of other layers, and there its own code recomputes none. */
+/* Its own code for a v recomputes none. */
+static bool may_recompute_first(const ppsched_schedule *schedule)
+{
+    return ppi_chunks_of(schedule) == 1 || !ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
+}
+
+/* A layout is Megatron-LM's; on a v it would have the numbers of other layers. */
 static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
 {
-    if (launch->parts->recomputed != PPI_RECOMPUTED_NONE && launch->maker->strategy->placement == PPSCHED_PLACEMENT_V)
+    if (launch->parts->recomputed != PPI_RECOMPUTED_NONE && !may_recompute_first(launch->schedule))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Primus's %s is not known to recompute layers; 1f1b, 1f1b-interleaved and zero-bubble do",
                         launch->maker->name);
@@ -136,4 +142,5 @@ const struct ppi_runtime ppi_primus_runtime = {
     .rules = {.may_be_uneven = true,
               .even_on_v = " on a v, as it numbers the layers of a layout as on a loop",
               .first = "full"},
+    .may_recompute_first = may_recompute_first,
 };

@@ -105,6 +105,12 @@ static ppsched_status check_layers(const struct ppi_launch *launch, ppsched_erro
     return PPSCHED_OK;
 }
 
+/* Its interleaved schedule does not by block. */
+static bool may_recompute_first(const ppsched_schedule *schedule)
+{
+    return ppi_chunks_of(schedule) == 1 || !ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP);
+}
+
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
@@ -126,7 +132,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         return refuse(schedule, "sail-sg has no flags for this order", error);
     if (launch->exact && kind != &kind_1f1b)
         return refuse(schedule, "sail-sg plans an order of its own of that kind", error);
-    if (kind == &kind_interleaved && launch->parts != NULL && launch->parts->recomputed == PPI_RECOMPUTED_FIRST)
+    if (launch->parts != NULL && launch->parts->recomputed == PPI_RECOMPUTED_FIRST && !may_recompute_first(schedule))
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
             "sail-sg's interleaved schedule recomputes no layers by block; give kind \"selective\", or more memory");
@@ -159,5 +165,6 @@ const struct ppi_runtime ppi_sail_runtime = {
     .fits = fits,
     .write = write,
     .rules = {.first = "full", .all = {"selective"}},
+    .may_recompute_first = may_recompute_first,
     .cuts = true,
 };

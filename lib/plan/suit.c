@@ -103,12 +103,29 @@ static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool
     return status;
 }
 
-/* As many as those that it is like; more where that does not fit. */
-static ppsched_status suit_alike(struct suiting *suiting, ppsched_error *error)
+/* All that a word tells, one word after another; `but` one that was tried, or NULL. */
+static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_rules *rules, const char *but,
+                               ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    bool fits;
+    for (int i = 0; i < PPI_ALL_KINDS && status == PPSCHED_OK; i++) {
+        struct ppi_same_kind all = {rules->all[i], PPSCHED_MAX_LAYERS, PPI_REACH_MIDDLE};
+        if (all.kind != but && ppi_rules_tell(rules, all.kind, &all.reach) &&
+            ppi_reach_is_whole(suiting->plan->layers, all.reach, all.kind))
+            status = suit_one(suiting, &all, &fits, error);
+    }
+    return status;
+}
+
+/* As many as those that it is like; where that does not fit more, or of another kind where all have one. */
+static ppsched_status suit_alike(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
 {
     struct ppi_same_kind same = suiting->candidate->like->same;
     bool fits;
     ppsched_status status = suit_one(suiting, &same, &fits, error);
+    if (status == PPSCHED_OK && !fits && same.kind != NULL && same.reach != PPI_REACH_DECODERS)
+        return suit_all(suiting, rules, same.kind, error);
     for (int i = 0; i < MORE && !fits && same.kind != NULL && status == PPSCHED_OK; i++) {
         same.count++;
         status = suit_one(suiting, &same, &fits, error);
@@ -116,35 +133,30 @@ static ppsched_status suit_alike(struct suiting *suiting, ppsched_error *error)
     return status;
 }
 
-/* All that a word tells, one word after another. */
-static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
+/* The kind of which the first decoders of each stage may be with this order, or NULL. */
+static const char *first_kind(const struct suiting *suiting, const struct ppi_runtime *runtime)
 {
-    ppsched_status status = PPSCHED_OK;
-    bool fits;
-    for (int i = 0; i < PPI_ALL_KINDS && status == PPSCHED_OK; i++) {
-        struct ppi_same_kind all = {rules->all[i], PPSCHED_MAX_LAYERS, PPI_REACH_MIDDLE};
-        if (ppi_rules_tell(rules, all.kind, &all.reach) && ppi_reach_is_whole(suiting->plan->layers, all.reach, all.kind))
-            status = suit_one(suiting, &all, &fits, error);
-    }
-    return status;
+    bool may = runtime->may_recompute_first == NULL || runtime->may_recompute_first(suiting->question.schedule);
+    return may ? runtime->rules.first : NULL;
 }
 
 /* Nothing recomputed, and where the limit is felt all ways that the runtime has. */
-static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
+static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     const struct ppi_same_kind none = {.kind = NULL};
+    const char *first = first_kind(suiting, runtime);
     bool fits_without, fits;
     if (suiting->candidate->like != NULL)
-        return suit_alike(suiting, error);
+        return suit_alike(suiting, &runtime->rules, error);
     suiting->question.most_visited /= 4;
-    suiting->question.must_fit = rules->first != NULL || rules->all[0] != NULL;
+    suiting->question.must_fit = first != NULL || runtime->rules.all[0] != NULL;
     ppsched_status status = suit_one(suiting, &none, &fits_without, error);
     if (status != PPSCHED_OK || !suiting->is_limited || suiting->question.most_visited == 0)
         return status;
-    if (rules->first != NULL)
-        status = suit_first(suiting, rules->first, fits_without, error);
+    if (first != NULL)
+        status = suit_first(suiting, first, fits_without, error);
     if (status == PPSCHED_OK)
-        status = suit_all(suiting, rules, error);
+        status = suit_all(suiting, &runtime->rules, NULL, error);
     suiting->question.must_fit = false;
     if (status == PPSCHED_OK && suiting->lack > 0) {
         const struct ppi_same_kind nearest = suiting->candidate->same;
@@ -159,7 +171,7 @@ static ppsched_status suit_with(struct suiting *suiting, ppsched_error *error)
     const struct ppi_runtime *runtime = suiting->plan->runtime;
     bool fits;
     return runtime == NULL || runtime->rules.may_recompute_any ? suit_one(suiting, NULL, &fits, error)
-                                                               : suit_runtime(suiting, &runtime->rules, error);
+                                                               : suit_runtime(suiting, runtime, error);
 }
 
 static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
