@@ -134,12 +134,10 @@ static double lack_of(const struct ppi_split_moves *moves, const struct giving *
 
 /* --- all --- */
 
-/* To mend, of those that help the one that makes the work least uneven. */
+/* To mend, where all help, the one that makes the work least uneven. */
 static bool is_before(const struct ppi_split_moves *moves, const struct ppi_split_move *a, const struct ppi_split_move *b)
 {
-    if (moves->mends && (a->lack < 0) != (b->lack < 0))
-        return a->lack < 0;
-    if (moves->mends && a->lack < 0 && a->worth != b->worth)
+    if (moves->mends && a->worth != b->worth)
         return a->worth < b->worth;
     return a->lack != b->lack ? a->lack < b->lack : a->worth < b->worth;
 }
@@ -147,6 +145,8 @@ static bool is_before(const struct ppi_split_moves *moves, const struct ppi_spli
 static void offer(struct ppi_split_moves *moves, struct ppi_split_move move)
 {
     uint32_t i = moves->count;
+    if (moves->mends && move.lack >= 0)
+        return;
     if (i == PPI_SPLIT_TRIED && !is_before(moves, &move, &moves->list[PPI_SPLIT_TRIED - 1]))
         return;
     i -= i == PPI_SPLIT_TRIED;
@@ -264,7 +264,7 @@ static ppsched_status mend_some(struct ppi_splitting *splitting, double *lack, b
     *better = false;
     for (uint32_t i = 0, idle = 0; i < moves->count && idle < IDLE && status == PPSCHED_OK; i++) {
         const struct ppi_split_move *move = &moves->list[i];
-        if (*lack <= 0 || move->lack >= 0 || !ppi_split_may_give(splitting, move->from))
+        if (*lack <= 0 || !ppi_split_may_give(splitting, move->from))
             continue;
         status = mend_by(splitting, move, lack, &helps, error);
         *better |= helps;
