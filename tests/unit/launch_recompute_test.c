@@ -180,6 +180,34 @@ static void test_plans(void **state)
     expect_best(second, 2, DEEPSPEED, 6, "1f1b", "checkpointable_layers=moe");
 }
 
+/* Where a runtime recomputes no first layers with an order, plans have what it does with it. */
+static void test_orders_without_first_layers(void **state)
+{
+    static const ppsched_recompute cheap[] = {{"full", 0.25, 0.125}, {"selective", 0.5, 0.5}};
+    const ppsched_layer able[] = {LAYER("decoder", .count = 16, DEAR, WITH(both))};
+    const ppsched_layer other[] = {LAYER("decoder", .count = 16, DEAR, WITH(cheap))};
+    const char *const zbv = "zbv";
+    const ppsched_plan_options asked = {.size = sizeof asked,
+                                        .layers = make_layers(able, 1),
+                                        .runtime = PPSCHED_RUNTIME_PRIMUS,
+                                        .strategies = &zbv,
+                                        .strategy_count = 1};
+    ppsched_config *config = make_config(4, 4, 8);
+    ppsched_plan *plan = NULL;
+    ppsched_candidate candidate = {.size = sizeof candidate};
+    (void)state;
+    expect_best(able, 1, MEGATRON, 8, "interleaved_1f1b_overlap", "--recompute-granularity selective");
+    expect_best(other, 1, SAIL, 12, "interleaved_1f1b", "--recompute-granularity selective");
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 8);
+    expect_ok(ppsched_plan_create(&plan, config, &asked, NULL), NULL);
+    expect_ok(ppsched_plan_run(plan, NULL), NULL);
+    expect_ok(ppsched_plan_get_candidate(&candidate, plan, 0, NULL), NULL);
+    assert_true(candidate.status == PPSCHED_OK && !candidate.fits); /* over its limit, as nothing can be told, not refused */
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+    ppsched_layers_release(asked.layers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_mtp_layers),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_orders_without_first_layers),
     };
     return cmocka_run_group_tests_name("launch_recompute", tests, NULL, NULL);
 }
