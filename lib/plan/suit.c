@@ -118,26 +118,28 @@ static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_r
     return status;
 }
 
-/* As many as those that it is like; where that does not fit more, or of another kind where all have one. */
-static ppsched_status suit_alike(struct suiting *suiting, const struct ppi_split_rules *rules, ppsched_error *error)
-{
-    struct ppi_same_kind same = suiting->candidate->like->same;
-    bool fits;
-    ppsched_status status = suit_one(suiting, &same, &fits, error);
-    if (status == PPSCHED_OK && !fits && same.kind != NULL && same.reach != PPI_REACH_DECODERS)
-        return suit_all(suiting, rules, same.kind, error);
-    for (int i = 0; i < MORE && !fits && same.kind != NULL && status == PPSCHED_OK; i++) {
-        same.count++;
-        status = suit_one(suiting, &same, &fits, error);
-    }
-    return status;
-}
-
 /* The kind of which the first decoders of each stage may be with this order, or NULL. */
 static const char *first_kind(const struct suiting *suiting, const struct ppi_runtime *runtime)
 {
     bool may = runtime->may_recompute_first == NULL || runtime->may_recompute_first(suiting->question.schedule);
     return may ? runtime->rules.first : NULL;
+}
+
+/* As many as those that it is like; where that does not fit more, and then all. */
+static ppsched_status suit_alike(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
+{
+    struct ppi_same_kind same = suiting->candidate->like->same;
+    const char *first = first_kind(suiting, runtime);
+    bool fits;
+    ppsched_status status = suit_one(suiting, &same, &fits, error);
+    if (same.kind == NULL)
+        same = (struct ppi_same_kind){first, 0, PPI_REACH_DECODERS};
+    bool counts = same.kind != NULL && same.reach == PPI_REACH_DECODERS;
+    for (int i = 0; i < MORE && !fits && counts && status == PPSCHED_OK; i++) {
+        same.count++;
+        status = suit_one(suiting, &same, &fits, error);
+    }
+    return status == PPSCHED_OK && !fits ? suit_all(suiting, &runtime->rules, same.kind, error) : status;
 }
 
 /* Nothing recomputed, and where the limit is felt all ways that the runtime has. */
@@ -147,7 +149,7 @@ static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_run
     const char *first = first_kind(suiting, runtime);
     bool fits_without, fits;
     if (suiting->candidate->like != NULL)
-        return suit_alike(suiting, &runtime->rules, error);
+        return suit_alike(suiting, runtime, error);
     suiting->question.most_visited /= 4;
     suiting->question.must_fit = first != NULL || runtime->rules.all[0] != NULL;
     ppsched_status status = suit_one(suiting, &none, &fits_without, error);

@@ -64,6 +64,17 @@ class LimitsTest(unittest.TestCase):
     def test_deepspeed(self):
         self.expect(EIGHTY, 50, 1787, runtime="deepspeed")
 
+    def test_groups_recompute_more_where_they_hold_more(self):
+        """Groups of D microbatches fit with selective recomputation, or without; larger ones hold more."""
+        layers = ppsched.Layers([{"name": "decoder", "count": 8, "forward_time": 1, "mem_forward": 1, "recompute": KINDS}])
+        for runtime, limit in (("torchtitan", 5), ("torchtitan", 9), ("megatron", 9)):
+            with self.subTest(runtime=runtime, limit=limit):
+                plan = ppsched.plan(ppsched.Config(2, 8, mem_limit=limit), layers=layers, strategies="interleaved_1f1b", chunks=2,
+                                    runtime=runtime)
+                run = [candidate for candidate in plan if candidate.reason is None or " is over its limit" in candidate.reason]
+                self.assertGreater(len(run), 5)
+                self.assertTrue(all(candidate.fits for candidate in run))
+
     def test_searches_plan_with_less_memory(self):
         self.expect(NINETY_SIX, 60, 1520.1, strategies="zb_auto")
         self.expect(NINETY_SIX, 60, 1564.6, strategies="v_half")
