@@ -10,9 +10,14 @@
 #include "eval/timeline.h"
 #include "plan/restage.h"
 
-/* Candidates with layers that are looked at again, and nodes that their searches visit at least. */
-enum { SECOND_LOOKS = 5, LOOKS_ALIKE = 1 };
-#define LEAST_SECOND_VISITS 12000000u
+/* Rounds of longer searches for the splits of those candidates that lead, ever fewer; of those alike there is one. Their
+ * searches visit so many nodes at least; the last round's are as long as those of a strategy alone, for what is that near to
+ * the first. */
+enum { ROUNDS = 2, LOOKS_ALIKE = 1, TIMES_LONGER = 8 };
+static const struct {
+    uint32_t looks, visits;
+    double near;
+} rounds[ROUNDS] = {{5, 12000000, PPI_INFINITE}, {2, 80000000, 0.01}};
 
 /* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
 static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
@@ -295,27 +300,44 @@ static uint32_t chosen_like(const ppsched_plan *plan, const struct ppi_candidate
     return count;
 }
 
-/* With layers the first of the ranking, not all alike, are worth a longer search than each of all could get. They are chosen
- * once, whether or not the plan is then stopped. */
-static void choose_best(ppsched_plan *plan)
+/* Nodes that a search of a round may visit. */
+static uint64_t visits_of(const ppsched_plan *plan, uint32_t round)
 {
-    uint32_t left = SECOND_LOOKS;
-    for (uint32_t rank = 0; rank < plan->count && left > 0 && !plan->has_chosen; rank++) {
-        struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
-        candidate->is_chosen = ppi_candidate_fits(candidate) && !candidate->strategy->searches_long && !candidate->proved &&
-                               chosen_like(plan, candidate, rank) < LOOKS_ALIKE;
-        left -= candidate->is_chosen;
-    }
-    plan->has_chosen = true;
+    uint64_t visits = TIMES_LONGER * plan->most_visited;
+    visits = visits > rounds[round].visits ? visits : rounds[round].visits;
+    return visits < PPI_MOST_VISITS ? visits : PPI_MOST_VISITS;
 }
 
-static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
+/* Searches, whose orders change with their splits, gain little by the last round. */
+static bool may_gain(const struct ppi_candidate *candidate, uint32_t round)
+{
+    const struct ppi_strategy *strategy = candidate->strategy;
+    return ppi_candidate_fits(candidate) && !strategy->searches_long && !candidate->proved &&
+           (round == 0 || strategy->plan == NULL);
+}
+
+/* With layers the first of the ranking, not all alike, are worth a longer search than each of all could get. They are chosen
+ * once a round, whether or not the plan is then stopped. */
+static void choose_best(ppsched_plan *plan, uint32_t round)
+{
+    bool is_longer = round == 0 || visits_of(plan, round) / visits_of(plan, round - 1) > 1;
+    uint32_t left = is_longer ? rounds[round].looks : 0;
+    double most = ppi_candidate_rank_time(plan, &plan->candidates[plan->order[0]]) * (1 + rounds[round].near);
+    for (uint32_t rank = 0; rank < plan->count && left > 0; rank++) {
+        struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
+        if (ppi_candidate_rank_time(plan, candidate) > most)
+            break;
+        candidate->is_chosen = may_gain(candidate, round) && chosen_like(plan, candidate, rank) < LOOKS_ALIKE;
+        left -= candidate->is_chosen;
+    }
+    plan->rounds = round + 1;
+}
+
+static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *plan, uint32_t round, ppsched_error *error)
 {
     struct share share = {plan, plan->count, PPI_INFINITE};
     ppsched_plan longer = *view;
-    longer.most_visited = 8 * plan->most_visited > LEAST_SECOND_VISITS ? 8 * plan->most_visited : LEAST_SECOND_VISITS;
-    if (longer.most_visited > PPI_MOST_VISITS)
-        longer.most_visited = PPI_MOST_VISITS;
+    longer.most_visited = visits_of(plan, round);
     ppsched_status status = PPSCHED_OK;
     for (size_t i = 0; i < plan->count; i++)
         if (ppi_candidate_fits(&plan->candidates[i]))
@@ -348,12 +370,13 @@ static ppsched_status rank_layered(const ppsched_plan *view, ppsched_plan *plan,
     uint32_t *before = plan->order;
     plan->order = NULL;
     ppsched_status status = rank(plan, error);
-    if (status == PPSCHED_OK) {
-        choose_best(plan);
-        status = look_at_chosen(view, plan, error);
+    for (uint32_t round = plan->rounds > 0 ? plan->rounds - 1 : 0; round < ROUNDS && status == PPSCHED_OK; round++) {
+        if (round == plan->rounds)
+            choose_best(plan, round);
+        status = look_at_chosen(view, plan, round, error);
+        if (status == PPSCHED_OK)
+            status = rank(plan, error);
     }
-    if (status == PPSCHED_OK)
-        status = rank(plan, error);
     if (status != PPSCHED_OK)
         rank_as_before(plan, before);
     else

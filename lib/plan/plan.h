@@ -73,7 +73,7 @@ struct ppsched_plan {
     const struct ppi_runtime *runtime; /* that must run it, or NULL */
     bool may_be_empty;
     uint64_t most_visited; /* by the search for a candidate's split */
-    bool has_chosen;       /* those that are searched for longer */
+    uint32_t rounds;       /* for which those that are searched for longer are chosen */
     struct ppi_candidate *candidates;
     size_t count, capacity;
     uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */
