@@ -63,10 +63,11 @@ typedef struct ppsched_plan_options {
     const ppsched_model_end *head;        /* likewise */
     const ppsched_layers *layers;         /* the model by its layers: each candidate gets the split
                                              that suits it. `chunks` is then by default all from 1
-                                             to the layers a device, up to 16; what the config says
-                                             of stages is not read, nor are embedding and head; with
-                                             a lowering splits are found as if there were none.
-                                             Default: the config's stages */
+                                             to the layers a device, up to 16, and up to 64 those
+                                             between the ends divided by 1, 2, 3 and so on; what the
+                                             config says of stages is not read, nor are embedding
+                                             and head; with a lowering splits are found as if there
+                                             were none. Default: the config's stages */
     uint32_t runtimes;     /* which are asked whether they run a candidate, bits 1 << enum
                               ppsched_runtime. Default: none */
     int32_t runtime;       /* enum ppsched_runtime: candidates that it cannot run are refused, and

@@ -6,8 +6,8 @@
 #include "base/nearest.h"
 #include "plan/plan.h"
 
-/* Chunks a device: with stages, and with layers at most. */
-enum { USUAL_CHUNKS = 4, MOST_CHUNKS = 16 };
+/* Chunks a device by default: with stages; with layers each number up to FEW, and some more. */
+enum { USUAL_CHUNKS = 4, FEW_CHUNKS = 16, MOST_CHUNKS = 64 };
 
 /* With layers, where each group is a search, and more microbatches, groups divide them. */
 enum { MOST_PARTED = 64 };
@@ -92,13 +92,14 @@ static bool may_have_group(const struct listing *listing, const struct ppi_candi
 }
 
 /* Whether groups of that size, but those of D, are tried where none is asked for. With layers each is a search: those of many
- * microbatches are parted evenly, and a strategy that comes last has its groups of D / 2 alone. */
+ * microbatches, or chunks, part the microbatches evenly, and a strategy that comes last has its groups of D / 2 alone. */
 static bool is_worth(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
 {
     uint32_t devices = listing->plan->config->shape.devices;
     if (group == devices || (listing->plan->layers != NULL && candidate->strategy->comes_last && group != (devices + 1) / 2))
         return false;
-    return listing->plan->layers == NULL || candidate->microbatches <= MOST_PARTED || candidate->microbatches % group == 0;
+    bool has_few = candidate->microbatches <= MOST_PARTED && candidate->stages <= FEW_CHUNKS * devices;
+    return listing->plan->layers == NULL || has_few || candidate->microbatches % group == 0;
 }
 
 static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
@@ -253,13 +254,20 @@ static ppsched_status add_named(struct listing *listing, ppsched_error *error)
     return status;
 }
 
-/* With layers as many as each device can have one of. */
-static uint32_t usual_count(const ppsched_plan *plan)
+/* With layers as many as each device can have one of; beyond few its layers between the ends divided by 1, 2, 3, ..., so that
+ * stages have as many each. */
+static uint32_t list_usual(uint32_t *chunks, const ppsched_plan *plan)
 {
-    if (plan->layers == NULL)
-        return USUAL_CHUNKS;
-    uint32_t each = plan->layers->count / plan->config->shape.devices;
-    return each < 1 ? 1 : each > MOST_CHUNKS ? MOST_CHUNKS : each;
+    const ppsched_layers *layers = plan->layers;
+    uint32_t devices = plan->config->shape.devices, count = 0;
+    uint32_t each = layers != NULL ? layers->count / devices : USUAL_CHUNKS;
+    uint32_t middle = layers != NULL ? (layers->count - layers->first - layers->last) / devices : 0;
+    for (uint32_t n = 1; n == 1 || (n <= each && n <= FEW_CHUNKS); n++)
+        chunks[count++] = n;
+    for (uint32_t n = FEW_CHUNKS + 1; n <= middle && n <= MOST_CHUNKS; n++)
+        if (middle / (middle / n) == n)
+            chunks[count++] = n;
+    return count;
 }
 
 /* Those that differ in the sizes of groups alone, which share what is found for the first: how many such families there are
@@ -283,7 +291,7 @@ static void share_visits(ppsched_plan *plan)
 
 ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)
 {
-    static const uint32_t usual_chunks[MOST_CHUNKS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    uint32_t usual[MOST_CHUNKS];
     static const double own_limits = -1;
     struct listing listing = {.plan = plan,
                               .options = options,
@@ -299,8 +307,8 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks do not go with a placement map, which is one of %u stages",
                         plan->config->shape.stages);
     if (listing.chunk_count == 0) {
-        listing.chunks = usual_chunks;
-        listing.chunk_count = usual_count(plan);
+        listing.chunks = usual;
+        listing.chunk_count = list_usual(usual, plan);
     }
     if (listing.microbatch_count == 0) {
         listing.microbatches = &plan->config->shape.microbatches;

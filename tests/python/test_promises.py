@@ -76,11 +76,27 @@ class CandidatesTest(unittest.TestCase):
                 self.assertTrue(next_one == math.ceil(354 / parts) or next_one == one + (one + 2) // 3, (one, next_one))
 
     def test_chunks_of_layers(self):
-        """layers.md: "Chunks are by default all for which there are layers, up to 16" """
-        for count, most in ((9, 4), (40, 16)):
-            layers = ppsched.Layers([{"name": "decoder", "count": count, "forward_time": 1}])
+        """layers.md: "Chunks are by default all for which there are layers, up to 16, and above that, up to 64, the layers a device
+        between the ends divided by 1, 2, 3, ..., rounded down" """
+        for count, few, more in ((9, 4, []), (40, 16, [20]), (126, 16, [21, 31, 63]), (130, 16, [21, 32])):
+            layers = ppsched.Layers([{"name": "decoder", "count": count, "forward_time": 1},
+                                     {"name": "head", "place": "last", "forward_time": 0}][:1 + (count == 126)])
             found = chunks_by_strategy(ppsched.plan(ppsched.Config(2, 2), layers=layers, strategies=["looped_bfs"]), 2)
-            self.assertEqual(found["looped_bfs"], set(range(1, most + 1)))
+            self.assertEqual(found["looped_bfs"], {*range(1, few + 1), *more})
+
+    def test_groups_of_many_chunks(self):
+        """layers.md: "With more than 64 microbatches, or 16 chunks, groups are D and those that divide them" """
+        layers = ppsched.Layers([{"name": "decoder", "count": 34, "forward_time": 1}])
+        plan = ppsched.plan(ppsched.Config(2, 12), layers=layers, strategies="interleaved_1f1b", chunks=[16, 17])
+        for chunks, wanted in ((16, set(range(1, 13))), (17, {1, 2, 3, 4, 6, 12})):
+            found = {candidate.options["group_size"] for candidate in plan if candidate.stages == 2 * chunks}
+            self.assertEqual(found, wanted)
+
+    def test_more_chunks_than_layers(self):
+        layers = ppsched.Layers([{"name": "decoder", "count": 34, "forward_time": 1}])
+        plan = ppsched.plan(ppsched.Config(2, 2), layers=layers, strategies="looped_bfs", chunks=[18])
+        self.assertEqual(next(iter(plan)).reason,
+                         "36 stages need 36 layers that may be apart, and there are 34; take 34 stages at most")
 
     def test_groups_of_layers(self):
         """layers.md: "With more than 64 microbatches groups are D and those that divide them; those of group_interleaved_1f1b are D
