@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STAGES = 64, MOST_LAYERS = 64 };
+enum { MOST_STAGES = 256, MOST_LAYERS = 256 };
 
 #define OPTIONS(...)                                                                                                           \
     (ppsched_plan_options)                                                                                                     \
@@ -287,6 +287,36 @@ static void test_progress(void **state)
         assert_non_null(strstr(error.message, " was cancelled"));
         assert_int_equal(ppsched_plan_candidate_at_rank(plan, 0), PPSCHED_NONE);
         assert_int_equal(candidate_of(plan, 0).rank, PPSCHED_NONE);
+        listener = (struct listener){.best = INFINITY};
+        expect_ok(ppsched_plan_run(plan, NULL), NULL);
+        expect_same_plans(plan, whole);
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_plan_destroy(whole);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
+/* The same in the rounds of longer searches, which come last and tell once a search; here both rounds find better splits. */
+static void test_stopped_rounds(void **state)
+{
+    static const ppsched_recompute full[] = {{"full", 1, 0.1}};
+    const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST, .forward_time = 0.1),
+                                     LAYER("decoder", .count = 128, .forward_time = 1, .backward_input_time = 1.1,
+                                           .backward_weight_time = 1, .mem_forward = 2, .recomputes = full,
+                                           .recompute_count = 1)};
+    const ppsched_layers *layers = make_layers(entries, 2);
+    ppsched_config *base = make_config(16, 16, 16);
+    struct listener listener = {.best = INFINITY};
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_MEGATRON);
+    (void)state;
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 118.8);
+    expect_ok(ppsched_config_set_progress(base, listen, &listener, NULL), NULL);
+    ppsched_plan *whole = run_plan(base, &options);
+    for (uint32_t before = 3, calls = listener.calls; before <= 6; before += 3) {
+        ppsched_plan *plan = make_plan(base, &options);
+        listener = (struct listener){.stop = calls - before, .best = INFINITY};
+        assert_int_equal(ppsched_plan_run(plan, NULL), PPSCHED_ERROR_CANCELLED);
         listener = (struct listener){.best = INFINITY};
         expect_ok(ppsched_plan_run(plan, NULL), NULL);
         expect_same_plans(plan, whole);
@@ -853,6 +883,7 @@ int main(void)
         cmocka_unit_test(test_limits_and_microbatches),
         cmocka_unit_test(test_before_it_is_evaluated),
         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_stopped_rounds),
         cmocka_unit_test(test_least_limit),
         cmocka_unit_test(test_runtimes),
         cmocka_unit_test(test_runtimes_that_are_asked),
