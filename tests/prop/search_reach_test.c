@@ -29,18 +29,18 @@ static const struct search {
 #define FIXED PPSCHED_PLACEMENT_LINEAR
 #define V PPSCHED_PLACEMENT_V
 #define LOOP PPSCHED_PLACEMENT_LOOP
-    {"zb_auto", {{0}}, 1, 1, 24, 12, FIXED, SPAN, 0, {0.00340781, 0.02455914, 0.02426802}},
-    {"zbv_auto", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.17032661, 0.07656593, 0.15223138}},
-    {"v_half", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.19900307, 0.18985655, 0.13453279}},
-    {"v_min", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.32518150, 0.35077910, 0.23923461}},
-    {"v_search", {{0}}, 2, 1, 10, 8, V, SPAN, 0, {0.16587621, 0.17289979, 0.24835429}},
-    {"auto", {{"effort", "0"}}, 2, 1, 16, 10, LOOP, MAKESPAN, 0, {0.13227955, 0.17701952, 0.31615031}},
-    {"auto", {{"effort", "1"}}, 2, 1, 6, 6, LOOP, MAKESPAN, UNEVEN_CAUSES, {0.00744896, 0.00113786, 0.03572734}},
-    {"auto", {{"effort", "1"}}, 1, 1, 6, 6, FIXED, MAKESPAN, UNEVEN_PIECES, {0.16365237, 0.22063963, 0.16661294}},
-    {"auto", {{"effort", "2"}, {"objective", "span"}}, 3, 1, 3, 5, LOOP, SPAN, 0, {0.01371810, 0.02370874, 0.12777274}},
-    {"auto", {{"effort", "2"}}, 2, 1, 3, 5, V, MAKESPAN, 0, {0.00000000, 0.01988039, 0.10916648}},
-    {"auto", {{"effort", "1"}}, 2, 3, 8, 6, V, MAKESPAN, 0, {0.00854820, 0.01022251, 0.09058149}},
-    {"auto", {{"effort", "1"}}, 2, 1, 6, 6, LOOP, MEAN, 0, {0.03546708, 0.09592137, 0.15795094}},
+    {"zb_auto", {{0}}, 1, 1, 24, 12, FIXED, SPAN, 0, {0.0034079, 0.0245592, 0.0242681}},
+    {"zbv_auto", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.1703267, 0.0765660, 0.1522314}},
+    {"v_half", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.1990031, 0.1898566, 0.1345328}},
+    {"v_min", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.3251815, 0.3507791, 0.2392347}},
+    {"v_search", {{0}}, 2, 1, 10, 8, V, SPAN, 0, {0.1658763, 0.1728998, 0.2483543}},
+    {"auto", {{"effort", "0"}}, 2, 1, 16, 10, LOOP, MAKESPAN, 0, {0.1322796, 0.1770196, 0.3161504}},
+    {"auto", {{"effort", "1"}}, 2, 1, 6, 6, LOOP, MAKESPAN, UNEVEN_CAUSES, {0.0074490, 0.0011379, 0.0357274}},
+    {"auto", {{"effort", "1"}}, 1, 1, 6, 6, FIXED, MAKESPAN, UNEVEN_PIECES, {0.1636524, 0.2206397, 0.1666130}},
+    {"auto", {{"effort", "2"}, {"objective", "span"}}, 3, 1, 3, 5, LOOP, SPAN, 0, {0.0137181, 0.0237088, 0.1277728}},
+    {"auto", {{"effort", "2"}}, 2, 1, 3, 5, V, MAKESPAN, 0, {0.0000000, 0.0198804, 0.1091665}},
+    {"auto", {{"effort", "1"}}, 2, 3, 8, 6, V, MAKESPAN, 0, {0.0085482, 0.0102226, 0.0905815}},
+    {"auto", {{"effort", "1"}}, 2, 1, 6, 6, LOOP, MEAN, 0, {0.0354671, 0.0959214, 0.1579510}},
     {"auto",
      {{"effort", "1"}, {"offload", "limit"}},
      2,
@@ -50,8 +50,8 @@ static const struct search {
      LOOP,
      MAKESPAN,
      UNEVEN_COPIES,
-     {0.00391830, 0.12232872, -0.00924766}},
-    {"1f1b", {{0}}, 1, 1, 12, 14, FIXED, ORDER, UNEVEN_PIECES, {0.26028318, 0.29677386, 0.29719807}},
+     {0.0039183, 0.1223288, -0.0092476}},
+    {"1f1b", {{0}}, 1, 1, 12, 14, FIXED, ORDER, UNEVEN_PIECES, {0.2602832, 0.2967739, 0.2971981}},
 };
 
 /* --- problems --- */
@@ -172,7 +172,7 @@ static void tell(void)
     for (size_t k = 0; k < sizeof searches / sizeof searches[0]; k++) {
         printf("%s:", searches[k].strategy);
         for (int limit = 0; limit < LIMITS; limit++)
-            printf(" %.8f", ceil(mean_distance(k, limit) * 1e8) / 1e8);
+            printf(" %.7f", ceil(mean_distance(k, limit) * 1e7) / 1e7);
         printf("\n");
     }
 }
