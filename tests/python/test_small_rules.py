@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small rules of the package by themselves, at both sides of what decides: what pages and the command show of them only seldom."""
+import argparse
+import itertools
+import os
+import pathlib
+import stat
+import tempfile
+import types
+import unittest
+
+import ppsched
+from ppsched import file_commands, magnitudes, microbatch_map, scenarios, shown, torch_measure, wrap_around
+from ppsched import torch as ppsched_torch
+from ppsched._start import unfinished
+from ppsched.output import whole_file, write_text
+
+
+class ShownTest(unittest.TestCase):
+    """Values of others in messages."""
+
+    def test_what_is_whole_and_what_is_cut(self):
+        class Named:
+            def __init__(self, length):
+                self.length = length
+
+            def __repr__(self):
+                return "x" * self.length
+
+        for whole, longer in ((("a" * 78), ("a" * 79)), (b"a" * 80, b"a" * 81), (int("1" * 60), int("1" * 61)), (Named(80), Named(81)),
+                              ([[[1]]], [[[[1]]]])):
+            self.assertEqual(shown.shown(whole), repr(whole))
+            self.assertIn("...", shown.shown(longer))
+            self.assertNotEqual(shown.shown(longer), repr(longer))
+        self.assertEqual(shown.shown(b"a" * 81), repr(b"a" * 80) + "...")
+
+    def test_large_integers_by_their_size(self):
+        self.assertNotIn("bits", shown.shown(2**999 - 1))
+        self.assertEqual(shown.shown(2**999), "an integer of 1000 bits")
+        self.assertEqual(shown.shown([2**1000]), "[an integer of 1001 bits]")
+
+    def test_one_line_of_200_characters(self):
+        self.assertEqual(shown.shown(("a" * 62, "b" * 62, "c" * 62)), repr(("a" * 62, "b" * 62, "c" * 62)))
+        self.assertEqual(len(repr(("a" * 62, "b" * 62, "c" * 62))), 198)
+        text = repr(("a" * 62, "b" * 62, "c" * 64))
+        self.assertEqual((len(text), shown.shown(("a" * 62, "b" * 62, "c" * 64))), (200, text))
+        text = repr(("a" * 62, "b" * 62, "c" * 65))
+        self.assertEqual(shown.shown(("a" * 62, "b" * 62, "c" * 65)), text[:200] + "...")
+
+    def test_what_a_terminal_would_obey(self):
+        for text, told in (("plain", "plain"), ("a\x1b[31mb", "a?[31mb"), ("ä\u202eb", "ä?b"), ("\u2028", "?"), ("ä b", "ä b"), ("\ud800", "?")):
+            self.assertEqual(shown.printable(text), told)
+
+
+class WholeFileTest(unittest.TestCase):
+    """Files are there whole or not at all."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        before = os.umask(0o027)
+        self.addCleanup(os.umask, before)
+
+    def mode(self, path):
+        return stat.S_IMODE(path.stat().st_mode)
+
+    def test_a_new_one_and_one_that_is_there(self):
+        path = self.folder / "new.txt"
+        write_text(str(path), "one\n")
+        self.assertEqual((path.read_bytes(), self.mode(path), os.umask(0o027)), (b"one\n", 0o640, 0o027))
+        path.chmod(0o604)
+        write_text(str(path), "two\r\n")
+        self.assertEqual((path.read_bytes(), self.mode(path)), (b"two\r\n", 0o604))
+        self.assertEqual((os.listdir(self.folder), unfinished), (["new.txt"], set()))
+
+    def test_what_a_link_leads_to(self):
+        path, link = self.folder / "file.txt", self.folder / "link.txt"
+        link.symlink_to(path)
+        path.write_text("old")
+        write_text(str(link), "new")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(path.read_text(), "new")
+
+    def test_an_error_leaves_what_was_there(self):
+        path = self.folder / "file.txt"
+        path.write_text("old")
+        for error, raised in ((RuntimeError("own"), RuntimeError), (OSError(28, "No space"), ppsched.Error), (ValueError("bad"), ppsched.Error)):
+            with self.assertRaises(raised):
+                with whole_file(str(path)) as temporary:
+                    self.assertEqual((os.path.dirname(temporary), unfinished), (str(self.folder), {temporary}))
+                    self.assertEqual((os.path.splitext(temporary)[1], self.mode(pathlib.Path(temporary))), (".txt", 0o600))
+                    raise error
+            self.assertEqual((path.read_text(), os.listdir(self.folder), unfinished), ("old", ["file.txt"], set()))
+
+    def test_what_cannot_be_replaced(self):
+        with whole_file("/dev/null") as path:
+            self.assertEqual(path, "/dev/null")
+        for path, words in ((str(self.folder), "Is a directory"), (str(self.folder / "none" / "file"), "No such file"),
+                            ("/proc/self/none", "open already"), ("/dev/fd/none", "open already")):
+            with self.assertRaisesRegex(ppsched.Error, f"cannot write '{path}': .*{words}"):
+                write_text(path, "text")
+
+
+class MagnitudesTest(unittest.TestCase):
+    """Memory in other magnitudes than activations."""
+
+    def told(self, **values):
+        return magnitudes.magnitude_warning(values) or ""
+
+    def test_beside_the_default_activation(self):
+        for name in ("mem_static", "mem_weights"):
+            self.assertEqual(self.told(**{name: 10}), "")
+            self.assertIn(f"{name} is 10.5, and an activation counts as 1", self.told(**{name: 10.5}))
+            self.assertIn(f"{name} is 11", self.told(**{name: [1, 11, 2]}))
+        # A device of 12 stages over 4 devices holds 3 a microbatch: of 8 microbatches 24.
+        sizes = {"num_devices": 4, "num_stages": 12, "num_batches": 8}
+        self.assertEqual(self.told(mem_limit=240, **sizes), "")
+        self.assertIn("mem_limit is 241", self.told(mem_limit=241, **sizes))
+        self.assertEqual(self.told(mem_limit=[900, 240], **sizes), "")  # the least counts
+        self.assertIn("mem_limit is 481", self.told(mem_limit=481, num_layers=24, **sizes))
+        self.assertEqual(self.told(mem_limit=480, num_layers=24, **sizes), "")
+        self.assertEqual(self.told(mem_limit=80, num_stages=4, num_batches=8), "")
+        self.assertIn("mem_limit is 81", self.told(mem_limit=81, num_stages=4, num_batches=8))
+        self.assertEqual(self.told(mem_limit=10, num_devices=4), "")
+        self.assertIn("mem_limit is 11", self.told(mem_limit=11, num_devices=4, num_stages=2, num_batches=1))
+
+    def test_beside_one_that_is_given(self):
+        for name, activation, least, most in (("mem_static", 2, 2e-4, 2e4), ("mem_limit", 5, 5e-4, 5e4)):
+            for size in (least, most, 0):
+                self.assertEqual(self.told(**{name: size, "mem_forward": activation}), "")
+            for size in (least * 0.99, most * 1.01):
+                self.assertIn(f"{name} is {size:g} and mem_forward {activation}", self.told(**{name: size, "mem_forward": activation}))
+
+
+class WrapAroundTest(unittest.TestCase):
+    """The makespan by that rule, reckoned again from the last op back."""
+
+    def test_as_reckoned_back(self):
+        for devices, chunks, groups in itertools.product((2, 3, 4), (1, 2, 3), (1, 2, 3)):
+            config = ppsched.Config(devices, devices * groups, stages=devices * chunks)
+            schedule = ppsched.generate("interleaved_1f1b", config)
+            forward, backward, p2p = 3.0, 5.5, 0.25
+            self.assertAlmostEqual(wrap_around.makespan(schedule, forward, backward, p2p),
+                                   self.reckoned(schedule, devices, chunks, forward, backward, p2p), 9)
+
+    def reckoned(self, schedule, devices, chunks, forward, backward, p2p):
+        last, before, known = devices * chunks - 1, {}, {}
+        for queue in schedule.queues:
+            ops = list(queue)
+            before.update({(op.kind, op.stage, op.microbatch): other for op, other in zip(ops[1:], ops)})
+
+        def end(kind, stage, microbatch):
+            key = (kind, stage, microbatch)
+            if key not in known:
+                known[key] = start(*key) + (forward if kind == ppsched.Kind.F else backward)
+            return known[key]
+
+        def start(kind, stage, microbatch):
+            other = before.get((kind, stage, microbatch))
+            times = [0.0 if other is None else end(other.kind, other.stage, other.microbatch)]
+            first_of_group = microbatch % devices == 0
+            if kind == ppsched.Kind.F and stage > 0 and (stage % devices > 0 or first_of_group):
+                times.append(end(kind, stage - 1, microbatch) + p2p)
+            if kind != ppsched.Kind.F and stage < last and ((stage + 1) % devices > 0 or first_of_group):
+                times.append(end(kind, stage + 1, microbatch) + p2p)
+            if kind != ppsched.Kind.F and stage == last:
+                times.append(end(ppsched.Kind.F, stage, microbatch))
+            return max(times)
+
+        return max(end(op.kind, op.stage, op.microbatch) for queue in schedule.queues for op in queue)
+
+
+class FilesTest(unittest.TestCase):
+    def test_how_a_file_is_read(self):
+        """Traces by their ending or by what is asked; what is asked goes first."""
+        schedule = ppsched.generate("1f1b", ppsched.Config(2, 2))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "queues.et")
+            write_text(path, schedule.export("csv"))
+            self.assertEqual([list(queue) for queue in file_commands._read(argparse.Namespace(file=path, source="csv")).queues],
+                             [list(queue) for queue in schedule.queues])
+            for source in (None, "chakra"):
+                with self.assertRaises(ppsched.Error):
+                    file_commands._read(argparse.Namespace(file=path, source=source))
+
+    def test_microbatches_by_slot(self):
+        by_slot = microbatch_map.by_slot
+        self.assertEqual(by_slot({"microbatch_scale": [1, 2, 3], "mem_forward": [4, 5, 6]}, (2, 0, 1)),
+                         {"microbatch_scale": [3, 1, 2], "mem_forward": [4, 5, 6]})
+        self.assertEqual(by_slot({"microbatch_scale": [1, 2, 3]}, ()), {"microbatch_scale": [1, 2, 3]})
+        self.assertEqual(by_slot({"microbatch_scale": [7]}, (2, 0, 1)), {"microbatch_scale": [7]})
+        self.assertEqual(by_slot({"microbatch_memory_scale": [1, 2]}, (1, 0)), {"microbatch_memory_scale": [2, 1]})
+
+    def test_options_of_scenarios_where_nothing_varies(self):
+        beside = dict.fromkeys(scenarios.BESIDE, 1)
+        values = {"scenarios": 5, "seed": 6, "num_devices": 4, "jitter": None}
+        scenarios.take_idle(values, {"seed": 6})
+        self.assertEqual(values, {"seed": 6, "num_devices": 4, "jitter": None})
+        for name in scenarios.VARYING:
+            values = {**beside, name: "profile" if name == "scenarios_from" else 0.5}
+            kept = dict(values)
+            scenarios.take_idle(values, {})
+            self.assertEqual(values, kept)
+
+
+class ObjectsTest(unittest.TestCase):
+    def test_a_timeline_tells_which_device_is_over_its_limit(self):
+        for limit, told in ((100, ""), (1, ", over the limit of device 0")):
+            config = ppsched.Config(2, 4, mem_limit=limit)
+            timeline = ppsched.generate("gpipe", config).evaluate()
+            self.assertRegex(repr(timeline), rf"peak memory 4{told}>$")
+
+    def test_stages_of_a_rank(self):
+        schedule = ppsched.generate("interleaved_1f1b", ppsched.Config(3, 3, stages=9))
+        self.assertEqual([ppsched_torch.stages_of(schedule, rank) for rank in range(3)], [[0, 3, 6], [1, 4, 7], [2, 5, 8]])
+        for rank in (-1, 3):
+            with self.assertRaisesRegex(ppsched.Error, f"rank is {rank}, but the schedule has 3 devices"):
+                ppsched_torch.stages_of(schedule, rank)
+
+    def test_what_an_op_of_pytorch_adds(self):
+        """Memory behind it less memory before it, where an allocator tells; times as marks, one list a step."""
+        stage, marks = types.SimpleNamespace(stage_index=4), itertools.count()
+        for held, added in (([100, 130], [30]), ([0, 7], [7]), ([100, None], [-100]), ([None, 50], None)):
+            told = iter(held)
+            watch = torch_measure._Watch.__new__(torch_measure._Watch)
+            watch.clock = types.SimpleNamespace(allocated=lambda: next(told), mark=lambda: next(marks))
+            watch.mode, watch.memory, watch.ops = torch_measure.MEMORY, {}, [[]]
+            self.assertEqual(watch._watched(stage, lambda given: "F" + given["kind"], lambda x, kind: x + kind)("a", kind="b"), "ab")
+            self.assertEqual(watch.memory, {} if added is None else {(4, "Fb"): added})
+            watch.mode, told = torch_measure.TIME, iter([1])
+            begin = next(marks)
+            watch._watched(stage, lambda _: "W", lambda: None)()
+            self.assertEqual(watch.ops, [[((4, "W"), begin + 1, begin + 2)]])
+
+
+if __name__ == "__main__":
+    unittest.main()
