@@ -318,7 +318,7 @@ static const struct {
     {PPSCHED_QUANTITY_COPY_SLOWDOWN, 'D', '1'},
 };
 
-enum { DEVICES = 2, STAGES = 6, MICROBATCHES = 3, SLICES = 5, MOST_VALUES = 40 };
+enum { DEVICES = 3, STAGES = 6, MICROBATCHES = 2, SLICES = 5, MOST_VALUES = 40 };
 
 static int is_length(char per, size_t count)
 {
