@@ -42,7 +42,7 @@ static const struct search {
     {"auto", {{"effort", "1"}}, 2, 3, 8, 6, V, STEP, 0, {0.008549, 0.010223, 0.090582}},
     {"auto", {{"effort", "1"}}, 2, 1, 6, 6, LOOP, MEAN, 0, {0.035468, 0.095922, 0.157951}},
     {"auto", {{"effort", "1"}, {"offload", "limit"}}, 2, 1, 6, 6, LOOP, STEP, UNEVEN_COPIES, {0.003919, 0.122329, -0.009247}},
-    {"1f1b", {{0}}, 1, 1, 12, 14, FIXED, ORDER, UNEVEN_PIECES, {0.260284, 0.296774, 0.297199}},
+    {"1f1b", {{0}}, 1, 1, 36, 14, FIXED, ORDER, UNEVEN_PIECES, {0.281853, 0.300675, 0.314552}},
 };
 
 /* --- problems --- */

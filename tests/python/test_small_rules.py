@@ -2,6 +2,7 @@
 """Small rules of the package by themselves, at both sides of what decides: what pages and the command show of them only seldom."""
 import argparse
 import itertools
+import math
 import os
 import pathlib
 import stat
@@ -10,7 +11,7 @@ import types
 import unittest
 
 import ppsched
-from ppsched import file_commands, magnitudes, microbatch_map, scenarios, shown, torch_measure, wrap_around
+from ppsched import file_commands, magnitudes, microbatch_map, own_schedules, scenarios, shown, torch_measure, wrap_around
 from ppsched import torch as ppsched_torch
 from ppsched._start import unfinished
 from ppsched.output import whole_file, write_text
@@ -210,6 +211,21 @@ class ObjectsTest(unittest.TestCase):
             config = ppsched.Config(2, 4, mem_limit=limit)
             timeline = ppsched.generate("gpipe", config).evaluate()
             self.assertRegex(repr(timeline), rf"peak memory 4{told}>$")
+
+    def test_a_schedule_of_ones_own_as_a_candidate(self):
+        """Peaks are 4 on each device: what the worst lacks, the limit that all have, and the objective of one iteration."""
+        for limit, excess, told in (((), 0.0, None), (5, 0.0, 5.0), (2.5, 1.5, 2.5), ([3, 1.25], 2.75, math.nan), ([9, 3], 1.0, math.nan)):
+            config = ppsched.Config(2, 4, iterations=2, mem_limit=limit, p2p_time=0.5)
+            timeline = ppsched.generate("gpipe", config).evaluate()
+            for objective, whole in ((ppsched.Objective.SPAN, timeline.metrics.span), (ppsched.Objective.MAKESPAN, timeline.metrics.makespan)):
+                row = own_schedules.candidate_of(timeline, 7, objective)
+                self.assertEqual((row.excess, row.step_time, row.number, row.rank, row.chunks), (excess, whole / 2, 7, 7, 1))
+                self.assertEqual(repr(row.memory_limit), repr(told))
+                self.assertEqual(row.status, "fits" if excess == 0 else "over limit")
+                self.assertEqual(row.reason is None, excess == 0)
+                if excess > 0:
+                    self.assertIn(f"device {timeline.metrics.limit_device} is over its limit; the most that a device lacks is {excess:g}", row.reason)
+            self.assertNotEqual(timeline.metrics.span, timeline.metrics.makespan)
 
     def test_stages_of_a_rank(self):
         schedule = ppsched.generate("interleaved_1f1b", ppsched.Config(3, 3, stages=9))

@@ -2,6 +2,7 @@
 /* What searches and bounds read of a problem: on problems in which every stage, device, edge, microbatch and slice differs, on
  * any map, with and without causes of memory and whole backwards, each of its numbers is one that is reckoned here from the
  * lists of the config. */
+#include "support/failing_allocator.h"
 #include "support/uneven.h"
 
 #include "search/problem.h"
@@ -296,8 +297,38 @@ static void test_as_reckoned(void **state)
     assert_true(unfit > TRIALS / 4 && unfit < TRIALS * 3 / 4);
 }
 
+/* An error, and nothing written, wherever memory runs out. */
+static void test_no_memory(void **state)
+{
+    uint64_t seed = 6;
+    int failed = 0;
+    (void)state;
+    for (int i = 0; i < 12; i++)
+        for (int calls = 0, is_over = 0; !is_over; calls++) {
+            struct trial trial;
+            uint64_t own = seed + (uint64_t)i;
+            struct failing_allocator allocator = {.until_failure = calls};
+            const ppsched_environment environment = failing_environment(&allocator);
+            make_trial(&trial, &own);
+            struct ppi_host usual = trial.config->host;
+            assert_int_equal(ppi_host_take(&trial.config->host, &environment, NULL), PPSCHED_OK);
+            trial.room.host = &trial.config->host;
+            ppsched_status status = ppi_problem_make(&trial.problem, &trial.room, trial.config, PPSCHED_PLACEMENT_DEFAULT,
+                                                     trial.by_span, NULL);
+            ppi_room_clear(&trial.room);
+            assert_int_equal(allocator.live, 0);
+            is_over = allocator.failed == 0;
+            assert_int_equal(status, is_over ? PPSCHED_OK : PPSCHED_ERROR_NO_MEMORY);
+            assert_true(is_over || trial.problem.devices == 0);
+            failed += !is_over;
+            trial.config->host = usual;
+            ppsched_config_destroy(trial.config);
+        }
+    assert_true(failed > 60);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_reckoned)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_reckoned), cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests_name("problem", tests, NULL, NULL);
 }
