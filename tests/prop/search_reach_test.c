@@ -15,12 +15,12 @@ enum { NO_LIMIT, ROOMY, TIGHT, LIMITS };
 /* What is looked for. */
 enum aim { SPAN, STEP, MEAN /* of scenarios in which devices and stages differ */, ORDER /* of microbatches */ };
 
-enum { MOST_OPTIONS = 2, MOST_DEVICES = 4, SCENARIOS = 20 };
+enum { MOST_OPTIONS = 2, MOST_DEVICES = 8, SCENARIOS = 20 };
 
 static const struct search {
     const char *strategy;
     const char *options[MOST_OPTIONS][2];
-    uint32_t chunks, slices, problems, most_microbatches;
+    uint32_t chunks, slices, problems, most_devices, most_microbatches;
     int32_t placement;
     enum aim aim;
     unsigned parts;
@@ -29,20 +29,30 @@ static const struct search {
 #define FIXED PPSCHED_PLACEMENT_LINEAR
 #define V PPSCHED_PLACEMENT_V
 #define LOOP PPSCHED_PLACEMENT_LOOP
-    {"zb_auto", {{0}}, 1, 1, 24, 12, FIXED, SPAN, 0, {0.003408, 0.024560, 0.024269}},
-    {"zbv_auto", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.170327, 0.076566, 0.152232}},
-    {"v_half", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.199004, 0.189857, 0.134533}},
-    {"v_min", {{0}}, 2, 1, 24, 12, V, SPAN, 0, {0.325182, 0.350780, 0.239235}},
-    {"v_search", {{0}}, 2, 1, 10, 8, V, SPAN, 0, {0.165877, 0.172900, 0.248355}},
-    {"auto", {{"effort", "0"}}, 2, 1, 16, 10, LOOP, STEP, 0, {0.132280, 0.177020, 0.316151}},
-    {"auto", {{"effort", "1"}}, 2, 1, 6, 6, LOOP, STEP, UNEVEN_CAUSES, {0.007449, 0.001138, 0.035728}},
-    {"auto", {{"effort", "1"}}, 1, 1, 6, 6, FIXED, STEP, UNEVEN_PIECES, {0.163653, 0.220640, 0.166613}},
-    {"auto", {{"effort", "2"}, {"objective", "span"}}, 3, 1, 3, 5, LOOP, SPAN, 0, {0.013719, 0.023709, 0.127773}},
-    {"auto", {{"effort", "2"}}, 2, 1, 3, 5, V, STEP, 0, {0.000000, 0.019881, 0.109167}},
-    {"auto", {{"effort", "1"}}, 2, 3, 8, 6, V, STEP, 0, {0.008549, 0.010223, 0.090582}},
-    {"auto", {{"effort", "1"}}, 2, 1, 6, 6, LOOP, MEAN, 0, {0.035468, 0.095922, 0.157951}},
-    {"auto", {{"effort", "1"}, {"offload", "limit"}}, 2, 1, 6, 6, LOOP, STEP, UNEVEN_COPIES, {0.003919, 0.122329, -0.009247}},
-    {"1f1b", {{0}}, 1, 1, 36, 14, FIXED, ORDER, UNEVEN_PIECES, {0.281853, 0.300675, 0.314552}},
+    {"zb_auto", {{0}}, 1, 1, 40, 8, 20, FIXED, SPAN, 0, {0.020695, 0.046450, 0.019493}},
+    {"zbv_auto", {{0}}, 2, 1, 40, 8, 20, V, SPAN, 0, {0.189661, 0.112823, 0.150921}},
+    {"v_half", {{0}}, 2, 1, 40, 8, 20, V, SPAN, 0, {0.309443, 0.288350, 0.108870}},
+    {"v_min", {{0}}, 2, 1, 40, 8, 20, V, SPAN, 0, {0.428210, 0.416323, 0.252824}},
+    {"v_search", {{0}}, 2, 1, 40, 8, 20, V, SPAN, 0, {0.168817, 0.147190, 0.243560}},
+    {"auto", {{"effort", "0"}}, 2, 1, 16, 4, 10, LOOP, STEP, 0, {0.132280, 0.177020, 0.316151}},
+    {"auto", {{"effort", "1"}}, 2, 1, 6, 4, 6, LOOP, STEP, UNEVEN_CAUSES, {0.007449, 0.001138, 0.035728}},
+    {"auto", {{"effort", "1"}}, 1, 1, 6, 4, 6, FIXED, STEP, UNEVEN_PIECES, {0.163653, 0.220640, 0.166613}},
+    {"auto", {{"effort", "2"}, {"objective", "span"}}, 3, 1, 3, 4, 5, LOOP, SPAN, 0, {0.013719, 0.023709, 0.127773}},
+    {"auto", {{"effort", "2"}}, 2, 1, 3, 4, 5, V, STEP, 0, {0.000000, 0.019881, 0.109167}},
+    {"auto", {{"effort", "1"}}, 2, 3, 8, 4, 6, V, STEP, 0, {0.008549, 0.010223, 0.090582}},
+    {"auto", {{"effort", "1"}}, 2, 1, 3, 4, 5, LOOP, MEAN, 0, {0.030193, 0.031167, 0.117165}},
+    {"auto",
+     {{"effort", "1"}, {"offload", "limit"}},
+     2,
+     1,
+     6,
+     4,
+     6,
+     LOOP,
+     STEP,
+     UNEVEN_COPIES,
+     {0.003919, 0.122329, -0.009247}},
+    {"1f1b", {{0}}, 1, 1, 24, 4, 14, FIXED, ORDER, UNEVEN_PIECES, {0.003919, 0.122329, -0.009247}},
 };
 
 /* --- problems --- */
@@ -61,7 +71,7 @@ static ppsched_config *draw(const struct search *search, int limit, uint64_t *se
 {
     struct uneven sizes = uneven_of_seed(random_next(seed));
     ppsched_error error;
-    sizes.devices = 2 + random_below(seed, MOST_DEVICES - 1);
+    sizes.devices = 2 + random_below(seed, search->most_devices - 1);
     sizes.chunks = search->chunks;
     sizes.microbatches = 3 + random_below(seed, search->most_microbatches - 2);
     sizes.iterations = 1;
