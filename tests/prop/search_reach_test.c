@@ -29,6 +29,7 @@ static const struct search {
 #define FIXED PPSCHED_PLACEMENT_LINEAR
 #define V PPSCHED_PLACEMENT_V
 #define LOOP PPSCHED_PLACEMENT_LOOP
+#define COPIES UNEVEN_COPIES
     {"zb_auto", {{0}}, 1, 1, 40, 8, 20, FIXED, SPAN, 0, {0.020695, 0.046450, 0.019493}},
     {"zbv_auto", {{0}}, 2, 1, 40, 8, 20, V, SPAN, 0, {0.189661, 0.112823, 0.150921}},
     {"v_half", {{0}}, 2, 1, 40, 8, 20, V, SPAN, 0, {0.309443, 0.288350, 0.108870}},
@@ -41,18 +42,8 @@ static const struct search {
     {"auto", {{"effort", "2"}}, 2, 1, 3, 4, 5, V, STEP, 0, {0.000000, 0.019881, 0.109167}},
     {"auto", {{"effort", "1"}}, 2, 3, 8, 4, 6, V, STEP, 0, {0.008549, 0.010223, 0.090582}},
     {"auto", {{"effort", "1"}}, 2, 1, 3, 4, 5, LOOP, MEAN, 0, {0.030193, 0.031167, 0.117165}},
-    {"auto",
-     {{"effort", "1"}, {"offload", "limit"}},
-     2,
-     1,
-     6,
-     4,
-     6,
-     LOOP,
-     STEP,
-     UNEVEN_COPIES,
-     {0.003919, 0.122329, -0.009247}},
-    {"1f1b", {{0}}, 1, 1, 24, 4, 14, FIXED, ORDER, UNEVEN_PIECES, {0.003919, 0.122329, -0.009247}},
+    {"auto", {{"effort", "1"}, {"offload", "limit"}}, 2, 1, 6, 4, 6, LOOP, STEP, COPIES, {0.003919, 0.122329, -0.009247}},
+    {"1f1b", {{0}}, 1, 1, 24, 4, 14, FIXED, ORDER, UNEVEN_PIECES, {0.281893, 0.293068, 0.305765}},
 };
 
 /* --- problems --- */
