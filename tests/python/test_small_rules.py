@@ -2,6 +2,7 @@
 """Small rules of the package by themselves, at both sides of what decides: what pages and the command show of them only seldom."""
 import argparse
 import itertools
+import json
 import math
 import os
 import pathlib
@@ -11,7 +12,7 @@ import types
 import unittest
 
 import ppsched
-from ppsched import file_commands, magnitudes, microbatch_map, own_schedules, scenarios, shown, torch_measure, wrap_around
+from ppsched import file_commands, magnitudes, microbatch_map, own_schedules, picture, scenarios, shown, torch_measure, wrap_around
 from ppsched import torch as ppsched_torch
 from ppsched._start import unfinished
 from ppsched.output import whole_file, write_text
@@ -193,6 +194,18 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(by_slot({"microbatch_scale": [7]}, (2, 0, 1)), {"microbatch_scale": [7]})
         self.assertEqual(by_slot({"microbatch_memory_scale": [1, 2]}, (1, 0)), {"microbatch_memory_scale": [2, 1]})
 
+    def test_the_order_beside_what_is_written(self):
+        """In a line, a member, a member of another, or nowhere."""
+        order, text = (2, 0, 1), json.dumps({"a": 1, "otherData": {"b": 2}})
+        told = {format: microbatch_map.with_order(text, format, order) for format in ppsched.Format}
+        self.assertEqual({format for format in told if told[format] != text}, {ppsched.Format.TEXT, ppsched.Format.JSON, ppsched.Format.CHROME_TRACE})
+        self.assertEqual(told[ppsched.Format.TEXT], text + "order of microbatches: 2 0 1\n")
+        self.assertEqual(json.loads(told[ppsched.Format.JSON])[microbatch_map.KEY], [2, 0, 1])
+        self.assertNotIn(microbatch_map.KEY, json.loads(told[ppsched.Format.CHROME_TRACE]))
+        self.assertEqual(told[ppsched.Format.CHROME_TRACE].count(f'"{microbatch_map.KEY}"'), 1)
+        for format in ppsched.Format:
+            self.assertEqual(microbatch_map.with_order(text, format, ()), text)
+
     def test_options_of_scenarios_where_nothing_varies(self):
         beside = dict.fromkeys(scenarios.BESIDE, 1)
         values = {"scenarios": 5, "seed": 6, "num_devices": 4, "jitter": None}
@@ -203,6 +216,27 @@ class FilesTest(unittest.TestCase):
             kept = dict(values)
             scenarios.take_idle(values, {})
             self.assertEqual(values, kept)
+
+
+class NumbersOfPicturesTest(unittest.TestCase):
+    """Points of the numbers in boxes: as wide as 0.68 a character, as high as 1.25, 72 an inch."""
+
+    def sizes(self, *boxes, inches=2.0, row=1.0):
+        made = [picture._Box(0, ppsched.Op(0, kind, number, False, part), 0.0, duration, 0.0, height) for kind, number, part, duration, height in boxes]
+        return picture._number_sizes(made, inches, row)
+
+    def test_what_fits(self):
+        F, B = ppsched.Kind.F, ppsched.Kind.B
+        wide, high = 0.68 / (72 * 2.0), 1.25 / 72  # a point for each character, and of height
+        for size in (6.5, 7.25):
+            self.assertAlmostEqual(self.sizes((F, 5, None, size * wide, 1.0))[F], size, 9)
+        self.assertAlmostEqual(self.sizes((F, 5, None, 1.0, 6.5 * high))[F], 6.5, 9)
+        self.assertAlmostEqual(self.sizes((F, 5, None, 1.0, 6.5 * high / 3), row=3.0)[F], 6.5, 9)
+        self.assertAlmostEqual(self.sizes((F, 12, 3, 4 * 6.25 * wide, 1.0))[F], 6.25, 9)
+        self.assertEqual(self.sizes((F, 5, None, 9.0, 9.0), (F, 6, None, 0.0, 1.0), (B, None, None, 0.001, 1.0)), {F: picture._NUMBER_SIZE})
+        self.assertEqual(self.sizes((F, 5, None, 9.0, 9.0), (F, 6, None, 0.99 * picture._LEAST_SIZE * wide, 1.0), (B, 1, None, 9.0, 9.0)),
+                         {B: picture._NUMBER_SIZE})
+        self.assertEqual(set(self.sizes((F, 6, None, 1.001 * picture._LEAST_SIZE * wide, 1.0))), {F})
 
 
 class ObjectsTest(unittest.TestCase):
