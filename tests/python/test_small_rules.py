@@ -12,7 +12,7 @@ import types
 import unittest
 
 import ppsched
-from ppsched import file_commands, magnitudes, microbatch_map, own_schedules, picture, scenarios, shown, torch_measure, wrap_around
+from ppsched import file_commands, magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, torch_measure, wrap_around
 from ppsched import torch as ppsched_torch
 from ppsched._start import unfinished
 from ppsched.output import whole_file, write_text
@@ -263,6 +263,25 @@ class ObjectsTest(unittest.TestCase):
         times = [own_schedules.candidate_of(timeline, 0, objective).step_time for objective in (ppsched.Objective.SPAN, ppsched.Objective.MAKESPAN)]
         self.assertEqual(times, [timeline.metrics.span, timeline.metrics.makespan])
         self.assertLess(*times)
+
+    def test_a_search_again_in_the_best_order(self):
+        """The shorter of what was found, reordered, and what is found with the microbatches in that order."""
+        taken = set()
+        for scale in itertools.islice(itertools.permutations((1, 2, 0.5, 3, 0.25)), 0, 60, 7):
+            values = {"order_microbatches": True, "microbatch_scale": list(scale), "strategy": "zb_auto"}
+            schedule = ppsched.generate("zb_auto", ppsched.Config(2, 5, microbatch_scale=scale, forward_times=[1, 1.75], p2p_time=0.25))
+            first = schedule.order_microbatches()
+            again = ppsched.generate("zb_auto", first.config)
+            told = [made.evaluate().metrics.makespan for made in (first, again, microbatches.in_best_order(schedule, values, None))]
+            self.assertEqual(told[2], min(told[:2]))
+            taken.add(told[1] < told[0])
+        self.assertIn(True, taken)
+        schedule = ppsched.generate("1f1b", ppsched.Config(2, 5, microbatch_scale=(1, 2, 0.5, 3, 0.25)))
+        self.assertIs(microbatches.in_best_order(schedule, {}, None), schedule)
+        made = microbatches.in_best_order(schedule, {"order_microbatches": True, "microbatch_memory_scale": [1]}, None)
+        self.assertEqual(made.config.microbatch_order, schedule.order_microbatches().config.microbatch_order)
+        with self.assertRaises(ppsched.Error):
+            microbatches.in_best_order(schedule, {"order_microbatches": True}, None)
 
     def test_stages_of_a_rank(self):
         schedule = ppsched.generate("interleaved_1f1b", ppsched.Config(3, 3, stages=9))
