@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The average scenario, list by list: on problems in which every stage, device, edge and pair differs, with factors that are the
- * same in each scenario and such that are not, each of its numbers is the config's times the mean of its factors. */
+/* The average scenario, list by list: on problems in which every stage, device, edge and pair differs, with factors that are
+ * the same in each scenario and such that are not, each of its numbers is the config's times the mean of its factors. */
 #include "support/uneven.h"
 
 #include "scenario/scenario.h"
