@@ -157,6 +157,31 @@ static void test_largest_duration(void **state)
     }
 }
 
+/* A field that no one knows behind the others: of the largest number, and of one more. */
+static void test_largest_field(void **state)
+{
+    static const char *const fields[] = {"\xf8\xff\xff\xff\x0f", "\x80\x80\x80\x80\x10"};
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct traces traces = make_traces();
+        struct bytes *bytes = &traces.ranks[0];
+        ppsched_error error;
+        char *name = find(bytes,
+                          "0F0\x18\x04"
+                          "8\x01",
+                          7),
+             *behind = name + 7;
+        name[-5] += 6;
+        memmove(behind + 6, behind, (size_t)(bytes->data + bytes->length - behind));
+        memcpy(behind, fields[more], 6); /* and 0 */
+        bytes->length += 6;
+        if (more == 0)
+            expect_ok(read_traces(&traces, &error), &error);
+        else
+            expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error, "it is cut off, or cannot be read");
+    }
+}
+
 static void test_arguments(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2), *made_config = NULL;
@@ -200,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_fields_of_integers),
         cmocka_unit_test(test_largest_duration),
+        cmocka_unit_test(test_largest_field),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests_name("chakra", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sizes of groups are tried, against the rule in plain words: all of few microbatches or few stage passes; else those near
- * the number of devices, and those that part the microbatches evenly, each larger by a quarter, or by a third where the next
- * even one is far. */
+/* Which sizes of groups are tried, against the rule in plain words: all of few microbatches or few stage passes; else
+ * those near the number of devices, and those that part the microbatches evenly, each larger by a quarter, or by a third
+ * where the next even one is far. */
 #include "support/problem.h"
 
 #include "strategy/strategy.h"

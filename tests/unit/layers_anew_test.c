@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers made anew of others: in microbatches of another size, and with those of a name not apart; and where memory runs out. */
+/* Layers made anew of others: in microbatches of another size, and with those of a name not apart; and where memory runs
+ * out. */
 #include "support/failing_allocator.h"
 #include "support/layered.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of numbers whose ranges are raised and asked for their largest, against a plain list; the numbers are whole, so that sums
- * are exact. */
+/* Rows of numbers whose ranges are raised and asked for their largest, against a plain list; the numbers are whole, so
+ * that sums are exact. */
 #include "support/problem.h"
 
 #include "model/config.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules in the making: random ones of problems in which every stage, device and edge differs, step by step. What can be next
- * and when is found anew from the ops that are there; the outlook from what is left, by its rule in plain sums; and no schedule
- * that is completed is shorter than what was promised on its way. Where a microbatch fits, some op can always be run. */
+/* Schedules in the making: random ones of problems in which every stage, device and edge differs, step by step. What can
+ * be next and when is found anew from the ops that are there; the outlook from what is left, by its rule in plain sums;
+ * and no schedule that is completed is shorter than what was promised on its way. Where a microbatch fits, some op can
+ * always be run. */
 #include "support/uneven.h"
 
 #include "search/outlook.h"

@@ -107,7 +107,7 @@ static int is_more(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The mean; the largest; of the k R + 1 largest some replica has k + 1; with even counts the largest stands beside the least. */
+/* The mean; the largest; of the k R + 1 largest some replica has k + 1; with even counts the largest is beside the least. */
 static double bound_of(const struct shares *shares)
 {
     double sorted[MOST], all = 0;
