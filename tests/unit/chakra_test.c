@@ -182,6 +182,39 @@ static void test_largest_field(void **state)
     }
 }
 
+static int holds(const struct bytes *bytes, const char *text)
+{
+    for (size_t i = 0; i + strlen(text) <= bytes->length; i++)
+        if (memcmp(bytes->data + i, text, strlen(text)) == 0)
+            return 1;
+    return 0;
+}
+
+/* F writes a tensor of what its stage keeps; one that keeps nothing writes none. */
+static void test_tensors(void **state)
+{
+    static const double kept[] = {0, 40};
+    const ppsched_chakra_options options = {.size = sizeof options, .memory_scale = 3};
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_chakra *chakra = NULL;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, kept, 2, NULL), NULL);
+    ppsched_schedule *lowered = make_lowered(config, "gpipe");
+    expect_ok(ppsched_chakra_create(&chakra, lowered, config, &options, NULL), NULL);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct bytes bytes = {.length = 0};
+        expect_ok(ppsched_chakra_export(chakra, rank, take, &bytes, NULL), NULL);
+        assert_int_equal(holds(&bytes, "T1.0"), rank == 1);
+        assert_int_equal(holds(&bytes, "\x03"
+                                       "120"),
+                         rank == 1);
+        assert_false(holds(&bytes, "T0.0"));
+    }
+    ppsched_chakra_destroy(chakra);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config);
+}
+
 static void test_arguments(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2), *made_config = NULL;
@@ -226,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_fields_of_integers),
         cmocka_unit_test(test_largest_duration),
         cmocka_unit_test(test_largest_field),
+        cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests_name("chakra", tests, NULL, NULL);
