@@ -93,9 +93,7 @@ static void compare_stage(const struct trial *trial, uint32_t s, int has_pairs)
     ppsched_config_values(trial->expected, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &count);
     for (uint32_t b = 0; b < trial->stages && has_pairs; b++) {
         size_t index = count == trial->stages ? s : s * trial->stages + b;
-        double given = count == trial->stages ? value_at(trial->config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, s, 0)
-                                              : trial->costs.overlapped[s][b];
-        expect_listed(trial, PPSCHED_QUANTITY_OVERLAPPED_TIMES, index, given * factor_of(trial, s));
+        expect_listed(trial, PPSCHED_QUANTITY_OVERLAPPED_TIMES, index, trial->costs.overlapped[s][b] * factor_of(trial, s));
     }
 }
 
