@@ -10,9 +10,11 @@ import stat
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 import ppsched
-from ppsched import file_commands, magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, torch_measure, wrap_around
+from ppsched import _abi, comparison, config_file, file_commands, magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, text_columns, torch_measure, wrap_around
+from ppsched import op as op_module
 from ppsched import torch as ppsched_torch
 from ppsched._start import unfinished
 from ppsched.output import whole_file, write_text
@@ -218,6 +220,30 @@ class FilesTest(unittest.TestCase):
             self.assertEqual(values, kept)
 
 
+class ConfigFileTest(unittest.TestCase):
+    """What a value of each kind of key may be."""
+
+    SAMPLES = {"integer": 3, "number": 2.5, "text": "a", "mapping": {"a": 1}, "list": [1], "truth": True, "nothing": None}
+
+    def test_each_kind_of_key(self):
+        for keys, taken, told in ((config_file.INTEGERS, {"integer"}, "an integer"), (config_file.NUMBERS, {"integer", "number"}, "a number"),
+                                  (config_file.TEXTS, {"text"}, "a text"), (config_file.MAPPINGS, {"mapping"}, "a mapping of names to values"),
+                                  (config_file.LISTS, {"list"}, "a list")):
+            for key, (kind, value) in itertools.product(keys, self.SAMPLES.items()):
+                if kind in taken:
+                    if key != "recompute":
+                        config_file._check_value("f.json", key, value)
+                else:
+                    with self.assertRaisesRegex(ppsched.Error, f"f.json: {key} must be {told}, not "):
+                        config_file._check_value("f.json", key, value)
+        for key, good, bad in (("split", [3, 4], [3, True]), ("split", [], [2.0]), ("recompute", ["0-3:full"], ["0-3:full", 3])):
+            config_file._check_value("f.json", key, good)
+            with self.assertRaisesRegex(ppsched.Error, f"{key} must be a list of"):
+                config_file._check_value("f.json", key, bad)
+        for value in self.SAMPLES.values():
+            config_file._check_value("f.json", "forward_times", value)  # is looked at later
+
+
 class NumbersOfPicturesTest(unittest.TestCase):
     """Points of the numbers in boxes: as wide as 0.68 a character, as high as 1.25, 72 an inch."""
 
@@ -279,6 +305,42 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(made.config.microbatch_order, schedule.order_microbatches().config.microbatch_order)
         with self.assertRaises(ppsched.Error):
             microbatches.in_best_order(schedule, {"order_microbatches": True}, None)
+
+    def test_ops_and_their_records(self):
+        """There and back, and the ends of what a record holds."""
+        for op in (ppsched.Op(3, ppsched.Kind.F, 7), ppsched.Op(3, ppsched.Kind.W, 7, False, 2), ppsched.Op(0, ppsched.Kind.F, 0, True),
+                   ppsched.Op(0xFFFF, ppsched.Kind.I, 2**32 - 2, True, 0xFFFF), ppsched.Op(5, ppsched.Kind.UNSHARD, None)):
+            record = op_module.to_record(op)
+            self.assertEqual(op_module.from_record(record), op)
+            self.assertEqual((record.flags & _abi.OpFlag.OVERLAPPED != 0, record.flags & _abi.OpFlag.SLICED != 0), (op.overlapped, op.slice is not None))
+        for op in (ppsched.Op(0x10000, ppsched.Kind.F, 0), ppsched.Op(-1, ppsched.Kind.F, 0), ppsched.Op(0, ppsched.Kind.F, 2**32),
+                   ppsched.Op(0, ppsched.Kind.F, -1), ppsched.Op(0, ppsched.Kind.F, 0, False, 0x10000), ppsched.Op(0, 99, 0), ppsched.Op(0.5, ppsched.Kind.F, 0)):
+            with self.assertRaisesRegex(ppsched.Error, "is out of range"):
+                op_module.to_record(op)
+
+    def test_columns_of_a_text(self):
+        with mock.patch.object(text_columns, "_terminal_columns", lambda: 77):
+            self.assertEqual([text_columns.text_columns(given, output) for given, output in ((0, None), (0, "f.txt"), (9, None), (9, "f.txt"))], [77, 0, 9, 9])
+        wide = "a" * (text_columns._WIDE + 1) + "\n"
+        self.assertEqual(text_columns.with_width(wide, 0, None), f"{wide}rows of {len(wide) - 1} columns; --text-columns N makes them narrower\n")
+        for text, columns, output in ((wide[1:], 0, None), (wide, 100, None), (wide, 0, "f.txt"), ("", 0, None)):
+            self.assertEqual(text_columns.with_width(text, columns, output), text)
+
+    def test_traces_beside_a_plan(self):
+        """They have its sizes, and its unit of time; the plan has one iteration."""
+        schedule = ppsched.generate("1f1b", ppsched.Config(2, 4))
+        sizes = {"stages": 2, "devices": 2, "microbatches": 4, "repetitions": [1], "name": "t", "units": types.SimpleNamespace(time="ms")}
+        comparison._check_sizes(schedule, types.SimpleNamespace(**sizes))
+        for name, value, told in (("repetitions", [], "does not tell when ops ran"), ("stages", 3, "the traces have 3 stages, the plan has 2"),
+                                  ("devices", 1, "the traces have 1 devices, the plan has 2"), ("microbatches", 5, "have 5 microbatches, the plan has 4")):
+            with self.assertRaisesRegex(ppsched.Error, told):
+                comparison._check_sizes(schedule, types.SimpleNamespace(**{**sizes, name: value}))
+        with self.assertRaisesRegex(ppsched.Error, "the plan has 2 iterations; compare one"):
+            comparison._check_sizes(ppsched.generate("1f1b", ppsched.Config(2, 4, iterations=2)), types.SimpleNamespace(**sizes))
+        for planned in (None, "ms"):
+            comparison._check_units(planned, types.SimpleNamespace(**sizes))
+        with self.assertRaisesRegex(ppsched.Error, "the plan's times are in s, those of t in ms; read them with time_unit='s'"):
+            comparison._check_units("s", types.SimpleNamespace(**sizes))
 
     def test_stages_of_a_rank(self):
         schedule = ppsched.generate("interleaved_1f1b", ppsched.Config(3, 3, stages=9))
