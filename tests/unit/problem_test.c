@@ -51,6 +51,8 @@ static void make_trial(struct trial *trial, uint64_t *seed)
         add_uneven(trial->config, UNEVEN_PIECES, seed);
     if (trial->has_causes)
         add_uneven(trial->config, UNEVEN_CAUSES, seed);
+    else if (random_below(seed, 2) > 0)
+        expect_ok(ppsched_config_set_values(trial->config, PPSCHED_QUANTITY_MEM_OTHER, NULL, 0, NULL), NULL);
     if (random_below(seed, 2) > 0) /* below the sum of I and W, of some below I alone */
         set_uneven(trial->config, PPSCHED_QUANTITY_BACKWARD_TIMES, trial->stages, 1.25, seed);
 }
