@@ -125,6 +125,10 @@ static void compare_stages(const struct trial *trial, const ppsched_config *conf
             expect_same(config, read, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, s);
         if (shown->alone[PPSCHED_KIND_B][s] || (shown->alone[PPSCHED_KIND_I][s] && shown->alone[PPSCHED_KIND_W][s]))
             expect_near(value_at(read, PPSCHED_QUANTITY_BACKWARD_TIMES, s, 0), backward, trial->strategy, s);
+        if (shown->alone[PPSCHED_KIND_B][s] && !shown->alone[PPSCHED_KIND_I][s] && !shown->alone[PPSCHED_KIND_W][s]) {
+            expect_near(value_at(read, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, s, 0), floor(backward / 2), "half a backward", s);
+            expect_near(value_at(read, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, s, 0), ceil(backward / 2), "the other half", s);
+        }
         if (trial->has_times)
             continue;
         if (s + 1 < trial->stages && is_sent(schedule, s, s + 1))

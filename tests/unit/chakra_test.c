@@ -131,6 +131,21 @@ static void test_fields_of_integers(void **state)
     }
 }
 
+/* A name that the library does not write, with where it stands: behind a receive. */
+static void test_name_that_is_none(void **state)
+{
+    struct traces traces = make_traces();
+    ppsched_error error;
+    (void)state;
+    find(&traces.ranks[1],
+         "\x03"
+         "1F0",
+         4)[2] = 'X';
+    expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error,
+           "rank 1, node 1: its name \"1X0\" is no op that the library wrote");
+    assert_true(error.device == 1 && error.position == 1);
+}
+
 /* A duration that a double holds, and one more. */
 static void test_largest_duration(void **state)
 {
@@ -257,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_fields_of_integers),
+        cmocka_unit_test(test_name_that_is_none),
         cmocka_unit_test(test_largest_duration),
         cmocka_unit_test(test_largest_field),
         cmocka_unit_test(test_tensors),
