@@ -13,7 +13,7 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched import _abi, comparison, config_file, file_commands, magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, text_columns, torch_measure, wrap_around
+from ppsched import _abi, comparison, config_file, device_files, file_commands, layer_options, magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, text_columns, torch_measure, wrap_around
 from ppsched import op as op_module
 from ppsched import torch as ppsched_torch
 from ppsched._start import unfinished
@@ -244,6 +244,37 @@ class ConfigFileTest(unittest.TestCase):
             config_file._check_value("f.json", "forward_times", value)  # is looked at later
 
 
+class LayersAndDevicesTest(unittest.TestCase):
+    def test_kinds_of_recomputation(self):
+        layers = ppsched.Layers([{"name": "a", "count": 2, "forward_time": 1, "mem_forward": 4, "recompute": [
+            {"name": "some", "backward_time": 2.5, "mem_forward": 2}, {"name": "full", "backward_time": 3, "mem_forward": 1}]}, {"name": "b", "forward_time": 1}])
+        kinds = layer_options._kinds
+        self.assertEqual([kinds(layers, words) for words in (None, [], ["0:some"], ["0-1:full"], ["1:full", "0:some"])],
+                         [[0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 2, 0], [1, 2, 0]])
+        for words, told in ((["2:full"], "layer 2 has no kind 'full'; it has none"), (["0:most"], "layer 0 has no kind 'most'; it has some, full"),
+                            (["1-3:full"], "layer 2 has no kind"), (["3:full"], "there are layers 0 to 2"), (["1-0:full"], "0 is before 1"),
+                            (["0:some", "0-1:full"], "layer 0 has kind some already"), (["full"], "it must be NUMBER:KIND")):
+            with self.assertRaisesRegex(ppsched.Error, told):
+                kinds(layers, words)
+
+    def test_files_of_devices(self):
+        known = device_files.read_device("h100")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.json")
+
+            def read(**fields):
+                write_text(path, json.dumps(fields))
+                return device_files.read_device(path)
+
+            self.assertEqual(read(like="h100"), known)
+            self.assertEqual(read(like="h100", node_devices=5), known._replace(node_devices=5))
+            for fields, told in (({"like": "h100", "nodes": 5}, "a device has no 'nodes'; it has like, name"), ({"like": "no such"}, "like: "),
+                                 ({"like": "h100", "node_devices": 0}, "node_devices is 0"), ({"like": "h100", "node_devices": True}, "node_devices is True"),
+                                 ({"node_devices": 4}, "a device needs ")):
+                with self.assertRaisesRegex(ppsched.Error, told):
+                    read(**fields)
+
+
 class NumbersOfPicturesTest(unittest.TestCase):
     """Points of the numbers in boxes: as wide as 0.68 a character, as high as 1.25, 72 an inch."""
 
@@ -348,6 +379,27 @@ class ObjectsTest(unittest.TestCase):
         for rank in (-1, 3):
             with self.assertRaisesRegex(ppsched.Error, f"rank is {rank}, but the schedule has 3 devices"):
                 ppsched_torch.stages_of(schedule, rank)
+
+    def test_gradients_that_would_stay_undivided(self):
+        """A version of PyTorch that divides none takes no option; one that divides in REDUCE_GRAD needs it, another no W."""
+        def check(takes, reduces, schedule, **options):
+            there = types.SimpleNamespace(takes_scale_grads=takes, reduces=reduces, version="9.9")
+            ppsched_torch._check_scaling(there, schedule, options)
+            return options
+
+        split, whole = (ppsched.generate(name, ppsched.Config(2, 4)) for name in ("zb_h1", "1f1b"))
+        without, reduced = (whole.lower("pytorch", reduce_grad=reduce) for reduce in (False, True))
+        self.assertEqual(check(False, False, split, scale_grads=False), {})
+        with self.assertRaisesRegex(ppsched.Error, "PyTorch 9.9 divides no gradients; leave scale_grads out"):
+            check(False, False, split, scale_grads=True)
+        for fine, reduces in ((whole, False), (without, False), (reduced, True), (whole, True), (split, True)):
+            check(True, reduces, fine)
+        for bad, reduces, told in ((split, False, "behind full backwards alone"), (without, True, "in REDUCE_GRAD, of which this lowered schedule has none")):
+            with self.assertRaisesRegex(ppsched.Error, told):
+                check(True, reduces, bad)
+            with self.assertRaisesRegex(ppsched.Error, told):
+                check(True, reduces, bad, scale_grads=True)
+            self.assertEqual(check(True, reduces, bad, scale_grads=False), {"scale_grads": False})
 
     def test_what_an_op_of_pytorch_adds(self):
         """Memory behind it less memory before it, where an allocator tells; times as marks, one list a step."""
