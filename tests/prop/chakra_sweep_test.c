@@ -159,6 +159,19 @@ static void compare_delays(const struct trial *trial, const ppsched_config *conf
         }
 }
 
+/* Pairs that take as long as their ops alone have no times of their own, where these are shown. */
+static void compare_sums(const struct trial *trial, const ppsched_config *read, const struct shown *shown)
+{
+    size_t count = 0;
+    int are_shown = trial->pairs == 0;
+    for (uint32_t s = 0; s < trial->stages; s++)
+        for (uint32_t t = 0; t < trial->stages; t++)
+            if (shown->pairs[s][t])
+                are_shown = are_shown && shown->alone[PPSCHED_KIND_F][s] && shown->alone[PPSCHED_KIND_B][t];
+    ppsched_config_values(read, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &count);
+    assert_true(count == 0 || !are_shown);
+}
+
 /* What reading needs is in the traces where each stage has ops of its own beside pairs. */
 static int try(struct trial *trial, uint64_t *seed)
 {
@@ -192,6 +205,7 @@ static int try(struct trial *trial, uint64_t *seed)
     }
     compare_stages(trial, config, read, schedule, &shown);
     compare_delays(trial, config, read, schedule);
+    compare_sums(trial, read, &shown);
     for (uint32_t s = 0; s < trial->stages; s++)
         for (uint32_t t = 0; t < trial->stages; t++)
             if (shown.pairs[s][t] && trial->pairs > 0) {
