@@ -35,7 +35,7 @@ static int compare_device(const ppsched_timeline *timeline, const struct brute *
     const ppsched_device_metrics figures = device_metrics_of(timeline, device);
     size_t count = 0;
     const ppsched_span *spans = ppsched_timeline_spans(timeline, device, &count);
-    double busy = 0, held = static_memory(config, schedule, device), peak = held;
+    double busy = 0, held = static_memory(config, schedule, device), peak = held, at_peak = held;
     expect_near(figures.static_memory, held, "static memory", name, device);
     for (size_t i = 0; i < count; i++, ++*index) {
         const struct brute_op *b = &brute->ops[*index];
@@ -44,10 +44,12 @@ static int compare_device(const ppsched_timeline *timeline, const struct brute *
         busy += b->leader == *index ? b->end - b->start : 0;
         held += costs->memory[b->op.kind][b->op.stage] * brute_memory_factor(costs, schedule, &b->op);
         peak = fmax(peak, held);
+        at_peak = i == figures.peak_position ? held : at_peak;
     }
     double limit = value_at(config, PPSCHED_QUANTITY_MEM_LIMIT, device, HUGE_VAL);
     expect_near(figures.busy, busy, "busy time", name, device);
     expect_near(figures.peak_memory, peak, "peak memory", name, device);
+    expect_near(at_peak, peak, "what is held where it is told to be most", name, device);
     expect_near(figures.memory_limit, limit, "the limit", name, device);
     return peak > limit;
 }

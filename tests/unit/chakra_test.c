@@ -131,7 +131,7 @@ static void test_fields_of_integers(void **state)
     }
 }
 
-/* A name that the library does not write, with where it stands: behind a receive. */
+/* A name that the library does not write, with where it stands: behind a receive and an F. */
 static void test_name_that_is_none(void **state)
 {
     struct traces traces = make_traces();
@@ -139,11 +139,11 @@ static void test_name_that_is_none(void **state)
     (void)state;
     find(&traces.ranks[1],
          "\x03"
-         "1F0",
+         "1B0",
          4)[2] = 'X';
     expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error,
-           "rank 1, node 1: its name \"1X0\" is no op that the library wrote");
-    assert_true(error.device == 1 && error.position == 1);
+           "rank 1, node 2: its name \"1X0\" is no op that the library wrote");
+    assert_true(error.device == 1 && error.position == 2);
 }
 
 /* A duration that a double holds, and one more. */
