@@ -82,8 +82,7 @@ static void find_last(struct trace *trace)
         trace->last[k] = PPI_NO_NODE;
     for (size_t i = 0; i < trace->schedule->op_count; i += ppi_unit_length(&trace->schedule->ops[i])) {
         const ppsched_op *op = &trace->schedule->ops[i];
-        size_t k = timeline->flush_count > 0 && holds_device(op->kind) ? op->microbatch / trace->schedule->shape.microbatches
-                                                                       : 0;
+        size_t k = holds_device(op->kind) ? op->microbatch / trace->schedule->shape.microbatches : 0;
         double time = k < timeline->flush_count ? timeline->flush_times[k] : timeline->metrics.makespan;
         if (holds_device(op->kind) && trace->last[k] == PPI_NO_NODE && timeline->spans[i].end == time)
             trace->last[k] = op->kind == PPSCHED_KIND_OFFLOAD_WAIT ? trace->offload[ppi_cell_of(trace->schedule, op)] : i;

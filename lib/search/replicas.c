@@ -107,7 +107,7 @@ static void offer(const struct sharing *sharing, struct exchange *best, uint32_t
 {
     double moved = sharing->costs[out] - (in != PPSCHED_NONE ? sharing->costs[in] : 0);
     double most = ppi_larger(sharing->sum[from] - moved, sharing->sum[to] + moved);
-    if (moved > 0 && most < best->most * (1 - TIE))
+    if (most < best->most * (1 - TIE))
         *best = (struct exchange){out, in, to, most};
 }
 

@@ -42,9 +42,9 @@ static struct group group_of(const ppsched_model *model, enum ppi_group group)
     return (struct group){training->expert_parallel, (double)training->expert_parallel * training->expert_tensor_parallel};
 }
 
-static double over(const ppsched_link *link, double factor, double bytes)
+static double over(const ppsched_link *link, double bytes)
 {
-    return factor * bytes / (link->bandwidth * or_1(link->efficiency));
+    return bytes / (link->bandwidth * or_1(link->efficiency));
 }
 
 /* What stays in the node goes over one link, what leaves it over the other. */
@@ -54,8 +54,8 @@ static double all_to_all(const ppsched_model *model, struct group group, double 
     double spread = group.span / group.count, near = device->node_devices / spread;
     near = near < 1 ? 1 : near > group.count ? group.count : near;
     double inside = (near - 1) / group.count * bytes, outside = (group.count - near) / group.count * bytes;
-    double time = inside > 0 ? device->inside.latency + over(&device->inside, 1, inside) : 0;
-    return time + (outside > 0 ? device->between.latency + over(&device->between, 1, outside) : 0);
+    double time = inside > 0 ? device->inside.latency + over(&device->inside, inside) : 0;
+    return time + (outside > 0 ? device->between.latency + over(&device->between, outside) : 0);
 }
 
 static double ring(const ppsched_model *model, struct group group, enum ppi_collective collective, double bytes)
@@ -63,7 +63,7 @@ static double ring(const ppsched_model *model, struct group group, enum ppi_coll
     const ppsched_accelerator *device = &model->device;
     const ppsched_link *link = group.span <= device->node_devices ? &device->inside : &device->between;
     double factor = collective == PPI_ALL_REDUCE ? 2 * or_1(link->all_reduce) : or_1(link->all_gather);
-    return link->latency + over(link, factor, bytes * (1 - 1 / group.count));
+    return link->latency + over(link, factor * (bytes * (1 - 1 / group.count)));
 }
 
 static double collective_time(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_pass *pass)

@@ -214,8 +214,10 @@ class Mutations:
     def _is_clamp(self, i, end):
         """Whether the smaller or the larger one of two comes out, as in a < b ? b : a: where they are equal both are right."""
         tokens, question = self.code.tokens, self.code.operand_end(i + 1)
-        if tokens[i].text in ("==", "!=") or tokens[question].text != "?":
+        if tokens[i].text in ("==", "!="):
             return False
+        if tokens[question].text != "?":
+            return self._is_clamp_by_if(i, question)
         colon = self.code.operand_end(question + 1)
         stop = self.code.operand_end(colon + 1)
         ways = {self.code.text_of(question + 1, colon), self.code.text_of(colon + 1, stop)}
@@ -223,6 +225,17 @@ class Mutations:
         nested = stop < end and tokens[stop].text in FLIPPED and self.code.text_of(question + 1, colon) in sides and (
             self.code.text_of(colon + 1, stop) in sides)  # a < b ? b : a > c ? c : a
         return tokens[colon].text == ":" and ways == sides and (tokens[stop].text in (";", ",", ")") or nested)
+
+    def _is_clamp_by_if(self, i, closing):
+        """The same of if (a < b) b = a;"""
+        tokens, first = self.code.tokens, self.code.operand_begin(i)
+        if tokens[closing].text != ")" or tokens[first - 1].text != "(" or tokens[first - 2].text != "if":
+            return False
+        stop = closing + 1
+        while tokens[stop].text not in (";", "{"):
+            stop += 1
+        one, other = self.code.text_of(first, i), self.code.text_of(i + 1, closing)
+        return self.code.text_of(closing + 1, stop) in (f"{one} = {other}", f"{other} = {one}")
 
     def _drop_term(self, i):
         tokens, stop = self.code.tokens, self.code.operand_end(i + 1)

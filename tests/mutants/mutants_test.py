@@ -67,7 +67,7 @@ PYTHON_MUTANTS = {
     ("flip a comparison", "if a <= b and not a:"), ("and or", "if a < b or not a:"), ("negate", "if a < b and (a):"),
     ("negate", "if not (a < b and not a):"), ("drop a condition", "if (a < b):"), ("drop a condition", "if (not a):"),
     ("drop a term", "return (f(a, b))"), ("swap arguments", "return f(b, a) + 2"), ("off by one", "return f(a, b) + 3"),
-    ("smaller or larger", 'return max(a, "x < y")'), ("swap arguments", 'return min("x < y", a)'),
+    ("smaller or larger", 'return max(a, "x < y")'),
 }
 
 
@@ -80,12 +80,15 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(made_of(c_mutations, C), C_MUTANTS)
 
     def test_what_changes_nothing_is_left_out(self):
-        """The order of ppi_larger's arguments, and which of two equal ones is the larger."""
+        """The order of the arguments of ppi_larger and of max, and which of two equal ones is the larger."""
         text = "int f(int a, int b)\n{\n    return a %s b ? %s;\n}\n"
         rules = {(sign, ways): {rule for rule, _ in made_of(c_mutations, text % (sign, ways))}
                  for sign in ("<", "==") for ways in ("b : a", "a : b", "b : c", "b : a > 9 ? 9 : a", "b : a + 1")}
         self.assertEqual({key for key, made in rules.items() if "flip a comparison" not in made},
                          {("<", "b : a"), ("<", "a : b"), ("<", "b : a > 9 ? 9 : a")})
+        text = "void f(int a, int b)\n{\n    if (a < b)\n        %s;\n}\n"
+        self.assertEqual([ways for ways in ("b = a", "a = b", "b = c", "b += a")
+                          if "flip a comparison" not in {rule for rule, _ in made_of(c_mutations, text % ways)}], ["b = a", "a = b"])
         self.assertEqual(made_of(c_mutations, "int f(void)\n{\n    return ppi_larger(a, b);\n}\n"),
                          {("smaller or larger", "return ppi_smaller(a, b);")})
 

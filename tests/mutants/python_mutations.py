@@ -104,7 +104,7 @@ class Mutations(ast.NodeVisitor):
         if isinstance(node.func, ast.Name) and node.func.id in EXCHANGED_CALLS:
             self.add("smaller or larger", *self._span(node.func), EXCHANGED_CALLS[node.func.id])
         simple = [a for a in node.args if isinstance(a, (ast.Name, ast.Attribute, ast.Constant, ast.Subscript))]
-        if len(simple) == len(node.args):
+        if len(simple) == len(node.args) and not (isinstance(node.func, ast.Name) and node.func.id in EXCHANGED_CALLS):
             for left, right in zip(node.args, node.args[1:]):
                 one, other = self._text(left), self._text(right)
                 if one != other:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenarios against the plain evaluator, bit by bit, and against brute force with each op's factor from libm. */
-#include "support/brute.h"
-#include "support/problem.h"
+/* Scenarios against the plain evaluator, bit by bit, and against brute force with each op's factor from libm;
+ * what causes the makespan is found again from the last op back. */
+#include "support/uneven.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -248,8 +248,122 @@ static void test_brute(void **state)
     assert_true(seen > 20);
 }
 
+/* --- causes --- */
+
+static int last_of_unit(const struct brute *brute, int index)
+{
+    return index + 1 < brute->count && brute->ops[index + 1].leader == index ? index + 1 : index;
+}
+
+/* The unit before on its device, or -1. */
+static int turn_of(const struct brute *brute, int index)
+{
+    return index > 0 && brute->ops[index - 1].device == brute->ops[index].device ? brute->ops[index - 1].leader : -1;
+}
+
+static uint32_t iteration_of(const struct problem *p, const struct brute *brute, int index)
+{
+    return brute->ops[index].op.microbatch / ppsched_config_microbatches(p->config);
+}
+
+/* Which unit ends the iterations before one: the last of the lowest device among those that end last. */
+static int last_before(const struct problem *p, const struct brute *brute, uint32_t iteration)
+{
+    int last = -1;
+    for (int i = 0; i < brute->count; i++)
+        if (iteration_of(p, brute, i) < iteration && (last < 0 || brute->ops[i].end > brute->ops[last].end))
+            last = brute->ops[i].leader;
+    return last;
+}
+
+/* Of what another device made for an op of this unit, what came last. */
+static int sender_of(const struct problem *p, const struct brute *brute, int index)
+{
+    double latest = -1;
+    int sender = -1;
+    for (int k = index; k <= last_of_unit(brute, index); k++)
+        for (int i = 0; i < brute->count; i++) {
+            const struct brute_op *to = &brute->ops[k], *from = &brute->ops[i];
+            int is_forward = to->op.kind == PPSCHED_KIND_F;
+            if (to->op.kind == PPSCHED_KIND_W || from->op.kind == PPSCHED_KIND_W || from->op.microbatch != to->op.microbatch ||
+                (from->op.kind == PPSCHED_KIND_F) != is_forward || from->device == to->device ||
+                (is_forward ? from->op.stage + 1u != to->op.stage : from->op.stage != to->op.stage + 1u))
+                continue;
+            double arrival = from->end + p->costs.delay[from->device][to->device];
+            if (arrival > latest) {
+                latest = arrival;
+                sender = from->leader;
+            }
+        }
+    return sender;
+}
+
+/* What a unit waited for; -1: nothing. */
+static int reason_of(const struct problem *p, const struct brute *brute, int index)
+{
+    int turn = turn_of(brute, index);
+    uint32_t iteration = iteration_of(p, brute, index);
+    if (turn >= 0 && ppsched_schedule_flushes(p->schedule) && iteration_of(p, brute, turn) < iteration)
+        turn = last_before(p, brute, iteration);
+    if (turn >= 0 && brute->ops[turn].end == brute->ops[index].start)
+        return turn;
+    return brute->ops[index].start > 0 ? sender_of(p, brute, index) : -1;
+}
+
+static void add_causes(const struct problem *p, const double *factors, double *causes)
+{
+    struct brute brute;
+    brute_load(&brute, p->schedule);
+    for (int i = 0; i < brute.count; i++)
+        brute.ops[i].factor = factors[brute.ops[i].device];
+    assert_true(brute_run(&brute, p->schedule, &p->costs));
+    int last = last_before(p, &brute, UINT32_MAX);
+    for (; last >= 0; last = reason_of(p, &brute, last))
+        causes[brute.ops[last].device] += (brute.ops[last].end - brute.ops[last].start) / brute.makespan;
+    brute_free(&brute);
+}
+
+/* Times are sums without rounding, so that what ends when another begins is told apart. */
+static void test_causes(void **state)
+{
+    uint64_t seed = 12;
+    int seen = 0;
+    (void)state;
+    for (int n = 0; n < 400; n++) {
+        const char *strategy = STRATEGIES[random_below(&seed, sizeof STRATEGIES / sizeof *STRATEGIES)];
+        struct uneven sizes = uneven_of_seed(random_next(&seed));
+        double factors[2 * BRUTE_DEVICES], causes[BRUTE_DEVICES] = {0};
+        struct problem p = {0};
+        sizes.devices = 1 + random_below(&seed, 4);
+        sizes.chunks = 1 + random_below(&seed, 3);
+        sizes.microbatches = 1 + random_below(&seed, 8);
+        p.config = make_uneven(&sizes);
+        expect_ok(ppsched_config_set_values(p.config, PPSCHED_QUANTITY_P2P_BANDWIDTH, NULL, 0, NULL), NULL);
+        add_uneven(p.config, UNEVEN_PAIRS, &seed);
+        brute_costs_of(&p.costs, p.config);
+        for (uint32_t i = 0; i < 2 * sizes.devices; i++)
+            factors[i] = 0.5 * (1 + random_below(&seed, 4));
+        if (ppsched_schedule_generate(&p.schedule, p.config, strategy, NULL) == PPSCHED_OK) {
+            ppsched_scenario_options options = {.size = sizeof options, .device_factors = factors};
+            options.device_factor_count = 2 * (size_t)sizes.devices;
+            ppsched_scenarios *scenarios = run(&p, 2, &options);
+            for (int i = 0; i < 2; i++)
+                add_causes(&p, factors + i * sizes.devices, causes);
+            for (uint32_t d = 0; d < sizes.devices; d++)
+                if (fabs(ppsched_scenarios_causes(scenarios, NULL)[d] - causes[d] / 2) > 1e-12)
+                    fail_msg("%s, device %u causes %.17g, reckoned %.17g", strategy, d,
+                             ppsched_scenarios_causes(scenarios, NULL)[d], causes[d] / 2);
+            ppsched_scenarios_destroy(scenarios);
+            seen++;
+        }
+        clear(&p);
+    }
+    assert_true(seen > 120);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_factors), cmocka_unit_test(test_brute)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_factors), cmocka_unit_test(test_brute),
+                                       cmocka_unit_test(test_causes)};
     return cmocka_run_group_tests_name("scenario_sweep", tests, NULL, NULL);
 }

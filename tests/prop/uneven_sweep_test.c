@@ -35,7 +35,7 @@ static int compare_device(const ppsched_timeline *timeline, const struct brute *
     const ppsched_device_metrics figures = device_metrics_of(timeline, device);
     size_t count = 0;
     const ppsched_span *spans = ppsched_timeline_spans(timeline, device, &count);
-    double busy = 0, held = static_memory(config, schedule, device), peak = held;
+    double busy = 0, held = static_memory(config, schedule, device), peak = held, at_peak = held;
     expect_near(figures.static_memory, held, "static memory", name, device);
     for (size_t i = 0; i < count; i++, ++*index) {
         const struct brute_op *b = &brute->ops[*index];
@@ -44,10 +44,12 @@ static int compare_device(const ppsched_timeline *timeline, const struct brute *
         busy += b->leader == *index ? b->end - b->start : 0;
         held += costs->memory[b->op.kind][b->op.stage] * brute_memory_factor(costs, schedule, &b->op);
         peak = fmax(peak, held);
+        at_peak = i == figures.peak_position ? held : at_peak;
     }
     double limit = value_at(config, PPSCHED_QUANTITY_MEM_LIMIT, device, HUGE_VAL);
     expect_near(figures.busy, busy, "busy time", name, device);
     expect_near(figures.peak_memory, peak, "peak memory", name, device);
+    expect_near(at_peak, peak, "what is held where it is told to be most", name, device);
     expect_near(figures.memory_limit, limit, "the limit", name, device);
     return peak > limit;
 }
@@ -72,6 +74,16 @@ static uint32_t compare(const ppsched_timeline *timeline, const ppsched_config *
     return over;
 }
 
+/* Each or not, as without some the evaluator has quicker ways. */
+static unsigned some_parts(uint64_t *seed)
+{
+    static const unsigned parts[] = {UNEVEN_PAIRS, UNEVEN_PIECES, UNEVEN_RUNTIME};
+    unsigned some = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        some |= random_below(seed, 3) > 0 ? parts[i] : 0;
+    return some;
+}
+
 static ppsched_config *draw(uint64_t *seed, const ppsched_strategy_info *info)
 {
     struct uneven sizes = uneven_of_seed(random_next(seed));
@@ -82,8 +94,10 @@ static ppsched_config *draw(uint64_t *seed, const ppsched_strategy_info *info)
     sizes.microbatches = 1 + random_below(seed, 9);
     ppsched_config *config = make_uneven(&sizes);
     expect_ok(ppsched_config_set_slices(config, random_below(seed, 3) == 0 ? 1 + random_below(seed, 4) : 1, &error), &error);
-    add_uneven(config, UNEVEN_PAIRS | UNEVEN_PIECES | UNEVEN_LIMITS | UNEVEN_RUNTIME, seed);
+    add_uneven(config, some_parts(seed) | UNEVEN_LIMITS, seed);
     set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, sizes.devices, 4 + 12 * factor, seed); /* above and below what is needed */
+    if (random_below(seed, 2)) /* a cause of memory of its own, without which levels are no sums of causes */
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_OTHER, NULL, 0, &error), &error);
     return config;
 }
 
@@ -100,7 +114,7 @@ static int try(uint64_t *seed, const ppsched_strategy_info *info, uint32_t *over
         expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
         *over += compare(timeline, config) != PPSCHED_NONE;
         set_uneven(config, PPSCHED_QUANTITY_FORWARD_TIMES, ppsched_config_stages(config), 1, seed);
-        add_uneven(config, UNEVEN_PAIRS | UNEVEN_PIECES | UNEVEN_RUNTIME, seed);
+        add_uneven(config, some_parts(seed), seed);
         expect_ok(ppsched_timeline_update(timeline, config, &error), &error);
         compare(timeline, config);
     }

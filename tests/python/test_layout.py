@@ -259,6 +259,14 @@ class CommandTest(unittest.TestCase):
                     "--pp", 4, "--num-layers-per-virtual-pipeline-stage", 5, "--num-virtual-stages-per-pipeline-rank", 5)
         self.refuse("each device: 6 decoders do not divide by 5 chunks; 5 and 10 would", "--num-layers", 24, "--pp", 4,
                     "--num-virtual-stages-per-pipeline-rank", 5)
+        one, other = "--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"
+        for layers, devices, ends, told in (  # decoders and ends together are what devices divide
+                (2, 2, (one,), "2 decoders, and an end that counts as one, do not divide by 2 devices; 1 and 3 decoders would"),
+                (1, 3, (other,), "1 decoder, and an end that counts as one, do not divide by 3 devices; 2 decoders would"),
+                (1, 4, (one, other), "1 decoder, and both ends that count as one each, do not divide by 4 devices; 2 decoders would"),
+                (7, 4, (one, other), "7 decoders, and both ends that count as one each, do not divide by 4 devices; 6 and 10 decoders would"),
+                (3, 5, (), "3 decoders do not divide by 5 devices; 5 would"), (7, 5, (), "7 decoders do not divide by 5 devices; 5 and 10 would")):
+            self.refuse(f"the model: {told}\n", "--num-layers", layers, "--pp", devices, *ends)
         self.refuse("give --num-layers", "--pp", 4, code=2)
         self.refuse("--vp goes with a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)
         row = json.loads(self.succeed("--num-layers", 8, "--pp", 4, "--mtp-num-layers", 1, "--json"))

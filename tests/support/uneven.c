@@ -145,10 +145,13 @@ void brute_costs_of(struct brute_costs *out, const ppsched_config *config)
 {
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     uint32_t microbatches = ppsched_config_microbatches(config), slices = ppsched_config_slices(config);
+    size_t pairs = 0;
+    ppsched_config_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, &pairs);
     for (uint32_t s = 0; s < stages; s++) {
         read_stage(out, config, s);
-        for (uint32_t t = 0; t < stages; t++)
-            out->overlapped[s][t] = value_at(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, s * stages + t, -1);
+        for (uint32_t t = 0; t < stages; t++) /* of both, or of the forward's stage alone */
+            out->overlapped[s][t] = value_at(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, pairs == stages ? s : s * stages + t,
+                                             -1);
     }
     for (uint32_t from = 0; from < devices; from++)
         for (uint32_t to = 0; to < devices; to++) {

@@ -70,6 +70,166 @@ static void expect(ppsched_status status, ppsched_status wanted, const ppsched_e
         fail_msg("\"%s\" is not in \"%s\"", words, error->message);
 }
 
+/* The traces of two ranks, and what reading says of them. */
+struct traces {
+    struct bytes ranks[2];
+};
+
+static struct traces make_traces(void)
+{
+    static const double seven = 7;
+    struct traces traces = {.ranks = {{.length = 0}, {.length = 0}}};
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_chakra *chakra = NULL;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, &seven, 1, NULL), NULL);
+    ppsched_schedule *lowered = make_lowered(config, "gpipe");
+    expect_ok(ppsched_chakra_create(&chakra, lowered, config, NULL, NULL), NULL);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        expect_ok(ppsched_chakra_export(chakra, rank, take, &traces.ranks[rank], NULL), NULL);
+    ppsched_chakra_destroy(chakra);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config);
+    return traces;
+}
+
+static ppsched_status read_traces(const struct traces *traces, ppsched_error *error)
+{
+    const ppsched_chakra_trace given[] = {{traces->ranks[0].data, traces->ranks[0].length},
+                                          {traces->ranks[1].data, traces->ranks[1].length}};
+    ppsched_schedule *schedule = NULL;
+    ppsched_config *config = NULL;
+    ppsched_status status = ppsched_chakra_import(&schedule, &config, given, 2, NULL, error);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+static char *find(struct bytes *bytes, const char *text, size_t size)
+{
+    for (size_t i = 0; i + size <= bytes->length; i++)
+        if (memcmp(bytes->data + i, text, size) == 0)
+            return bytes->data + i;
+    fail_msg("\"%s\" is not there", text);
+    return NULL;
+}
+
+/* The size of each message as a field of another number: those of integers are read, others are none. */
+static void test_fields_of_integers(void **state)
+{
+    (void)state;
+    for (int number = 2; number < 16; number++) {
+        struct traces traces = make_traces();
+        ppsched_error error;
+        for (int rank = 0; rank < 2; rank++)
+            for (size_t i = 0; i < traces.ranks[rank].length; i++)
+                if (i >= 9 && memcmp(traces.ranks[rank].data + i - 9, "comm_size", 9) == 0)
+                    traces.ranks[rank].data[i] = (char)(number << 3);
+        if (number == 7 || number == 9 || number == 11 || number == 13)
+            expect_ok(read_traces(&traces, &error), &error);
+        else
+            expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error, "its comm_size is missing, or too large");
+    }
+}
+
+/* A name that the library does not write, with where it stands: behind a receive and an F. */
+static void test_name_that_is_none(void **state)
+{
+    struct traces traces = make_traces();
+    ppsched_error error;
+    (void)state;
+    find(&traces.ranks[1],
+         "\x03"
+         "1B0",
+         4)[2] = 'X';
+    expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error,
+           "rank 1, node 2: its name \"1X0\" is no op that the library wrote");
+    assert_true(error.device == 1 && error.position == 2);
+}
+
+/* A duration that a double holds, and one more. */
+static void test_largest_duration(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        static const char largest[] = "\x80\x80\x80\x80\x80\x80\x80\x10"; /* 2^53 by sevens */
+        struct traces traces = make_traces();
+        struct bytes *bytes = &traces.ranks[0];
+        ppsched_error error;
+        char *name = find(bytes,
+                          "0F0\x18\x04"
+                          "8\x01",
+                          7),
+             *value = name + 6;
+        name[-5] += 7; /* of the whole record */
+        memmove(value + 8, value + 1, (size_t)(bytes->data + bytes->length - value - 1));
+        memcpy(value, largest, 8);
+        value[0] = (char)(value[0] + more);
+        bytes->length += 7;
+        if (more == 0)
+            expect_ok(read_traces(&traces, &error), &error);
+        else
+            expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error, "its duration_micros is missing, or too large");
+    }
+}
+
+/* A field that no one knows behind the others: of the largest number, of one more, and of none. */
+static void test_largest_field(void **state)
+{
+    static const char fields[][7] = {"\xf8\xff\xff\xff\x0f", "\x80\x80\x80\x80\x10", ""}; /* and 0 */
+    (void)state;
+    for (int more = 0; more < 3; more++) {
+        struct traces traces = make_traces();
+        struct bytes *bytes = &traces.ranks[0];
+        ppsched_error error;
+        char *name = find(bytes,
+                          "0F0\x18\x04"
+                          "8\x01",
+                          7),
+             *behind = name + 7;
+        name[-5] += 6;
+        memmove(behind + 6, behind, (size_t)(bytes->data + bytes->length - behind));
+        memcpy(behind, fields[more], 6);
+        bytes->length += 6;
+        if (more == 0)
+            expect_ok(read_traces(&traces, &error), &error);
+        else
+            expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error, "it is cut off, or cannot be read");
+    }
+}
+
+static int holds(const struct bytes *bytes, const char *text)
+{
+    for (size_t i = 0; i + strlen(text) <= bytes->length; i++)
+        if (memcmp(bytes->data + i, text, strlen(text)) == 0)
+            return 1;
+    return 0;
+}
+
+/* F writes a tensor of what its stage keeps; one that keeps nothing writes none. */
+static void test_tensors(void **state)
+{
+    static const double kept[] = {0, 40};
+    const ppsched_chakra_options options = {.size = sizeof options, .memory_scale = 3};
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_chakra *chakra = NULL;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, kept, 2, NULL), NULL);
+    ppsched_schedule *lowered = make_lowered(config, "gpipe");
+    expect_ok(ppsched_chakra_create(&chakra, lowered, config, &options, NULL), NULL);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct bytes bytes = {.length = 0};
+        expect_ok(ppsched_chakra_export(chakra, rank, take, &bytes, NULL), NULL);
+        assert_int_equal(holds(&bytes, "T1.0"), rank == 1);
+        assert_int_equal(holds(&bytes, "\x03"
+                                       "120"),
+                         rank == 1);
+        assert_false(holds(&bytes, "T0.0"));
+    }
+    ppsched_chakra_destroy(chakra);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config);
+}
+
 static void test_arguments(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2), *made_config = NULL;
@@ -111,6 +271,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_fields_of_integers),
+        cmocka_unit_test(test_name_that_is_none),
+        cmocka_unit_test(test_largest_duration),
+        cmocka_unit_test(test_largest_field),
+        cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests_name("chakra", tests, NULL, NULL);

@@ -292,6 +292,103 @@ static void test_quantity_names(void **state)
     assert_null(ppsched_quantity_name(LAST_QUANTITY + 1));
 }
 
+/* What a quantity has values for, and what they may be, as config.h says. */
+static const struct {
+    int32_t quantity;
+    char per;     /* Stage, Pair of stages, Device, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
+    char allowed; /* 0: finite, 0 or more; -: finite, 0 or less; +: more than 0; f: that, finite; 1: 1 or more; s: a share */
+} quantities[] = {
+    {PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, '1', 's'},
+    {PPSCHED_QUANTITY_OVERLAPPED_TIMES, 'P', '0'},
+    {PPSCHED_QUANTITY_P2P_TIME, 'L', '0'},
+    {PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, 'S', '-'},
+    {PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 'S', '-'},
+    {PPSCHED_QUANTITY_MEM_LIMIT, 'D', '0'},
+    {PPSCHED_QUANTITY_P2P_BANDWIDTH, 'L', '+'},
+    {PPSCHED_QUANTITY_MEM_OTHER, 'D', '0'},
+    {PPSCHED_QUANTITY_SHARDING_BANDWIDTH, 'D', '+'},
+    {PPSCHED_QUANTITY_SHARDING_SLOWDOWN, 'D', '1'},
+    {PPSCHED_QUANTITY_HOST_BANDWIDTH, 'D', '+'},
+    {PPSCHED_QUANTITY_HOST_LATENCY, 'D', '0'},
+    {PPSCHED_QUANTITY_HOST_LINK, 'D', '0'},
+    {PPSCHED_QUANTITY_MICROBATCH_SCALE, 'M', 'f'},
+    {PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, 'M', 'f'},
+    {PPSCHED_QUANTITY_SLICE_SCALE, 'C', 'f'},
+    {PPSCHED_QUANTITY_OP_OVERHEAD, 'K', '0'},
+    {PPSCHED_QUANTITY_COPY_SLOWDOWN, 'D', '1'},
+    {PPSCHED_QUANTITY_SEND_OVERHEAD, 'D', '0'},
+};
+
+enum { DEVICES = 3, STAGES = 6, MICROBATCHES = 2, SLICES = 5, MOST_VALUES = 40 };
+
+static int is_length(char per, size_t count)
+{
+    const size_t counts[] = {['S'] = STAGES,       ['P'] = STAGES * STAGES, ['D'] = DEVICES, ['L'] = DEVICES * DEVICES,
+                             ['M'] = MICROBATCHES, ['C'] = SLICES,          ['K'] = 4,       ['1'] = 1};
+    return count <= 1 || count == counts[(int)per] || (per == 'P' && count == STAGES);
+}
+
+static int is_allowed(char allowed, double value)
+{
+    if (isnan(value))
+        return 0;
+    if (allowed == '+' || allowed == '1')
+        return value > 0 && (allowed == '+' || value >= 1);
+    return isfinite(value) &&
+           (allowed == '-'   ? value <= 0
+            : allowed == 'f' ? value > 0
+                             : value >= 0) &&
+           (allowed != 's' || value <= 1);
+}
+
+/* Each length, and each bad value at each place. */
+static void try_quantity(ppsched_config *config, int32_t quantity, char per, char allowed)
+{
+    static const double tried[] = {NAN, -INFINITY, -1e308, -1, -5e-324, 0, 5e-324, 0.5, 1, 1.0000000000000002, 1e308, INFINITY};
+    const double fine = allowed == '-' ? -1 : 1;
+    double values[MOST_VALUES];
+    ppsched_error error;
+    for (size_t count = 0; count <= MOST_VALUES; count++) {
+        for (size_t i = 0; i < count; i++)
+            values[i] = fine;
+        assert_int_equal(ppsched_config_set_values(config, quantity, count > 0 ? values : NULL, count, &error),
+                         is_length(per, count) ? PPSCHED_OK : PPSCHED_ERROR_LENGTH);
+        for (size_t k = 0; k < sizeof tried / sizeof tried[0] && is_length(per, count); k++)
+            for (size_t i = 0; i < count; i++) {
+                uint32_t place = count > 1 ? (uint32_t)i : PPSCHED_NONE;
+                values[i] = tried[k];
+                ppsched_status status = ppsched_config_set_values(config, quantity, values, count, &error);
+                values[i] = fine;
+                assert_int_equal(status, is_allowed(allowed, tried[k]) ? PPSCHED_OK : PPSCHED_ERROR_RANGE);
+                if (status == PPSCHED_OK)
+                    continue;
+                assert_non_null(strstr(error.message, ppsched_quantity_name(quantity)));
+                assert_int_equal(error.position, i);
+                assert_int_equal(error.stage, count == STAGES && (per == 'S' || per == 'P') ? place : PPSCHED_NONE);
+                assert_int_equal(error.device, per == 'D' ? place : PPSCHED_NONE);
+                assert_int_equal(strstr(error.message, "of microbatch") != NULL, per == 'M' && count > 1);
+            }
+    }
+    expect_ok(ppsched_config_set_values(config, quantity, NULL, 0, NULL), NULL);
+}
+
+static void test_each_quantity(void **state)
+{
+    ppsched_config *config = make_config(DEVICES, STAGES, MICROBATCHES);
+    (void)state;
+    expect_ok(ppsched_config_set_slices(config, SLICES, NULL), NULL);
+    for (int32_t quantity = 1; quantity <= LAST_QUANTITY; quantity++) {
+        char per = 'S', allowed = '0'; /* most of them */
+        for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++)
+            if (quantities[i].quantity == quantity) {
+                per = quantities[i].per;
+                allowed = quantities[i].allowed;
+            }
+        try_quantity(config, quantity, per, allowed);
+    }
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_largest),
         cmocka_unit_test(test_null_arguments),
         cmocka_unit_test(test_quantity_names),
+        cmocka_unit_test(test_each_quantity),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }

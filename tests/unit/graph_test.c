@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders as graphs: over random problems and random shifts, heads are the evaluator's starts, estimates of neighbours are
  * never above what comes of them, memory above the limits is that of a count op by op, and what was allowed can be run. */
-#include "support/problem.h"
+#include "support/uneven.h"
 
 #include "search/periodic.h"
 #include "search/price.h"
@@ -33,13 +33,14 @@ static void set_random(ppsched_config *config, int32_t quantity, uint64_t *state
 
 static void set_costs(ppsched_config *config, uint64_t *state, uint32_t stages)
 {
+    uint32_t devices = ppsched_config_devices(config);
     set_random(config, PPSCHED_QUANTITY_FORWARD_TIMES, state, stages, 0, 4);
     set_random(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, state, stages, 0, 4);
     set_random(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, state, stages, 0, 4);
-    set_random(config, PPSCHED_QUANTITY_P2P_TIME, state, 1, 0, 1);
+    set_uneven(config, PPSCHED_QUANTITY_P2P_TIME, (size_t)devices * devices, 0, state);
     set_random(config, PPSCHED_QUANTITY_MEM_FORWARD, state, stages, 1, 3);
     set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, random_below(state, 3) / -2.0);
-    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(state, 30));
+    set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 4 + random_below(state, 30), state);
 }
 
 static void make_trial(struct trial *trial, uint64_t *state)

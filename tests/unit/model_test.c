@@ -112,13 +112,28 @@ static void test_trainings(void **state)
     BAD_TRAINING(expert_parallel, 4,
                  "must divide the 1 devices of tensor, context and data parallelism; expert_parallel 1 would do");
     BAD_TRAINING(expert_tensor_parallel, 5, "expert_tensor_parallel 5 does not divide 32");
+    BAD_TRAINING(expert_parallel, 24, "expert_parallel 24 does not divide 16 experts; 16 does");
+    BAD_TRAINING(expert_tensor_parallel, 33, "expert_tensor_parallel 33 does not divide 32 of expert_ffn_size; 32 does");
     BAD_TRAINING(sharding, 4, "sharding is 4; it must be 0 to 3");
     BAD_TRAINING(flags, 4, "flags of the training");
     BAD_TRAINING(weight_bytes, -1, "weight_bytes is -1");
     BAD_TRAINING(gradient_bytes, NAN, "gradient_bytes is");
     BAD_TRAINING(optimizer_bytes, 2000, "optimizer_bytes is 2000");
     BAD_TRAINING(activation_bytes, INFINITY, "activation_bytes is Infinity");
+    const ppsched_transformer experts = with_experts();
     ppsched_training divided = plain;
+    divided.expert_parallel = 4, divided.expert_tensor_parallel = 2;
+    expect_refused(&experts, &divided, NULL,
+                   "expert_parallel 4 times expert_tensor_parallel 2 must divide the 1 devices of tensor, context and data "
+                   "parallelism");
+    divided.data_parallel = 4;
+    expect_refused(&experts, &divided, NULL,
+                   "the 4 devices of tensor, context and data parallelism; expert_tensor_parallel 1 would do");
+    divided.data_parallel = 3;
+    divided.expert_tensor_parallel = 1;
+    expect_refused(&experts, &divided, NULL,
+                   "the 3 devices of tensor, context and data parallelism; expert_parallel 1 would do");
+    divided = plain;
     divided.expert_parallel = 2;
     expect_refused(&small, &divided, NULL, "the model has no experts; leave it out");
     ppsched_transformer grouped = small;
@@ -299,6 +314,30 @@ static void test_divided_models(void **state)
     ppsched_model_destroy(whole);
 }
 
+/* Copies of rows go to 8 experts' devices, two to an expert: what one and a half of them have goes inside a node of three, the
+ * rest between nodes; with nodes of two all but a device's own leaves it. */
+static void test_exchanges(void **state)
+{
+    const ppsched_transformer shape = with_experts();
+    ppsched_accelerator device = *ppsched_accelerator_at(0);
+    ppsched_training training = plain;
+    double times[2];
+    (void)state;
+    training.data_parallel = 16, training.expert_parallel = 8, training.expert_tensor_parallel = 2;
+    device.inside = (ppsched_link){.bandwidth = 1e9, .latency = 0.25};
+    device.between = (ppsched_link){.bandwidth = 1e8, .latency = 2};
+    for (uint32_t nodes = 2; nodes < 4; nodes++) {
+        ppsched_model *model = NULL;
+        device.node_devices = nodes;
+        expect_ok(ppsched_model_create(&model, &shape, &training, &device, NULL, NULL), NULL);
+        times[nodes - 2] = cost_of(model, PPSCHED_MODEL_LAYER_EXPERT, PPSCHED_MODEL_PASS_FORWARD).communication_time;
+        ppsched_model_destroy(model);
+    }
+    const double bytes = 256.0 * 4 * 64 * 2; /* 256 tokens, each to 4 experts */
+    const double more = 0.25 + bytes * (0.5 / 8) / 1e9 - bytes * (0.5 / 8) / 1e8;
+    assert_true(fabs(times[1] - times[0] - 2 * more) < 1e-9); /* there and back */
+}
+
 static void test_latent_attention(void **state)
 {
     ppsched_transformer shape = with_experts();
@@ -380,11 +419,17 @@ static void test_layers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),           cmocka_unit_test(test_trainings),
-        cmocka_unit_test(test_devices),          cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_accelerators),     cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_activations),      cmocka_unit_test(test_divided_models),
-        cmocka_unit_test(test_latent_attention), cmocka_unit_test(test_causal_and_context),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_trainings),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_accelerators),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_divided_models),
+        cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_latent_attention),
+        cmocka_unit_test(test_causal_and_context),
         cmocka_unit_test(test_layers),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -91,6 +91,10 @@ static void test_integers(void **state)
     assert_string_equal(text, "-9223372036854775808");
     assert_true(ppi_text_to_integer(text, &value) && value == INT64_MIN);
     assert_true(ppi_text_to_integer("9223372036854775807", &value) && value == INT64_MAX);
+    for (int64_t number = -1200; number <= 1200; number += 3) {
+        text[ppi_integer_to_text(text, number)] = '\0';
+        assert_true(ppi_text_to_integer(text, &value) && value == number);
+    }
     assert_false(ppi_text_to_integer("9223372036854775808", &value));
     assert_false(ppi_text_to_integer("-9223372036854775809", &value));
     assert_false(ppi_text_to_integer("", &value));

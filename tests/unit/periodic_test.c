@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repeating patterns and compaction on any placement of one copy: nothing meets, whatever the Ws become; limits are told as if
  * counted op by op; what is compacted can be run in the time that it says, and is not longer than before. */
-#include "support/problem.h"
+#include "support/uneven.h"
 
 #include "search/compact.h"
 #include "search/periodic.h"
@@ -41,10 +41,12 @@ static void make_trial(struct trial *trial, uint64_t *state)
     set_random(trial->config, PPSCHED_QUANTITY_FORWARD_TIMES, state, stages, 0, 4);
     set_random(trial->config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, state, stages, 0, 4);
     set_random(trial->config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, state, stages, 1, 4);
-    set_random(trial->config, PPSCHED_QUANTITY_P2P_TIME, state, 1, 0, 1);
+    set_uneven(trial->config, PPSCHED_QUANTITY_P2P_TIME, (size_t)devices * devices, 0, state);
+    set_uneven(trial->config, PPSCHED_QUANTITY_P2P_BANDWIDTH, (size_t)devices * devices, 4, state);
+    set_uneven(trial->config, PPSCHED_QUANTITY_ACTIVATION_BYTES, stages, 0, state);
     set_random(trial->config, PPSCHED_QUANTITY_MEM_FORWARD, state, stages, 1, 3);
     set_number(trial->config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, random_below(state, 3) / -2.0);
-    set_number(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(state, 30));
+    set_uneven(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 4 + random_below(state, 30), state);
     trial->room.host = &trial->config->host;
     expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT, true, NULL), NULL);
     expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
@@ -125,6 +127,38 @@ static uint32_t most_turns(const struct trial *trial, uint32_t ops_of_pass)
     return most;
 }
 
+/* Whether a device's forwards stay within its limit in the first period in which all its beats run, or, with fewer microbatches
+ * than that, in any: by running what repeats. */
+static bool fits_by_count(const struct trial *trial, uint32_t d, uint32_t microbatches)
+{
+    const struct ppi_beats *row = &trial->pattern.row[d];
+    uint32_t steady = 0;
+    double level = 0;
+    for (uint32_t i = 0; i < row->count; i++)
+        steady = row->beat[i]->turn + 1 > steady ? row->beat[i]->turn + 1 : steady;
+    for (uint32_t turn = 0; turn <= 2 * steady; turn++)
+        for (uint32_t i = 0; i < row->count; i++) {
+            const struct ppi_beat *beat = row->beat[i];
+            uint32_t microbatch = turn - beat->turn;
+            if (turn < beat->turn || microbatch >= microbatches)
+                continue;
+            level += trial->problem.stage[beat->stage].memory[beat->kind];
+            if (beat->kind == PPSCHED_KIND_F && (microbatch == steady || microbatches <= steady) &&
+                level > ppi_device_allows(&trial->problem.device[d]) + 1e-9)
+                return false;
+        }
+    return true;
+}
+
+static void expect_fits(const struct trial *trial, bool endless)
+{
+    bool fits = true;
+    for (uint32_t d = 0; d < trial->problem.devices; d++)
+        if (trial->problem.microbatches * trial->problem.device[d].least > trial->problem.device[d].limit)
+            fits = fits && fits_by_count(trial, d, endless ? UINT32_MAX : trial->problem.microbatches);
+    assert_int_equal(ppi_periodic_fits(&trial->pattern, &trial->problem, endless), fits);
+}
+
 static void test_patterns(void **state)
 {
     uint64_t seed = 21;
@@ -139,6 +173,8 @@ static void test_patterns(void **state)
             expect_apart(&trial, (w == 0 ? 2 : 3) * trial.problem.stages);
             ppi_periodic_repeat(&trial.pattern, &trial.problem, &trial.orders);
             bool fits = ppi_periodic_fits(&trial.pattern, &trial.problem, false), is_over = excess(&trial) > 1e-6;
+            expect_fits(&trial, false);
+            expect_fits(&trial, true);
             assert_false(!fits && !is_over);
             assert_false(fits && is_over && trial.problem.microbatches > 2 * most_turns(&trial, w == 0 ? 2 : 3));
             assert_false(ppi_periodic_fits(&trial.pattern, &trial.problem, true) && is_over);

@@ -132,9 +132,55 @@ static void test_kept(void **state)
     ppsched_scenarios_destroy(scenarios);
 }
 
+/* The first scenario whose times sum to more than a double holds is named, as planned and with what is ready. */
+static void test_too_large(void **state)
+{
+    double factors[11 * 4];
+    ppsched_config *large = make_config(4, 8, 8);
+    ppsched_scenarios *scenarios = NULL;
+    ppsched_error error;
+    (void)state;
+    set_number(large, PPSCHED_QUANTITY_FORWARD_TIMES, 1e10);
+    for (int i = 0; i < 11 * 4; i++)
+        factors[i] = i == 9 * 4 + 2 || i == 6 * 4 + 1 ? 1e300 : 1;
+    for (int32_t dispatch = PPSCHED_DISPATCH_PLANNED; dispatch <= PPSCHED_DISPATCH_READY; dispatch++) {
+        const ppsched_scenario_options options = {
+            .size = sizeof options, .device_factors = factors, .device_factor_count = 11 * 4, .dispatch = dispatch};
+        assert_int_equal(ppsched_schedule_evaluate_scenarios(&scenarios, schedule, large, 11, &options, &error),
+                         PPSCHED_ERROR_RANGE);
+        assert_string_equal(error.message, "the sum of times of scenario 6 is too large for a double");
+        assert_null(scenarios);
+    }
+    ppsched_config_destroy(large);
+}
+
+/* In another unit of time all is the same, to the last bit where the unit is a power of 2. */
+static void test_units_of_time(void **state)
+{
+    ppsched_config *small = make_config(4, 8, 8);
+    const double unit = 0x1p-20;
+    (void)state;
+    set_number(small, PPSCHED_QUANTITY_FORWARD_TIMES, unit);
+    set_number(small, PPSCHED_QUANTITY_BACKWARD_TIMES, 2 * unit);
+    for (int32_t dispatch = PPSCHED_DISPATCH_PLANNED; dispatch <= PPSCHED_DISPATCH_READY; dispatch++) {
+        const ppsched_scenario_options options = {.size = sizeof options, .seed = 7, .jitter = 0.2, .dispatch = dispatch};
+        ppsched_scenarios *one = NULL, *other = NULL;
+        expect_ok(ppsched_schedule_evaluate_scenarios(&one, schedule, config, 9, &options, NULL), NULL);
+        expect_ok(ppsched_schedule_evaluate_scenarios(&other, schedule, small, 9, &options, NULL), NULL);
+        for (int i = 0; i < 9; i++)
+            assert_true(ppsched_scenarios_makespans(one, NULL)[i] * unit == ppsched_scenarios_makespans(other, NULL)[i]);
+        for (int d = 0; d < 4; d++)
+            assert_true(ppsched_scenarios_causes(one, NULL)[d] == ppsched_scenarios_causes(other, NULL)[d]);
+        ppsched_scenarios_destroy(one);
+        ppsched_scenarios_destroy(other);
+    }
+    ppsched_config_destroy(small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_input), cmocka_unit_test(test_factors_of_one_stage),
-                                       cmocka_unit_test(test_counted), cmocka_unit_test(test_kept)};
+                                       cmocka_unit_test(test_counted),   cmocka_unit_test(test_kept),
+                                       cmocka_unit_test(test_too_large), cmocka_unit_test(test_units_of_time)};
     return cmocka_run_group_tests_name("scenarios", tests, setup, teardown);
 }

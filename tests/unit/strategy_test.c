@@ -185,7 +185,8 @@ static void test_search_too_large(void **state)
     expect_ok(ppsched_strategy_get_info(&info, number, &error), &error);
     assert_int_equal(info.most_memory, 1000000000);
     assert_int_equal(ppsched_strategy_fits("v_search", config, &error), PPSCHED_ERROR_REFUSED);
-    assert_non_null(strstr(error.message, "take more than 1 GB to search; at most 1050356 on 32 fit"));
+    assert_non_null(
+        strstr(error.message, "1050357 microbatches on 32 devices take more than 1 GB to search; at most 1050356 on 32 fit"));
     ppsched_config_destroy(config);
     config = make_config(32, 64, 1050356);
     expect_ok(ppsched_strategy_fits("v_search", config, &error), &error);
@@ -347,6 +348,32 @@ static void test_search_with_uneven_costs(void **state)
     }
 }
 
+/* slimpipe: a device runs all slices of a microbatch's chunk, then those of its next chunk, then the next microbatch; backwards
+ * the other way round. */
+static void test_slimpipe_goes_by_microbatches(void **state)
+{
+    enum { DEVICES = 3, CHUNKS = 2, MICROBATCHES = 4, SLICES = 3, PASSES = CHUNKS * MICROBATCHES * SLICES };
+    ppsched_config *config = make_config(DEVICES, DEVICES * CHUNKS, MICROBATCHES);
+    (void)state;
+    expect_ok(ppsched_config_set_slices(config, SLICES, NULL), NULL);
+    ppsched_schedule *schedule = make_schedule(config, "slimpipe");
+    for (uint32_t d = 0; d < DEVICES; d++) {
+        size_t count = 0, forwards = 0, backwards = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        for (size_t i = 0; i < count; i++) {
+            int is_forward = ops[i].kind == PPSCHED_KIND_F;
+            size_t turn = is_forward ? forwards++ : backwards++, rest = turn % (CHUNKS * SLICES);
+            rest = is_forward ? rest : CHUNKS * SLICES - 1 - rest;
+            assert_int_equal(ops[i].microbatch, turn / (CHUNKS * SLICES));
+            assert_int_equal(ops[i].stage, rest / SLICES * DEVICES + d);
+            assert_int_equal(ops[i].slice, rest % SLICES);
+        }
+        assert_true(forwards == PASSES && backwards == PASSES);
+    }
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_rounded_memory),
         cmocka_unit_test(test_least_limits),
         cmocka_unit_test(test_greedy_plan),
+        cmocka_unit_test(test_slimpipe_goes_by_microbatches),
     };
     return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
 }

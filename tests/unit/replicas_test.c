@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Microbatches shared out over replicas: of few the best of all ways, tried one by one; of many as the rule says: the bound in
+ * plain sums, and no move or swap with the replica that has most makes it better. */
+#include "support/uneven.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 8, MOST = 60, MOST_REPLICAS = 5 };
+
+struct shares {
+    double costs[MOST], sum[MOST_REPLICAS];
+    uint32_t replica[MOST], held[MOST_REPLICAS];
+    uint32_t count, replicas;
+    int32_t even;
+    ppsched_balance told;
+};
+
+/* Costs that differ, or few different ones; shared out. */
+static void make_shares(struct shares *shares, uint32_t count, uint64_t *seed)
+{
+    ppsched_error error;
+    uint32_t style = random_below(seed, 4);
+    *shares = (struct shares){.count = count, .told = {.size = sizeof shares->told}};
+    shares->replicas = 1 + random_below(seed, count < MOST_REPLICAS ? count : MOST_REPLICAS);
+    shares->even = (int32_t)random_below(seed, 2);
+    draw_uneven(shares->costs, count, style == 0 ? 3 : 0, seed);
+    for (uint32_t i = 0; i < count && style > 1; i++)
+        shares->costs[i] = style == 2 ? floor(4 * shares->costs[i]) : pow(8 * shares->costs[i], 2);
+    expect_ok(ppsched_microbatches_balance(&shares->told, shares->replica, shares->costs, count, shares->replicas, shares->even,
+                                           NULL, &error),
+              &error);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(shares->replica[i] < shares->replicas);
+        shares->sum[shares->replica[i]] += shares->costs[i];
+        shares->held[shares->replica[i]]++;
+    }
+}
+
+static int counts_are_even(const struct shares *shares, const uint32_t *held)
+{
+    for (uint32_t r = 0; r < shares->replicas && shares->even; r++)
+        if (held[r] < shares->count / shares->replicas || held[r] > (shares->count + shares->replicas - 1) / shares->replicas)
+            return 0;
+    return 1;
+}
+
+static uint32_t fullest(const struct shares *shares)
+{
+    uint32_t most = 0;
+    for (uint32_t r = 1; r < shares->replicas; r++)
+        most = shares->sum[r] > shares->sum[most] ? r : most;
+    return most;
+}
+
+static void expect_near(double told, double reckoned, const char *what)
+{
+    if (fabs(told - reckoned) > 1e-9 * (1 + reckoned))
+        fail_msg("%s is %.17g, reckoned %.17g", what, told, reckoned);
+}
+
+/* --- few --- */
+
+static double best_from(const struct shares *shares, uint32_t item, double *sum, uint32_t *held)
+{
+    double best = HUGE_VAL;
+    if (item == shares->count) {
+        best = 0;
+        for (uint32_t r = 0; r < shares->replicas; r++)
+            best = fmax(best, sum[r]);
+        return counts_are_even(shares, held) ? best : HUGE_VAL;
+    }
+    for (uint32_t r = 0; r < shares->replicas; r++) {
+        double before = sum[r];
+        sum[r] += shares->costs[item];
+        held[r]++;
+        best = fmin(best, best_from(shares, item + 1, sum, held));
+        held[r]--;
+        sum[r] = before;
+    }
+    return best;
+}
+
+static void test_few(void **state)
+{
+    uint64_t seed = 17;
+    (void)state;
+    for (int trial = 0; trial < 250; trial++) {
+        struct shares shares;
+        double sum[MOST_REPLICAS] = {0};
+        uint32_t held[MOST_REPLICAS] = {0};
+        make_shares(&shares, 1 + random_below(&seed, FEW), &seed);
+        assert_true(counts_are_even(&shares, shares.held));
+        expect_near(shares.sum[fullest(&shares)], best_from(&shares, 0, sum, held), "the most of few");
+        expect_near(shares.told.most, shares.sum[fullest(&shares)], "what is told");
+        assert_int_equal(shares.told.is_best, 1);
+        assert_true(shares.told.bound == shares.told.most);
+    }
+}
+
+/* --- many --- */
+
+static int is_more(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The mean; the largest; of the k R + 1 largest some replica has k + 1; with even counts the largest is beside the least. */
+static double bound_of(const struct shares *shares)
+{
+    double sorted[MOST], all = 0;
+    uint32_t n = shares->count, replicas = shares->replicas;
+    memcpy(sorted, shares->costs, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, is_more);
+    for (uint32_t i = 0; i < n; i++)
+        all += sorted[i];
+    double bound = fmax(sorted[0], all / replicas);
+    for (uint32_t k = 1; k * replicas < n; k++) {
+        double least = 0;
+        for (uint32_t i = 0; i <= k; i++)
+            least += sorted[k * replicas - i];
+        bound = fmax(bound, least);
+    }
+    double beside = sorted[0];
+    for (uint32_t i = 1; i < n / replicas; i++)
+        beside += sorted[n - i];
+    return shares->even ? fmax(bound, beside) : bound;
+}
+
+/* Whether sums `from` and `to` after an exchange are less than the most there is. */
+static void expect_no_better(const struct shares *shares, uint32_t from, uint32_t to, double moved)
+{
+    double most = fmax(shares->sum[from] - moved, shares->sum[to] + moved);
+    if (most < shares->sum[from] * (1 - 1e-9))
+        fail_msg("%u of %u: %g can become %g", from, shares->replicas, shares->sum[from], most);
+}
+
+static void expect_no_exchange(const struct shares *shares)
+{
+    uint32_t from = fullest(shares), least = shares->count / shares->replicas;
+    for (uint32_t i = 0; i < shares->count; i++) {
+        if (shares->replica[i] != from)
+            continue;
+        for (uint32_t r = 0; r < shares->replicas; r++)
+            if (r != from && (!shares->even || (shares->held[from] > least && shares->held[r] == least)))
+                expect_no_better(shares, from, r, shares->costs[i]);
+        for (uint32_t j = 0; j < shares->count; j++)
+            if (shares->replica[j] != from)
+                expect_no_better(shares, from, shares->replica[j], shares->costs[i] - shares->costs[j]);
+    }
+}
+
+static void test_many(void **state)
+{
+    uint64_t seed = 18;
+    uint32_t best = 0;
+    (void)state;
+    for (int trial = 0; trial < 400; trial++) {
+        struct shares shares;
+        make_shares(&shares, 25 + random_below(&seed, MOST - 24), &seed);
+        assert_true(counts_are_even(&shares, shares.held));
+        expect_near(shares.told.most, shares.sum[fullest(&shares)], "the most of many");
+        expect_near(shares.told.bound, bound_of(&shares), "the bound");
+        assert_int_equal(shares.told.is_best, shares.told.most <= shares.told.bound * (1 + 4e-12));
+        if (!shares.told.is_best)
+            expect_no_exchange(&shares);
+        best += shares.told.is_best;
+    }
+    print_message("# %u of 400 reach the bound\n", best);
+    assert_true(best > 40 && best < 360);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_few), cmocka_unit_test(test_many)};
+    return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);
+}
