@@ -34,12 +34,12 @@ static bool is_plain(const struct ppi_parts *parts)
     return parts->is_even && parts->mtps == 0;
 }
 
-/* What does not go with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__). */
 static bool may_recompute_first(const ppsched_schedule *schedule)
 {
     return !has_pair(schedule);
 }
 
+/* What does not go with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__). */
 static ppsched_status check_overlapped(const struct ppi_parts *parts, bool is_overlapped, ppsched_error *error)
 {
     if (is_overlapped && parts->recomputed == PPI_RECOMPUTED_FIRST)

@@ -322,9 +322,11 @@ static void choose_best(ppsched_plan *plan, uint32_t round)
 {
     bool is_longer = round == 0 || visits_of(plan, round) / visits_of(plan, round - 1) > 1;
     uint32_t left = is_longer ? rounds[round].looks : 0;
-    double most = ppi_candidate_rank_time(plan, &plan->candidates[plan->order[0]]) * (1 + rounds[round].near);
+    double most = PPI_INFINITE;
     for (uint32_t rank = 0; rank < plan->count && left > 0; rank++) {
         struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
+        if (rank == 0)
+            most = ppi_candidate_rank_time(plan, candidate) * (1 + rounds[round].near);
         if (ppi_candidate_rank_time(plan, candidate) > most)
             break;
         candidate->is_chosen = may_gain(candidate, round) && chosen_like(plan, candidate, rank) < LOOKS_ALIKE;

@@ -608,6 +608,22 @@ static void test_group_sizes(void **state)
     ppsched_layers_release(layers);
 }
 
+/* Strategies that none of the placements has: the plan is ready, and has no candidates. */
+static void test_no_candidates(void **state)
+{
+    const char *const zbv = "zbv";
+    const ppsched_layers *layers = make_plain_model(20);
+    ppsched_config *base = make_config(4, 4, 8);
+    (void)state;
+    ppsched_plan *plan = run_plan(base, &OPTIONS(.layers = layers, .strategies = &zbv, .strategy_count = 1,
+                                                 .placements = 1u << PPSCHED_PLACEMENT_LINEAR));
+    assert_int_equal(ppsched_plan_count(plan), 0);
+    assert_int_equal(ppsched_plan_candidate_at_rank(plan, 0), PPSCHED_NONE);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
 /* What differs in more than the sizes of groups is searched for itself: each candidate is what it is in a plan of its own. */
 static void test_candidates_alone(void **state)
 {
@@ -880,6 +896,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_no_candidates),
         cmocka_unit_test(test_limits_and_microbatches),
         cmocka_unit_test(test_before_it_is_evaluated),
         cmocka_unit_test(test_progress),
