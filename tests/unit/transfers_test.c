@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation with transfers: cases that can be told by hand, and bad input. */
 #include "support/lowering.h"
+#include "support/uneven.h"
 
 #include <math.h>
 #include <string.h>
@@ -316,6 +317,49 @@ static void test_bad_costs_with_copies(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What is left on a device when all has ended. */
+static double left_on(const ppsched_timeline *timeline, uint32_t device)
+{
+    static ppsched_memory_point points[4096];
+    size_t count = 0;
+    assert_int_equal(ppsched_timeline_get_memory(points, 4096, &count, timeline, device, NULL), PPSCHED_OK);
+    assert_true(count > 0 && count <= 4096);
+    return points[count - 1].memory;
+}
+
+/* Whatever the microbatches hold, of all causes, is given back in the end: as much is left as where they are alike. */
+static void test_all_is_given_back(void **state)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
+    uint64_t seed = 3;
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        const struct uneven sizes = uneven_of_seed(random_next(&seed));
+        double left[2][UNEVEN_DEVICES];
+        for (int k = 0; k < 2; k++) {
+            uint64_t own = sizes.seed;
+            ppsched_config *config = make_uneven(&sizes);
+            ppsched_timeline *timeline = NULL;
+            ppsched_error error;
+            add_uneven(config, UNEVEN_CAUSES, &own);
+            if (k == 1)
+                add_uneven(config, UNEVEN_PIECES, &own);
+            ppsched_schedule *schedule = make_schedule(config, "looped_bfs"), *lowered = NULL;
+            expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
+            expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), &error);
+            for (uint32_t d = 0; d < UNEVEN_DEVICES; d++)
+                left[k][d] = left_on(timeline, d);
+            ppsched_timeline_destroy(timeline);
+            ppsched_schedule_release(lowered);
+            ppsched_schedule_release(schedule);
+            ppsched_config_destroy(config);
+        }
+        for (uint32_t d = 0; d < UNEVEN_DEVICES; d++)
+            if (!(left[0][d] - left[1][d] < 1e-9 && left[1][d] - left[0][d] < 1e-9))
+                fail_msg("device %u is left with %.17g, and where microbatches differ %.17g", d, left[0][d], left[1][d]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,7 +367,7 @@ int main(void)
         cmocka_unit_test(test_calls_take_the_device),           cmocka_unit_test(test_calls_of_a_batch),
         cmocka_unit_test(test_calls_that_are_refused),          cmocka_unit_test(test_blocking_sends_take_the_device),
         cmocka_unit_test(test_early_receives_hold_up_the_line), cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_bad_costs_with_copies),
+        cmocka_unit_test(test_bad_costs_with_copies),           cmocka_unit_test(test_all_is_given_back),
     };
     return cmocka_run_group_tests_name("transfers", tests, NULL, NULL);
 }
