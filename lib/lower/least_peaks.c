@@ -49,10 +49,11 @@ static double sum_of_peaks(const struct ppi_choice *choice)
     return sum;
 }
 
-/* Whether `next` is no longer; takes it where it holds less, too, and clears the other. */
+/* Whether `next` is no longer and within the config's limits; takes it where it holds less, too, and clears the other. */
 static bool take(struct lowering *lowering, struct ppi_choice *next)
 {
-    bool is_free = ppi_choice_step(next) <= ppi_choice_step(lowering->best);
+    bool is_free = ppi_choice_step(next) <= ppi_choice_step(lowering->best) &&
+                   next->timeline->metrics.limit_device == PPSCHED_NONE;
     if (is_free && sum_of_peaks(next) < sum_of_peaks(lowering->best)) {
         ppi_choice_clear(lowering->best);
         *lowering->best = *next;
@@ -76,14 +77,14 @@ static ppsched_status try_waits(struct lowering *lowering, bool *is_free, ppsche
 }
 
 /* Other places for all copies, or for as few as hold the limits. */
-static ppsched_status try_places(struct lowering *lowering, bool takes_few, bool *is_held, ppsched_error *error)
+static ppsched_status try_places(struct lowering *lowering, bool *is_held, ppsched_error *error)
 {
     struct ppi_within within;
     uint32_t most = lowering->tries < MOST_PLACES ? lowering->tries : MOST_PLACES;
     ppsched_status status = ppi_within_make(&within, lowering->placing, error);
     within.tries = most;
     if (status == PPSCHED_OK)
-        status = takes_few ? ppi_within_search(&within, error) : ppi_within_leads(&within, error);
+        status = lowering->takes_few ? ppi_within_search(&within, error) : ppi_within_leads(&within, error);
     if (status == PPSCHED_OK)
         status = spend(lowering, most - within.tries, error);
     if (status == PPSCHED_OK && within.best.schedule != NULL)
@@ -106,7 +107,7 @@ static ppsched_status try_limits(struct lowering *lowering, bool *is_held, ppsch
         *is_held = take(lowering, &next);
     else
         ppi_choice_clear(&next);
-    return *is_held || lowering->tries == 0 ? PPSCHED_OK : try_places(lowering, lowering->takes_few, is_held, error);
+    return *is_held || lowering->tries == 0 ? PPSCHED_OK : try_places(lowering, is_held, error);
 }
 
 /* --- all devices at once --- */
@@ -136,8 +137,8 @@ static void set_share(const struct lowering *lowering, double share)
     const ppsched_timeline *plain = lowering->placing->plain;
     for (uint32_t d = 0; d < device_count(lowering); d++) {
         double always = plain->devices[d].static_memory, whole = plain->devices[d].peak_memory - always;
-        lowering->placing->limits[d] = ppi_larger(always + share_in_units(whole, lowering->units[d], share),
-                                                  lowering->least[d]);
+        double limit = ppi_larger(always + share_in_units(whole, lowering->units[d], share), lowering->least[d]);
+        lowering->placing->limits[d] = ppi_smaller(limit, plain->devices[d].memory_limit);
     }
 }
 

@@ -4,6 +4,7 @@
  * the host. */
 #include "support/layered.h"
 #include "support/no_worse.h"
+#include "support/plans.h"
 #include "support/uneven.h"
 
 #include <math.h>
@@ -21,28 +22,12 @@ static int32_t count_call(void *user, const ppsched_progress *progress)
     return 0;
 }
 
-static ppsched_candidate best_of(const ppsched_plan *plan)
-{
-    ppsched_candidate candidate = {.size = sizeof candidate};
-    expect_ok(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_candidate_at_rank(plan, 0), NULL), NULL);
-    return candidate;
-}
-
-static ppsched_plan *run_plan(const ppsched_config *config, const ppsched_plan_options *options)
-{
-    ppsched_plan *plan = NULL;
-    ppsched_error error;
-    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
-    expect_ok(ppsched_plan_run(plan, &error), &error);
-    return plan;
-}
-
 /* All candidates under all limits. */
 static void look(struct found *found, ppsched_config *config, const ppsched_plan_options *given)
 {
     ppsched_plan_options options = *given;
     ppsched_plan *plan = run_plan(config, &options);
-    double limits[LIMITS], peak = best_of(plan).peak_memory;
+    double limits[LIMITS], peak = ranked(plan, 0).peak_memory;
     ppsched_plan_destroy(plan);
     for (size_t i = 0; i < LIMITS; i++)
         limits[i] = peak * shares[i];
@@ -152,7 +137,7 @@ static void test_few_layers(void **state)
         for (options.empty_stages = 0; options.empty_stages < 2; options.empty_stages++) {
             ppsched_config *config = make_config(devices, devices, 4);
             ppsched_plan *plan = run_plan(config, &options);
-            assert_int_equal(best_of(plan).fits, options.empty_stages);
+            assert_int_equal(ranked(plan, 0).fits, options.empty_stages);
             ppsched_plan_destroy(plan);
             ppsched_config_destroy(config);
         }

@@ -3,6 +3,7 @@
  * any that is less by more than the search tells apart none has; with costs of stages, with copies, and with layers, where
  * rules and searches are alone, and together. */
 #include "support/layered.h"
+#include "support/plans.h"
 #include "support/uneven.h"
 
 #include <math.h>
@@ -14,22 +15,6 @@ static const char *const rules[] = {"gpipe", "1f1b", "zb_h1", "interleaved_1f1b"
                          *const both[] = {"zb_auto", "gpipe", "v_half", "1f1b"},
                          *const searches[] = {"v_half", "zb_auto", "zbv_auto"};
 static const uint32_t chunks[] = {1, 2};
-
-static ppsched_plan *run_plan(const ppsched_config *config, const ppsched_plan_options *options)
-{
-    ppsched_plan *plan = NULL;
-    ppsched_error error;
-    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
-    expect_ok(ppsched_plan_run(plan, &error), &error);
-    return plan;
-}
-
-static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
-{
-    ppsched_candidate candidate = {.size = sizeof candidate};
-    expect_ok(ppsched_plan_get_candidate(&candidate, plan, number, NULL), NULL);
-    return candidate;
-}
 
 /* A plan under one limit alone. */
 static ppsched_plan *plan_under(const ppsched_config *config, const ppsched_plan_options *options, double limit)

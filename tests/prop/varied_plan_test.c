@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans whose microbatches are cut or differ, and whose times vary: each candidate against its problem stated by hand. */
 #include "support/layered.h"
+#include "support/plans.h"
 #include "support/rounds.h"
 #include "support/uneven.h"
 
@@ -11,22 +12,6 @@
 
 enum { SLICED = ROUNDS(20), LAYERED = ROUNDS(150), ORDERED = 12, VARIED = 12, COUNT = 40 };
 enum { MOST_STAGES = 64, MOST_MICROBATCHES = 16 };
-
-static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
-{
-    ppsched_plan *plan = NULL;
-    ppsched_error error;
-    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
-    expect_ok(ppsched_plan_run(plan, &error), &error);
-    return plan;
-}
-
-static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
-{
-    ppsched_candidate candidate = {.size = sizeof candidate};
-    expect_ok(ppsched_plan_get_candidate(&candidate, plan, number, NULL), NULL);
-    return candidate;
-}
 
 static ppsched_schedule *generate(const ppsched_config *config, const char *strategy)
 {
@@ -120,7 +105,7 @@ static void test_cut_microbatches(void **state)
                                               .slice_count = 3,
                                               .slice_time = random_below(&seed, 3) / 8.0,
                                               .attention_share = random_below(&seed, 5) / 4.0};
-        ppsched_plan *plan = make_plan(config, &options);
+        ppsched_plan *plan = run_plan(config, &options);
         for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
             ppsched_candidate found = candidate_of(plan, c);
             if (found.status != PPSCHED_OK || found.stages != ppsched_config_stages(config))
@@ -162,7 +147,7 @@ static double time_of_split(const ppsched_config *config, const ppsched_layers *
     ppsched_error error;
     options.layers = NULL;
     expect_ok(ppsched_config_from_layers(&made, config, layers, &split, &error), &error);
-    ppsched_plan *plan = make_plan(made, &options);
+    ppsched_plan *plan = run_plan(made, &options);
     assert_int_equal(ppsched_plan_count(plan), 1 + options.offload);
     ppsched_candidate candidate = candidate_of(plan, number);
     assert_true(candidate.status == PPSCHED_OK || number > 0);
@@ -226,7 +211,7 @@ static void expect_best_split(uint64_t *seed, uint32_t *limited)
     set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 16);
     if (random_below(seed, 2))
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     ppsched_candidate found = candidate_of(plan, 0);
     double best = best_of_splits(config, layers, stages, &options, 0);
     assert_true(found.slices == slices);
@@ -298,7 +283,7 @@ static void expect_offloaded(uint64_t *seed, struct tally *tally)
                                           .offload = 1};
     set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 0.25 * (1 + random_below(seed, 8)));
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(seed, 6));
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     ppsched_candidate whole = candidate_of(plan, 0), found = candidate_of(plan, 1);
     double best = best_of_splits(config, layers, stages, &options, 1);
     assert_true(found.offloaded && !whole.offloaded);
@@ -419,9 +404,9 @@ static void test_ordered_microbatches(void **state)
         const int32_t objective = i % 2 == 0 ? PPSCHED_OBJECTIVE_MAKESPAN : PPSCHED_OBJECTIVE_SPAN;
         ppsched_plan_options options = {
             .size = sizeof options, .strategies = strategies, .strategy_count = 7, .effort = 1, .objective = objective};
-        ppsched_plan *before = make_plan(config, &options);
+        ppsched_plan *before = run_plan(config, &options);
         options.order_effort = 1;
-        ppsched_plan *after = make_plan(config, &options);
+        ppsched_plan *after = run_plan(config, &options);
         assert_int_equal(ppsched_plan_count(before), ppsched_plan_count(after));
         for (uint32_t c = 0; c < ppsched_plan_count(after); c++) {
             ppsched_candidate old = candidate_of(before, c), new = candidate_of(after, c);
@@ -458,7 +443,7 @@ static void test_ordered_by_memory(void **state)
     ppsched_config *config = make_config(3, 3, 6);
     (void)state;
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, scale, 6, NULL), NULL);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2);
     for (uint32_t c = 0; c < 2; c++) {
         assert_int_equal(candidate_of(plan, c).ordered, 1);
@@ -521,7 +506,7 @@ static void expect_doubled(const ppsched_config *config, const ppsched_layers *l
     const ppsched_plan_options options = {.size = sizeof options, .layers = layers};
     expect_ok(ppsched_config_copy(&doubled, config, NULL), NULL);
     expect_ok(ppsched_config_set_values(doubled, PPSCHED_QUANTITY_MICROBATCH_SCALE, &two, 1, NULL), NULL);
-    ppsched_plan *once = make_plan(config, &options), *twice = make_plan(doubled, &options);
+    ppsched_plan *once = run_plan(config, &options), *twice = run_plan(doubled, &options);
     for (uint32_t c = 0; c < ppsched_plan_count(once); c++) {
         ppsched_candidate a = candidate_of(once, c), b = candidate_of(twice, c);
         assert_int_equal(a.status, b.status);
@@ -558,7 +543,7 @@ static void test_layers(void **state)
                                         .attention_share = i / 10.0,
                                         .slice_time = 0.0625,
                                         .order_effort = i % 3 == 0};
-        ppsched_plan *plan = make_plan(config, &options);
+        ppsched_plan *plan = run_plan(config, &options);
         seen += expect_own_figures(plan);
         ppsched_plan_destroy(plan);
         ppsched_config_destroy(config);
@@ -638,7 +623,7 @@ static void test_varying_times(void **state)
                                               .scenario_count = COUNT,
                                               .rank_by = i % 4,
                                               .quantile = i % 8 == 2 ? 0.5 : 0};
-        ppsched_plan *plan = make_plan(config, &options);
+        ppsched_plan *plan = run_plan(config, &options);
         uint32_t count = expect_ranks(plan, &options);
         if (options.rank_by == PPSCHED_RANK_BY_STEP)
             assert_int_equal(count, 0);
@@ -699,7 +684,7 @@ static void test_refused_candidates(void **state)
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
     expect_ok(ppsched_config_set_slices(config, 2, NULL), NULL);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     uint32_t other = 0, unknown = 0;
     for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
         ppsched_candidate candidate = candidate_of(plan, c);

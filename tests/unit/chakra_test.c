@@ -113,6 +113,15 @@ static char *find(struct bytes *bytes, const char *text, size_t size)
     return NULL;
 }
 
+/* The name of device 0's first op, 0F0, and what is behind it; its record's length is five bytes before that. */
+static char *find_first(struct bytes *bytes)
+{
+    return find(bytes,
+                "0F0\x18\x04"
+                "8\x01",
+                7);
+}
+
 /* The size of each message as a field of another number: those of integers are read, others are none. */
 static void test_fields_of_integers(void **state)
 {
@@ -155,11 +164,7 @@ static void test_largest_duration(void **state)
         struct traces traces = make_traces();
         struct bytes *bytes = &traces.ranks[0];
         ppsched_error error;
-        char *name = find(bytes,
-                          "0F0\x18\x04"
-                          "8\x01",
-                          7),
-             *value = name + 6;
+        char *name = find_first(bytes), *value = name + 6;
         name[-5] += 7; /* of the whole record */
         memmove(value + 8, value + 1, (size_t)(bytes->data + bytes->length - value - 1));
         memcpy(value, largest, 8);
@@ -181,11 +186,7 @@ static void test_largest_field(void **state)
         struct traces traces = make_traces();
         struct bytes *bytes = &traces.ranks[0];
         ppsched_error error;
-        char *name = find(bytes,
-                          "0F0\x18\x04"
-                          "8\x01",
-                          7),
-             *behind = name + 7;
+        char *name = find_first(bytes), *behind = name + 7;
         name[-5] += 6;
         memmove(behind + 6, behind, (size_t)(bytes->data + bytes->length - behind));
         memcpy(behind, fields[more], 6);

@@ -2,6 +2,7 @@
 /* Plans for a model by its layers: splits that hold and fit, figures that come out again, runtimes, limits, and bad input. */
 #include "support/last.h"
 #include "support/layered.h"
+#include "support/plans.h"
 #include "support/rounds.h"
 
 #include <math.h>
@@ -17,34 +18,6 @@ enum { MOST_STAGES = 256, MOST_LAYERS = 256 };
     {                                                                                                                          \
         .size = sizeof(ppsched_plan_options), __VA_ARGS__                                                                      \
     }
-
-static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
-{
-    ppsched_plan *plan = NULL;
-    ppsched_error error;
-    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
-    return plan;
-}
-
-static ppsched_plan *run_plan(const ppsched_config *config, const ppsched_plan_options *options)
-{
-    ppsched_plan *plan = make_plan(config, options);
-    ppsched_error error;
-    expect_ok(ppsched_plan_run(plan, &error), &error);
-    return plan;
-}
-
-static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
-{
-    ppsched_candidate candidate = {.size = sizeof candidate};
-    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
-    return candidate;
-}
-
-static ppsched_candidate ranked(const ppsched_plan *plan, uint32_t rank)
-{
-    return candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
-}
 
 /* A candidate's split, with what it points to. */
 struct own_split {

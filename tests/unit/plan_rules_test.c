@@ -2,32 +2,12 @@
 /* What plan.h promises, on problems in which everything differs: costs where stages and microbatches change at once, ties by
  * peak memory, which of equal ones is named, and progress inside a candidate. */
 #include "support/layered.h"
+#include "support/plans.h"
 #include "support/uneven.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
-{
-    ppsched_plan *plan = NULL;
-    ppsched_error error;
-    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
-    expect_ok(ppsched_plan_run(plan, &error), &error);
-    return plan;
-}
-
-static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
-{
-    ppsched_candidate candidate = {.size = sizeof candidate};
-    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
-    return candidate;
-}
-
-static ppsched_candidate ranked(const ppsched_plan *plan, uint32_t rank)
-{
-    return candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
-}
 
 static void expect_near(double told, double expected, int32_t quantity, uint32_t stage)
 {
@@ -150,7 +130,7 @@ static void test_stages_and_microbatches_at_once(void **state)
     ppsched_config *config = make_uneven(&problem);
     int divided = 0, joined = 0;
     (void)state;
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = candidate_of(plan, i);
         ppsched_config *made = NULL;
@@ -190,7 +170,7 @@ static void test_whole_backwards_of_ends(void **state)
     (void)state;
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, times[0], 2, NULL), NULL);
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times[1], 2, NULL), NULL);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     expect_ok(ppsched_plan_create_config(&made, plan, 0, NULL), NULL);
     for (uint32_t s = 0; s < pieces * old_stages; s++) {
         uint32_t old = s / pieces;
@@ -224,7 +204,7 @@ static void test_pairs_in_other_numbers_of_stages(void **state)
     int seen[3] = {0};
     (void)state;
     set_uneven(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 4, 2, &seed);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = candidate_of(plan, i);
         ppsched_config *made = NULL;
@@ -336,7 +316,7 @@ static void test_ties_by_peak_memory(void **state)
             set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 9);
         for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
             const ppsched_plan_options options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
-            ppsched_plan *plan = make_plan(config, &options);
+            ppsched_plan *plan = run_plan(config, &options);
             assert_true(ranked(plan, 0).step_time == ranked(plan, 2).step_time);
             assert_string_equal(ranked(plan, 0).strategy, "1f1b");
             assert_string_equal(ranked(plan, 1).strategy, "eager_1f1b");
@@ -403,7 +383,7 @@ static void test_ranks_are_those_of_the_figures(void **state)
             double limit = limits[seed - 1] / (even ? 4 : 1);
             if (limit < HUGE_VAL)
                 set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
-            ppsched_plan *plan = make_plan(config, &options);
+            ppsched_plan *plan = run_plan(config, &options);
             expect_ranks(plan);
             ppsched_plan_destroy(plan);
             ppsched_config_destroy(config);
@@ -421,7 +401,7 @@ static void test_what_is_not_given(void **state)
         ppsched_config *config = make_config(2, 4, 4), *made = NULL;
         if (given < 2)
             set_number(config, quantities[given], 3);
-        ppsched_plan *plan = make_plan(config, &options);
+        ppsched_plan *plan = run_plan(config, &options);
         int seen[2] = {0};
         for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
             ppsched_candidate candidate = candidate_of(plan, i);
@@ -464,7 +444,7 @@ static void test_who_is_cut(void **state)
                                               .slice_count = 2,
                                               .strategies = is_named ? named : NULL,
                                               .strategy_count = is_named ? 2 : 0};
-        ppsched_plan *plan = make_plan(config, &options);
+        ppsched_plan *plan = run_plan(config, &options);
         int cut[2] = {0}, whole[2] = {0};
         for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
             ppsched_candidate candidate = candidate_of(plan, i);
@@ -486,7 +466,7 @@ static void test_a_config_with_slices(void **state)
     ppsched_config *config = make_uneven(&problem);
     (void)state;
     expect_ok(ppsched_config_set_slices(config, 2, NULL), NULL);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     int compared = 0;
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate candidate = candidate_of(plan, i);
@@ -518,7 +498,7 @@ static void test_least_limit_names_the_best_ranked(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         const ppsched_plan_options options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
-        ppsched_plan *plan = make_plan(config, &options);
+        ppsched_plan *plan = run_plan(config, &options);
         double limit = 0;
         uint32_t named = PPSCHED_NONE;
         ppsched_error error;
@@ -550,7 +530,7 @@ static void test_least_limit_of_the_better_placement(void **state)
             ppsched_error error;
             expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, memory, 4, &error), &error);
             set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
-            ppsched_plan *plan = make_plan(config, &options);
+            ppsched_plan *plan = run_plan(config, &options);
             expect_ok(ppsched_plan_find_least_limit(&limit, &named, plan, &error), &error);
             assert_true(limit == (microbatches == 1 ? 6 : 10));
             assert_string_equal(candidate_of(plan, named).strategy, microbatches == 1 ? "1f1b" : "zbv_auto");
@@ -571,7 +551,7 @@ static void test_bounds_with_copies(void **state)
     (void)state;
     set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 0.5);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate candidate = candidate_of(plan, i);
         ppsched_config *own = NULL;
@@ -602,7 +582,7 @@ static void test_figures_of_many_iterations(void **state)
     const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 9, .iterations = 13000, .seed = 3};
     ppsched_config *config = make_uneven(&problem);
     (void)state;
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i < 2; i++) {
         ppsched_candidate told = candidate_of(plan, i);
         ppsched_schedule *schedule = make_schedule(config, told.strategy);

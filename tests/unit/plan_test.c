@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: costs in other numbers of stages, what candidates there are, how they rank, and bad input. */
+#include "support/plans.h"
 #include "support/problem.h"
 
 #include <math.h>
@@ -28,30 +29,6 @@ static ppsched_config *with_stages(const ppsched_config *config, int64_t stages,
     expect_ok(ppsched_config_with_stages(&out, config, stages, embedding, head, &error), &error);
     assert_int_equal(ppsched_config_stages(out), stages);
     return out;
-}
-
-static ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
-{
-    ppsched_plan *plan = NULL;
-    ppsched_error error;
-    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
-    expect_ok(ppsched_plan_run(plan, &error), &error);
-    return plan;
-}
-
-static ppsched_candidate candidate_of(const ppsched_plan *plan, uint32_t number)
-{
-    ppsched_candidate candidate = {.size = sizeof candidate};
-    assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, number, NULL), PPSCHED_OK);
-    return candidate;
-}
-
-/* The candidate of a rank. */
-static ppsched_candidate ranked(const ppsched_plan *plan, uint32_t rank)
-{
-    ppsched_candidate candidate = candidate_of(plan, ppsched_plan_candidate_at_rank(plan, rank));
-    assert_int_equal(candidate.rank, rank);
-    return candidate;
 }
 
 /* Layers are added up, stages divided; what the ends have of their own stays there. */
@@ -183,7 +160,7 @@ static void test_ranking_and_figures(void **state)
     set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.1);
     set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 3);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
-    ppsched_plan *plan = make_plan(config, NULL);
+    ppsched_plan *plan = run_plan(config, NULL);
     size_t count = ppsched_plan_count(plan), fitting = 0;
     assert_true(count > 30);
     for (size_t i = 0; i < count; i++) {
@@ -287,7 +264,7 @@ static void test_bounds_without_a_flush(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_iterations(config, 6, &error), &error);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     ppsched_candidate best = ranked(plan, 0), other = ranked(plan, 1);
     assert_string_equal(best.strategy, "1f1b_no_flush");
     assert_true(best.bound == (3 + 6 * 12) / 6.0 && best.step_time >= best.bound && best.step_time < other.bound);
@@ -307,7 +284,7 @@ static void test_maps(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 5, &error), &error);
-    plan = make_plan(config, &options);
+    plan = run_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2);
     for (size_t i = 0; i < 2; i++) {
         ppsched_candidate candidate = ranked(plan, i);
@@ -316,13 +293,13 @@ static void test_maps(void **state)
     }
     ppsched_plan_destroy(plan);
     options = (ppsched_plan_options){.size = sizeof options, .strategies = strategies, .strategy_count = 2};
-    plan = make_plan(config, &options);
+    plan = run_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2);
     assert_string_equal(ranked(plan, 0).strategy, "auto");
     assert_string_equal(ranked(plan, 1).reason, "1f1b: needs linear placement, not map");
     ppsched_plan_destroy(plan);
     options.placements = 1u << PPSCHED_PLACEMENT_LINEAR;
-    plan = make_plan(config, &options);
+    plan = run_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 0);
     ppsched_plan_destroy(plan);
     options = (ppsched_plan_options){.size = sizeof options, .chunks = chunks, .chunk_count = 1};
@@ -348,7 +325,7 @@ static void test_equal_excess(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 1.8);
     set_number(config, PPSCHED_QUANTITY_MEM_STATIC, 1.2);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.3);
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i + 1 < ppsched_plan_count(plan); i++) {
         ppsched_candidate a = ranked(plan, i), b = ranked(plan, i + 1);
         assert_true(a.excess < b.excess - 1e-9 || (a.excess < b.excess + 1e-9 && a.step_time <= b.step_time));
@@ -371,7 +348,7 @@ static void test_bounds_that_are_reached(void **state)
         for (int backward = 1; backward <= 20; backward++) {
             set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward / 10.0);
             set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward / 10.0);
-            ppsched_plan *plan = make_plan(config, &options);
+            ppsched_plan *plan = run_plan(config, &options);
             for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
                 ppsched_candidate candidate = ranked(plan, i);
                 assert_true(candidate.bound <= candidate.step_time);
@@ -382,7 +359,7 @@ static void test_bounds_that_are_reached(void **state)
         }
     assert_true(reached > 0);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5); /* what does not fit is no proof */
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
         assert_false(ranked(plan, i).proved);
     ppsched_plan_destroy(plan);
@@ -408,7 +385,7 @@ static void test_what_varies(void **state)
                                     .memory_limits = limits,
                                     .memory_limit_count = 3};
     (void)state;
-    ppsched_plan *plan = make_plan(config, &options);
+    ppsched_plan *plan = run_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 2 * 2 * 2 * 3 + 2 * 3);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = ranked(plan, i);
@@ -418,7 +395,7 @@ static void test_what_varies(void **state)
     }
     ppsched_plan_destroy(plan);
     options = (ppsched_plan_options){.size = sizeof options, .placements = 1u << PPSCHED_PLACEMENT_V, .effort = 1};
-    plan = make_plan(config, &options);
+    plan = run_plan(config, &options);
     int has_auto = 0, has_search = 0;
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         ppsched_candidate own = ranked(plan, i);
@@ -461,17 +438,17 @@ static void test_when_nothing_fits(void **state)
     ppsched_error error;
     (void)state;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
-    ppsched_plan *plan = make_plan(config, NULL);
+    ppsched_plan *plan = run_plan(config, NULL);
     assert_false(ranked(plan, 0).fits);
     expect_ok(ppsched_plan_find_least_limit(&limit, &index, plan, &error), &error);
     assert_true(limit == 1); /* one microbatch after the other */
     ppsched_plan_destroy(plan);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
-    plan = make_plan(config, NULL);
+    plan = run_plan(config, NULL);
     assert_true(ranked(plan, 0).fits);
     ppsched_plan_destroy(plan);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit * 0.999);
-    plan = make_plan(config, NULL);
+    plan = run_plan(config, NULL);
     assert_false(ranked(plan, 0).fits);
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
@@ -493,13 +470,13 @@ static void test_least_limit_between(void **state)
     set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 2);
     set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 5.7142857142857144);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3);
-    ppsched_plan *plan = make_plan(config, NULL);
+    ppsched_plan *plan = run_plan(config, NULL);
     expect_ok(ppsched_plan_find_least_limit(&limit, NULL, plan, &error), &error);
     ppsched_plan_destroy(plan);
     assert_true(limit < 9.7);
     for (int i = 0; i < 2; i++) { /* it does, and a little less does not */
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, i == 0 ? limit : limit * 0.999);
-        plan = make_plan(config, NULL);
+        plan = run_plan(config, NULL);
         assert_int_equal(ranked(plan, 0).fits, i == 0);
         ppsched_plan_destroy(plan);
     }
@@ -588,7 +565,7 @@ static void test_bad_input(void **state)
     assert_int_equal(ppsched_plan_create(&plan, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_plan_create(&plan, config, &(ppsched_plan_options){.size = 3}, &error), PPSCHED_ERROR_STRUCT_SIZE);
     assert_int_equal(ppsched_plan_get_candidate(&candidate, NULL, 0, NULL), PPSCHED_ERROR_ARGUMENT);
-    plan = make_plan(config, NULL);
+    plan = run_plan(config, NULL);
     assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, ppsched_plan_count(plan), NULL), PPSCHED_ERROR_RANGE);
     candidate.size = 0;
     assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, 0, NULL), PPSCHED_ERROR_STRUCT_SIZE);
