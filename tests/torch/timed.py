@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans beside what PyTorch's runtime needs for them, with stages that take given times: they sleep, so ranks do not compete
-for cores. Prints JSON: what was measured first (the way between neighbours, and what an op takes besides), then for each
-strategy and lowering the planned and the measured times of the step and of each rank, what the busiest rank has to do, and
-where they part most.
+for cores. Prints JSON: what was measured first (the way between neighbours, what the call of a send or receive takes, and what
+an op does besides), then for each strategy and lowering the planned and the measured times of the step and of each rank, what
+the busiest rank has to do, and where they part most.
 
 usage: timed.py DEVICES CHUNKS MICROBATCHES UNIT STEPS [STRATEGY[:LOWERING]...]      UNIT: milliseconds of a forward
 """
@@ -161,13 +161,15 @@ def row(schedule, lowering, times, rank, steps):
 
 
 def overheads(devices, rank):
-    """Milliseconds between each pair of devices, and those that an op takes besides its stage's: from a run of 1F1B."""
+    """Milliseconds between each pair of devices, of the call of a send or receive, and those that an op takes besides its
+    stage's: from a run of 1F1B."""
     times = uneven(devices, 5, 1)
     job = Job(ppsched.generate("1f1b", ppsched.Config(devices, 4 * devices)), times, rank)
-    config = ppsched.torch.measure(job.runtime, *job.inputs, steps=3, **job.targets)
+    config = ppsched.torch.measure(job.runtime, *job.inputs, steps=3, calls=True, **job.targets)
     lists = (config.forward_times, config.backward_input_times, config.backward_weight_times)
-    return config.p2p_time, [config.op_overhead[0] + sum(seen[stage] - times[stage][kind] for stage in range(devices)) / devices
-                             for kind, seen in enumerate(lists)]
+    besides = [config.op_overhead[0] + sum(seen[stage] - times[stage][kind] for stage in range(devices)) / devices
+               for kind, seen in enumerate(lists)]
+    return config.p2p_time, config.send_overhead[0], besides
 
 
 def main():
@@ -175,17 +177,16 @@ def main():
     unit, steps, names = float(sys.argv[4]), int(sys.argv[5]), [word.partition(":") for word in sys.argv[6:]]
 
     def work_of(rank):
-        p2p, besides = overheads(devices, rank)
+        p2p, calls, besides = overheads(devices, rank)
         rows = []
         for made in schedules(devices, chunks, microbatches):
             lowerings = [lowering for lowering in LOWERINGS
                          if not names or any(name == made.name and wanted in ("", lowering) for name, _, wanted in names)]
             times = uneven(made.stages, unit, made.stages // devices)
-            config = ppsched.Config(devices, microbatches, made.stages,
-                                    p2p_time=p2p, **costs(times, besides))
+            config = ppsched.Config(devices, microbatches, made.stages, p2p_time=p2p, send_overhead=calls, **costs(times, besides))
             schedule = ppsched.generate(made.name, config) if lowerings else made
             rows.extend(row(schedule.renumber(), lowering, times, rank, steps) for lowering in lowerings)
-        return {"p2p": p2p, "besides": besides, "rows": rows}
+        return {"p2p": p2p, "send_overhead": calls, "besides": besides, "rows": rows}
 
     print(json.dumps(on_ranks(devices, work_of)[0]))
 

@@ -127,6 +127,21 @@ class PlannedScheduleTest(unittest.TestCase):
                 self.assertGreaterEqual(row["planned"], row["work"])
                 self.assertGreaterEqual(row["measured"], row["work"])
 
+    def test_measured_calls(self):
+        """The calls of sends and receives are told apart from what an op takes besides, only where that is asked for."""
+        ranks = place.run("measures.py", 4, 20, 6)
+        self.assertEqual(len(ranks), 4)
+        for told in ranks:
+            self.assertTrue(told["is_back"])
+            self.assertEqual((told["without"], told["with"]), (ranks[0]["without"], ranks[0]["with"]))
+            self.assertEqual(told["without"]["send_overhead"], 0)
+            self.assertGreaterEqual(told["with"]["send_overhead"], 6)
+            self.assertGreaterEqual(told["without"]["op_overhead"], 6)
+            self.assertLess(told["with"]["op_overhead"], 6)
+            for name in ("without", "with"):
+                for given, seen in zip(told["given"], told[name]["stages"]):
+                    self.assertTrue(all(taken >= time for taken, time in zip(seen, given)), (given, seen))
+
     def test_run_measure_plan_again(self):
         first, second, third = place.run("loop.py", 4, 8, 20, 3)
         self.assertEqual(first[0], "1f1b")
