@@ -24,8 +24,8 @@ def slow(function, milliseconds):
 
 
 def told(job, calls):
-    config = ppsched.torch.measure(job.runtime, *job.inputs, steps=2, calls=calls, **job.targets)
-    return {"stages": list(zip(config.forward_times, config.backward_input_times, config.backward_weight_times)),
+    config = ppsched.torch.measure(job.runtime, *job.inputs, steps=2, split=False, calls=calls, **job.targets)
+    return {"stages": list(zip(config.forward_times, config.backward_times)),
             "op_overhead": config.op_overhead[0], "send_overhead": config.send_overhead[0] if config.send_overhead else 0}
 
 
@@ -37,7 +37,7 @@ def main():
     def work(rank):
         job = Job(ppsched.generate("gpipe", ppsched.Config(devices, 2 * devices)), times, rank)
         found = {name: told(job, calls) for name, calls in (("without", False), ("with", True))}
-        return {"given": times, **found, "is_back": schedules._batch_p2p is mine}
+        return {"given": [[forward, inputs + weights] for forward, inputs, weights in times], **found, "is_back": schedules._batch_p2p is mine}
 
     print(json.dumps(on_ranks(devices, work)))
 
