@@ -13,7 +13,7 @@ enum { USUAL_CHUNKS = 4, FEW_CHUNKS = 16, MOST_CHUNKS = 64 };
 enum { MOST_PARTED = 64 };
 
 /* Nodes that the searches for splits may visit: all together, and one at most. */
-#define ALL_VISITS 55000000u
+#define ALL_VISITS 48000000u
 
 /* What varies, with the defaults filled in. */
 struct listing {

@@ -41,7 +41,7 @@ def live_row(plan: Plan, baseline: Baseline) -> str:
     """JSON of the problem, the options of its plan and the baseline: a text, as its numbers keep all digits."""
     beyond = _beyond(plan)
     if beyond is not None:
-        raise Error(f"a page that ranks anew has no {beyond}; make it without, or a page without --live")
+        raise Error(f"a page that ranks anew does not know {beyond}; make it without, or a page without --live")
     listing = {"objective": plan.objective.name.lower(), **plan._listing}
     return json.dumps({**_problem(plan.config), "plan": {name: value for name, value in listing.items() if value},
                        "baseline": {"strategy": baseline.strategy, "chunks": baseline.chunks}}, allow_nan=False)
