@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain numbers are in units of the caller's choice: in other units of time, of memory and of bytes every strategy finds the same
- * schedule, and every figure is the same one in these units; to the last bit where the units are powers of 2. */
+/* Plain numbers are in units of the caller's choice: in other units of time, of memory and of bytes every strategy finds the
+ * same schedule, and every figure is the same in these units; to the last bit where the units are powers of 2. */
 #include "support/last.h"
 #include "support/rounds.h"
 #include "support/uneven.h"

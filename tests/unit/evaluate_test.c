@@ -317,6 +317,52 @@ static void test_made_at_zero(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What is held once all ops are over, beside what always is. */
+static double left_over(const ppsched_config *config, const char *strategy)
+{
+    enum { MOST = 3 * 2000 + 1 };
+    static ppsched_memory_point points[MOST];
+    ppsched_timeline *timeline = evaluate(config, strategy);
+    ppsched_error error;
+    size_t count = 0;
+    expect_ok(ppsched_timeline_get_memory(points, MOST, &count, timeline, 0, &error), &error);
+    ppsched_timeline_destroy(timeline);
+    return points[count - 1].memory - points[0].memory;
+}
+
+/* Of F, I and W any two or all three are given, with ten digits of which the last may be off; the three sum to 0, so that over
+ * thousands of microbatches nothing is left, however W and I are run. */
+static void test_given_memory_goes_again(void **state)
+{
+    static const struct {
+        double f, i, w; /* NaN: not given */
+    } cases[] = {
+        {1.234567891, -0.4115226304, -0.8230452607},
+        {1.234567891, -0.4115226303, -0.8230452605},
+        {1.234567891, -1.234567891, -0.0000000004},
+        {1.234567891, -1.2345678914, 0},
+        {1.234567891, 0, -1.2345678914},
+        {1.234567891, -1.2345678914, NAN},
+        {1.234567891, -0.4115226304, NAN},
+        {1.234567891, NAN, -1.2345678914},
+        {1.234567891, NAN, -0.8230452605},
+        {NAN, -0.4115226304, -0.8230452607},
+    };
+    static const char *const strategies[] = {"1f1b", "zb_h1"};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const double given[] = {cases[k].f, cases[k].i, cases[k].w};
+        ppsched_config *config = make_config(1, 1, 2000);
+        for (int q = 0; q < 3; q++)
+            if (!isnan(given[q]))
+                set_number(config, PPSCHED_QUANTITY_MEM_FORWARD + q, given[q]);
+        for (int i = 0; i < 2; i++)
+            if (fabs(left_over(config, strategies[i])) > 1e-11)
+                fail_msg("case %zu, %s: %g is left", k, strategies[i], left_over(config, strategies[i]));
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,7 +372,7 @@ int main(void)
         cmocka_unit_test(test_earliest_only),     cmocka_unit_test(test_mismatch_and_overflow),
         cmocka_unit_test(test_delay_per_pair),    cmocka_unit_test(test_other_ops),
         cmocka_unit_test(test_late_comm_op),      cmocka_unit_test(test_zero_times),
-        cmocka_unit_test(test_made_at_zero),
+        cmocka_unit_test(test_made_at_zero),      cmocka_unit_test(test_given_memory_goes_again),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }
