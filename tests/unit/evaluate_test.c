@@ -317,7 +317,7 @@ static void test_made_at_zero(void **state)
     ppsched_config_destroy(config);
 }
 
-/* What is held once all ops are over, beside what always is. */
+/* What is held once all ops are over, beside what always is; never less than that before. */
 static double left_over(const ppsched_config *config, const char *strategy)
 {
     enum { MOST = 3 * 2000 + 1 };
@@ -327,6 +327,8 @@ static double left_over(const ppsched_config *config, const char *strategy)
     size_t count = 0;
     expect_ok(ppsched_timeline_get_memory(points, MOST, &count, timeline, 0, &error), &error);
     ppsched_timeline_destroy(timeline);
+    for (size_t i = 0; i < count; i++)
+        assert_true(points[i].memory > points[0].memory - 1e-11);
     return points[count - 1].memory - points[0].memory;
 }
 
