@@ -286,6 +286,30 @@ static void test_zero_times(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A pair takes what was given for it, where its ops take nothing of which it could take a share; else it grows as they do. */
+static void test_pairs_of_scaled_microbatches(void **state)
+{
+    static const double scales[] = {0.5, 2, 0.25, 4};
+    static const struct {
+        double forward, backward, makespan; /* F0; a pair of F1 and B0, of F2 and B1, of F3 and B2; B3 */
+    } cases[] = {{0, 0, 3 + 3 + 3},
+                 {1, 0, 0.5 + 3 * (2 + 0.25 + 4)},
+                 {0, 1, 3 * (0.5 + 2 + 0.25) + 4},
+                 {1, 2, 0.5 + 3 * ((2 + 2 * 0.5) + (0.25 + 2 * 2) + (4 + 2 * 0.25)) / 3 + 2 * 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = make_config(1, 1, 4);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, cases[i].forward);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, cases[i].backward);
+        set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 3);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scales, 4, NULL), NULL);
+        ppsched_timeline *timeline = evaluate(config, "1f1b_overlap");
+        assert_float_equal(metrics_of(timeline).makespan, cases[i].makespan, 1e-12);
+        ppsched_timeline_destroy(timeline);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* A value that is made at time 0 is on its way from then on: device 2 waits 5 for that of stage 2, and 2
  * more for a copy; then 5 for what stage 2 gives back. */
 static void test_made_at_zero(void **state)
@@ -368,13 +392,21 @@ static void test_given_memory_goes_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_profile), cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_memory_curve),      cmocka_unit_test(test_weight_versions),
-        cmocka_unit_test(test_iterations_flush),  cmocka_unit_test(test_slack_is_zero_on_the_critical_path),
-        cmocka_unit_test(test_earliest_only),     cmocka_unit_test(test_mismatch_and_overflow),
-        cmocka_unit_test(test_delay_per_pair),    cmocka_unit_test(test_other_ops),
-        cmocka_unit_test(test_late_comm_op),      cmocka_unit_test(test_zero_times),
-        cmocka_unit_test(test_made_at_zero),      cmocka_unit_test(test_given_memory_goes_again),
+        cmocka_unit_test(test_published_profile),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_memory_curve),
+        cmocka_unit_test(test_weight_versions),
+        cmocka_unit_test(test_iterations_flush),
+        cmocka_unit_test(test_slack_is_zero_on_the_critical_path),
+        cmocka_unit_test(test_earliest_only),
+        cmocka_unit_test(test_mismatch_and_overflow),
+        cmocka_unit_test(test_delay_per_pair),
+        cmocka_unit_test(test_other_ops),
+        cmocka_unit_test(test_late_comm_op),
+        cmocka_unit_test(test_zero_times),
+        cmocka_unit_test(test_made_at_zero),
+        cmocka_unit_test(test_given_memory_goes_again),
+        cmocka_unit_test(test_pairs_of_scaled_microbatches),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }
