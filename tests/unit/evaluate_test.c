@@ -286,6 +286,48 @@ static void test_zero_times(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Numbers of any size, without end in binary, or zeros. Returns their sum. */
+static double set_drawn(ppsched_config *config, int32_t quantity, int is_zero, uint64_t *seed)
+{
+    double values[3], sum = 0;
+    uint32_t stages = ppsched_config_stages(config);
+    ppsched_error error;
+    for (uint32_t s = 0; s < stages; s++) {
+        values[s] = ldexp((1 + random_below(seed, 1000000)) / 1000003.0, (int)random_below(seed, 12) - 6);
+        values[s] = is_zero ? 0 : values[s];
+        sum += values[s];
+    }
+    expect_ok(ppsched_config_set_values(config, quantity, values, stages, &error), &error);
+    return sum;
+}
+
+/* The causes of a peak, added up in their order, are the peak to the last bit, and each is what was given but for rounding. */
+static void test_causes_add_up(void **state)
+{
+    enum { CAUSES = PPSCHED_MEMORY_CAUSE_ACTIVATIONS + 1 };
+    uint64_t seed = 3;
+    (void)state;
+    for (int trial = 0; trial < 20000; trial++) {
+        int versions = 1 + trial % 2, is_plain = trial % 5 == 0;
+        double causes[CAUSES], sum = 0;
+        ppsched_config *config = make_config(1, versions > 1 ? 1 : 1 + random_below(&seed, 3), 3);
+        ppsched_error error;
+        set_drawn(config, PPSCHED_QUANTITY_MEM_FORWARD, is_plain, &seed);
+        double fixed = set_drawn(config, PPSCHED_QUANTITY_MEM_STATIC, trial % 3 == 0, &seed);
+        double weights = versions * set_drawn(config, PPSCHED_QUANTITY_MEM_WEIGHTS, trial % 4 == 0, &seed);
+        ppsched_timeline *timeline = evaluate(config, versions > 1 ? "1f1b_no_flush" : "looped_bfs");
+        expect_ok(ppsched_timeline_get_peak_causes(causes, CAUSES, NULL, timeline, 0, &error), &error);
+        for (int i = 0; i < CAUSES; i++)
+            sum += causes[i];
+        assert_true(sum == device_metrics_of(timeline, 0).peak_memory);
+        assert_true(!is_plain || causes[PPSCHED_MEMORY_CAUSE_ACTIVATIONS] == 0);
+        assert_float_equal(causes[PPSCHED_MEMORY_CAUSE_STATIC], fixed, 1e-15 * sum);
+        assert_float_equal(causes[PPSCHED_MEMORY_CAUSE_WEIGHTS], weights, 1e-15 * sum);
+        ppsched_timeline_destroy(timeline);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* A pair takes what was given for it, where its ops take nothing of which it could take a share; else it grows as they do. */
 static void test_pairs_of_scaled_microbatches(void **state)
 {
@@ -405,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_late_comm_op),
         cmocka_unit_test(test_zero_times),
         cmocka_unit_test(test_made_at_zero),
+        cmocka_unit_test(test_causes_add_up),
         cmocka_unit_test(test_given_memory_goes_again),
         cmocka_unit_test(test_pairs_of_scaled_microbatches),
     };
