@@ -99,8 +99,8 @@ static double next_above(double x)
     return next.value;
 }
 
-/* What must be added to a part so that the whole comes out to the last bit. False where no double does: what is left lies halfway
- * between two, both of which are rounded away from the whole; beside the next part it does not. */
+/* What must be added to a part so that the whole comes out to the last bit. False where no double does: what is left lies
+ * halfway between two, both of which are rounded away from the whole; beside the next part it does not. */
 static bool find_rest(double whole, double part, double *rest)
 {
     *rest = whole - part;
