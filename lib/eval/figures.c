@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the times of one device add up to: busy time, memory over time, peak. */
-#include <float.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -89,33 +88,23 @@ void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsch
 
 /* --- the peak of activations by cause --- */
 
-/* The next double. */
-static double next_to(double x, bool up)
+/* The next double above one that is not negative. */
+static double next_above(double x)
 {
     union {
         double value;
         int64_t bits;
     } next = {x};
-    if (x == 0)
-        return up ? DBL_TRUE_MIN : -DBL_TRUE_MIN;
-    next.bits += (x > 0) == up ? 1 : -1;
+    next.bits++;
     return next.value;
 }
 
-/* What must be added to a part so that the whole comes out to the last bit. Where no double does that the part is moved by its
- * own last bit, which may be that of `*moved`, a part of it. */
-static double rest_of(double whole, double part, double *moved)
+/* What must be added to a part so that the whole comes out to the last bit. False where no double does: what is left lies
+ * halfway between two, both of which are rounded away from the whole; beside the next part it does not. */
+static bool find_rest(double whole, double part, double *rest)
 {
-    double rest = whole - part;
-    for (int tries = 0; tries < 8 && part + rest != whole; tries++) {
-        double other = next_to(rest, part + rest < whole);
-        if ((part + rest < whole) == (part + other > whole) && part + other != whole) {
-            *moved = next_to(*moved, true);
-            return whole - part;
-        }
-        rest = other;
-    }
-    return rest;
+    *rest = whole - part;
+    return part + *rest == whole;
 }
 
 void ppi_split_peak(const ppsched_timeline *timeline, uint32_t device, double *out)
@@ -123,10 +112,15 @@ void ppi_split_peak(const ppsched_timeline *timeline, uint32_t device, double *o
     const ppsched_device_metrics *figures = &timeline->devices[device];
     memset(out, 0, PPI_CAUSES * sizeof *out);
     memcpy(out, timeline->fixed + (size_t)device * PPI_FIXED_CAUSES, PPI_FIXED_CAUSES * sizeof *out);
-    double unused = 0, *weights = &out[PPSCHED_MEMORY_CAUSE_WEIGHTS], *fixed = &out[PPSCHED_MEMORY_CAUSE_STATIC];
-    if (*weights > 0)
-        *weights = rest_of(figures->static_memory, *fixed, &unused);
-    else
-        *fixed = figures->static_memory;
-    out[PPSCHED_MEMORY_CAUSE_ACTIVATIONS] = rest_of(figures->peak_memory, figures->static_memory, fixed);
+    double *weights = &out[PPSCHED_MEMORY_CAUSE_WEIGHTS], *fixed = &out[PPSCHED_MEMORY_CAUSE_STATIC];
+    double *larger = *weights > *fixed ? weights : fixed;
+    if (!find_rest(figures->static_memory, *fixed, weights)) {
+        *fixed = next_above(*fixed);
+        *weights = figures->static_memory - *fixed;
+    }
+    for (int tries = 0; tries < 3; tries++) { /* half of the larger one's last bit may be lost in the sum */
+        if (find_rest(figures->peak_memory, *fixed + *weights, &out[PPSCHED_MEMORY_CAUSE_ACTIVATIONS]))
+            break;
+        *larger = next_above(*larger);
+    }
 }

@@ -91,10 +91,8 @@ static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stag
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
                            "stage %u: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0",
                            stage, f, i, w);
-    if (has_f && has_i && has_w) { /* what is off by rounding must not add up over microbatches */
-        i = f + i < 0 ? -f : i;
-        w = -(f + i);
-    }
+    i = f + i < 0 ? -f : i; /* what is off by rounding must not add up over microbatches */
+    w = -(f + i);
     memory[PPSCHED_KIND_F] = f;
     memory[PPSCHED_KIND_B] = i + w;
     memory[PPSCHED_KIND_I] = i;

@@ -116,6 +116,8 @@ static void test_uneven_costs(void **state)
         draw_times(&seed, config, trial % 3 == 0 ? 1 : 5);
         double span = span_of(config, third);
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, (double)bound_of(third, d));
+        if (span_of(config, third) != span)
+            fail_msg("%s at D = %ld, M = %ld: another span under a limit of what it may hold anyway", names[third], d, m);
         ppsched_schedule *searched = make_schedule(config, "v_search");
         ppsched_timeline *timeline = make_timeline(searched, config);
         double share = span / metrics_of(timeline).span;

@@ -211,6 +211,11 @@ struct machine {
     int32_t start[DEVICES][OPS], end[DEVICES][OPS], free[DEVICES], busy[DEVICES];
     int32_t link_free[2][DEVICES], copies_until[DEVICES];
     double level[DEVICES], peak[DEVICES];
+    struct height {
+        int32_t tick;
+        double level;
+    } curve[DEVICES][2 * OPS]; /* from each tick on that changed it */
+    size_t curve_count[DEVICES];
     uint32_t flushed, left; /* iterations that may run; compute ops left of the last of them */
 };
 
@@ -387,6 +392,16 @@ static void stand_still(struct machine *m, uint32_t d, int32_t now)
     stood++;
 }
 
+static void note_level(struct machine *m, uint32_t d, int32_t now)
+{
+    size_t count = m->curve_count[d];
+    m->peak[d] = fmax(m->peak[d], m->level[d]);
+    if (m->level[d] == (count > 0 ? m->curve[d][count - 1].level : 0))
+        return;
+    assert_true(count < 2 * OPS);
+    m->curve[d][m->curve_count[d]++] = (struct height){now, m->level[d]};
+}
+
 static int is_over(const struct machine *m, int32_t now)
 {
     for (uint32_t d = 0; d < m->p->devices; d++)
@@ -457,7 +472,7 @@ static int32_t run_machine(struct machine *m)
             for (int32_t link = 0; link < (int32_t)m->p->devices; link++)
                 serve(m, way, link, now);
         for (uint32_t d = 0; d < m->p->devices; d++) {
-            m->peak[d] = fmax(m->peak[d], m->level[d]);
+            note_level(m, d, now);
             stand_still(m, d, now);
         }
         if (is_over(m, now))
@@ -556,6 +571,26 @@ static void compare_causes(const struct machine *m, const ppsched_timeline *time
                  own.reload, own.drain);
 }
 
+/* Between any two ticks the device holds what the machine does; at one tick much may come and go. */
+static void compare_curve(const struct machine *m, const ppsched_timeline *timeline, uint32_t d, int number)
+{
+    static ppsched_memory_point points[2 * OPS];
+    size_t count = 0, k = 0;
+    double level = 0;
+    ppsched_error error;
+    expect_ok(ppsched_timeline_get_memory(points, 2 * OPS, &count, timeline, d, &error), &error);
+    for (size_t i = 0; i < count; i++) {
+        if ((i + 1 < count && points[i + 1].time == points[i].time) || points[i].memory == level)
+            continue;
+        level = points[i].memory;
+        if (k == m->curve_count[d] || points[i].time * TICKS != m->curve[d][k].tick || level != m->curve[d][k].level)
+            fail_msg("case %d, device %u: holds %g from %g on, change %zu of %zu", number, d, level, points[i].time, k,
+                     m->curve_count[d]);
+        k++;
+    }
+    assert_int_equal(k, m->curve_count[d]);
+}
+
 static void compare_device(const struct machine *m, const ppsched_timeline *timeline, uint32_t d, int number)
 {
     const ppsched_span *spans = ppsched_timeline_spans(timeline, d, NULL);
@@ -576,6 +611,7 @@ static void compare_device(const struct machine *m, const ppsched_timeline *time
     double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.reload;
     assert_float_equal(sum, figures.idle, 1e-9);
     compare_causes(m, timeline, d, number);
+    compare_curve(m, timeline, d, number);
 }
 
 /* Latest starts: none before the earliest, and what is on the way to the end has none later. */

@@ -92,12 +92,35 @@ static void test_least_limit(void **state)
     }
 }
 
+/* One device's ops one after another are looked at up to some million ops; for the span, of which each device is looked at by
+ * itself, up to so many in all looks. */
+static void test_many_ops(void **state)
+{
+    static const struct {
+        int64_t microbatches;
+        int32_t objective;
+        int is_looked_at;
+    } cases[] = {{12000, PPSCHED_OBJECTIVE_MAKESPAN, 1},
+                 {200000, PPSCHED_OBJECTIVE_MAKESPAN, 0},
+                 {3000, PPSCHED_OBJECTIVE_SPAN, 1},
+                 {200000, PPSCHED_OBJECTIVE_SPAN, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = make_config(16, 16, cases[i].microbatches);
+        ppsched_bound bound = bound_of(config, cases[i].objective);
+        assert_int_equal(bound.one_machine > 0, cases[i].is_looked_at);
+        assert_true(bound.value > 0 && bound.value >= bound.one_machine);
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_least_limit),
+        cmocka_unit_test(test_many_ops),
     };
     return cmocka_run_group_tests_name("bound", tests, NULL, NULL);
 }

@@ -156,11 +156,51 @@ static void test_versions(void **state)
     assert_string_equal(ppsched_version_text(), PROJECT_VERSION);
 }
 
+static int32_t stop(void *user, const ppsched_progress *progress)
+{
+    (void)user;
+    (void)progress;
+    return 1;
+}
+
+/* v_search tells where it does not try every shift between devices: on more than 16 some eight first; on one there is none. */
+static void test_told_what_is_left_out(void **state)
+{
+    static const struct {
+        int64_t devices, microbatches;
+        const char *line;
+    } cases[] = {
+        {16, 100, ""},
+        {17, 100, "v_search: of 16 turns every 2-th is tried, then those near the best"},
+        {32, 100, "v_search: of 31 turns every 4-th is tried, then those near the best"},
+        {16, 100000, "v_search: blocks with a turn would be too much work, and are left out"},
+        {1, 1000000, ""},
+    };
+    struct log log = {0};
+    const ppsched_environment environment = {
+        .size = sizeof environment, .log_level = PPSCHED_LOG_LEVEL_INFO, .user = &log, .log = take_line};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = NULL;
+        ppsched_schedule *schedule = NULL;
+        ppsched_error error;
+        log = (struct log){0};
+        expect_ok(
+            ppsched_config_create(&config, cases[i].devices, 2 * cases[i].devices, cases[i].microbatches, &environment, &error),
+            &error);
+        expect_ok(ppsched_config_set_progress(config, stop, NULL, &error), &error);
+        assert_int_equal(ppsched_schedule_generate(&schedule, config, "v_search", &error), PPSCHED_ERROR_CANCELLED);
+        assert_string_equal(log.line, cases[i].line);
+        assert_int_equal(log.lines, cases[i].line[0] != '\0');
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_log),      cmocka_unit_test(test_a_line_a_call), cmocka_unit_test(test_allocators),
-        cmocka_unit_test(test_statuses), cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_statuses), cmocka_unit_test(test_versions),      cmocka_unit_test(test_told_what_is_left_out),
     };
     return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
 }

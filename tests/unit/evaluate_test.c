@@ -286,6 +286,72 @@ static void test_zero_times(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Numbers of any size, without end in binary, or zeros. Returns their sum. */
+static double set_drawn(ppsched_config *config, int32_t quantity, int is_zero, uint64_t *seed)
+{
+    double values[3], sum = 0;
+    uint32_t stages = ppsched_config_stages(config);
+    ppsched_error error;
+    for (uint32_t s = 0; s < stages; s++) {
+        values[s] = ldexp((1 + random_below(seed, 1000000)) / 1000003.0, (int)random_below(seed, 12) - 6);
+        values[s] = is_zero ? 0 : values[s];
+        sum += values[s];
+    }
+    expect_ok(ppsched_config_set_values(config, quantity, values, stages, &error), &error);
+    return sum;
+}
+
+/* The causes of a peak, added up in their order, are the peak to the last bit, and each is what was given but for rounding. */
+static void test_causes_add_up(void **state)
+{
+    enum { CAUSES = PPSCHED_MEMORY_CAUSE_ACTIVATIONS + 1 };
+    uint64_t seed = 3;
+    (void)state;
+    for (int trial = 0; trial < 20000; trial++) {
+        int versions = 1 + trial % 2, is_plain = trial % 5 == 0;
+        double causes[CAUSES], sum = 0;
+        ppsched_config *config = make_config(1, versions > 1 ? 1 : 1 + random_below(&seed, 3), 3);
+        ppsched_error error;
+        set_drawn(config, PPSCHED_QUANTITY_MEM_FORWARD, is_plain, &seed);
+        double fixed = set_drawn(config, PPSCHED_QUANTITY_MEM_STATIC, trial % 3 == 0, &seed);
+        double weights = versions * set_drawn(config, PPSCHED_QUANTITY_MEM_WEIGHTS, trial % 4 == 0, &seed);
+        ppsched_timeline *timeline = evaluate(config, versions > 1 ? "1f1b_no_flush" : "looped_bfs");
+        expect_ok(ppsched_timeline_get_peak_causes(causes, CAUSES, NULL, timeline, 0, &error), &error);
+        for (int i = 0; i < CAUSES; i++)
+            sum += causes[i];
+        assert_true(sum == device_metrics_of(timeline, 0).peak_memory);
+        assert_true(!is_plain || causes[PPSCHED_MEMORY_CAUSE_ACTIVATIONS] == 0);
+        assert_float_equal(causes[PPSCHED_MEMORY_CAUSE_STATIC], fixed, 1e-15 * sum);
+        assert_float_equal(causes[PPSCHED_MEMORY_CAUSE_WEIGHTS], weights, 1e-15 * sum);
+        ppsched_timeline_destroy(timeline);
+        ppsched_config_destroy(config);
+    }
+}
+
+/* A pair takes what was given for it, where its ops take nothing of which it could take a share; else it grows as they do. */
+static void test_pairs_of_scaled_microbatches(void **state)
+{
+    static const double scales[] = {0.5, 2, 0.25, 4};
+    static const struct {
+        double forward, backward, makespan; /* F0; a pair of F1 and B0, of F2 and B1, of F3 and B2; B3 */
+    } cases[] = {{0, 0, 3 + 3 + 3},
+                 {1, 0, 0.5 + 3 * (2 + 0.25 + 4)},
+                 {0, 1, 3 * (0.5 + 2 + 0.25) + 4},
+                 {1, 2, 0.5 + 3 * ((2 + 2 * 0.5) + (0.25 + 2 * 2) + (4 + 2 * 0.25)) / 3 + 2 * 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = make_config(1, 1, 4);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, cases[i].forward);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, cases[i].backward);
+        set_number(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 3);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scales, 4, NULL), NULL);
+        ppsched_timeline *timeline = evaluate(config, "1f1b_overlap");
+        assert_float_equal(metrics_of(timeline).makespan, cases[i].makespan, 1e-12);
+        ppsched_timeline_destroy(timeline);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* A value that is made at time 0 is on its way from then on: device 2 waits 5 for that of stage 2, and 2
  * more for a copy; then 5 for what stage 2 gives back. */
 static void test_made_at_zero(void **state)
@@ -317,16 +383,73 @@ static void test_made_at_zero(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What is held once all ops are over, beside what always is; never less than that before. */
+static double left_over(const ppsched_config *config, const char *strategy)
+{
+    enum { MOST = 3 * 2000 + 1 };
+    static ppsched_memory_point points[MOST];
+    ppsched_timeline *timeline = evaluate(config, strategy);
+    ppsched_error error;
+    size_t count = 0;
+    expect_ok(ppsched_timeline_get_memory(points, MOST, &count, timeline, 0, &error), &error);
+    ppsched_timeline_destroy(timeline);
+    for (size_t i = 0; i < count; i++)
+        assert_true(points[i].memory > points[0].memory - 1e-11);
+    return points[count - 1].memory - points[0].memory;
+}
+
+/* Of F, I and W any two or all three are given, with ten digits of which the last may be off; the three sum to 0, so that over
+ * thousands of microbatches nothing is left, however W and I are run. */
+static void test_given_memory_goes_again(void **state)
+{
+    static const struct {
+        double f, i, w; /* NaN: not given */
+    } cases[] = {
+        {1.234567891, -0.4115226304, -0.8230452607},
+        {1.234567891, -0.4115226303, -0.8230452605},
+        {1.234567891, -1.234567891, -0.0000000004},
+        {1.234567891, -1.2345678914, 0},
+        {1.234567891, 0, -1.2345678914},
+        {1.234567891, -1.2345678914, NAN},
+        {1.234567891, -0.4115226304, NAN},
+        {1.234567891, NAN, -1.2345678914},
+        {1.234567891, NAN, -0.8230452605},
+        {NAN, -0.4115226304, -0.8230452607},
+    };
+    static const char *const strategies[] = {"1f1b", "zb_h1"};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const double given[] = {cases[k].f, cases[k].i, cases[k].w};
+        ppsched_config *config = make_config(1, 1, 2000);
+        for (int q = 0; q < 3; q++)
+            if (!isnan(given[q]))
+                set_number(config, PPSCHED_QUANTITY_MEM_FORWARD + q, given[q]);
+        for (int i = 0; i < 2; i++)
+            if (fabs(left_over(config, strategies[i])) > 1e-11)
+                fail_msg("case %zu, %s: %g is left", k, strategies[i], left_over(config, strategies[i]));
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_profile), cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_memory_curve),      cmocka_unit_test(test_weight_versions),
-        cmocka_unit_test(test_iterations_flush),  cmocka_unit_test(test_slack_is_zero_on_the_critical_path),
-        cmocka_unit_test(test_earliest_only),     cmocka_unit_test(test_mismatch_and_overflow),
-        cmocka_unit_test(test_delay_per_pair),    cmocka_unit_test(test_other_ops),
-        cmocka_unit_test(test_late_comm_op),      cmocka_unit_test(test_zero_times),
+        cmocka_unit_test(test_published_profile),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_memory_curve),
+        cmocka_unit_test(test_weight_versions),
+        cmocka_unit_test(test_iterations_flush),
+        cmocka_unit_test(test_slack_is_zero_on_the_critical_path),
+        cmocka_unit_test(test_earliest_only),
+        cmocka_unit_test(test_mismatch_and_overflow),
+        cmocka_unit_test(test_delay_per_pair),
+        cmocka_unit_test(test_other_ops),
+        cmocka_unit_test(test_late_comm_op),
+        cmocka_unit_test(test_zero_times),
         cmocka_unit_test(test_made_at_zero),
+        cmocka_unit_test(test_causes_add_up),
+        cmocka_unit_test(test_given_memory_goes_again),
+        cmocka_unit_test(test_pairs_of_scaled_microbatches),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }

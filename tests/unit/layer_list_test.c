@@ -207,6 +207,34 @@ static void test_bad_lists(void **state)
     assert_null(layers);
 }
 
+/* As many entries as there may be, each of one layer, of which stages cost what these do. */
+static void test_most_entries(void **state)
+{
+    static ppsched_layer entries[PPSCHED_MAX_LAYERS];
+    static const ppsched_layer *list[PPSCHED_MAX_LAYERS];
+    const uint32_t counts[] = {PPSCHED_MAX_LAYERS - 2, 2};
+    const ppsched_split split = split_of(counts, 2, NULL);
+    const ppsched_layers *layers = NULL;
+    ppsched_config *base = make_config(2, 2, 4), *config = NULL;
+    ppsched_error error;
+    double first = 0;
+    (void)state;
+    for (uint32_t i = 0; i < PPSCHED_MAX_LAYERS; i++) {
+        entries[i] = (ppsched_layer)LAYER("decoder", .forward_time = 1 + i);
+        list[i] = &entries[i];
+        first += i < counts[0] ? 1 + i : 0;
+    }
+    expect_ok(ppsched_layers_create(&layers, list, PPSCHED_MAX_LAYERS, NULL, &error), &error);
+    assert_int_equal(ppsched_layers_count(layers), PPSCHED_MAX_LAYERS);
+    assert_true(entry_of(layers, PPSCHED_MAX_LAYERS - 1).forward_time == PPSCHED_MAX_LAYERS);
+    expect_ok(ppsched_config_from_layers(&config, base, layers, &split, &error), &error);
+    const double *times = ppsched_config_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, NULL);
+    assert_true(times[0] == first && times[1] == 2 * PPSCHED_MAX_LAYERS - 1);
+    ppsched_config_destroy(config);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
 /* --- splits --- */
 
 static ppsched_status from_layers(ppsched_config **out, const ppsched_layers *layers, const uint32_t *counts, uint32_t stages,
@@ -420,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_completed),
         cmocka_unit_test(test_bad_entries),
         cmocka_unit_test(test_bad_lists),
+        cmocka_unit_test(test_most_entries),
         cmocka_unit_test(test_bad_splits),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_sums),

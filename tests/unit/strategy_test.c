@@ -283,6 +283,38 @@ static void test_least_limits(void **state)
     }
 }
 
+/* Where nothing takes memory a limit of nothing is kept by all, and costs no strategy time. */
+static void test_limit_of_nothing(void **state)
+{
+    uint64_t seed = 15;
+    (void)state;
+    for (uint32_t i = 0; i < ppsched_strategy_count(); i++) {
+        const ppsched_strategy_info info = info_of(i);
+        for (int trial = 0; trial < (info.searches_long ? 2 : 6); trial++) {
+            uint32_t devices = 2 + 2 * random_below(&seed, 2), stages = devices * (info.chunks > 0 ? info.chunks : 2);
+            double times[8];
+            ppsched_config *config = make_config(devices, stages, 3 * devices);
+            expect_ok(ppsched_config_set_slices(config, info.slices == 2 ? devices : 1, NULL), NULL); /* as slimpipe wants */
+            for (uint32_t s = 0; s < stages; s++)
+                times[s] = 1 + random_below(&seed, 30) / 8.0;
+            expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, times, stages, NULL), NULL);
+            set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 0);
+            ppsched_schedule *free = make_schedule(config, info.name);
+            set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0);
+            ppsched_schedule *limited = make_schedule(config, info.name);
+            ppsched_timeline *before = make_timeline(free, config), *after = make_timeline(limited, config);
+            assert_int_equal(metrics_of(after).limit_device, PPSCHED_NONE);
+            if (metrics_of(after).span > metrics_of(before).span)
+                fail_msg("%s: span %g under a limit, %g without", info.name, metrics_of(after).span, metrics_of(before).span);
+            ppsched_timeline_destroy(after);
+            ppsched_timeline_destroy(before);
+            ppsched_schedule_release(limited);
+            ppsched_schedule_release(free);
+            ppsched_config_destroy(config);
+        }
+    }
+}
+
 /* The greedy plan can be run, keeps every device within its limit, and refuses only below one stage pass. */
 static void test_greedy_plan(void **state)
 {
@@ -387,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_search_with_uneven_costs),
         cmocka_unit_test(test_rounded_memory),
         cmocka_unit_test(test_least_limits),
+        cmocka_unit_test(test_limit_of_nothing),
         cmocka_unit_test(test_greedy_plan),
         cmocka_unit_test(test_slimpipe_goes_by_microbatches),
     };
