@@ -304,9 +304,9 @@ typedef struct ppsched_calibration {
 } ppsched_calibration;
 
 /* The model's layers in order, for plans: "embedding" first, "decoder" and "moe_decoder", "mtp",
- * "head" last, with what they cost: times in seconds, memory in bytes. mem_static is weights,
- * gradients and optimizer; a tied embedding says so. Recompute kinds are "selective", where that
- * frees anything, and "full". `calibration` may be NULL.
+ * "head" last, with what they cost: times in seconds, memory in bytes. mem_weights is one version
+ * of the weights, mem_static gradients and optimizer; a tied embedding says so. Recompute kinds are
+ * "selective", where that frees anything, and "full". `calibration` may be NULL.
  * Errors: ARGUMENT; STRUCT_SIZE; RANGE without an accelerator, or a factor that is negative or not
  *   finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,

@@ -58,7 +58,7 @@ static void put_entry(struct listing *listing, int32_t layer, uint32_t count)
                              .mem_forward = memory.activations,
                              .mem_backward_input = memory.activations_until_weight - memory.activations,
                              .mem_backward_weight = -memory.activations_until_weight,
-                             .mem_static = memory.weights + memory.gradients + memory.optimizer,
+                             .mem_static = memory.gradients + memory.optimizer,
                              .mem_weights = memory.weights,
                              .output_bytes = memory.output_bytes};
     entry->backward_time = entry->backward_input_time + entry->backward_weight_time;

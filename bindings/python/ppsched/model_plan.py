@@ -13,6 +13,7 @@ from .plan import Candidate, Plan
 from .timeline import Timeline
 
 Planner = Callable[[Mapping[str, Any]], Plan]
+_OVER = 1e-9  # by so much more than a limit the library holds to be rounding
 
 
 class Step(NamedTuple):
@@ -123,7 +124,7 @@ def _attention_share(job: Job, values: Mapping[str, Any], measured: Calibrated) 
 
 
 def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
-    """The plan whose best candidate fits with its buffers; planned once more where recomputation needs more of them."""
+    """The plan whose best candidate fits with its buffers; planned anew with less room where recomputation needs more of them."""
     device = job.model.accelerator
     assert device is not None
     given = values.get("mem_limit")
@@ -133,11 +134,14 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     check_states(job, limit)
     measured = calibrated(job, values, *stage_factors(job, values))
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
-    ends = _buffer_bytes(job, [[]])[0]
-    made = JobPlan(job, planner(_problem(job, measured, values, limit - ends)), measured, limit, values["attention_share"])
-    if made.plan.best is None:
-        return made
-    over = max(memory.total for memory in candidate_memory(made, made.plan.best, made.plan.timeline(made.plan.best))) - limit
-    if over <= 0:
-        return made
-    return made._replace(plan=planner(_problem(job, measured, values, limit - ends - over)))
+    room = limit - _buffer_bytes(job, [[]])[0]
+    while True:
+        made = JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])
+        if made.plan.best is None:
+            return made
+        most = max(candidate_memory(made, made.plan.best, made.plan.timeline(made.plan.best)), key=lambda memory: memory.total)
+        if most.total <= limit * (1 + _OVER):
+            return made
+        room -= most.total - limit
+        if most.total - most.buffers <= room:  # which would find the same plan
+            room = limit - most.buffers
