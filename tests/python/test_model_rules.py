@@ -11,7 +11,7 @@ from unittest import mock
 from in_process import run_command
 
 import ppsched
-from ppsched import Config, Model, Split, Training, Transformer, model_estimate, model_options, model_pick
+from ppsched import Config, Model, Split, Training, Transformer, model_estimate, model_options, model_pick, model_plan
 from ppsched.model_command import _layer_table
 from ppsched.model_estimate import even_memory, even_split, kept_of, memory_by_kind
 from ppsched.model_options import Job
@@ -133,6 +133,24 @@ class LimitTest(unittest.TestCase):
             self.assertTrue(recomputes or len(rooms) == 1)
             seen.add(len(rooms))
         self.assertEqual(len(seen), 2)
+
+    def test_plans_come_to_an_end(self):
+        """Where each one that is found is a little over the limit, whatever the room, there are a few dozens, and none fits. What
+        is told then is looked for likewise: each time the room is wide again."""
+        real, rounds = model_plan.candidate_memory, [[]]
+
+        def over(made, candidate, timeline):
+            room = made.plan.config.mem_limit[0]
+            if rounds[-1] and room >= rounds[-1][-1]:
+                rounds.append([])
+            rounds[-1].append(room)
+            return [memory._replace(activations=made.limit * (1 + 1e-7) - memory.total + memory.activations)
+                    for memory in real(made, candidate, timeline)]
+
+        with mock.patch.object(model_plan, "candidate_memory", over):
+            done = self.run_pick("--mem-limit", "8GiB")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertTrue(all(model_plan._GENTLE < len(rooms) < 40 for rooms in rounds), [len(rooms) for rooms in rounds])
 
     def test_the_limit_that_would_do(self):
         """Does, and 5 % and a tenth of GiB less does not."""

@@ -37,7 +37,8 @@ def main():
     def work(rank):
         job = Job(ppsched.generate("gpipe", ppsched.Config(devices, 2 * devices)), times, rank)
         found = {name: told(job, calls) for name, calls in (("without", False), ("with", True))}
-        return {"given": [[forward, inputs + weights] for forward, inputs, weights in times], **found, "is_back": schedules._batch_p2p is mine}
+        return {"given": [[forward, inputs + weights] for forward, inputs, weights in times], **found,
+                "is_back": schedules._batch_p2p is mine}
 
     print(json.dumps(on_ranks(devices, work)))
 

@@ -14,6 +14,7 @@ from .timeline import Timeline
 
 Planner = Callable[[Mapping[str, Any]], Plan]
 _OVER = 1e-9  # by so much more than a limit the library holds to be rounding
+_GENTLE = 4   # plans after which the room for another shrinks ever faster, so that there are a few dozens at most
 
 
 class Step(NamedTuple):
@@ -134,7 +135,7 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     check_states(job, limit)
     measured = calibrated(job, values, *stage_factors(job, values))
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
-    room = limit - _buffer_bytes(job, [[]])[0]
+    room, tries = limit - _buffer_bytes(job, [[]])[0], 0
     while True:
         made = JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])
         if made.plan.best is None:
@@ -142,6 +143,8 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
         most = max(candidate_memory(made, made.plan.best, made.plan.timeline(made.plan.best)), key=lambda memory: memory.total)
         if most.total <= limit * (1 + _OVER):
             return made
-        room -= most.total - limit
-        if most.total - most.buffers <= room:  # which would find the same plan
-            room = limit - most.buffers
+        tries += 1
+        less = room - (most.total - limit) * 2**max(0, tries - _GENTLE)
+        if most.total - most.buffers <= less:  # which would find the same plan
+            less = limit - most.buffers
+        room = max(0.0, less)  # without any nothing fits
