@@ -17,7 +17,7 @@ enum { DEVICES = 4, MOST_TRIPS = 2000, SEARCHED = 1 << 10 };
 struct trip {
     ppsched_op op;
     uint32_t device, link;
-    size_t forward, backward;
+    size_t forward, backward, place; /* `place`: of the unit before which the RELOAD stands */
     double ready, due, offload, reload, moved, start;
     bool goes;
 };
@@ -226,15 +226,17 @@ static size_t place_of(const struct problem *p, const struct trip *trip)
     return place;
 }
 
-static ppsched_schedule *expected(const struct problem *p)
+static ppsched_schedule *expected(struct problem *p)
 {
+    for (size_t k = 0; k < p->count; k++)
+        p->trips[k].place = p->trips[k].goes ? place_of(p, &p->trips[k]) : 0;
     ppsched_builder *builder = builder_for(p);
     for (uint32_t d = 0; d < ppsched_config_devices(p->config); d++) {
         size_t count;
         const ppsched_op *ops = ops_of(p->plain, d, &count);
         for (size_t i = 0; i < count; i += length_of(&ops[i])) {
             for (size_t k = 0; k < p->count; k++)
-                if (p->trips[k].goes && p->trips[k].device == d && place_of(p, &p->trips[k]) == i)
+                if (p->trips[k].goes && p->trips[k].device == d && p->trips[k].place == i)
                     put_kind(builder, d, &p->trips[k].op, PPSCHED_KIND_RELOAD);
             put(builder, d, &ops[i], length_of(&ops[i]));
             for (size_t k = 0; k < p->count; k++)
