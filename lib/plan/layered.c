@@ -8,8 +8,8 @@
 #include "eval/timeline.h"
 #include "plan/layering.h"
 
-/* Orders of a search that are looked at. */
-enum { ROUNDS = 2, KINDS_TRIED = 4 };
+/* Orders in turn that are no better, after which a search ends; kinds of recomputation that it is begun with. */
+enum { MOST_IDLE = 4, KINDS_TRIED = 4 };
 
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate)
 {
@@ -358,25 +358,59 @@ void ppi_layering_go_back(struct ppi_layering *layering)
     memcpy(layering->candidate->recomputes, layering->recomputes, layering->plan->layers->count);
 }
 
-/* One order after another, from the best seed on; a search that finds none for a split ends it. */
+/* Looks for a split that suits the order, with so many visits. */
+static ppsched_status suit_for(struct ppi_layering *layering, uint64_t visits, const ppsched_config *config,
+                               const ppsched_schedule *schedule, ppsched_error *error)
+{
+    const ppsched_plan *plan = layering->plan;
+    ppsched_plan view = *plan;
+    view.most_visited = visits;
+    layering->plan = &view;
+    ppsched_status status = ppi_layering_suit(layering, config, schedule, error);
+    layering->plan = plan;
+    return status;
+}
+
+static void drop_order(ppsched_schedule **schedule, ppsched_config **config)
+{
+    ppi_schedule_release(*schedule);
+    ppi_config_destroy(*config);
+    *schedule = NULL;
+    *config = NULL;
+}
+
+/* The order for the split at hand, which is kept where it is better. */
+static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **config, struct ppi_layering *layering,
+                                ppsched_error *error)
+{
+    layering->from = layering->to;
+    layering->to += (PPI_SPLIT_SHARE - layering->to) / (MOST_IDLE + 1);
+    ppsched_status status = ppi_layering_order(schedule, config, layering, error);
+    return status == PPSCHED_OK ? keep_better(layering, *config, *schedule, error) : status;
+}
+
+/* One order after another, from the best seed on, each for the split that suits the last one, which is searched for longer and
+ * longer, until some in turn are no better; a search that finds no order for a split ends it too. */
 static ppsched_status alternate(struct ppi_layering *layering, ppsched_error *error)
 {
+    const uint64_t most = layering->plan->most_visited;
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
     ppsched_status status = try_seeds(layering, error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK) {
         ppi_layering_go_back(layering);
-    for (int round = 0; round <= ROUNDS && status == PPSCHED_OK; round++) {
-        ppsched_config *config = NULL;
-        ppsched_schedule *schedule = NULL;
-        layering->from = PPI_SPLIT_SHARE * (round + 1) / (ROUNDS + 2);
-        layering->to = PPI_SPLIT_SHARE * (round + 2) / (ROUNDS + 2);
-        status = ppi_layering_order(&schedule, &config, layering, error);
-        if (status == PPSCHED_OK && round > 0)
-            status = keep_better(layering, config, schedule, error);
-        if (status == PPSCHED_OK && round < ROUNDS)
-            status = ppi_layering_suit(layering, config, schedule, error);
-        ppi_schedule_release(schedule);
-        ppi_config_destroy(config);
+        status = try_order(&schedule, &config, layering, error);
     }
+    uint64_t visits = PPI_LEAST_VISITS;
+    for (int idle = 0; idle < MOST_IDLE && visits / 2 < most && status == PPSCHED_OK; visits *= 2) {
+        double lack = layering->lack, time = layering->time;
+        status = suit_for(layering, visits < most ? visits : most, config, schedule, error);
+        drop_order(&schedule, &config);
+        if (status == PPSCHED_OK)
+            status = try_order(&schedule, &config, layering, error);
+        idle = layering->lack < lack || layering->time < time ? 0 : idle + 1;
+    }
+    drop_order(&schedule, &config);
     return status == PPSCHED_ERROR_REFUSED && layering->time < PPI_INFINITE ? PPSCHED_OK : status;
 }
 

@@ -13,7 +13,7 @@ enum { USUAL_CHUNKS = 4, FEW_CHUNKS = 16, MOST_CHUNKS = 64 };
 enum { MOST_PARTED = 64 };
 
 /* Nodes that the searches for splits may visit: all together, and one at most. */
-#define ALL_VISITS 48000000u
+#define ALL_VISITS 40000000u
 
 /* What varies, with the defaults filled in. */
 struct listing {
@@ -281,12 +281,18 @@ static uint64_t count_families(const ppsched_plan *plan, bool comes_last)
     return families;
 }
 
+static uint64_t share_of(uint64_t families)
+{
+    uint64_t each = families > 1 ? ALL_VISITS / families : PPI_MOST_VISITS;
+    return each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each;
+}
+
 /* What comes last takes nothing from the others. */
 static void share_visits(ppsched_plan *plan)
 {
-    uint64_t others = count_families(plan, false), families = others > 0 ? others : count_families(plan, true);
-    uint64_t each = families > 1 ? ALL_VISITS / families : PPI_MOST_VISITS;
-    plan->most_visited = each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each > PPI_MOST_VISITS ? PPI_MOST_VISITS : each;
+    uint64_t last = count_families(plan, true), others = count_families(plan, false);
+    plan->last_visited = share_of(last > 0 ? last : others);
+    plan->most_visited = share_of(others > 0 ? others : last);
 }
 
 ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)

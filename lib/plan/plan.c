@@ -241,6 +241,7 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
 {
     struct share share = {plan, 0, PPI_INFINITE};
     struct ppi_known_bounds known = {0};
+    ppsched_plan own = *view;
     ppsched_progress_function progress = plan->config->progress != NULL ? tell : NULL;
     for (; share.done < plan->count; share.done++) {
         struct ppi_candidate *candidate = &plan->candidates[share.done];
@@ -250,8 +251,9 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
         if (plan->layers != NULL)
             candidate->like = find_like(plan, candidate);
         candidate->only_near = candidate->like != NULL;
+        own.most_visited = candidate->strategy->comes_last ? view->last_visited : view->most_visited;
         if (!candidate->evaluated)
-            status = ppi_candidate_evaluate(view, candidate, &known, progress, &share, error);
+            status = ppi_candidate_evaluate(&own, candidate, &known, progress, &share, error);
         if (status != PPSCHED_OK)
             return status;
         if (ppi_candidate_fits(candidate))
@@ -303,7 +305,8 @@ static uint32_t chosen_like(const ppsched_plan *plan, const struct ppi_candidate
 /* Nodes that a search of a round may visit. */
 static uint64_t visits_of(const ppsched_plan *plan, uint32_t round)
 {
-    uint64_t visits = TIMES_LONGER * plan->most_visited;
+    uint64_t least = plan->last_visited < plan->most_visited ? plan->last_visited : plan->most_visited;
+    uint64_t visits = TIMES_LONGER * least;
     visits = visits > rounds[round].visits ? visits : rounds[round].visits;
     return visits < PPI_MOST_VISITS ? visits : PPI_MOST_VISITS;
 }

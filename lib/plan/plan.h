@@ -73,6 +73,7 @@ struct ppsched_plan {
     const struct ppi_runtime *runtime; /* that must run it, or NULL */
     bool may_be_empty;
     uint64_t most_visited; /* by the search for a candidate's split */
+    uint64_t last_visited; /* the same for those whose strategy comes last */
     uint32_t rounds;       /* for which those that are searched for longer are chosen */
     struct ppi_candidate *candidates;
     size_t count, capacity;

@@ -150,7 +150,8 @@ static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_run
     bool fits_without, fits;
     if (suiting->candidate->like != NULL)
         return suit_alike(suiting, runtime, error);
-    suiting->question.most_visited /= 4;
+    if (suiting->splitting.state.menus != NULL) /* else there is but one way */
+        suiting->question.most_visited /= 4;
     suiting->question.must_fit = first != NULL || runtime->rules.all[0] != NULL;
     ppsched_status status = suit_one(suiting, &none, &fits_without, error);
     if (status != PPSCHED_OK || !suiting->is_limited || suiting->question.most_visited == 0)

@@ -298,7 +298,7 @@ static bool find_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t 
     list_sets(&search);
     sum_least(&search);
     search_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: all zero */
-    *visited += (uint64_t)search.steps * (fit->holding->set_count + 4);
+    *visited += (uint64_t)fit->holding->set_count * fit->holding->count + (uint64_t)search.steps * (2 * search.set_count + 8);
     for (uint32_t i = 0; i < fit->holding->count && search.best_cost < PPI_INFINITE; i++)
         dishes[fit->holding->stages[i]] = search.best[i];
     return search.best_cost < PPI_INFINITE;
