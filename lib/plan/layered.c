@@ -8,8 +8,9 @@
 #include "eval/timeline.h"
 #include "plan/layering.h"
 
-/* Orders in turn that are no better, after which a search ends; kinds of recomputation that it is begun with. */
-enum { MOST_IDLE = 4, KINDS_TRIED = 4 };
+/* Orders in turn that are no better, after which a search ends, alone and among many candidates; kinds of recomputation that it
+ * is begun with. */
+enum { MOST_IDLE = 4, MOST_IDLE_OF_MANY = 2, KINDS_TRIED = 4 };
 
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate)
 {
@@ -393,7 +394,8 @@ static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **co
  * longer, until some in turn are no better; a search that finds no order for a split ends it too. */
 static ppsched_status alternate(struct ppi_layering *layering, ppsched_error *error)
 {
-    const uint64_t most = layering->plan->most_visited;
+    const int most_idle = layering->plan->count > 1 ? MOST_IDLE_OF_MANY : MOST_IDLE;
+    uint64_t left = layering->plan->most_visited, visits = PPI_LEAST_VISITS;
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
     ppsched_status status = try_seeds(layering, error);
@@ -401,10 +403,11 @@ static ppsched_status alternate(struct ppi_layering *layering, ppsched_error *er
         ppi_layering_go_back(layering);
         status = try_order(&schedule, &config, layering, error);
     }
-    uint64_t visits = PPI_LEAST_VISITS;
-    for (int idle = 0; idle < MOST_IDLE && visits / 2 < most && status == PPSCHED_OK; visits *= 2) {
+    for (int idle = 0; idle < most_idle && left > 0 && status == PPSCHED_OK; visits *= 2) {
         double lack = layering->lack, time = layering->time;
-        status = suit_for(layering, visits < most ? visits : most, config, schedule, error);
+        visits = visits < left ? visits : left;
+        left -= visits;
+        status = suit_for(layering, visits, config, schedule, error);
         drop_order(&schedule, &config);
         if (status == PPSCHED_OK)
             status = try_order(&schedule, &config, layering, error);
