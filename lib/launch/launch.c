@@ -64,6 +64,22 @@ bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement)
     return true;
 }
 
+/* The split that is to be told; where that fails and the order cannot be run either, the order is the reason, which no other
+ * split mends. */
+static ppsched_status fit_parts(const struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = launch->schedule;
+    bool is_v = ppi_chunks_of(schedule) == 2 && ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
+    bool is_even = ppi_rules_divide_evenly(&runtime->rules, is_v);
+    struct ppi_launch order = *launch;
+    ppsched_error reason;
+    ppsched_status status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);
+    order.parts = NULL;
+    if (status == PPSCHED_ERROR_REFUSED && runtime->fits(&order, &reason) == PPSCHED_ERROR_REFUSED && error != NULL)
+        *error = reason;
+    return status;
+}
+
 ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
@@ -78,12 +94,10 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
     if (schedule->shape.slices > 1 && !runtime->cuts)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs whole microbatches, the schedule has %u slices of each",
                         runtime->title, schedule->shape.slices);
-    bool is_v = ppi_chunks_of(schedule) == 2 && ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
-    bool is_even = ppi_rules_divide_evenly(&runtime->rules, is_v);
     bool is_told_first = runtime->check_strategy != NULL;
     ppsched_status status = is_told_first ? runtime->fits(launch, error) : PPSCHED_OK;
     if (status == PPSCHED_OK && launch->parts != NULL)
-        status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);
+        status = fit_parts(launch, runtime, error);
     return status == PPSCHED_OK && !is_told_first ? runtime->fits(launch, error) : status;
 }
 

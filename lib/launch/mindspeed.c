@@ -26,6 +26,8 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     ppsched_status status = ppi_class_find(&launch->maker, classes, 1, launch->schedule, error);
     if (status == PPSCHED_OK)
         status = check_strategy(launch->maker != NULL ? launch->maker->strategy : NULL, shape, error);
+    if (status == PPSCHED_OK)
+        status = ppi_parts_are_untied(launch->parts, "MindSpeed", error);
     if (status == PPSCHED_OK && launch->layers != 0 && launch->layers < shape->stages)
         status = ppi_fail(error, PPSCHED_ERROR_REFUSED, "MindSpeed wants a layer on each of %u stages, not %u in all",
                           shape->stages, launch->layers);

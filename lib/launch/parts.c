@@ -102,6 +102,20 @@ ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsc
                : ppi_layout_from_stages(&parts->layout, devices, parts->stages, parts->split->stages, parts->room.host, error);
 }
 
+ppsched_status ppi_parts_are_untied(const struct ppi_parts *parts, const char *title, ppsched_error *error)
+{
+    for (uint32_t e = 0; parts != NULL && e < parts->layers->entry_count; e++) {
+        const ppsched_layer *layer = &parts->layers->entries[e].given;
+        if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0)
+            return ppi_fail(
+                error, PPSCHED_ERROR_REFUSED,
+                "%s wants untied weights, and those of the last stage are tied to layer entry %u (%q); a model with "
+                "weights for each, and --untie-embeddings-and-output-weights, would do",
+                title, e, layer->name);
+    }
+    return PPSCHED_OK;
+}
+
 /* --- what a runtime can be told --- */
 
 static bool is_same(const char *a, const char *b)

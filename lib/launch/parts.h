@@ -58,6 +58,10 @@ uint32_t ppi_parts_first_named(const struct ppi_parts *parts, uint32_t entry);
 
 bool ppi_parts_is_recomputed(const struct ppi_parts *parts, uint32_t layer);
 
+/* OK, or REFUSED where the head has its weights from the embedding, for a runtime that wants weights for each. `parts` may be
+ * NULL. */
+ppsched_status ppi_parts_are_untied(const struct ppi_parts *parts, const char *title, ppsched_error *error);
+
 /* Makes Megatron-LM's layout of it; REFUSED where that has none. */
 ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsched_error *error);
 

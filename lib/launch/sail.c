@@ -116,13 +116,16 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     const ppsched_schedule *schedule = launch->schedule;
     if (schedule->shape.devices == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "sail-sg's runtime has no pipeline on one device");
+    ppsched_status status = ppi_parts_are_untied(launch->parts, "sail-sg", error);
+    if (status != PPSCHED_OK)
+        return status;
     if (schedule->shape.slices > 1) {
         launch->kind = &kind_seq_1f1b;
-        ppsched_status sliced = ppi_has_sliced_order(schedule, "sail-sg", error);
-        return sliced == PPSCHED_OK ? check_layers(launch, error) : sliced;
+        status = ppi_has_sliced_order(schedule, "sail-sg", error);
+        return status == PPSCHED_OK ? check_layers(launch, error) : status;
     }
     const struct ppi_sail_kind *kind = NULL;
-    ppsched_status status = kind_of_order(&kind, launch, error);
+    status = kind_of_order(&kind, launch, error);
     if (status != PPSCHED_OK)
         return status;
     if (kind == NULL)

@@ -17,11 +17,12 @@ const ppsched_layers *make_layers(const ppsched_layer *entries, size_t count)
     return layers;
 }
 
-static const ppsched_layers *make(uint32_t decoders, const ppsched_recompute *recomputes, uint32_t recompute_count)
+static const ppsched_layers *make(uint32_t decoders, uint32_t flags, const ppsched_recompute *recomputes,
+                                  uint32_t recompute_count)
 {
     const ppsched_layer entries[] = {
-        LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST, .flags = PPSCHED_LAYER_FLAG_TIED, .forward_time = 0.25,
-              .backward_time = 0.25, .mem_static = 1, .mem_weights = 0.25, .output_bytes = 8),
+        LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST, .flags = flags, .forward_time = 0.25, .backward_time = 0.25,
+              .mem_static = 1, .mem_weights = 0.25, .output_bytes = 8),
         LAYER("decoder", .count = decoders, .forward_time = 1, .backward_time = 2, .mem_forward = 1, .mem_static = 1,
               .mem_weights = 0.5, .output_bytes = 8, .recomputes = recomputes, .recompute_count = recompute_count),
         LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST, .forward_time = 0.75, .backward_time = 1.5, .mem_forward = 0.5,
@@ -31,12 +32,17 @@ static const ppsched_layers *make(uint32_t decoders, const ppsched_recompute *re
 
 const ppsched_layers *make_model(uint32_t decoders)
 {
-    return make(decoders, kinds, 2);
+    return make(decoders, PPSCHED_LAYER_FLAG_TIED, kinds, 2);
+}
+
+const ppsched_layers *make_untied_model(uint32_t decoders)
+{
+    return make(decoders, 0, kinds, 2);
 }
 
 const ppsched_layers *make_plain_model(uint32_t decoders)
 {
-    return make(decoders, NULL, 0);
+    return make(decoders, PPSCHED_LAYER_FLAG_TIED, NULL, 0);
 }
 
 const ppsched_layers *draw_uneven_layers(uint32_t count, uint64_t *seed)

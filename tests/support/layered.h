@@ -20,6 +20,9 @@ const ppsched_layers *make_layers(const ppsched_layer *entries, size_t count);
  * "selective" (0.25 more, 0.5 remains) and "full" (1 more, 0.125 remains); a head for the last stage. */
 const ppsched_layers *make_model(uint32_t decoders);
 
+/* The same with weights for embedding and head each. */
+const ppsched_layers *make_untied_model(uint32_t decoders);
+
 /* The same without kinds of recomputation. */
 const ppsched_layers *make_plain_model(uint32_t decoders);
 

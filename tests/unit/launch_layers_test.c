@@ -6,6 +6,7 @@
 #include "support/last.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static void prepare(struct launched *out, const ppsched_layers *model, const uin
 static void expect(const ppsched_schedule *schedule, int32_t runtime, uint32_t decoders, const uint32_t *counts,
                    const uint8_t *recomputes, const char *wanted)
 {
-    const ppsched_layers *model = make_model(decoders);
+    const ppsched_layers *model = runtime == SAIL || runtime == MINDSPEED ? make_untied_model(decoders) : make_model(decoders);
     struct launched own;
     prepare(&own, model, counts, ppsched_schedule_stages(schedule), recomputes);
     if (wanted[0] == '!')
@@ -251,6 +252,55 @@ static void test_lists_of_layers(void **state)
     ppsched_schedule_release(schedule);
 }
 
+/* What the argument checks of these two refuse. */
+static void test_tied_weights(void **state)
+{
+    static const struct {
+        const char *strategy;
+        int32_t runtime;
+        uint32_t slices;
+        const char *title;
+    } rows[] = {{"zb_h1", SAIL, 1, "sail-sg"},
+                {"1f1b", SAIL, 1, "sail-sg"},
+                {"seq_1f1b", SAIL, 2, "sail-sg"},
+                {"dualpipe_v", MINDSPEED, 1, "MindSpeed"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint32_t stages = rows[i].runtime == MINDSPEED ? 4 : 2;
+        const uint32_t *counts = stages == 4 ? COUNTS(2, 1, 1, 2) : COUNTS(3, 3);
+        const ppsched_layers *tied = make_model(4), *untied = make_untied_model(4);
+        ppsched_config *config = make_config(2, stages, 8);
+        char line[400], wanted[200];
+        struct launched own;
+        expect_ok(ppsched_config_set_slices(config, rows[i].slices, NULL), NULL);
+        ppsched_schedule *schedule = make_schedule(config, rows[i].strategy);
+        prepare(&own, untied, counts, stages, NULL);
+        expect_ok(
+            ppsched_schedule_write_launch_arguments(line, sizeof line, NULL, schedule, rows[i].runtime, &own.options, NULL),
+            NULL);
+        prepare(&own, tied, counts, stages, NULL);
+        snprintf(wanted, sizeof wanted,
+                 "%s wants untied weights, and those of the last stage are tied to layer entry 0 (embedding); ", rows[i].title);
+        expect_refused(schedule, rows[i].runtime, &own.options, wanted);
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+        ppsched_layers_release(untied);
+        ppsched_layers_release(tied);
+    }
+}
+
+/* Where neither the order nor what is recomputed can be told, the order is the reason. */
+static void test_order_comes_first(void **state)
+{
+    ppsched_schedule *v = sized_schedule("zbv", 2, 4, 8, NULL), *plain = sized_schedule("1f1b", 2, 2, 8, NULL);
+    (void)state;
+    expect(v, MEGATRON, 4, COUNTS(2, 1, 1, 2), KINDS(0, 1, 2, 0, 0, 0), "!Megatron-LM runs 1F1B orders: ");
+    expect(plain, MEGATRON, 4, COUNTS(3, 3), KINDS(0, 1, 2, 0, 0, 0),
+           "!Megatron-LM recomputes the first N decoders of each stage");
+    ppsched_schedule_release(plain);
+    ppsched_schedule_release(v);
+}
+
 #define PRIMUS_4 "--pipeline_model_parallel_size 4 --num_layers "
 #define PRIMUS_END " --patch_primus_pipeline True --pp_algorithm "
 
@@ -418,6 +468,8 @@ int main(void)
         cmocka_unit_test(test_torchtitan_recomputes),
         cmocka_unit_test(test_lists_of_layers),
         cmocka_unit_test(test_even_ones),
+        cmocka_unit_test(test_tied_weights),
+        cmocka_unit_test(test_order_comes_first),
         cmocka_unit_test(test_primus),
         cmocka_unit_test(test_colossalai),
         cmocka_unit_test(test_batches),

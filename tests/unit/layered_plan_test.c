@@ -397,17 +397,19 @@ static void expect_lines(const ppsched_config *base, const ppsched_layers *layer
 static void test_runtimes(void **state)
 {
     static const double limits[] = {0, 9, 7.5};
-    const ppsched_layers *layers = make_model(8);
+    const ppsched_layers *tied = make_model(8), *untied = make_untied_model(8);
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         ppsched_config *base = make_config(2, 2, 4);
         if (i > 0)
             set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, limits[i]);
         for (int32_t runtime = 1; runtime <= LAST_RUNTIME; runtime++)
-            expect_lines(base, layers, runtime, i > 0);
+            expect_lines(base, runtime == PPSCHED_RUNTIME_SAIL || runtime == PPSCHED_RUNTIME_MINDSPEED ? untied : tied, runtime,
+                         i > 0);
         ppsched_config_destroy(base);
     }
-    ppsched_layers_release(layers);
+    ppsched_layers_release(tied);
+    ppsched_layers_release(untied);
 }
 
 /* What they are asked alone changes nothing but the answer. */

@@ -14,7 +14,11 @@ from .size_options import end_of
 from .usage import UsageError
 
 # Lists of numbers that with --num-layers are those of each layer, and what a layer calls them.
-UNREAD = ("backward_input_share", "overlapped_times", "gradient_bytes")  # lists of numbers that layers have nothing like
+# Lists of numbers, of stages or pairs of them, that layers have nothing like.
+UNREAD = ("backward_input_share", "overlapped_times", "gradient_bytes", "mem_optimizer", "mem_gradients", "mem_gathered", "mem_output",
+          "mem_send_forward", "mem_send_backward", "mem_receive_forward", "mem_receive_backward", "mem_work_forward", "mem_work_backward",
+          "mem_work_backward_input", "mem_work_backward_weight", "unshard_times", "unshard_bytes", "reduce_grad_times", "reduce_grad_bytes",
+          "recompute_times", "mem_recompute", "offload_times", "reload_times", "offload_bytes", "mem_offload")
 OF_LAYERS = {"forward_times": "forward_time", "backward_times": "backward_time", "backward_input_times": "backward_input_time",
              "backward_weight_times": "backward_weight_time", "mem_forward": "mem_forward", "mem_backward_input": "mem_backward_input",
              "mem_backward_weight": "mem_backward_weight", "mem_static": "mem_static", "mem_weights": "mem_weights",
@@ -84,7 +88,8 @@ def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
         raise UsageError("--layers, --num-layers: give one of them")
     unread = next((name for name in UNREAD if values.get(name) is not None), None)
     if unread is not None:
-        raise UsageError(f"{unread}: layers have none; it goes with the costs of stages")
+        instead = "; mem_static and mem_forward of layers, and mem_other of devices, would do" if unread.startswith("mem_") else ""
+        raise UsageError(f"{unread}: layers have none; it goes with the costs of stages{instead}")
     return Layers(_rows(values))
 
 
