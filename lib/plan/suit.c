@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The split that suits an order, with what a runtime can be told. */
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/error.h"
 #include "plan/plan.h"
@@ -91,7 +93,7 @@ static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool
     uint32_t most = 2 * (suiting->plan->layers->count / suiting->question.schedule->shape.stages) +
                     2; /* than any good split has */
     bool from_one = fits_without || !ppi_reach_is_whole(suiting->plan->layers, PPI_REACH_DECODERS, kind), fits;
-    struct ppi_same_kind same = {kind, from_one ? 1 : most, PPI_REACH_DECODERS};
+    struct ppi_same_kind same = {kind, from_one ? 1 : most, PPI_REACH_DECODERS, NULL};
     ppsched_status status = from_one ? PPSCHED_OK : find_fewest(suiting, &same, error);
     for (int idle = 0; idle < 2 && same.count <= most && status == PPSCHED_OK; same.count++) {
         double lack = suiting->lack, time = suiting->time;
@@ -103,6 +105,32 @@ static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool
     return status;
 }
 
+/* Whether an entry is the first of its name. */
+static bool is_first_named(const ppsched_layers *layers, uint32_t entry)
+{
+    for (uint32_t e = 0; e < entry; e++)
+        if (strcmp(layers->entries[e].given.name, layers->entries[entry].given.name) == 0)
+            return false;
+    return true;
+}
+
+/* Of layers that are told by their names those of each name alone, where there are several. */
+static ppsched_status suit_names(struct suiting *suiting, const char *kind, ppsched_error *error)
+{
+    const ppsched_layers *layers = suiting->plan->layers;
+    uint32_t names = 0;
+    ppsched_status status = PPSCHED_OK;
+    bool fits;
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        names += is_first_named(layers, e) && ppi_reached_kind(layers, e, PPI_REACH_NAMES, kind) > 0;
+    for (uint32_t e = 0; e < layers->entry_count && names > 1 && status == PPSCHED_OK; e++) {
+        struct ppi_same_kind one = {kind, PPSCHED_MAX_LAYERS, PPI_REACH_NAMES, layers->entries[e].given.name};
+        if (is_first_named(layers, e) && ppi_reached_kind(layers, e, PPI_REACH_NAMES, kind) > 0)
+            status = suit_one(suiting, &one, &fits, error);
+    }
+    return status;
+}
+
 /* All that a word tells, one word after another; `but` one that was tried, or NULL. */
 static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_rules *rules, const char *but,
                                ppsched_error *error)
@@ -110,10 +138,12 @@ static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_r
     ppsched_status status = PPSCHED_OK;
     bool fits;
     for (int i = 0; i < PPI_ALL_KINDS && status == PPSCHED_OK; i++) {
-        struct ppi_same_kind all = {rules->all[i], PPSCHED_MAX_LAYERS, PPI_REACH_MIDDLE};
+        struct ppi_same_kind all = {rules->all[i], PPSCHED_MAX_LAYERS, PPI_REACH_MIDDLE, NULL};
         if (all.kind != but && ppi_rules_tell(rules, all.kind, &all.reach) &&
             ppi_reach_is_whole(suiting->plan->layers, all.reach, all.kind))
             status = suit_one(suiting, &all, &fits, error);
+        if (status == PPSCHED_OK && rules->by_name)
+            status = suit_names(suiting, all.kind, error);
     }
     return status;
 }
@@ -133,7 +163,7 @@ static ppsched_status suit_alike(struct suiting *suiting, const struct ppi_runti
     bool fits;
     ppsched_status status = suit_one(suiting, &same, &fits, error);
     if (same.kind == NULL)
-        same = (struct ppi_same_kind){first, 0, PPI_REACH_DECODERS};
+        same = (struct ppi_same_kind){first, 0, PPI_REACH_DECODERS, NULL};
     bool counts = same.kind != NULL && same.reach == PPI_REACH_DECODERS;
     for (int i = 0; i < MORE && !fits && counts && status == PPSCHED_OK; i++) {
         same.count++;

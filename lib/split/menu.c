@@ -36,7 +36,9 @@ void ppi_kitchen_recompute(struct ppi_kitchen *kitchen, const struct ppi_same_ki
 {
     kitchen->same = same;
     for (uint32_t e = 0; e < kitchen->layers->entry_count && same != NULL; e++)
-        kitchen->reached[e] = ppi_reached_kind(kitchen->layers, e, same->reach, same->kind);
+        kitchen->reached[e] = same->only == NULL || strcmp(same->only, kitchen->layers->entries[e].given.name) == 0
+                                  ? ppi_reached_kind(kitchen->layers, e, same->reach, same->kind)
+                                  : 0;
 }
 
 static ppsched_status fail_menu(ppsched_error *error)

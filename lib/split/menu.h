@@ -29,6 +29,7 @@ struct ppi_same_kind {
     const char *kind;
     uint32_t count;
     enum ppi_reach reach;
+    const char *only; /* of all these the layers of that name alone; NULL: all */
 };
 
 /* What a layer holds that would be computed again and has no such kind: more than any device has. */

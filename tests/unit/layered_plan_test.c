@@ -412,6 +412,62 @@ static void test_runtimes(void **state)
     ppsched_layers_release(untied);
 }
 
+/* The makespan of 1F1B with a split, and infinite where it is over the limit. */
+static double time_with(const ppsched_config *base, const ppsched_layers *layers, const uint32_t *counts, uint32_t stages,
+                        const uint8_t *recomputes)
+{
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    const ppsched_split split = split_of(counts, stages, recomputes);
+    expect_ok(ppsched_config_from_layers(&config, base, layers, &split, &error), &error);
+    ppsched_schedule *schedule = make_schedule(config, "1f1b");
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    const ppsched_metrics metrics = metrics_of(timeline);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return metrics.limit_device == PPSCHED_NONE ? metrics.makespan : INFINITY;
+}
+
+/* DeepSpeed computes layers again by their names: none, those of one name, or all; the plan is the best of all these and all
+ * splits. */
+static void test_names_that_are_recomputed(void **state)
+{
+    static const ppsched_recompute full[] = {{"full", 1, 0.125}};
+    static const char *const strategy[] = {"1f1b"};
+    uint32_t alone = 0, held = 0;
+    (void)state;
+    for (uint32_t kind = 0; kind < 18; kind++) {
+        const ppsched_layer entries[] = {LAYER("dense", .count = 3, .forward_time = 1, .backward_time = 2,
+                                               .mem_forward = 1 + kind % 3, .recomputes = full, .recompute_count = 1),
+                                         LAYER("moe", .count = 3, .forward_time = 1.5, .backward_time = 3, .mem_forward = 2,
+                                               .mem_static = 0.5, .recomputes = full, .recompute_count = 1)};
+        const ppsched_layers *layers = make_layers(entries, 2);
+        ppsched_config *base = make_config(2, 2, 4);
+        set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 3 + 2 * (kind / 3));
+        double best[4] = {INFINITY, INFINITY, INFINITY, INFINITY}, least = INFINITY;
+        for (uint32_t first = 1; first < 6; first++)
+            for (uint32_t names = 0; names < 4; names++) {
+                const uint8_t recomputes[6] = {names & 1, names & 1, names & 1, names >> 1, names >> 1, names >> 1};
+                const uint32_t counts[2] = {first, 6 - first};
+                best[names] = fmin(best[names], time_with(base, layers, counts, 2, recomputes));
+                least = fmin(least, best[names]);
+            }
+        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategy, .strategy_count = 1,
+                                                     .runtime = PPSCHED_RUNTIME_DEEPSPEED);
+        ppsched_plan *plan = run_plan(base, &options);
+        ppsched_candidate candidate = candidate_of(plan, 0);
+        assert_int_equal(candidate.status == PPSCHED_OK && candidate.fits, least < INFINITY);
+        assert_true(least == INFINITY || fabs(candidate.makespan - least) <= 1e-9 * least);
+        held += least < INFINITY;
+        alone += least < INFINITY && least < fmin(best[0], best[3]);
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(base);
+        ppsched_layers_release(layers);
+    }
+    assert_true(held >= 12 && alone >= 3);
+}
+
 /* What they are asked alone changes nothing but the answer. */
 static void test_runtimes_that_are_asked(void **state)
 {
@@ -878,6 +934,7 @@ int main(void)
         cmocka_unit_test(test_stopped_rounds),
         cmocka_unit_test(test_least_limit),
         cmocka_unit_test(test_runtimes),
+        cmocka_unit_test(test_names_that_are_recomputed),
         cmocka_unit_test(test_runtimes_that_are_asked),
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_empty_stages),
