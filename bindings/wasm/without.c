@@ -161,6 +161,13 @@ bool ppi_parts_is_recomputed(const struct ppi_parts *parts, uint32_t layer)
     __builtin_trap();
 }
 
+/* `parts` is always NULL here. */
+ppsched_status ppi_parts_are_untied(const struct ppi_parts *parts, const char *title, ppsched_error *error)
+{
+    (void)parts, (void)title, (void)error;
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsched_error *error)
 {
     (void)parts, (void)devices, (void)error;
