@@ -47,6 +47,9 @@ struct suiting {
  * tries to recompute. */
 enum { NEAR = 32, MORE = 3 };
 
+/* Names of layers that are each tried alone: every one is a search. */
+enum { MOST_NAMES = 4 };
+
 /* One way to recompute, of as many layers; keeps its split where it is the best, and tells whether it fits. */
 static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
 {
@@ -114,7 +117,7 @@ static bool is_first_named(const ppsched_layers *layers, uint32_t entry)
     return true;
 }
 
-/* Of layers that are told by their names those of each name alone, where there are several. */
+/* Of layers that are told by their names those of each name alone, where there are several; of many those that come first. */
 static ppsched_status suit_names(struct suiting *suiting, const char *kind, ppsched_error *error)
 {
     const ppsched_layers *layers = suiting->plan->layers;
@@ -123,10 +126,12 @@ static ppsched_status suit_names(struct suiting *suiting, const char *kind, ppsc
     bool fits;
     for (uint32_t e = 0; e < layers->entry_count; e++)
         names += is_first_named(layers, e) && ppi_reached_kind(layers, e, PPI_REACH_NAMES, kind) > 0;
-    for (uint32_t e = 0; e < layers->entry_count && names > 1 && status == PPSCHED_OK; e++) {
+    for (uint32_t e = 0, tried = 0; e < layers->entry_count && names > 1 && tried < MOST_NAMES && status == PPSCHED_OK; e++) {
         struct ppi_same_kind one = {kind, PPSCHED_MAX_LAYERS, PPI_REACH_NAMES, layers->entries[e].given.name};
-        if (is_first_named(layers, e) && ppi_reached_kind(layers, e, PPI_REACH_NAMES, kind) > 0)
-            status = suit_one(suiting, &one, &fits, error);
+        if (!is_first_named(layers, e) || ppi_reached_kind(layers, e, PPI_REACH_NAMES, kind) == 0)
+            continue;
+        status = suit_one(suiting, &one, &fits, error);
+        tried++;
     }
     return status;
 }

@@ -8,6 +8,7 @@
 #include "support/uneven.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static const char *const rules[] = {"1f1b", "interleaved_1f1b", "zb_h1"}, *const searches[] = {"zb_auto", "v_half"};
 static const uint32_t chunks[] = {1, 2};
@@ -156,18 +157,23 @@ static void test_copies(void **state)
 }
 
 /* How often a plan asks whether to go on: some times a candidate, and each million visits of a search for a split. */
-static uint32_t calls_of(const ppsched_layers *layers, uint32_t devices, uint32_t microbatches, double limit,
-                         const char *const *strategies, uint32_t count)
+static uint32_t calls_with(const ppsched_plan_options *options, uint32_t devices, uint32_t microbatches, double limit)
 {
     ppsched_config *config = make_config(devices, devices, microbatches);
-    const ppsched_plan_options options = {
-        .size = sizeof options, .layers = layers, .strategies = strategies, .strategy_count = count};
     uint32_t calls = 0;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
     expect_ok(ppsched_config_set_progress(config, count_call, &calls, NULL), NULL);
-    ppsched_plan_destroy(run_plan(config, &options));
+    ppsched_plan_destroy(run_plan(config, options));
     ppsched_config_destroy(config);
     return calls;
+}
+
+static uint32_t calls_of(const ppsched_layers *layers, uint32_t devices, uint32_t microbatches, double limit,
+                         const char *const *strategies, uint32_t count)
+{
+    const ppsched_plan_options options = {
+        .size = sizeof options, .layers = layers, .strategies = strategies, .strategy_count = count};
+    return calls_with(&options, devices, microbatches, limit);
 }
 
 /* Those that come last share what one strategy has alone, whatever other strategies there are. */
@@ -195,11 +201,45 @@ static void test_idle_search(void **state)
     ppsched_layers_release(layers);
 }
 
+/* Decoders of `names` names, with a limit under which some are recomputed. */
+static uint32_t calls_of_names(uint32_t names)
+{
+    enum { DECODERS = 64 };
+    static const ppsched_recompute full = {"full", 1, 0.125};
+    static const char *const strategies[] = {"1f1b"};
+    char name[DECODERS][8];
+    ppsched_layer entries[DECODERS];
+    for (uint32_t i = 0; i < DECODERS; i++) {
+        snprintf(name[i], sizeof name[i], "d%u", i % names);
+        entries[i] = (ppsched_layer)LAYER(name[i], .forward_time = 1 + 0.01 * i, .backward_time = 2, .mem_forward = 1,
+                                          .recomputes = &full, .recompute_count = 1);
+    }
+    const ppsched_layers *layers = make_layers(entries, DECODERS);
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .layers = layers,
+                                          .strategies = strategies,
+                                          .strategy_count = 1,
+                                          .runtime = PPSCHED_RUNTIME_DEEPSPEED};
+    uint32_t calls = calls_with(&options, 8, 16, 50);
+    ppsched_layers_release(layers);
+    return calls;
+}
+
+/* Of many names few are tried for recomputation alone: each is a search. */
+static void test_many_names(void **state)
+{
+    uint32_t few = calls_of_names(4), many = calls_of_names(64);
+    (void)state;
+    assert_in_range(few, 10, 100);
+    assert_in_range(many, few / 2, few + few / 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),      cmocka_unit_test(test_searches),        cmocka_unit_test(test_runtimes),
-        cmocka_unit_test(test_copies),     cmocka_unit_test(test_spans),           cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_few_layers), cmocka_unit_test(test_what_comes_last), cmocka_unit_test(test_idle_search)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules),       cmocka_unit_test(test_searches),
+                                       cmocka_unit_test(test_runtimes),    cmocka_unit_test(test_copies),
+                                       cmocka_unit_test(test_spans),       cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_few_layers),  cmocka_unit_test(test_what_comes_last),
+                                       cmocka_unit_test(test_idle_search), cmocka_unit_test(test_many_names)};
     return cmocka_run_group_tests_name("layered work", tests, NULL, NULL);
 }

@@ -3,17 +3,20 @@
 
 #include "support/uneven.h"
 
+#include <stdlib.h>
+
 static const ppsched_recompute kinds[] = {{"selective", 0.25, 0.5}, {"full", 1, 0.125}};
 
 const ppsched_layers *make_layers(const ppsched_layer *entries, size_t count)
 {
-    const ppsched_layer *list[MOST_ENTRIES];
+    const ppsched_layer **list = malloc(count * sizeof *list);
     const ppsched_layers *layers = NULL;
     ppsched_error error;
-    assert_true(count <= MOST_ENTRIES);
+    assert_non_null(list);
     for (size_t i = 0; i < count; i++)
         list[i] = &entries[i];
     expect_ok(ppsched_layers_create(&layers, list, count, NULL, &error), &error);
+    free(list);
     return layers;
 }
 

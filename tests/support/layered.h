@@ -13,7 +13,7 @@
 
 enum { MOST_ENTRIES = 8 };
 
-/* A list of up to MOST_ENTRIES entries; fails the running test where the library does. */
+/* A list of entries; fails the running test where the library does. */
 const ppsched_layers *make_layers(const ppsched_layer *entries, size_t count);
 
 /* An embedding for the first stage, whose weights are tied; so many decoders (F 1, B 2, memory 1, weights 0.5) with the kinds
