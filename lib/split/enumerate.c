@@ -68,29 +68,31 @@ static void choose_device(struct enumerating *all, uint32_t device)
         choose_from(all, device, 0);
 }
 
-static struct ppi_fit fit_of(const struct enumerating *all, uint32_t device)
+/* Whether a device, and one with its stages in the other copy of the model, has room for what is chosen. */
+static bool has_room(const struct enumerating *all, uint32_t device)
 {
     const struct ppi_split_state *state = &all->splitting->state;
-    return (struct ppi_fit){
-        &state->holdings[device], state->menus, state->backward_weight, state->pin, ppi_split_state_room(state, device),
-        state->releases_at_once};
+    uint32_t partner = ppi_split_state_partner(state, device);
+    const struct ppi_fit fit = ppi_split_state_fit(state, device), other = ppi_split_state_fit(state, partner);
+    return ppi_fit_lack(all->dish, &fit) <= 0 && (partner == device || ppi_fit_lack(all->dish, &other) <= 0);
 }
 
 /* The sets of a device's stages from the i-th on; those behind the last that was chosen recompute nothing, until they are. The
  * last stage takes the first set that fits: further ones only add to it. */
 static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
 {
-    const struct ppi_fit fit = fit_of(all, device);
-    uint32_t count = fit.holding->count, stage = i < count ? fit.holding->stages[i] : 0;
-    if (count == 0) {
+    const struct ppi_split_state *state = &all->splitting->state;
+    const struct ppi_holding *holding = &state->holdings[device];
+    uint32_t count = holding->count, stage = i < count ? holding->stages[i] : 0;
+    if (count == 0 || ppi_split_state_partner(state, device) < device) { /* whose partner has chosen */
         choose_device(all, device + 1);
         return;
     }
-    for (uint32_t d = 0; d < fit.menus[stage].count && goes_on(all); d++) {
+    for (uint32_t d = 0; d < state->menus[stage].count && goes_on(all); d++) {
         all->dish[stage] = d;
         if (i + 1 < count) {
             choose_from(all, device, i + 1);
-        } else if (ppi_fit_lack(all->dish, &fit) <= 0) {
+        } else if (has_room(all, device)) {
             choose_device(all, device + 1);
             break;
         }
@@ -110,7 +112,7 @@ static void try_split(struct enumerating *all)
         return;
     memset(all->dish, 0, state->stages * sizeof *all->dish);
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
-        const struct ppi_fit fit = fit_of(all, d);
+        const struct ppi_fit fit = ppi_split_state_fit(state, d);
         if (!ppi_fit_may(&fit))
             return;
     }
@@ -229,8 +231,7 @@ static ppsched_status make(struct enumerating *all, struct ppi_room *room, ppsch
 
 bool ppi_split_is_small(const struct ppi_splitting *splitting)
 {
-    bool two_copies = splitting->state.schedule->placement.copies == 2;
-    return count_splits(splitting) <= MOST_SPLITS && !(two_copies && has_kinds(&splitting->state));
+    return count_splits(splitting) <= MOST_SPLITS;
 }
 
 ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)

@@ -338,3 +338,40 @@ double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *vis
         continue;
     return ppi_larger(0, ppi_fit_lack(dishes, fit));
 }
+
+/* --- two copies of the model --- */
+
+static bool both_fit(const struct ppi_fit *pair, const uint32_t *dishes, uint64_t *visited)
+{
+    *visited += 4 * ((uint64_t)pair[0].holding->set_count + pair[1].holding->set_count);
+    return fits(&pair[0], dishes) && fits(&pair[1], dishes);
+}
+
+/* With more for the one stage less will do for the other. */
+void ppi_fit_pair(uint32_t *dishes, const struct ppi_fit *pair, uint64_t *visited)
+{
+    const struct ppi_holding *holding = pair->holding;
+    uint32_t one = holding->stages[0], other = holding->stages[1], best[2] = {last_of(pair, one), last_of(pair, other)};
+    const struct ppi_dish *of_one = pair->menus[one].dishes, *of_other = pair->menus[other].dishes;
+    double best_cost = PPI_INFINITE;
+    dishes[other] = last_of(pair, other);
+    for (dishes[one] = first_of(pair, one); dishes[one] <= last_of(pair, one); dishes[one]++) {
+        if (!both_fit(pair, dishes, visited))
+            continue;
+        while (dishes[other] > first_of(pair, other)) {
+            dishes[other]--;
+            if (both_fit(pair, dishes, visited))
+                continue;
+            dishes[other]++;
+            break;
+        }
+        double cost = pair->weight[one] * of_one[dishes[one]].added + pair->weight[other] * of_other[dishes[other]].added;
+        if (cost < best_cost) {
+            best_cost = cost;
+            best[0] = dishes[one];
+            best[1] = dishes[other];
+        }
+    }
+    dishes[one] = best[0];
+    dishes[other] = best[1];
+}

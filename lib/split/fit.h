@@ -20,6 +20,10 @@ struct ppi_fit {
  * it fits. They are those that cost least, as far as that was found. `*visited` grows by the work that took. */
 double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *visited);
 
+/* The same for two devices that have the same two stages, each in another copy of the model: both recompute alike. Where no
+ * choice lets both fit, it is that which holds least. */
+void ppi_fit_pair(uint32_t *dishes, const struct ppi_fit *pair, uint64_t *visited);
+
 /* Whether the device might fit: with what each of its stages holds at least, whatever that adds. */
 bool ppi_fit_may(const struct ppi_fit *fit);
 

@@ -69,12 +69,7 @@ static void find_slack(struct ppi_split_moves *moves, uint32_t device)
 {
     const struct ppi_split_state *state = &moves->splitting->state;
     const struct ppi_holding *holding = &state->holdings[device];
-    const struct ppi_fit fit = {holding,
-                                state->menus,
-                                state->backward_weight,
-                                state->pin,
-                                ppi_split_state_room(state, device),
-                                state->releases_at_once};
+    const struct ppi_fit fit = ppi_split_state_fit(state, device);
     uint32_t which;
     moves->slack[device] = fit.room - ppi_fit_most(state->dish, &fit, &which);
     for (uint32_t i = 0; i < holding->count; i++) {

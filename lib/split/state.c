@@ -154,20 +154,25 @@ static double fixed_of(const struct ppi_split_state *state, const struct ppi_hol
     return sum;
 }
 
-double ppi_split_state_room(const struct ppi_split_state *state, uint32_t device)
+/* What a device may hold of activations. */
+static double room_of(const struct ppi_split_state *state, uint32_t device)
 {
     double fixed = fixed_of(state, &state->holdings[device]);
     return limit_of(state, device) * (1 + 5e-10) - fixed; /* half of what the evaluator allows for rounding */
 }
 
+struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device)
+{
+    return (struct ppi_fit){&state->holdings[device], state->menus,           state->backward_weight, state->pin,
+                            room_of(state, device),   state->releases_at_once};
+}
+
 /* What a device lacks. */
 static double fit_device(struct ppi_split_state *state, uint32_t device)
 {
-    const struct ppi_holding *holding = &state->holdings[device];
-    double room = ppi_split_state_room(state, device);
-    const struct ppi_fit fit = {holding, state->menus, state->backward_weight, state->pin, room, state->releases_at_once};
+    const struct ppi_fit fit = ppi_split_state_fit(state, device);
     double lack = ppi_fit_device(state->dish, &fit, &state->visited);
-    return room < 0 && lack <= 0 ? -room : lack;
+    return fit.room < 0 && lack <= 0 ? -fit.room : lack;
 }
 
 static double fit_or_remember(struct ppi_split_state *state, uint32_t device)
@@ -190,34 +195,41 @@ static double fit_or_remember(struct ppi_split_state *state, uint32_t device)
     return *lack;
 }
 
-/* With two copies of the model a stage is on two devices, and recomputes what either needs. */
-static double fit_copies(struct ppi_split_state *state, uint32_t device)
+uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t device)
 {
-    const struct ppi_holding *holding = &state->holdings[device];
-    uint32_t had[2] = {0, 0};
-    if (state->schedule->placement.copies == 1)
-        return fit_or_remember(state, device);
-    for (uint32_t i = 0; i < holding->count; i++)
-        had[i] = state->dish[holding->stages[i]];
-    double lack = fit_device(state, device);
-    for (uint32_t i = 0; i < holding->count; i++) {
-        uint32_t *dish = &state->dish[holding->stages[i]], most = state->menus[holding->stages[i]].count - 1;
-        *dish = had[i] > *dish && had[i] <= most ? had[i] : *dish;
-    }
-    return lack;
+    const struct ppi_placement *placement = &state->schedule->placement;
+    if (placement->copies == 1)
+        return device;
+    uint32_t stage = state->holdings[device].stages[0], first = placement->device_of[stage];
+    return first != device ? first : placement->device_of[state->stages + stage];
+}
+
+/* Those of a pair together, when it comes to the first. */
+static void fit_with_partner(struct ppi_split_state *state, uint32_t device, uint32_t partner)
+{
+    const struct ppi_fit pair[2] = {ppi_split_state_fit(state, device), ppi_split_state_fit(state, partner)};
+    if (device < partner)
+        ppi_fit_pair(state->dish, pair, &state->visited);
+    state->lacks[device] = ppi_larger(0, ppi_fit_lack(state->dish, &pair[0]));
+}
+
+static void fit_one(struct ppi_split_state *state, uint32_t device)
+{
+    uint32_t partner = ppi_split_state_partner(state, device);
+    if (partner != device)
+        fit_with_partner(state, device, partner);
+    else
+        state->lacks[device] = fit_or_remember(state, device);
 }
 
 static void fit_stale(struct ppi_split_state *state)
 {
-    for (uint32_t d = 0; d < state->schedule->shape.devices && state->schedule->placement.copies == 2; d++)
-        for (uint32_t i = 0; i < state->holdings[d].count && state->is_stale[d]; i++)
-            state->dish[state->holdings[d].stages[i]] = 0;
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
         if (!state->is_stale[d])
             continue;
         double work = 0;
         if (state->menus != NULL)
-            state->lacks[d] = fit_copies(state, d);
+            fit_one(state, d);
         for (uint32_t i = 0; i < state->holdings[d].count; i++) {
             uint32_t stage = state->holdings[d].stages[i];
             load_times(state, stage);

@@ -84,8 +84,11 @@ void ppi_split_state_choose_by_way(struct ppi_split_state *state);
 /* Prices sets that are chosen, `dish`, whatever memory they take; the next call of the others fits them again. */
 double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish);
 
-/* What the device may hold of activations. */
-double ppi_split_state_room(const struct ppi_split_state *state, uint32_t device);
+/* The device's question of what its stages recompute. */
+struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device);
+
+/* The device that has the same stages in the other copy of the model; itself where there is one copy. */
+uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t device);
 
 /* Time of the layers from `begin` to before `end`, forward and backward, without recomputation. */
 static inline double ppi_split_work(const struct ppi_split_state *state, uint32_t begin, uint32_t end)

@@ -41,8 +41,7 @@ static int load_units(struct graph *graph, const ppsched_schedule *schedule)
     graph->devices = ppsched_schedule_devices(schedule);
     graph->stages = ppsched_schedule_stages(schedule);
     if (graph->devices > SPLIT_DEVICES || graph->stages > SPLIT_STAGES ||
-        ppsched_schedule_microbatches(schedule) > SPLIT_MICROBATCHES || ppsched_schedule_iterations(schedule) != 1 ||
-        ppsched_schedule_placement(schedule) == PPSCHED_PLACEMENT_BIDIRECTIONAL)
+        ppsched_schedule_microbatches(schedule) > SPLIT_MICROBATCHES || ppsched_schedule_iterations(schedule) != 1)
         return 0;
     for (uint32_t d = 0; d < graph->devices; d++) {
         size_t count = 0;
@@ -143,13 +142,22 @@ static double makespan_of(const struct graph *graph, const struct split_problem 
     return makespan;
 }
 
+/* Whether a device has a stage, for whichever microbatches. */
+static int has_stage(const ppsched_schedule *schedule, uint32_t device, uint32_t stage)
+{
+    for (uint32_t m = 0; m < ppsched_schedule_microbatches(schedule); m++)
+        if (ppsched_schedule_device_of(schedule, stage, m) == device)
+            return 1;
+    return 0;
+}
+
 /* A device does one thing after the other, so what it holds follows from the order of its queue alone. */
 static double peak_of(const struct graph *graph, uint32_t device, const ppsched_schedule *schedule,
                       const struct split_cost *stage)
 {
     double held = 0, most;
     for (uint32_t s = 0; s < graph->stages; s++)
-        if (ppsched_schedule_device_of(schedule, s, 0) == device)
+        if (has_stage(schedule, device, s))
             held += stage[s].fixed;
     most = held;
     for (uint32_t u = graph->first[device]; u < graph->first[device + 1]; u++) {

@@ -37,7 +37,7 @@ struct split_entry {
 };
 
 struct split_problem {
-    const ppsched_schedule *schedule; /* one iteration of a fixed order, one model copy */
+    const ppsched_schedule *schedule; /* one iteration of a fixed order */
     uint32_t entries;
     struct split_entry entry[SPLIT_ENTRIES];
     uint32_t least[SPLIT_STAGES];               /* layers of a stage at least, those with a place of their own counted */

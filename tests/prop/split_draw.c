@@ -12,15 +12,15 @@ static double quarters(uint64_t *seed, uint32_t least, uint32_t most)
 /* One without a fixed order, or that does not fit these sizes, is drawn again. */
 static void draw_schedule(struct split_problem *out, const char **strategy, const struct split_sizes *sizes, uint64_t *seed)
 {
-    static const char *const names[] = {
-        "1f1b",       "gpipe",          "eager_1f1b",       "zb_h1",      "zb_h2", "1f1b_overlap",
-        "looped_bfs", "interleaved_zb", "interleaved_1f1b", "dualpipe_v", "zbv"};
+    static const char *const names[] = {"1f1b",         "gpipe",    "eager_1f1b", "zb_h1",          "zb_h2",
+                                        "1f1b_overlap", "dualpipe", "looped_bfs", "interleaved_zb", "interleaved_1f1b",
+                                        "dualpipe_v",   "zbv"};
     ppsched_schedule *schedule = NULL;
     while (schedule == NULL) {
         uint32_t devices = 1 + random_below(seed, sizes->devices), microbatches = 1 + random_below(seed, sizes->microbatches);
-        uint32_t chosen = random_below(seed, sizes->chunks > 1 ? 11 : 6);
-        uint32_t chunks = chosen < 6 ? 1 : chosen > 8 ? 2 : 2 + random_below(seed, sizes->chunks - 1);
-        if (devices * chunks > SPLIT_STAGES)
+        uint32_t chosen = random_below(seed, sizes->chunks > 1 ? 12 : 7);
+        uint32_t chunks = chosen < 7 ? 1 : chosen > 9 ? 2 : 2 + random_below(seed, sizes->chunks - 1);
+        if (devices * chunks > SPLIT_STAGES || (sizes->strategy != NULL && strcmp(names[chosen], sizes->strategy) != 0))
             continue;
         ppsched_config *config = make_config(devices, devices * chunks, microbatches);
         if (ppsched_schedule_generate(&schedule, config, names[chosen], NULL) == PPSCHED_OK && strategy != NULL)

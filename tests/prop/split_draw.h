@@ -9,7 +9,8 @@
 /* How large they may be. */
 struct split_sizes {
     uint32_t devices, chunks, microbatches;
-    uint32_t spare; /* layers beside one a stage */
+    uint32_t spare;       /* layers beside one a stage */
+    const char *strategy; /* NULL: any with a fixed order */
 };
 
 /* One whose schedule the caller releases. `*strategy` (may be NULL) is the name of its strategy. Times and memory are multiples

@@ -122,8 +122,23 @@ static void test_splits_are_the_best(void **state)
     }
 }
 
+/* Where each stage is on two devices, which recompute alike, under limits of their own. */
+static void test_two_copies(void **state)
+{
+    static const struct split_sizes sizes[] = {{4, 1, 8, 4, "dualpipe"}, {4, 1, 8, 14, "dualpipe"}};
+    uint64_t seed = 6;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int fitting = 0, proved = 0;
+        for (int trial = 0; trial < 400; trial++)
+            expect_best(&seed, &sizes[i], &fitting, &proved);
+        assert_in_range(fitting, 200, 399);
+        assert_int_equal(proved, fitting);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_splits_are_the_best)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_splits_are_the_best), cmocka_unit_test(test_two_copies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
