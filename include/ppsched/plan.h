@@ -72,7 +72,8 @@ typedef struct ppsched_plan_options {
                               ppsched_runtime. Default: none */
     int32_t runtime;       /* enum ppsched_runtime: candidates that it cannot run are refused, and
                               splits follow its rules. Default: none */
-    uint32_t empty_stages; /* 1: stages but the first and the last may be without layers */
+    uint32_t empty_stages; /* 1: stages but the first and the last may be without layers; with a
+                              runtime they may where that takes it */
     uint32_t reserved;     /* 0 */
 
     /* With a lowering, its passes for sharded parameters: see ppsched_lower_options. */

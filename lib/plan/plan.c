@@ -90,7 +90,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
         status = take_scenarios(plan, options, error);
     if (status != PPSCHED_OK)
         return status;
-    plan->may_be_empty = options->empty_stages != 0 || (plan->runtime != NULL && plan->runtime->rules.may_be_empty);
+    plan->may_be_empty = plan->runtime != NULL ? plan->runtime->rules.may_be_empty : options->empty_stages != 0;
     status = plan->layers == NULL ? fit_ends(config, options, error) : PPSCHED_OK;
     if (status == PPSCHED_OK)
         status = ppi_config_copy(&plan->config, config, error);

@@ -495,30 +495,51 @@ class PickTest(FolderTest):
         self.assertEqual({row["strategy"] for row in json.loads(self.succeed(*words, "--runtime", "deepspeed", "--json"))}, {"1f1b"})
 
     def test_a_winner_that_none_runs(self):
+        """What each runtime runs in its place, of its own plan where it runs nothing of that for none; and why one runs nothing."""
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe", "zb_h1")
-        self.assertRegex(text, r"\nbest that .*torchtitan, pytorch.* run: zb_h1, V = 1")
-        self.assertRegex(text, r"\nmegatron, .*: see --runtime NAME, which plans splits and recomputation for it alone\n")
+        self.assertRegex(text, r"\nbest that .*torchtitan, pytorch.* runs?: zb_h1, V = 1, .*\n    ppsched schedule --strategy zb_h1 .*--split ")
+        self.assertRegex(text, r"\ndeepspeed: dualpipe: .*; zb_h1: DeepSpeed runs 1F1B orders: .*\n")
         text = self.succeed("pick", "-c", "model.json", "--strategies", "dualpipe")
-        self.assertIn("\nno runtime runs the only candidate that fits; see --runtime NAME, which plans splits and recomputation for it alone\n", text)
+        self.assertIn("\nno runtime runs the only candidate that fits\n", text)
+        for name in RUNTIME_NAMES:
+            self.assertRegex(text, rf"\n{name}: dualpipe: ")
 
     def test_the_best_for_each_runtime(self):
-        """Also where the best runs somewhere; as far as runtimes run any of it."""
-        words = ("pick", "-c", "model.json", "--strategies", "zb_h1", "1f1b", "interleaved_1f1b", "--chunks", 1, 2)
+        """Also where the best runs somewhere; of runtimes that run nothing of the plan, what a plan for them alone finds."""
+        words = ("pick", "-c", "model.json", "--strategies", "zb_h1", "1f1b", "interleaved_1f1b", "--chunks", 1, 2, "--mem-limit", 12.5)
         heading, *rows = re.search(r"\n(best for each runtime(?:.*\n)+?)ppsched", self.succeed(*words))[1].splitlines()
         self.assertEqual(heading.split()[4:], ["strategy", "V", "step", "time"])
-        found = json.loads(self.succeed("compare", *words[1:], "--json"))
-        best = {}
-        for row in found:
+        best, own = {}, []
+        for row in json.loads(self.succeed("compare", *words[1:], "--json")):
             for name in row["runs_on"]:
-                best.setdefault(name, row)
-        *table, see = [re.split(r"  +", row) for row in rows]
-        self.assertEqual({name: float(row[3]) for row in table for name in row[0].split()}, {name: round(row["step_time"], 3) for name, row in best.items()})
-        self.assertEqual([float(row[3]) for row in table], sorted(float(row[3]) for row in table))
-        self.assertEqual(see, [", ".join(name for name in RUNTIME_NAMES if name not in best) + ": see --runtime NAME, which plans splits and recomputation for it alone"])
-        for name in RUNTIME_NAMES:  # what is planned for one alone is no worse
-            if name in best:
-                self.assertLessEqual(self.pick(*words[1:], "--runtime", name)["step_time"], best[name]["step_time"] * (1 + 1e-9), name)
+                best.setdefault(name, row["step_time"])
+        reasons = {}
+        for name in RUNTIME_NAMES:
+            if name in best:  # what is planned for one alone is no worse
+                self.assertLessEqual(self.pick(*words[1:], "--runtime", name)["step_time"], best[name] * (1 + 1e-9), name)
+                continue
+            code, output, errors = self.run_here(*words, "--runtime", name, "--json")
+            own.append(name)
+            if code == 0:
+                best[name] = json.loads(output)[0]["step_time"]
+            else:
+                reasons[name] = errors.removeprefix("ppsched pick: ").removeprefix(f"no candidate that fits runs on {name}; ").strip()
+        *table, hint = rows
+        table, told = table[:-len(reasons)], table[-len(reasons):]
+        found = [re.split(r"  +", row) for row in table]
+        self.assertEqual({name: float(row[3]) for row in found for name in row[0].split()}, {name: float(f"{time:.6g}") for name, time in best.items()})
+        self.assertEqual([float(row[3]) for row in found], sorted(float(row[3]) for row in found))
+        self.assertEqual(told, [f"{name}: {reason}" for name, reason in reasons.items()])
+        self.assertGreater(len(own), len(reasons))
+        self.assertIn("mindspeed", reasons)
+        self.assertEqual(hint, "--runtime NAME plans for one alone, and prints what it is given")
         self.assertNotIn("best for", self.succeed(*words, "--runtime", "megatron"))
+
+    def test_empty_stages_for_a_runtime(self):
+        """Where it takes them alone."""
+        words = ("pick", "--num-devices", 4, "-b", 8, "--num-layers", 5, "--strategies", "interleaved_1f1b", "--chunks", 2, "--empty-stages")
+        self.assertIn(" 0 ", self.succeed(*words, "--runtime", "megatron").split("--split ")[1])
+        self.fail_with(1, "8 stages need 8 layers that may be apart, and there are 5; take 4 stages at most", *words, "--runtime", "primus")
 
     def test_none_for_a_runtime(self):
         self.fail_with(1, "no candidate that fits runs on deepspeed; zb_h1: ", "pick", "-c", "model.json", "--strategies", "zb_h1",

@@ -105,7 +105,8 @@ def _find(job: Job, values: Mapping[str, Any]) -> Found:
     if best is None:
         raise _why_none(made)
     training = job.model.training
-    answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB")
+    answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB",
+                    lambda name: plan_job(job, {**values, "runtime": name}, make_plan).plan)
     memory = candidate_memory(made, best, answer.timeline(best))
     return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
 

@@ -5,29 +5,29 @@ import math
 import os
 import shlex
 import sys
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ._library import Error
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .cli import add_export_arguments, merged, print_text
 from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
+from .each_runtime import Own, lines_of, missing_of, plan_own, rows_of, table_of
 from .exporting import FORMAT_NAMES
-from .launching import RUNTIME_NAMES, launch_note, launch_row
+from .launching import launch_note, launch_row
 from .microbatch_map import TELLS, order_line, order_told, tell_order
 from .page_options import PAGES, check_page_words
 from .plan import Candidate, Plan
 from .plan_commands import (check_answer, check_words, groups_line, make_plan, of_runtime, page_text, rows_text, split_row,
                             why_none)
-from .plan_table import candidate_name, candidate_row, table
+from .plan_table import candidate_row, table
 from .progress import ProgressBar
 from .runs_on import BestByRuntime, Runnable, RunsOn, best_as_asked, best_by_runtime, runs_on
 from .schedule import Schedule
 from .text_columns import text_columns, with_width
 from .timeline import Timeline
-from .units import BYTES, Units, number_word
+from .units import BYTES, number_word
 from .usage import UsageError
-from .words import counted
 from .writing import FORMATS, PICTURES, ending_of, export_text, write_file
 
 ANSWERS = (".json", ".txt", *PAGES)           # endings of files that hold the answer; but
@@ -124,11 +124,11 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
 
 class Answer:
     """The best candidates, and all that is told of them. Schedules are made once, where they are needed. memory: the unit of memory
-    in text, where it is not the plan's."""
+    in text, where it is not the plan's; plan_for: the same plan for a runtime, by its name."""
 
     def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
-                 memory: Optional[str] = None) -> None:
-        self.plan, self.best, self._costs, self._batch = made, best, costs, batch
+                 memory: Optional[str] = None, plan_for: Optional[Callable[[str], Plan]] = None) -> None:
+        self.plan, self.best, self._costs, self._batch, self._plan_for = made, best, costs, batch, plan_for
         self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
         self._orders: Dict[int, Schedule] = {}
         self._iterations: Dict[int, Schedule] = {}
@@ -160,11 +160,11 @@ class Answer:
         found = runs_on(self.iteration(candidate), self.plan.model(candidate))
         return found if candidate.runs_on is None else RunsOn(candidate.runs_on, found.alike)
 
-    def command(self, candidate: Candidate) -> str:
+    def command(self, made: Plan, candidate: Candidate) -> str:
         micro_batch, replicas = self._batch
         batch = ["--micro-batch-size", str(micro_batch)] if micro_batch else []
         batch += ["--data-parallel-size", str(replicas)] if replicas != 1 else []
-        return shlex.join([*self.plan.command(candidate, self._costs), *batch])
+        return shlex.join([*made.command(candidate, self._costs), *batch])
 
     def launch(self, runtime: Optional[str], csv: Optional[str]) -> List[str]:
         """The line of the best for a runtime, or for the first that runs it, with the runtime's name; none where none does."""
@@ -203,7 +203,7 @@ class Answer:
                 "idle_by_device": [idle._asdict() for idle in timeline.idle],
                 "runs_on": runs.order, "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
-                "command": self.command(candidate)}
+                "command": self.command(self.plan, candidate)}
 
     def _shown(self, candidate: Candidate) -> Candidate:
         """With its memory in the unit of the text."""
@@ -212,76 +212,32 @@ class Answer:
             return candidate
         return candidate._replace(peak_memory=(candidate.peak_memory or 0.0) * BYTES[plan] / BYTES[text])
 
+    def _own(self, found: BestByRuntime) -> Optional[Own]:
+        """Of runtimes that run nothing of the plan; None without layers, as without splits a plan for one finds nothing else."""
+        if self.plan.layers is None or self._plan_for is None:
+            return None
+        own = plan_own(missing_of(found), self._plan_for, self.command)
+        return own._replace(rows=[row._replace(candidate=self._shown(row.candidate)) for row in own.rows])
+
+    def _runtimes(self) -> List[str]:
+        """Lines of the best for each runtime."""
+        is_run = bool(self.runs_on(self.best[0]).order)
+        if is_run and self.best[0].runs_on is None:
+            return []
+        with ProgressBar() as bar:
+            found = best_as_asked(self.plan) if is_run else best_by_runtime(self.plan, bar)
+        rows = [row._replace(candidate=self._shown(row.candidate)) for row in rows_of(found, lambda one: self.command(self.plan, one))]
+        own = self._own(found)
+        return table_of(rows, own, self._units) if is_run else lines_of(found, rows, own, self._units)
+
     def text(self, colour: bool, chosen: bool) -> str:
-        """The table, what runtimes run where none runs the best, unless one was chosen, and the command."""
+        """The table, the best for each runtime, unless one was chosen, and the command."""
         runs = {candidate.rank: self.runs_on(candidate) for candidate in self.best}
-        lines: List[str] = []
-        if not chosen and not runs[self.best[0].rank].order:
-            with ProgressBar() as bar:
-                found = best_by_runtime(self.plan, bar)
-            best = {name: self._shown(candidate) for name, candidate in found.best.items()}
-            lines = _runtime_lines(found._replace(best=best), self.plan, self._units,
-                                   {candidate.number: self.command(candidate) for candidate in found.best.values()})
-        elif not chosen and self.best[0].runs_on is not None:
-            lines = _runtime_table(best_as_asked(self.plan), self.plan, self._units)
+        lines = [] if chosen else self._runtimes()
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
         order = self.best[0].microbatch_order
-        return shown + (order_line(order) if order else "") + "".join(line + "\n" for line in [*lines, self.command(self.best[0])])
-
-
-# --- which runtimes run what ---
-
-OWN_PLAN = "see --runtime NAME, which plans splits and recomputation for it alone"
-
-
-def _figures(candidate: Candidate, units: Units) -> str:
-    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}{units.after_time}, "
-            f"peak memory {candidate.peak_memory:.6g}{units.after_memory}")
-
-
-def _tried(found: BestByRuntime) -> str:
-    if found.tried < found.fitting:
-        return f"the {found.tried} best candidates that fit (of {found.fitting})"
-    return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
-
-
-def _runtime_lines(found: BestByRuntime, plan: Plan, units: Units, commands: Mapping[int, str]) -> List[str]:
-    """The best of each runtime, a line a candidate with the command that builds it below; and those that run none of what was
-    tried."""
-    missing = [name for name in RUNTIME_NAMES if name not in found.best]
-    others = f"; {OWN_PLAN}" if plan.layers is not None else ""
-    if len(missing) == len(RUNTIME_NAMES):
-        return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}{others}"]
-    numbers = {candidate.number: candidate for candidate in found.best.values()}
-    lines = []
-    for number, candidate in numbers.items():
-        names = [f"({name})" if name in found.alike else name for name, best in found.best.items() if best.number == number]
-        figures = _figures(candidate, units)
-        lines += [f"best that {', '.join(names)} run{'s' if len(names) == 1 else ''}: {figures}", f"    {commands[number]}"]
-    if plan.layers is not None:
-        return [*lines, _see(missing) if missing else OWN_PLAN]
-    return [*lines, f"{', '.join(missing)}: none of {_tried(found)}"] if missing else lines
-
-
-def _see(missing: List[str]) -> str:
-    """Of runtimes whose splits and ways to recompute are not among those of a plan for none."""
-    return f"{', '.join(missing)}: {OWN_PLAN}"
-
-
-def _runtime_table(found: BestByRuntime, plan: Plan, units: Units) -> List[str]:
-    """The same in a row a candidate, where the best runs somewhere; nothing where all run that or nothing."""
-    numbers = {candidate.number: candidate for candidate in found.best.values()}
-    missing = [name for name in RUNTIME_NAMES if name not in found.best]
-    see = [_see(missing)] if missing and plan.layers is not None else []
-    if len(numbers) < 2:
-        return see
-    rows = [("best for each runtime", "strategy", "V", units.heading("step time", "time")),
-            *((" ".join(name for name, best in found.best.items() if best.number == number), candidate_name(candidate), str(candidate.chunks),
-               f"{candidate.step_time:.6g}") for number, candidate in sorted(numbers.items(), key=lambda one: one[1].rank))]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))) for row in rows]
-    return [*lines, *see]
+        return shown + (order_line(order) if order else "") + "".join(line + "\n" for line in [*lines, self.command(self.plan, self.best[0])])
 
 
 # --- the command ---
@@ -348,7 +304,8 @@ def run_pick(arguments: argparse.Namespace) -> None:
     values["asks_runtimes"] = not (arguments.json or arguments.format or any(ending_of(path, (".json", *PAGES)) for path in files.answers))
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
-                    (arguments.micro_batch_size, arguments.data_parallel_size))
+                    (arguments.micro_batch_size, arguments.data_parallel_size),
+                    plan_for=lambda name: make_plan({**values, "runtime": name}))
     paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The best that each runtime can run, as lines: of a plan for none, and where a runtime runs nothing of that, as its splits and ways
+to recompute are others, of a plan for it alone."""
+from typing import Callable, Dict, List, NamedTuple, Optional
+
+from .launching import RUNTIME_NAMES
+from .plan import Candidate, Plan
+from .plan_commands import why_none
+from .plan_table import candidate_name
+from .runs_on import BestByRuntime
+from .units import Units
+from .words import counted
+
+HINT = "--runtime NAME plans for one alone, and prints what it is given"
+
+
+class Row(NamedTuple):
+    """A candidate, the runtimes whose best it is, and the command that builds it."""
+
+    names: List[str]
+    candidate: Candidate
+    command: str
+
+
+class Own(NamedTuple):
+    """Plans for one runtime alone: their best, and why there is none, by the runtime's name."""
+
+    rows: List[Row]
+    reasons: Dict[str, str]
+
+
+def plan_own(names: List[str], plan_for: Callable[[str], Plan], command: Callable[[Plan, Candidate], str]) -> Own:
+    own = Own([], {})
+    for name in names:
+        made = plan_for(name)
+        if made.best is None:
+            own.reasons[name] = why_none(made).removeprefix(f"no candidate that fits runs on {name}; ")
+        else:
+            own.rows.append(Row([name], made.best, command(made, made.best)))
+    return own
+
+
+def missing_of(found: BestByRuntime) -> List[str]:
+    return [name for name in RUNTIME_NAMES if name not in found.best]
+
+
+def rows_of(found: BestByRuntime, command: Callable[[Candidate], str]) -> List[Row]:
+    """A row a candidate; in brackets those that plan an order of its kind themselves."""
+    names: Dict[int, List[str]] = {}
+    for name, candidate in found.best.items():
+        names.setdefault(candidate.number, []).append(f"({name})" if name in found.alike else name)
+    candidates = {candidate.number: candidate for candidate in found.best.values()}
+    return [Row(names[number], candidate, command(candidate)) for number, candidate in candidates.items()]
+
+
+def _joined(rows: List[Row], own: Optional[Own]) -> List[Row]:
+    """All, the shortest first; those that one command builds in one."""
+    joined: Dict[str, Row] = {}
+    for row in [*rows, *(own.rows if own else [])]:
+        same = joined.setdefault(row.command, row._replace(names=[]))
+        same.names.extend(row.names)
+    return sorted(joined.values(), key=lambda row: row.candidate.step_time or 0.0)
+
+
+def _reasons(own: Own) -> List[str]:
+    return [f"{name}: {reason}" for name, reason in own.reasons.items()]
+
+
+def _figures(candidate: Candidate, units: Units) -> str:
+    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}{units.after_time}, "
+            f"peak memory {candidate.peak_memory:.6g}{units.after_memory}")
+
+
+def _tried(found: BestByRuntime) -> str:
+    if found.tried < found.fitting:
+        return f"the {found.tried} best candidates that fit (of {found.fitting})"
+    return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
+
+
+def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: Units) -> List[str]:
+    """Where none runs the best: a line a candidate, with the command that builds it below. own: None without layers."""
+    joined, missing, lines = _joined(rows, own), missing_of(found), []
+    if not joined:
+        return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}", *(_reasons(own) if own else [])]
+    for row in joined:
+        lines += [f"best that {', '.join(row.names)} run{'s' if len(row.names) == 1 else ''}: {_figures(row.candidate, units)}", f"    {row.command}"]
+    if own is not None:
+        return [*lines, *_reasons(own), HINT]
+    return [*lines, f"{', '.join(missing)}: none of {_tried(found)}"] if missing else lines
+
+
+def table_of(rows: List[Row], own: Optional[Own], units: Units) -> List[str]:
+    """The same in a row a candidate, where the best runs somewhere; nothing where all run that or nothing."""
+    joined = _joined(rows, own)
+    hints = [*_reasons(own), HINT] if own else []
+    if len(joined) < 2:
+        return hints
+    cells = [("best for each runtime", "strategy", "V", units.heading("step time", "time")),
+             *((" ".join(row.names), candidate_name(row.candidate), str(row.candidate.chunks), f"{row.candidate.step_time:.6g}") for row in joined)]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))) for line in cells]
+    return [*lines, *hints]
