@@ -129,9 +129,10 @@ class LayersTest(unittest.TestCase):
                            ([{"name": "d", "count": 70000}], "it must be at most 65535"),
                            ([{"name": "d", "recompute": "full"}], "recompute must be a list"),
                            ([{"name": "d", "recompute": [{"backward_time": 3}]}], "recompute 0 has no name"),
+                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 1}]}], "give backward_time, that of the whole"),
                            ([{**DECODER, "recompute": [{"name": "f", "time": 1}]}], "recompute 0 has no 'time'; it has name, backward_time, mem_forward"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
-                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 9}]}], "at most the layer's"),
+                           ([{**DECODER, "recompute": [{"name": "f", "backward_time": 3, "mem_forward": 9}]}], "at most the layer's"),
                            ([{**DECODER, "recompute": [FULL, FULL]}], "it must be of another name"),
                            ([HEAD, DECODER], "layers? of the last stage before it"), ([DECODER, EMBEDDING], "layer entry 1")):
             with self.assertRaisesRegex(ppsched.Error, part) as caught:
@@ -369,7 +370,7 @@ class PickTest(FolderTest):
         self.expect_again("--num-devices", 4, "-b", 8, "--num-layers", 13, "--head", "forward_time=1.4", "backward_time=2.8",
                           "--mem-static", 0.5, "--embedding", "mem_static=2")
         self.expect_again("--num-devices", 4, "-b", 8, "--num-layers", 6, "--chunks", 2, "--empty-stages", "--strategies", "interleaved_1f1b")
-        self.expect_again("--num-devices", 4, "-s", 8, "-b", 8, "--num-layers", 12, "-f", 0.3, "--mem-limits", 9, *QUICK)
+        self.expect_again("--num-devices", 4, "-s", 8, "-b", 8, "--num-layers", 12, "-f", 0.3, "--mem-limits", 11, *QUICK)
         self.expect_again("-c", "model.json", "--iterations", 2, "--objective", "span", *QUICK)
         self.expect_again("-c", "model.json", "--lower", "by_time", "--strategies", "zb_h1")
         self.expect_again("-c", "model.json", "--effort", 1, "--strategies", "auto", "--chunks", 1)
@@ -534,6 +535,24 @@ class PickTest(FolderTest):
         self.assertIn("mindspeed", reasons)
         self.assertEqual(hint, "--runtime NAME plans for one alone, and prints what it is given")
         self.assertNotIn("best for", self.succeed(*words, "--runtime", "megatron"))
+
+    def test_stages_say_how_many_a_device_has(self):
+        words = ("pick", "--num-devices", 4, "-b", 8, "--num-layers", 16, "--strategies", "interleaved_1f1b")
+        for stages, chunks in ((8, 2), (12, 3)):
+            self.assertEqual({row["chunks"] for row in json.loads(self.succeed(*words, "-s", stages, "--top", 9, "--json"))}, {chunks})
+        self.fail_with(2, "--num-stages 6 are no multiple of 4 devices; 4 or 8 would be", *words, "-s", 6)
+        self.fail_with(2, "--num-stages 8 on 4 devices are 2 a device, and --chunks says other numbers", *words, "-s", 8, "--chunks", 3)
+
+    def test_the_row_of_a_candidate(self):
+        """In Python as `pick --json` has it, but for the words of its command, where all numbers are written out."""
+        printed = json.loads(self.succeed("pick", "-c", "model.json", *QUICK, "--micro-batch-size", 2, "--data-parallel-size", 3, "--json"))[0]
+        data = json.loads(pathlib.Path("model.json").read_text(encoding="utf-8"))
+        config = ppsched.Config(data["num_devices"], data["num_batches"], **({"mem_limit": data["mem_limit"]} if "mem_limit" in data else {}))
+        plan = ppsched.plan(config, strategies=QUICK[1:], layers=data["layers"], runtimes=RUNTIME_NAMES)
+        row = plan.row(plan.best, micro_batch=2, data_parallel=3)
+        self.assertEqual({**row, "command": None}, {**printed, "command": None})
+        self.assertIn("--split ", row["command"])
+        self.assertIn("--micro-batch-size 2", row["command"])
 
     def test_empty_stages_for_a_runtime(self):
         """Where it takes them alone."""

@@ -5,7 +5,7 @@ import sys
 from typing import Any, Mapping, Optional
 
 from ._library import Error, Refused
-from .launching import RUNTIME_NAMES, launch_note
+from .launching import RUNTIME_NAMES, launch_notes
 from .layers import LayerSplit
 from .microbatch_map import tell_order, write_beside
 from .output import write_text
@@ -74,9 +74,9 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
     """Writes the CSV, if one is asked for, and prints the line."""
     if arguments.output is not None and arguments.launch in LOSSES_IN_ORDER:
         schedule = _in_order(schedule, arguments)
+    layers = arguments.num_layers or 0 if model is None else 0
     try:
-        line = schedule.launch(arguments.launch, csv=arguments.output, layers=arguments.num_layers or 0 if model is None else 0,
-                               model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
+        line = schedule.launch(arguments.launch, csv=arguments.output, layers=layers, model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
     except Refused as error:
         error.args = (str(error).replace("Schedule.renumber", "-o FILE.csv"),)
         raise
@@ -84,8 +84,7 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
         write_text(arguments.output, schedule.export("csv"))
         write_beside(arguments.output, schedule.config.microbatch_order)
     print(line)
-    note = launch_note(schedule, arguments.launch)
-    if note is not None:
+    for note in launch_notes(schedule, arguments.launch, model, layers):
         print(f"ppsched {arguments.command}: note: {note}", file=sys.stderr)
     tell_order(arguments.command, schedule.config.microbatch_order, arguments.output)
 

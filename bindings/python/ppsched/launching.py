@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What to type: the arguments with which a training runtime runs a schedule."""
 import ctypes
-from typing import TYPE_CHECKING, Dict, Optional, Union
+import re
+from typing import TYPE_CHECKING, Dict, List, Optional, Union
 
 from . import _abi
 from ._abi import Kind, Runtime
@@ -43,12 +44,22 @@ def _count(name: str, value: int) -> int:
     return number
 
 
-def launch_note(schedule: "Schedule", runtime: str) -> Optional[str]:
-    """What a line alone does not tell of what it runs."""
-    if runtime != "torchtitan" or not schedule.kinds & {Kind.I, Kind.W}:
-        return None
-    return ("split backwards need an attention other than torchtitan's default FlexAttention, at whose BlockMask its backward of inputs "
-            "stops")
+def without_others(reason: str) -> str:
+    """A reason without the runtimes that can."""
+    return re.sub(r"; [^;]* can run it.*$", "", reason)
+
+
+def launch_notes(schedule: "Schedule", runtime: str, model: Optional[LayerSplit] = None, layers: int = 0) -> List[str]:
+    """What a line alone does not tell of what it runs. layers: see Schedule.launch."""
+    notes = []
+    try:
+        schedule.launch(runtime, exact=True, model=model, layers=layers)
+    except Refused as error:
+        notes.append(without_others(str(error)))
+    if runtime == "torchtitan" and schedule.kinds & {Kind.I, Kind.W}:
+        notes.append("split backwards need an attention other than torchtitan's default FlexAttention, at whose BlockMask its backward of "
+                     "inputs stops")
+    return notes
 
 
 def with_options(line: str, options: str) -> str:

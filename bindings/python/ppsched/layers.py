@@ -100,7 +100,9 @@ def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_ab
     for number, item in enumerate(given):
         place = f"{where}: recompute {number}"
         kind = _checked(place, item, Recompute.__annotations__)
-        whole = _number(f"{place}: backward_time", kind.get("backward_time", backward))
+        if "backward_time" not in kind:
+            raise Error(f"{place} ({kind['name']}): give backward_time, that of the whole backward, what is computed again included")
+        whole = _number(f"{place}: backward_time", kind["backward_time"])
         if whole < backward:
             raise Error(f"{place}: backward_time is {whole:g}, less than {backward:g} without; it is that of the whole backward, what is "
                         "computed again included", Status.ERROR_RANGE)

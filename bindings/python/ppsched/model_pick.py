@@ -6,6 +6,7 @@ import json
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ._library import Error
+from .answer import Answer
 from .cli import _tell, merged, print_text
 from .config import QUANTITIES
 from .launching import with_options
@@ -19,7 +20,7 @@ from .microbatch_map import order_told
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
-from .pick_command import Answer, files_of, write_schedule
+from .pick_command import files_of, write_schedule
 from .plan import Plan
 from .page_options import PAGES, check_page_words
 from .plan_commands import check_words, make_plan, page_text, why_none

@@ -382,6 +382,12 @@ class Plan(Shared, Sequence[Candidate]):
         from .plan_table import plain_row
         return [plain_row(candidate) for candidate in self]
 
+    def row(self, candidate: Candidate, csv: Optional[str] = None, *, micro_batch: int = 0, data_parallel: int = 1) -> Dict[str, object]:
+        """All that `pick --json` prints of a candidate: its figures, devices and split, the arguments of each runtime ("launch"), and
+        the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""
+        from .answer import Answer
+        return Answer(self, [candidate], None, (micro_batch, data_parallel)).row(candidate, csv)
+
     def _repr_html_(self) -> str:
         """For notebooks: the candidates as a table."""
         from .plan_table import html_table

@@ -100,12 +100,26 @@ def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
     return {"runtimes": RUNTIME_NAMES} if values.get("asks_runtimes") else {}
 
 
+def stages_a_device(values: Mapping[str, Any]) -> Optional[List[int]]:
+    """Of a model by its layers, where there are more stages than devices; else all are tried."""
+    stages, devices = values.get("num_stages"), values.get("num_devices")
+    if not stages or not devices or stages <= devices:
+        return None
+    if stages % devices:
+        raise UsageError(f"--num-stages {stages} are no multiple of {devices} devices; {stages // devices * devices} or "
+                         f"{(stages // devices + 1) * devices} would be")
+    chunks = [stages // devices]
+    if values.get("chunks") is not None and values["chunks"] != chunks:
+        raise UsageError(f"--num-stages {stages} on {devices} devices are {chunks[0]} a device, and --chunks says other numbers; leave one of them out")
+    return chunks
+
+
 def make_plan(values: Mapping[str, Any]) -> Plan:
     """The plan of merged values. Options in a config file are those of its one strategy."""
     order, flags = channel_of(values)
     layers = layers_of(values)
     if layers is not None:
-        values = {**values, **dict.fromkeys(("embedding", "head", *OF_LAYERS))}
+        values = {**values, **dict.fromkeys(("embedding", "head", *OF_LAYERS)), "chunks": stages_a_device(values) or values.get("chunks")}
     given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
     given.update(flags)
     config = make_config({**values, "options": {}})

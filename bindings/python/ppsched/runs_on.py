@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which runtimes run the candidates of a plan."""
 import itertools
-import re
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
 
 from ._library import Error, Refused
 from .config import Config
-from .launching import RUNTIME_NAMES
+from .launching import RUNTIME_NAMES, without_others
 from .layers import LayerSplit
 from .listener import Progress
 from .plan import Candidate, Plan
@@ -82,9 +81,9 @@ def best_as_asked(plan: Plan) -> BestByRuntime:
 
 # --- one runtime alone ---
 
-def _without_others(reason: str, strategy: str) -> str:
+def _reason(reason: str, strategy: str) -> str:
     """A reason without the runtimes that can, and without the name of what it is of."""
-    return re.sub(r"; [^;]* can run it.*$", "", reason).removeprefix(f"{strategy}: ")
+    return without_others(reason).removeprefix(f"{strategy}: ")
 
 
 def _may_run(strategy: str, runtime: str) -> bool:
@@ -114,7 +113,7 @@ class Runnable:
             try:
                 self._plan.iteration(candidate, self._progress).launch(self._runtime, model=self._plan.model(candidate))
             except Refused as error:
-                self._reasons.setdefault(candidate.strategy, _without_others(str(error), candidate.strategy))
+                self._reasons.setdefault(candidate.strategy, _reason(str(error), candidate.strategy))
                 continue
             yield candidate
 
@@ -140,7 +139,7 @@ class Runnable:
         """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
         for candidate in self._plan:
             if self._is_planned and candidate.reason:
-                self._reasons.setdefault(candidate.strategy, _without_others(candidate.reason, candidate.strategy))
+                self._reasons.setdefault(candidate.strategy, _reason(candidate.reason, candidate.strategy))
         words = f"no candidate that fits runs on {self._runtime}; {self._grouped()}"
         closest = next(self.over_limit(), None)
         if closest is not None:

@@ -9,17 +9,10 @@ from .plan import Plan
 from .plan_commands import make_plan, why_none
 
 
-def _chunks(values: Mapping[str, Any]) -> Optional[List[int]]:
-    """Stages a device, where sizes say them; else all are tried."""
-    stages, devices = values.get("num_stages"), values.get("num_devices")
-    if isinstance(values.get("chunks"), int):
-        return [values["chunks"]]
-    return [stages // devices] if stages and devices and stages > devices and stages % devices == 0 else None
-
-
 def _planned(values: Mapping[str, Any], runtime: Optional[str]) -> Plan:
+    chunks = values.get("chunks")
     group = values["options"].get("group_size", values.get("num_devices") or values.get("num_stages"))
-    one: Dict[str, Any] = {"strategies": [values.get("strategy", "1f1b")], "chunks": _chunks(values), "group_sizes": group and [int(group)],
+    one: Dict[str, Any] = {"strategies": [values.get("strategy", "1f1b")], "chunks": [chunks] if isinstance(chunks, int) else None, "group_sizes": group and [int(group)],
                            "runtime": runtime}
     return make_plan({**values, **one})
 
