@@ -150,6 +150,16 @@ static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visi
     return status == PPSCHED_OK && !splitting->proved ? ppi_split_improve(splitting, error) : status;
 }
 
+/* Down from what is at hand; all splits where there are few. */
+static ppsched_status search_near(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)
+{
+    splitting->most_visited = most_visited;
+    ppsched_status status = ppi_split_improve_near(splitting, error);
+    if (status == PPSCHED_OK && ppi_split_is_small(splitting))
+        status = ppi_split_enumerate(splitting, most_visited, error);
+    return status;
+}
+
 static ppsched_status search_from(struct ppi_splitting *splitting, const struct ppi_split_question *question,
                                   ppsched_error *error)
 {
@@ -161,10 +171,8 @@ static ppsched_status search_from(struct ppi_splitting *splitting, const struct 
         put_fixed(splitting, question->start);
         status = ppi_splitting_try(splitting, &better, error);
     }
-    if (status == PPSCHED_OK && question->only_near) {
-        splitting->most_visited = question->most_visited;
-        return ppi_split_improve_near(splitting, error);
-    }
+    if (status == PPSCHED_OK && question->only_near)
+        return search_near(splitting, question->most_visited, error);
     return status == PPSCHED_OK ? search(splitting, question->most_visited, error) : status;
 }
 

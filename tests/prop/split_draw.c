@@ -9,22 +9,36 @@ static double quarters(uint64_t *seed, uint32_t least, uint32_t most)
     return (least + random_below(seed, most - least + 1)) / 4.0;
 }
 
-/* One without a fixed order, or that does not fit these sizes, is drawn again. */
+/* Whose orders are fixed. */
+static const char *const one_stage[] = {"1f1b", "gpipe", "eager_1f1b", "zb_h1", "zb_h2", "1f1b_overlap", "dualpipe"};
+static const char *const loops[] = {"looped_bfs", "interleaved_zb", "interleaved_1f1b", "interleaved_1f1b_overlap",
+                                    "interleaved_1f1b_less_memory"};
+static const char *const vs[] = {"dualpipe_v", "zbv", "v_1f1b"};
+
+enum { ONE_STAGE = sizeof one_stage / sizeof *one_stage, LOOPS = sizeof loops / sizeof *loops, VS = sizeof vs / sizeof *vs };
+
+static const char *draw_strategy(uint32_t *chunks, const struct split_sizes *sizes, uint64_t *seed)
+{
+    uint32_t chosen = random_below(seed, sizes->chunks > 1 ? ONE_STAGE + LOOPS + VS : ONE_STAGE);
+    *chunks = chosen < ONE_STAGE ? 1 : chosen < ONE_STAGE + LOOPS ? 2 + random_below(seed, sizes->chunks - 1) : 2;
+    return chosen < ONE_STAGE           ? one_stage[chosen]
+           : chosen < ONE_STAGE + LOOPS ? loops[chosen - ONE_STAGE]
+                                        : vs[chosen - ONE_STAGE - LOOPS];
+}
+
+/* One that does not fit these sizes is drawn again. */
 static void draw_schedule(struct split_problem *out, const char **strategy, const struct split_sizes *sizes, uint64_t *seed)
 {
-    static const char *const names[] = {"1f1b",         "gpipe",    "eager_1f1b", "zb_h1",          "zb_h2",
-                                        "1f1b_overlap", "dualpipe", "looped_bfs", "interleaved_zb", "interleaved_1f1b",
-                                        "dualpipe_v",   "zbv"};
     ppsched_schedule *schedule = NULL;
     while (schedule == NULL) {
         uint32_t devices = 1 + random_below(seed, sizes->devices), microbatches = 1 + random_below(seed, sizes->microbatches);
-        uint32_t chosen = random_below(seed, sizes->chunks > 1 ? 12 : 7);
-        uint32_t chunks = chosen < 7 ? 1 : chosen > 9 ? 2 : 2 + random_below(seed, sizes->chunks - 1);
-        if (devices * chunks > SPLIT_STAGES || (sizes->strategy != NULL && strcmp(names[chosen], sizes->strategy) != 0))
+        uint32_t chunks;
+        const char *name = draw_strategy(&chunks, sizes, seed);
+        if (devices * chunks > SPLIT_STAGES || (sizes->strategy != NULL && strcmp(name, sizes->strategy) != 0))
             continue;
         ppsched_config *config = make_config(devices, devices * chunks, microbatches);
-        if (ppsched_schedule_generate(&schedule, config, names[chosen], NULL) == PPSCHED_OK && strategy != NULL)
-            *strategy = names[chosen];
+        if (ppsched_schedule_generate(&schedule, config, name, NULL) == PPSCHED_OK && strategy != NULL)
+            *strategy = name;
         ppsched_config_destroy(config);
     }
     out->schedule = schedule;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits that plans find for small problems against all splits and all that may be recomputed. */
 #include "prop/split_draw.h"
+#include "support/plans.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* A kind releases before W the share that the layer itself does. */
 static void make_proportional(struct split_problem *problem)
@@ -57,7 +59,9 @@ static const ppsched_layers *layers_of(const struct split_problem *problem)
     return made;
 }
 
-static ppsched_plan *plan_of(const struct split_problem *problem, const char *strategy, const ppsched_layers *layers)
+/* `groups`: sizes to try; NULL: one microbatch a device. */
+static ppsched_plan *plan_of(const struct split_problem *problem, const char *strategy, const ppsched_layers *layers,
+                             const uint32_t *groups, uint32_t group_count)
 {
     static const struct split_cost none[SPLIT_STAGES];
     uint32_t devices = ppsched_schedule_devices(problem->schedule), stages = ppsched_schedule_stages(problem->schedule);
@@ -70,14 +74,14 @@ static ppsched_plan *plan_of(const struct split_problem *problem, const char *st
                                           .strategy_count = 1,
                                           .chunks = &chunks,
                                           .chunk_count = 1,
-                                          .group_sizes = &devices,
-                                          .group_size_count = 1,
+                                          .group_sizes = groups != NULL ? groups : &devices,
+                                          .group_size_count = groups != NULL ? group_count : 1,
                                           .layers = layers,
                                           .empty_stages = stages > 2 && problem->least[1] == 0};
     expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     ppsched_config_destroy(config);
-    assert_int_equal(ppsched_plan_count(plan), 1);
+    assert_true(groups != NULL || ppsched_plan_count(plan) == 1);
     return plan;
 }
 
@@ -92,7 +96,7 @@ static void expect_best(uint64_t *seed, const struct split_sizes *sizes, int *fi
     make_proportional(&problem);
     assert_true(brute_best_split(&answer, &problem));
     const ppsched_layers *layers = layers_of(&problem);
-    ppsched_plan *plan = plan_of(&problem, strategy, layers);
+    ppsched_plan *plan = plan_of(&problem, strategy, layers, NULL, 0);
     expect_ok(ppsched_plan_get_candidate(&candidate, plan, 0, &error), &error);
     if (answer.makespan < HUGE_VAL &&
         !(candidate.fits && fabs(candidate.step_time - answer.makespan) <= 1e-9 * answer.makespan))
@@ -137,8 +141,69 @@ static void test_two_copies(void **state)
     }
 }
 
+/* The best of all splits for all groups that can be run, by brute force one after the other; infinite where none fits. */
+static double best_of_groups(struct split_problem *problem, const char *strategy, uint32_t most, uint32_t *served)
+{
+    uint32_t devices = ppsched_schedule_devices(problem->schedule), stages = ppsched_schedule_stages(problem->schedule);
+    const ppsched_schedule *own = problem->schedule;
+    double best = HUGE_VAL;
+    for (uint32_t group = 1; group <= most; group++) {
+        ppsched_config *config = make_config(devices, stages, ppsched_schedule_microbatches(own));
+        ppsched_schedule *schedule = NULL;
+        struct split_answer answer;
+        char text[16];
+        snprintf(text, sizeof text, "%u", group);
+        expect_ok(ppsched_config_set_option(config, "group_size", text, NULL), NULL);
+        if (ppsched_schedule_generate(&schedule, config, strategy, NULL) == PPSCHED_OK) {
+            problem->schedule = schedule;
+            assert_true(brute_best_split(&answer, problem));
+            best = fmin(best, answer.makespan);
+            ++*served;
+        }
+        ppsched_schedule_release(schedule);
+        ppsched_config_destroy(config);
+    }
+    problem->schedule = own;
+    return best;
+}
+
+/* Split, recomputation and group are found together. */
+static void test_groups(void **state)
+{
+    static const char *const strategies[] = {"interleaved_1f1b", "interleaved_zb", "interleaved_1f1b_overlap",
+                                             "interleaved_1f1b_less_memory"};
+    uint32_t groups[SPLIT_MICROBATCHES], served = 0, fitting = 0;
+    uint64_t seed = 7;
+    (void)state;
+    for (uint32_t i = 0; i < SPLIT_MICROBATCHES; i++)
+        groups[i] = i + 1;
+    for (int trial = 0; trial < 160; trial++) {
+        const struct split_sizes sizes = {3, 3, 8, 5, strategies[trial % 4]};
+        struct split_problem problem;
+        const char *strategy = NULL;
+        draw_split_problem(&problem, &strategy, &sizes, &seed);
+        make_proportional(&problem);
+        uint32_t microbatches = ppsched_schedule_microbatches(problem.schedule);
+        double best = best_of_groups(&problem, strategy, microbatches, &served);
+        const ppsched_layers *layers = layers_of(&problem);
+        ppsched_plan *plan = plan_of(&problem, strategy, layers, groups, microbatches);
+        const ppsched_candidate candidate = ranked(plan, 0);
+        if (candidate.fits != (best < HUGE_VAL) || (candidate.fits && fabs(candidate.step_time - best) > 1e-9 * best))
+            fail_msg("%s on %u devices, %u stages, %u microbatches: %g found, %g possible", strategy,
+                     ppsched_schedule_devices(problem.schedule), ppsched_schedule_stages(problem.schedule), microbatches,
+                     candidate.fits ? candidate.step_time : HUGE_VAL, best);
+        fitting += candidate.fits;
+        ppsched_plan_destroy(plan);
+        ppsched_layers_release(layers);
+        ppsched_schedule_release((ppsched_schedule *)problem.schedule);
+    }
+    print_message("# %u groups of 160 problems, of which %u fit\n", served, fitting);
+    assert_true(served > 480 && fitting > 100);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_splits_are_the_best), cmocka_unit_test(test_two_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_splits_are_the_best), cmocka_unit_test(test_two_copies),
+                                       cmocka_unit_test(test_groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
