@@ -240,7 +240,7 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
     if (!rules->takes_list && parts->decoders == 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders, and the model has none", title);
     if (!rules->takes_list && !rules->has_mtps && parts->mtps > 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told of MTP layers", title);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told of MTP layers; leave them out", title);
     for (uint32_t s = 0; s < parts->split->stages && !rules->may_be_empty; s++)
         if (parts->split->layers[s] == 0)
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},

@@ -18,6 +18,13 @@ static ppsched_status fail_entry(ppsched_error *error, uint32_t entry, const pps
                        layer->name != NULL ? layer->name : "", what, value, rule);
 }
 
+static ppsched_status fail_order(ppsched_error *error, uint32_t entry, const ppsched_layer *layer, const char *what)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.position = entry;
+    return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "layer entry %u (%q): %s", entry, layer->name, what);
+}
+
 static ppsched_status check_costs(const ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
     const struct {
@@ -177,10 +184,9 @@ static ppsched_status order_places(ppsched_layers *layers, ppsched_error *error)
     for (uint32_t e = 0; e < layers->entry_count; e++) {
         const ppsched_layer *layer = &layers->entries[e].given;
         if (layer->place == PPSCHED_LAYER_PLACE_FIRST && all > layers->first)
-            return fail_entry(error, e, layer, "the number of layers before it", (double)all,
-                              "0, apart from others of the first stage");
+            return fail_order(error, e, layer, "it is for the first stage; put it before all that are not");
         if (layer->place != PPSCHED_LAYER_PLACE_LAST && layers->last > 0)
-            return fail_entry(error, e, layer, "the number of layers of the last stage before it", layers->last, "0");
+            return fail_order(error, e, layer, "it is behind a layer for the last stage; put it before that");
         all += layer->count;
         if (all > PPSCHED_MAX_LAYERS)
             return fail_entry(error, e, layer, "the number of layers up to it", (double)all, "at most 65535");

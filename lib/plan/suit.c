@@ -13,7 +13,7 @@ ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers,
     uint32_t decoders = layers->count - layers->first - layers->last, begin = 0;
     for (uint32_t e = 0; e < layers->entry_count; e++)
         if (ppi_is_mtp(&layers->entries[e].given))
-            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told of MTP layers", title);
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told of MTP layers; leave them out", title);
     if (decoders < stages)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages; %u would",
                         title, decoders, stages, stages);

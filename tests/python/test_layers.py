@@ -134,7 +134,7 @@ class LayersTest(unittest.TestCase):
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 3, "mem_forward": 9}]}], "at most the layer's"),
                            ([{**DECODER, "recompute": [FULL, FULL]}], "it must be of another name"),
-                           ([HEAD, DECODER], "layers? of the last stage before it"), ([DECODER, EMBEDDING], "layer entry 1")):
+                           ([HEAD, DECODER], "it is behind a layer for the last stage; put it before that"), ([DECODER, EMBEDDING], "layer entry 1")):
             with self.assertRaisesRegex(ppsched.Error, part) as caught:
                 ppsched.Layers(rows)
             self.assertNotIn("\n", str(caught.exception))

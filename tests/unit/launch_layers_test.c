@@ -122,9 +122,10 @@ static void test_mtp(void **state)
     expect_line(schedule, MEGATRON, &own.options,
                 MEGATRON_4 "8 --mtp-num-layers 1 --pipeline-model-parallel-layout 'E(tt|)*3ttmL'");
     expect_line(schedule, DEEPSPEED, &own.options, "num_stages=4 gradient_accumulation_steps=8 parts=0,3,5,7,11");
-    expect_refused(schedule, TORCHTITAN, &own.options, "torchtitan cannot be told of MTP layers; megatron, pytorch, deepspeed");
-    expect_refused(schedule, SAIL, &own.options, "sail-sg's runtime cannot be told of MTP layers; megatron, ");
-    expect_refused(schedule, PRIMUS, &own.options, "Primus cannot be told of MTP layers; megatron, ");
+    expect_refused(schedule, TORCHTITAN, &own.options,
+                   "torchtitan cannot be told of MTP layers; leave them out; megatron, pytorch, deepspeed");
+    expect_refused(schedule, SAIL, &own.options, "sail-sg's runtime cannot be told of MTP layers; leave them out; megatron, ");
+    expect_refused(schedule, PRIMUS, &own.options, "Primus cannot be told of MTP layers; leave them out; megatron, ");
     prepare(&own, model, COUNTS(3, 2, 2, 4), 4, NULL);
     ppsched_layers_release(model);
     ppsched_schedule_release(schedule);

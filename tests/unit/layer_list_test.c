@@ -168,8 +168,7 @@ static void test_bad_entries(void **state)
         BAD("what is left of its activations is 1; it must be 0", .mem_forward = 3, .mem_backward_input = -1,
             .mem_backward_weight = -1),
         BAD("the number of layers up to it is 65536; it must be at most 65535", .count = 65535),
-        BAD("the number of layers before it is 1; it must be 0, apart from others of the first stage",
-            .place = PPSCHED_LAYER_PLACE_FIRST),
+        BAD("it is for the first stage; put it before all that are not", .place = PPSCHED_LAYER_PLACE_FIRST),
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -190,10 +189,9 @@ static void test_bad_lists(void **state)
     (void)state;
     expect_bad(&good, 0, PPSCHED_ERROR_RANGE, PPSCHED_NONE, "there are 0 layer entries; there must be 1 to 65535");
     expect_bad(behind, 2, PPSCHED_ERROR_RANGE, 1,
-               "layer entry 1 (decoder): the number of layers of the last stage before it is 1; it must be 0");
+               "layer entry 1 (decoder): it is behind a layer for the last stage; put it before that");
     expect_bad(crossed, 2, PPSCHED_ERROR_RANGE, 1,
-               "layer entry 1 (embedding): the number of layers before it is 1; it must be 0, apart from others of the "
-               "first stage");
+               "layer entry 1 (embedding): it is for the first stage; put it before all that are not");
     expect_bad(&unnamed, 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "layer entry 0 has no name");
     expect_bad(&(const ppsched_layer)LAYER(""), 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "layer entry 0 has no name");
     expect_bad(&nowhere, 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "there is no place 3; it must be 0 to 2");
