@@ -159,8 +159,9 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
     const struct ppi_strategy *strategy = task->strategy;
     const struct ppi_shape *shape = &task->shape;
     if (strategy->chunks != 0 && shape->stages != strategy->chunks * shape->devices)
-        return ppi_refuse(error, task, "needs %u stage%s per device, not %u stages on %u devices", strategy->chunks,
-                          strategy->chunks == 1 ? "" : "s", shape->stages, shape->devices);
+        return ppi_refuse(error, task, "needs %u stage%s per device, not %u stage%s on %u device%s", strategy->chunks,
+                          strategy->chunks == 1 ? "" : "s", shape->stages, shape->stages == 1 ? "" : "s", shape->devices,
+                          shape->devices == 1 ? "" : "s");
     if (strategy->placement != PPSCHED_PLACEMENT_DEFAULT && shape->stages % shape->devices != 0)
         return ppi_refuse(error, task, "needs a multiple of %u stages on %u devices, not %u", shape->devices, shape->devices,
                           shape->stages);

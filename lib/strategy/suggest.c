@@ -35,13 +35,18 @@ static void begin_alternative(struct text *text)
     add(text, text->length == 0 ? "; nearest: " : ", or ");
 }
 
+static void add_count(struct text *text, int64_t count, const char *what)
+{
+    bool is_microbatch = strcmp(what, "microbatch") == 0;
+    add(text, "%lld %s%s", (long long)count, what, count == 1 ? "" : is_microbatch ? "es" : "s");
+}
+
 static void add_one_or_two(struct text *text, int64_t below, int64_t above, const char *what)
 {
     begin_alternative(text);
     if (below != 0 && above != 0)
-        add(text, "%lld or %lld %s", (long long)below, (long long)above, what);
-    else
-        add(text, "%lld %s", (long long)(below != 0 ? below : above), what);
+        add(text, "%lld or ", (long long)below);
+    add_count(text, above != 0 ? above : below, what);
 }
 
 static bool serves_with(struct ppi_task task, int64_t microbatches)
@@ -70,7 +75,7 @@ static void try_microbatches(const struct ppi_task *task, struct text *text)
     int64_t below, above;
     nearest_microbatches(task, &below, &above);
     if (below != 0 || above != 0)
-        add_one_or_two(text, below, above, "microbatches");
+        add_one_or_two(text, below, above, "microbatch");
 }
 
 static bool serves_with_option(struct ppi_task task, uint32_t option, int64_t value)
@@ -128,7 +133,7 @@ static void try_stages(const struct ppi_task *task, struct text *text)
             found[i] = stages[i];
     }
     if (found[0] != 0 || found[1] != 0)
-        add_one_or_two(text, found[0], found[1] != found[0] ? found[1] : 0, "stages");
+        add_one_or_two(text, found[0], found[1] != found[0] ? found[1] : 0, "stage");
 }
 
 /* The devices that these stages suit, for a strategy with a number of stages a device. */
@@ -142,7 +147,7 @@ static void try_devices(const struct ppi_task *task, struct text *text)
     if (!ppi_serves(&changed))
         return;
     begin_alternative(text);
-    add(text, "%u devices", changed.shape.devices);
+    add_count(text, changed.shape.devices, "device");
 }
 
 /* Devices and stages are set; the rest is to be found. True where something works. */
@@ -156,9 +161,12 @@ static bool try_rest(struct ppi_task *task, struct text *text)
     if (below == 0 && above == 0 && value < 0)
         return false;
     begin_alternative(text);
-    add(text, "%u devices, %u stages and ", task->shape.devices, task->shape.stages);
+    add_count(text, task->shape.devices, "device");
+    add(text, ", ");
+    add_count(text, task->shape.stages, "stage");
+    add(text, " and ");
     if (value < 0)
-        add(text, "%lld microbatches", (long long)(above != 0 ? above : below));
+        add_count(text, above != 0 ? above : below, "microbatch");
     else
         add(text, "%s %lld", task->strategy->options[0].name, (long long)value);
     return true;

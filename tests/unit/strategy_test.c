@@ -145,6 +145,50 @@ static void test_refusals(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Each with the numbers that were asked for, those that would do, and one of what there is one of. */
+static void test_words_of_refusals(void **state)
+{
+    static const struct {
+        const char *strategy;
+        int devices, stages, microbatches;
+        const char *group, *words;
+    } cases[] = {
+        {"gpipe", 1, 2, 1, NULL, "needs 1 stage per device, not 2 stages on 1 device; nearest: 1 stage, or 2 devices"},
+        {"zbv", 2, 2, 4, NULL, "needs 2 stages per device, not 2 stages on 2 devices; nearest: 4 stages, or 1 device"},
+        {"zbv", 1, 1, 4, NULL, "needs 2 stages per device, not 1 stage on 1 device; nearest: 2 stages"},
+        {"dualpipe_v", 3, 6, 5, NULL, "needs at least 2D = 6 microbatches on 3 devices, not 5; nearest: 6 microbatches"},
+        {"dualpipe_v", 1, 2, 1, NULL, "needs at least 2D = 2 microbatches on 1 device, not 1; nearest: 2 microbatches"},
+        {"dualpipe_v", 1, 1, 1, NULL,
+         "needs 2 stages per device, not 1 stage on 1 device; nearest: 1 device, 2 stages and 2 microbatches"},
+        {"dualpipe", 4, 4, 6, NULL, "needs at least 2D = 8 microbatches on 4 devices, not 6; nearest: 8 microbatches"},
+        {"dualpipe", 2, 2, 7, NULL, "needs an even number of microbatches, not 7; nearest: 6 or 8 microbatches"},
+        {"dualpipe", 3, 3, 8, NULL, "needs an even number of devices, not 3; nearest: 4 devices, 4 stages and 8 microbatches"},
+        {"1f1b_overlap", 3, 3, 4, NULL, "needs at least 2D-1 = 5 microbatches on 3 devices, not 4; nearest: 5 microbatches"},
+        {"1f1b_no_flush", 3, 3, 2, NULL, "needs at least as many microbatches as devices, not 2 on 3; nearest: 3 microbatches"},
+        {"eager_1f1b_no_flush", 3, 3, 3, NULL, "needs more microbatches than devices, not 3 on 3; nearest: 4 microbatches"},
+        {"interleaved_1f1b", 4, 8, 6, "2",
+         "6 microbatches in groups of 2 would deadlock on 4 devices: a group and the next together must reach 2(D-1) = 6; "
+         "nearest: 3 microbatches, or group_size 3"},
+        {"interleaved_1f1b_overlap", 3, 9, 7, NULL,
+         "7 microbatches in groups of 3 would deadlock on 3 devices: a group and the next together must reach 2D-1 = 5; "
+         "nearest: 6 or 8 microbatches, or group_size 4"},
+        {"slimpipe", 3, 6, 3, NULL,
+         "needs at least D-1 = 2 slices a microbatch on 3 devices with 2 stages each, not 1; nearest: 2 slices"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = make_config(cases[i].devices, cases[i].stages, cases[i].microbatches);
+        ppsched_error error;
+        char words[400];
+        snprintf(words, sizeof words, "%s: %s", cases[i].strategy, cases[i].words);
+        if (cases[i].group != NULL)
+            expect_ok(ppsched_config_set_option(config, "group_size", cases[i].group, &error), &error);
+        assert_int_equal(ppsched_strategy_fits(cases[i].strategy, config, &error), PPSCHED_ERROR_REFUSED);
+        assert_string_equal(error.message, words);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* A search keeps to the limit, and the least limit that it names works while anything below does not. */
 static void test_search_under_limits(void **state)
 {
@@ -414,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_words_of_refusals),
         cmocka_unit_test(test_search_under_limits),
         cmocka_unit_test(test_search_too_large),
         cmocka_unit_test(test_search_with_uneven_costs),

@@ -113,8 +113,8 @@ static ppsched_status fits_v(const struct ppi_task *task, ppsched_error *error)
     uint32_t least = 2 * task->shape.devices;
     if (task->run >= least)
         return PPSCHED_OK;
-    return ppi_refuse(error, task, "needs at least 2D = %u microbatches on %u devices, not %u", least, task->shape.devices,
-                      task->run);
+    return ppi_refuse(error, task, "needs at least 2D = %u microbatches on %u device%s, not %u", least, task->shape.devices,
+                      task->shape.devices == 1 ? "" : "s", task->run);
 }
 
 static ppsched_status fits_bidirectional(const struct ppi_task *task, ppsched_error *error)
