@@ -201,6 +201,35 @@ static void test_idle_search(void **state)
     ppsched_layers_release(layers);
 }
 
+/* Devices of so many stages that not all sets of recomputed layers are tried: those that fit are found all the same, down to what
+ * is left with all recomputed. */
+static void test_many_stages_a_device(void **state)
+{
+    static const uint32_t many[] = {20};
+    static const char *const strategies[] = {"interleaved_1f1b"};
+    const ppsched_layers *layers = make_model(60);
+    const ppsched_plan_options options = {.size = sizeof options,
+                                          .layers = layers,
+                                          .strategies = strategies,
+                                          .strategy_count = 1,
+                                          .chunks = many,
+                                          .chunk_count = 1};
+    double before = 0;
+    (void)state;
+    for (int limit = 180; limit >= 60; limit -= 20) {
+        ppsched_config *config = make_config(2, 2, 4);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
+        ppsched_plan *plan = run_plan(config, &options);
+        const ppsched_candidate best = ranked(plan, 0);
+        assert_true(best.fits && best.peak_memory <= limit * (1 + 1e-9));
+        assert_true(best.step_time >= before * (1 - 1e-9));
+        before = best.step_time;
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+    }
+    ppsched_layers_release(layers);
+}
+
 /* Decoders of `names` names, with a limit under which some are recomputed. */
 static uint32_t calls_of_names(uint32_t names)
 {
@@ -236,10 +265,16 @@ static void test_many_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules),       cmocka_unit_test(test_searches),
-                                       cmocka_unit_test(test_runtimes),    cmocka_unit_test(test_copies),
-                                       cmocka_unit_test(test_spans),       cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_few_layers),  cmocka_unit_test(test_what_comes_last),
-                                       cmocka_unit_test(test_idle_search), cmocka_unit_test(test_many_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules),
+                                       cmocka_unit_test(test_searches),
+                                       cmocka_unit_test(test_runtimes),
+                                       cmocka_unit_test(test_copies),
+                                       cmocka_unit_test(test_spans),
+                                       cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_few_layers),
+                                       cmocka_unit_test(test_what_comes_last),
+                                       cmocka_unit_test(test_idle_search),
+                                       cmocka_unit_test(test_many_names),
+                                       cmocka_unit_test(test_many_stages_a_device)};
     return cmocka_run_group_tests_name("layered work", tests, NULL, NULL);
 }
