@@ -27,7 +27,7 @@ ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_transform
     struct ppi_host host;
     ppsched_transformer shape;
     ppsched_training own;
-    ppsched_accelerator device = {0};
+    ppsched_accelerator device;
     PPI_REQUIRE(out);
     PPI_REQUIRE(transformer);
     ppsched_status status = ppi_take_sized(&shape, sizeof shape, PPI_SIZE_UP_TO(ppsched_transformer, reserved), transformer,
@@ -35,7 +35,7 @@ ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_transform
     if (status == PPSCHED_OK)
         status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_training, activation_bytes), training,
                                 "ppsched_training", error);
-    if (status == PPSCHED_OK && accelerator != NULL)
+    if (status == PPSCHED_OK)
         status = ppi_take_sized(&device, sizeof device, PPI_SIZE_UP_TO(ppsched_accelerator, between), accelerator,
                                 "ppsched_accelerator", error);
     if (status == PPSCHED_OK)
