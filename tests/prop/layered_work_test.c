@@ -201,8 +201,8 @@ static void test_idle_search(void **state)
     ppsched_layers_release(layers);
 }
 
-/* Devices of so many stages that not all sets of recomputed layers are tried: those that fit are found all the same, down to what
- * is left with all recomputed. */
+/* Devices of so many stages that not all sets of recomputed layers are tried: what fits is found all the same, down to what is
+ * left with all recomputed. */
 static void test_many_stages_a_device(void **state)
 {
     static const uint32_t many[] = {20};
