@@ -175,7 +175,7 @@ static void fill(ppsched_layout *layout, const struct split *split)
     uint32_t last = layout->devices - 1;
     for (uint32_t s = 0; s < layout->count; s++) {
         uint32_t device = s % layout->devices;
-        bool is_first = device == 0 && (last > 0 || split->flags.first_decoders > 0 || split->flags.last_decoders == 0);
+        bool is_first = device == 0 && (split->flags.first_decoders > 0 || split->flags.last_decoders == 0);
         layout->stages[s].decoders = (uint32_t)(is_first ? split->first : device == last ? split->last : split->middle);
     }
     layout->stages[0].embeddings = 1;
