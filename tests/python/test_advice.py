@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What refusals of models by their layers say that would work does, and they say why."""
 import json
+import pathlib
 import random
 import re
 import unittest
@@ -9,6 +10,7 @@ from ppsched.rounding import at_least, at_most
 
 from test_layers import FolderTest
 
+MODELS = pathlib.Path(__file__).resolve().parents[1] / "layers" / "models"
 SEVENTHS = {"name": "decoder", "count": 7, "forward_time": 1, "mem_forward": 1 / 7, "mem_static": 3 / 7}
 
 
@@ -63,6 +65,15 @@ class WhyTest(FolderTest):
         self.assertEqual([self.pick(*words, "-b", 8, "--num-layers", layers)["strategy"] for layers in (8, 16)], ["dualpipe_v"] * 2)
         self.fail_with(1, "MindSpeed's own schedule is DualPipeV, which this order is not", "schedule", "--num-devices", 2, "-b", 8, "--num-layers", 5,
                        "--split", 2, 3, "--launch", "mindspeed")
+
+    def test_of_a_model(self):
+        """What each runtime runs of it has the same units as the rest, and so has what one lacks."""
+        text = self.succeed("pick", "--model", MODELS / "llama-3.1-8b.json", "--gpus", 4, "--pp", 4, "--global-batch", 8, "--strategies", "1f1b",
+                            "dualpipe_v", "zb_h1", "--mem-limit", "60GiB")
+        self.assertIn("\nbest for each runtime  strategy    V  step time (s)\n", text)
+        for name, strategy in (("megatron", "1f1b"), ("sail", "zb_h1"), ("torchtitan", "dualpipe_v")):
+            self.assertRegex(text, rf"\n[a-z ]*\b{name}\b[a-z ]*  {strategy} +\d  +[\d.]+\n")
+        self.assertRegex(text, r"\nmindspeed: no schedule fits in 60.0 GiB; dualpipe_v with V = 2 lacks [\d.]+ GiB\n")
 
     def test_colossalai(self):
         words = ("--num-devices", 4, "--num-layers", 8, "--runtime", "colossalai")

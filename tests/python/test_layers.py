@@ -564,6 +564,8 @@ class PickTest(FolderTest):
         self.fail_with(1, "no candidate that fits runs on deepspeed; zb_h1: ", "pick", "-c", "model.json", "--strategies", "zb_h1",
                        "--runtime", "deepspeed")
         self.fail_with(1, "12 do not go into 8 stages", "pick", "-c", "model.json", "--runtime", "mindspeed")
+        self.fail_with(1, "interleaved_1f1b, interleaved_1f1b_less_memory, zbv, v_1f1b and 3 others: sail-sg's runtime divides decoders evenly, and "
+                       "12 do not go into 8 stages; 8 or 16 would", "pick", "-c", "model.json", "--runtime", "sail", "--chunks", 2)
         self.fail_with(1, "no candidate fits; closest is ", "pick", "-c", "model.json", "--mem-limit", 5, "--runtime", "megatron")
 
 

@@ -2,9 +2,9 @@
 """All that is told of the best candidates of a plan: as text and as rows."""
 import math
 import shlex
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from .each_runtime import Own, lines_of, missing_of, plan_own, rows_of, table_of
+from .each_runtime import Own, PlanFor, lines_of, missing_of, plan_own, rows_of, table_of
 from .launching import launch_notes, launch_row
 from .microbatch_map import order_line, order_told
 from .plan import Candidate, Plan
@@ -22,7 +22,7 @@ class Answer:
     in text, where it is not the plan's; plan_for: the same plan for a runtime, by its name."""
 
     def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
-                 memory: Optional[str] = None, plan_for: Optional[Callable[[str], Plan]] = None) -> None:
+                 memory: Optional[str] = None, plan_for: Optional[PlanFor] = None) -> None:
         self.plan, self.best, self._costs, self._batch, self._plan_for = made, best, costs, batch, plan_for
         self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
         self._orders: Dict[int, Schedule] = {}

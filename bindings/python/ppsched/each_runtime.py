@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The best that each runtime can run, as lines: of a plan for none, and where a runtime runs nothing of that, as its splits and ways
 to recompute are others, of a plan for it alone."""
-from typing import Callable, Dict, List, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .launching import RUNTIME_NAMES
 from .plan import Candidate, Plan
-from .plan_commands import why_none
 from .plan_table import candidate_name
 from .runs_on import BestByRuntime
 from .units import Units
 from .words import counted
 
+PlanFor = Callable[[str], Tuple[Plan, str]]  # of a runtime's name the plan for it alone, and why nothing fits where that is so
 HINT = "--runtime NAME plans for one alone, and prints what it is given"
 
 
@@ -29,12 +29,12 @@ class Own(NamedTuple):
     reasons: Dict[str, str]
 
 
-def plan_own(names: List[str], plan_for: Callable[[str], Plan], command: Callable[[Plan, Candidate], str]) -> Own:
+def plan_own(names: List[str], plan_for: PlanFor, command: Callable[[Plan, Candidate], str]) -> Own:
     own = Own([], {})
     for name in names:
-        made = plan_for(name)
+        made, why = plan_for(name)
         if made.best is None:
-            own.reasons[name] = why_none(made).removeprefix(f"no candidate that fits runs on {name}; ")
+            own.reasons[name] = why.removeprefix(f"no candidate that fits runs on {name}; ")
         else:
             own.rows.append(Row([name], made.best, command(made, made.best)))
     return own

@@ -100,6 +100,11 @@ def _why_none(made: JobPlan) -> Error:
     return error
 
 
+def _own_plan(job: Job, values: Mapping[str, Any], runtime: str) -> Tuple[Plan, str]:
+    made = plan_job(job, {**values, "runtime": runtime}, make_plan)
+    return made.plan, "" if made.plan.best is not None else str(_why_none(made))
+
+
 def _find(job: Job, values: Mapping[str, Any]) -> Found:
     made = plan_job(job, values, make_plan)
     best = made.plan.best
@@ -107,7 +112,7 @@ def _find(job: Job, values: Mapping[str, Any]) -> Found:
         raise _why_none(made)
     training = job.model.training
     answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB",
-                    lambda name: plan_job(job, {**values, "runtime": name}, make_plan).plan)
+                    lambda name: _own_plan(job, values, name))
     memory = candidate_memory(made, best, answer.timeline(best))
     return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
 

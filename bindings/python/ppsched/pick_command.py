@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from ._library import Error
 from .answer import Answer
@@ -160,6 +160,11 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
 
 
+def _own_plan(values: Dict[str, Any], runtime: str) -> Tuple[Plan, str]:
+    made = make_plan({**values, "runtime": runtime})
+    return made, "" if made.best is not None else why_none(made)
+
+
 def run_pick(arguments: argparse.Namespace) -> None:
     from .model_config import take_pick_config
     from .model_pick import check_goes_alone, run_model_pick  # which need this module
@@ -180,7 +185,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),
-                    plan_for=lambda name: make_plan({**values, "runtime": name}))
+                    plan_for=lambda name: _own_plan(values, name))
     paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:

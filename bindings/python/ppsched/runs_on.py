@@ -14,6 +14,7 @@ from .schedule import Schedule, generate
 from .words import counted
 
 MOST_TRIED = 64  # candidates that are asked for each runtime's best
+MOST_NAMED = 5  # strategies of one reason
 
 
 class RunsOn(NamedTuple):
@@ -97,6 +98,12 @@ def _may_run(strategy: str, runtime: str) -> bool:
     return False
 
 
+def _few(names: List[str]) -> str:
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} others"
+
+
 class Runnable:
     """The candidates that a runtime can run, as far as they have been asked for, and why it cannot run the others."""
 
@@ -133,7 +140,7 @@ class Runnable:
             strategies.setdefault(reason, []).append(strategy)
         if len(strategies) == 1 and len(self._reasons) > 1 and not runnable:
             return next(iter(strategies))  # whatever it is of
-        return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in strategies.items())
+        return "; ".join(f"{_few(names)}: {reason}" for reason, names in strategies.items())
 
     def why_none(self) -> str:
         """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
