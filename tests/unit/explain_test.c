@@ -391,6 +391,36 @@ static void test_transfers(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What is recomputed has a path and slack, and no sensitivities; with transfers it has none of these, which is told first. */
+static void test_keeping(void **state)
+{
+    const ppsched_recompute_options recompute = {.size = sizeof recompute};
+    const ppsched_lower_options lower = {.size = sizeof lower, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe"), *kept = NULL, *lowered = NULL;
+    ppsched_timeline *timeline = NULL, *sent = NULL;
+    ppsched_sensitivity out[2];
+    size_t count = 0;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_schedule_recompute(&kept, schedule, &recompute, &error), &error);
+    timeline = make_timeline(kept, config);
+    expect_ok(ppsched_timeline_get_critical_path(NULL, 0, &count, timeline, &error), &error);
+    assert_true(count > 0);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "which has no sensitivities"));
+    expect_ok(ppsched_schedule_lower(&lowered, kept, config, &lower, &error), &error);
+    expect_ok(ppsched_schedule_evaluate_transfers(&sent, lowered, config, NULL, 0, &error), &error);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, sent, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "with transfers"));
+    ppsched_timeline_destroy(sent);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(kept);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 static void test_bad_arguments(void **state)
 {
     ppsched_config *config = make_config(2, 2, 2);
@@ -437,11 +467,11 @@ static void test_bad_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_stage),  cmocka_unit_test(test_chain),         cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_many_ties),   cmocka_unit_test(test_watched),       cmocka_unit_test(test_flush),
-        cmocka_unit_test(test_v_placement), cmocka_unit_test(test_pair),          cmocka_unit_test(test_zero_times),
-        cmocka_unit_test(test_idle_device), cmocka_unit_test(test_slack),         cmocka_unit_test(test_earliest_only),
-        cmocka_unit_test(test_transfers),   cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_slow_stage),  cmocka_unit_test(test_chain),   cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_many_ties),   cmocka_unit_test(test_watched), cmocka_unit_test(test_flush),
+        cmocka_unit_test(test_v_placement), cmocka_unit_test(test_pair),    cmocka_unit_test(test_zero_times),
+        cmocka_unit_test(test_idle_device), cmocka_unit_test(test_slack),   cmocka_unit_test(test_earliest_only),
+        cmocka_unit_test(test_transfers),   cmocka_unit_test(test_keeping), cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }
