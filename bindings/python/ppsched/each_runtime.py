@@ -92,11 +92,11 @@ def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: U
 def table_of(rows: List[Row], own: Optional[Own], units: Units) -> List[str]:
     """The same in a row a candidate, where the best runs somewhere; nothing where all run that or nothing."""
     joined = _joined(rows, own)
-    hints = [*_reasons(own), HINT] if own else []
+    reasons = _reasons(own) if own else []
     if len(joined) < 2:
-        return hints
+        return reasons
     cells = [("best for each runtime", "strategy", "V", units.heading("step time", "time")),
              *((" ".join(row.names), candidate_name(row.candidate), str(row.candidate.chunks), f"{row.candidate.step_time:.6g}") for row in joined)]
     widths = [max(map(len, column)) for column in zip(*cells)]
     lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))) for line in cells]
-    return [*lines, *hints]
+    return [*lines, *reasons, *([HINT] if own else [])]
