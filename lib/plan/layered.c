@@ -18,7 +18,7 @@ void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *ca
     ppi_release(&plan->host, candidate->recomputes);
     candidate->layers = NULL;
     candidate->recomputes = NULL;
-    candidate->proved = false;
+    candidate->proved = candidate->tried_all = false;
 }
 
 /* `fixed`: stages a device that the strategy has, or 0. */

@@ -37,7 +37,7 @@ static ppsched_status suit_widened(struct ppi_layering *layering, double factor,
         status = ppi_layering_suit(layering, config, schedule, error);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
-    layering->candidate->proved = false;
+    layering->candidate->proved = layering->candidate->tried_all = false;
     return status;
 }
 

@@ -315,7 +315,7 @@ static uint64_t visits_of(const ppsched_plan *plan, uint32_t round)
 static bool may_gain(const struct ppi_candidate *candidate, uint32_t round)
 {
     const struct ppi_strategy *strategy = candidate->strategy;
-    return ppi_candidate_fits(candidate) && !strategy->searches_long && !candidate->proved &&
+    return ppi_candidate_fits(candidate) && !strategy->searches_long && !candidate->tried_all &&
            (round == 0 || strategy->plan == NULL);
 }
 

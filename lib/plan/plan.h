@@ -44,6 +44,7 @@ struct ppi_candidate {
     uint32_t *layers;           /* of each stage, with layers, once it is evaluated; else NULL */
     uint8_t *recomputes;
     bool proved;
+    bool tried_all;                   /* splits for its order, as far as they are told apart by what a microbatch takes */
     struct ppi_same_kind same;        /* how it recomputes, where all stages do alike */
     const struct ppi_candidate *like; /* whose split the search for its own begins with; or NULL */
     bool only_near;                   /* and goes down from there alone */

@@ -279,7 +279,8 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
         status = ppi_splitting_open(&suiting.splitting, &room, &suiting.question, error);
     if (status == PPSCHED_OK)
         status = suit_with(&suiting, error);
-    candidate->proved = status == PPSCHED_OK && suiting.proved && candidate->strategy->plan == NULL && !ppi_has_factors(config);
+    candidate->tried_all = status == PPSCHED_OK && suiting.proved && candidate->strategy->plan == NULL;
+    candidate->proved = candidate->tried_all && !ppi_has_factors(config);
     ppi_room_clear(&room);
     ppi_release(&plan->host, fixed);
     ppi_layers_release(resized);

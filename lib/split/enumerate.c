@@ -9,6 +9,9 @@
 /* With more splits only a search is of use. */
 enum { MOST_SPLITS = 2000000 };
 
+/* Visits of all walks with which all splits are tried, however little a search may take. */
+enum { TINY_VISITS = 2000000 };
+
 struct enumerating {
     struct ppi_splitting *splitting;
     ppsched_error *error;
@@ -234,6 +237,11 @@ bool ppi_split_is_small(const struct ppi_splitting *splitting)
     return count_splits(splitting) <= MOST_SPLITS;
 }
 
+static bool is_tiny(const struct ppi_splitting *splitting)
+{
+    return count_splits(splitting) * splitting->state.walk.count <= TINY_VISITS;
+}
+
 ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)
 {
     struct enumerating all = {.splitting = splitting, .error = error, .status = PPSCHED_OK};
@@ -241,6 +249,8 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t mos
     all.status = make(&all, splitting->state.room, error);
     if (all.status != PPSCHED_OK)
         return all.status;
+    if (is_tiny(splitting) && most_visited < TINY_VISITS)
+        most_visited = TINY_VISITS;
     all.most_visited = splitting->state.visited + most_visited;
     sum_blocks(&all);
     for (uint32_t s = 0; s < splitting->state.stages; s++)

@@ -91,11 +91,12 @@ static void choose_all(const struct ppi_fit *fit, uint32_t *dishes, bool least_m
 }
 
 /* The step that gives most memory to the set that lacks it, for its cost. False where there is none. */
-static bool step_down(const struct ppi_fit *fit, uint32_t *dishes)
+static bool step_down(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *visited)
 {
     uint32_t which, best_stage = 0, best_dish = 0;
     double lack = ppi_fit_most(dishes, fit, &which) - fit->room, best = 0;
     const uint32_t *set = set_at(fit, which);
+    *visited += (uint64_t)fit->holding->count * (2 + fit->holding->set_count / 4);
     for (uint32_t i = 0; i < fit->holding->count; i++) {
         uint32_t stage = fit->holding->stages[i];
         const struct ppi_dish *now = dish_of(fit, dishes, i);
@@ -334,7 +335,7 @@ double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *vis
     if (lack > 0)
         return lack;
     choose_all(fit, dishes, false);
-    while (!fits(fit, dishes) && step_down(fit, dishes))
+    while (!fits(fit, dishes) && step_down(fit, dishes, visited))
         continue;
     return ppi_larger(0, ppi_fit_lack(dishes, fit));
 }
