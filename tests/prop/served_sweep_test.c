@@ -403,9 +403,9 @@ static void expect_nearest(const struct rule *rule, struct size size, const char
     unsigned first = 0, second = 0, value = 0;
     assert_non_null(found);
     found += strlen("; nearest: ");
-    if (sscanf(found, "%u or %u microbatches", &first, &second) == 2 || strstr(found, " microbatches") != NULL) {
+    if (sscanf(found, "%u or %u microbatch", &first, &second) == 2 || strstr(found, " microbatch") != NULL) {
         unsigned low = first < asked ? first : 0, high = second != 0 ? second : first > asked ? first : 0;
-        if (strchr(found, ',') < strstr(found, " microbatches") && strchr(found, ',') != NULL)
+        if (strchr(found, ',') < strstr(found, " microbatch") && strchr(found, ',') != NULL)
             return; /* several changed at once */
         for (size.microbatches = low + 1; size.microbatches < (high != 0 ? high : asked); size.microbatches++)
             assert_false(serves(rule->name, &size));

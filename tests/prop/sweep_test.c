@@ -59,13 +59,14 @@ static void try_alternative(const char *strategy, const struct size *asked, cons
     struct size size = *asked, other = *asked;
     char word[24];
     int used = 0;
-    sscanf(text, "%ld devices, %ld stages and %ld microbatches%n", &size.devices, &size.stages, &size.microbatches, &used);
+    sscanf(text, "%ld %*[devics], %ld %*[stages] and %ld %*[microbathes]%n", &size.devices, &size.stages, &size.microbatches,
+           &used);
     if (used > 0) {
         expect_serves(strategy, &size, text);
         return;
     }
     size = *asked;
-    sscanf(text, "%ld devices, %ld stages and group_size %ld%n", &size.devices, &size.stages, &size.group, &used);
+    sscanf(text, "%ld %*[devics], %ld %*[stages] and group_size %ld%n", &size.devices, &size.stages, &size.group, &used);
     if (used > 0) {
         expect_serves(strategy, &size, text);
         return;
@@ -79,17 +80,17 @@ static void try_alternative(const char *strategy, const struct size *asked, cons
     int count = sscanf(text, "%ld or %ld %23[a-z]", &first, &second, word) == 3;
     if (!count)
         assert_int_equal(sscanf(text, "%ld %23[a-z]", &first, word), 2);
-    if (strcmp(word, "microbatches") == 0) {
+    if (strncmp(word, "microbatch", 10) == 0) {
         size.microbatches = first;
         other.microbatches = second;
-    } else if (strcmp(word, "devices") == 0) {
+    } else if (strncmp(word, "device", 6) == 0) {
         size.devices = first;
-    } else if (strcmp(word, "slices") == 0) {
+    } else if (strncmp(word, "slice", 5) == 0) {
         size.slices = first;
         if (size.stages * size.microbatches * first > 100000)
             return; /* as large as it is slow */
     } else {
-        assert_string_equal(word, "stages");
+        assert_int_equal(strncmp(word, "stage", 5), 0);
         size.stages = first;
         other.stages = second;
     }
