@@ -177,7 +177,7 @@ static void test_groups(void **state)
     (void)state;
     for (uint32_t i = 0; i < SPLIT_MICROBATCHES; i++)
         groups[i] = i + 1;
-    for (int trial = 0; trial < 160; trial++) {
+    for (int trial = 0; trial < 64; trial++) {
         const struct split_sizes sizes = {3, 3, 8, 5, strategies[trial % 4]};
         struct split_problem problem;
         const char *strategy = NULL;
@@ -197,8 +197,8 @@ static void test_groups(void **state)
         ppsched_layers_release(layers);
         ppsched_schedule_release((ppsched_schedule *)problem.schedule);
     }
-    print_message("# %u groups of 160 problems, of which %u fit\n", served, fitting);
-    assert_true(served > 480 && fitting > 100);
+    print_message("# %u groups of 64 problems, of which %u fit\n", served, fitting);
+    assert_true(served > 190 && fitting > 40);
 }
 
 int main(void)
