@@ -15,6 +15,10 @@ enum { MOST_PARTED = 64 };
 /* Nodes that the searches for splits may visit: all together, and one at most. */
 #define ALL_VISITS 40000000u
 
+/* The same of candidates that have so few splits that all are tried. */
+#define ALL_SMALL_VISITS 100000000u
+enum { MOST_SMALL_VISITS = 2000000 };
+
 /* What varies, with the defaults filled in. */
 struct listing {
     ppsched_plan *plan;
@@ -293,6 +297,9 @@ static void share_visits(ppsched_plan *plan)
     uint64_t last = count_families(plan, true), others = count_families(plan, false);
     plan->last_visited = share_of(last > 0 ? last : others);
     plan->most_visited = share_of(others > 0 ? others : last);
+    plan->small_visited = plan->count > 0 ? ALL_SMALL_VISITS / plan->count : 0;
+    if (plan->small_visited > MOST_SMALL_VISITS)
+        plan->small_visited = MOST_SMALL_VISITS;
 }
 
 ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)

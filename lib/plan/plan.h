@@ -73,9 +73,10 @@ struct ppsched_plan {
     uint32_t runtimes;                 /* that are asked, bits */
     const struct ppi_runtime *runtime; /* that must run it, or NULL */
     bool may_be_empty;
-    uint64_t most_visited; /* by the search for a candidate's split */
-    uint64_t last_visited; /* the same for those whose strategy comes last */
-    uint32_t rounds;       /* for which those that are searched for longer are chosen */
+    uint64_t most_visited;  /* by the search for a candidate's split */
+    uint64_t small_visited; /* at least, where all splits are tried as they are very few */
+    uint64_t last_visited;  /* the same for those whose strategy comes last */
+    uint32_t rounds;        /* for which those that are searched for longer are chosen */
     struct ppi_candidate *candidates;
     size_t count, capacity;
     uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */

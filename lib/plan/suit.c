@@ -259,7 +259,8 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
                                                    .may_be_empty = plan->may_be_empty,
                                                    .start = candidate->like != NULL ? candidate->like->layers : NULL,
                                                    .only_near = candidate->only_near,
-                                                   .most_visited = visits_of(plan, candidate)};
+                                                   .most_visited = visits_of(plan, candidate),
+                                                   .small_visited = plan->small_visited};
     const ppsched_layers *resized = NULL;
     const struct ppi_microbatch_size size = size_of(plan, config);
     add_overhead(suiting.question.overhead, plan, config, size.time / ppi_candidate_size(plan, config));

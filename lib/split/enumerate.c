@@ -9,7 +9,7 @@
 /* With more splits only a search is of use. */
 enum { MOST_SPLITS = 2000000 };
 
-/* Visits of all walks with which all splits are tried, however little a search may take. */
+/* Visits of the walks of all splits, where these are worth more than a search's share. */
 enum { TINY_VISITS = 2000000 };
 
 struct enumerating {
@@ -71,13 +71,11 @@ static void choose_device(struct enumerating *all, uint32_t device)
         choose_from(all, device, 0);
 }
 
-/* Whether a device, and one with its stages in the other copy of the model, has room for what is chosen. */
-static bool has_room(const struct enumerating *all, uint32_t device)
+/* Whether a device, and that with its stages in the other copy of the model, have room for what is chosen. */
+static bool has_room(const struct enumerating *all, const struct ppi_fit *pair)
 {
-    const struct ppi_split_state *state = &all->splitting->state;
-    uint32_t partner = ppi_split_state_partner(state, device);
-    const struct ppi_fit fit = ppi_split_state_fit(state, device), other = ppi_split_state_fit(state, partner);
-    return ppi_fit_lack(all->dish, &fit) <= 0 && (partner == device || ppi_fit_lack(all->dish, &other) <= 0);
+    return ppi_fit_lack(all->dish, &pair[0]) <= 0 &&
+           (pair[0].holding == pair[1].holding || ppi_fit_lack(all->dish, &pair[1]) <= 0);
 }
 
 /* The sets of a device's stages from the i-th on; those behind the last that was chosen recompute nothing, until they are. The
@@ -86,16 +84,18 @@ static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
 {
     const struct ppi_split_state *state = &all->splitting->state;
     const struct ppi_holding *holding = &state->holdings[device];
-    uint32_t count = holding->count, stage = i < count ? holding->stages[i] : 0;
-    if (count == 0 || ppi_split_state_partner(state, device) < device) { /* whose partner has chosen */
+    uint32_t count = holding->count, stage = i < count ? holding->stages[i] : 0,
+             partner = ppi_split_state_partner(state, device);
+    if (count == 0 || partner < device) { /* which has chosen */
         choose_device(all, device + 1);
         return;
     }
+    const struct ppi_fit pair[2] = {ppi_split_state_fit(state, device), ppi_split_state_fit(state, partner)};
     for (uint32_t d = 0; d < state->menus[stage].count && goes_on(all); d++) {
         all->dish[stage] = d;
         if (i + 1 < count) {
             choose_from(all, device, i + 1);
-        } else if (has_room(all, device)) {
+        } else if (has_room(all, pair)) {
             choose_device(all, device + 1);
             break;
         }
@@ -237,7 +237,7 @@ bool ppi_split_is_small(const struct ppi_splitting *splitting)
     return count_splits(splitting) <= MOST_SPLITS;
 }
 
-static bool is_tiny(const struct ppi_splitting *splitting)
+bool ppi_split_is_tiny(const struct ppi_splitting *splitting)
 {
     return count_splits(splitting) * splitting->state.walk.count <= TINY_VISITS;
 }
@@ -249,8 +249,6 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t mos
     all.status = make(&all, splitting->state.room, error);
     if (all.status != PPSCHED_OK)
         return all.status;
-    if (is_tiny(splitting) && most_visited < TINY_VISITS)
-        most_visited = TINY_VISITS;
     all.most_visited = splitting->state.visited + most_visited;
     sum_blocks(&all);
     for (uint32_t s = 0; s < splitting->state.stages; s++)

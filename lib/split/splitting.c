@@ -135,15 +135,25 @@ static void put_fixed(struct ppi_splitting *splitting, const uint32_t *layers)
     splitting->at[splitting->state.stages] = block;
 }
 
-/* All splits where there are few, once a good one is known; else, and where that takes too long, the search. */
-static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)
+/* All splits, with so many visits, or more where there are very few. */
+static ppsched_status enumerate(struct ppi_splitting *splitting, const struct ppi_split_question *question, uint64_t visits,
+                                ppsched_error *error)
 {
+    if (visits < question->small_visited && ppi_split_is_tiny(splitting))
+        visits = question->small_visited;
+    return ppi_split_enumerate(splitting, visits, error);
+}
+
+/* All splits where there are few, once a good one is known; else, and where that takes too long, the search. */
+static ppsched_status search(struct ppi_splitting *splitting, const struct ppi_split_question *question, ppsched_error *error)
+{
+    uint64_t most_visited = question->most_visited;
     ppsched_status status = PPSCHED_OK;
     if (ppi_split_is_small(splitting)) {
         splitting->most_visited = most_visited / 256;
         status = ppi_split_improve(splitting, error);
         if (status == PPSCHED_OK)
-            status = ppi_split_enumerate(splitting, most_visited / 4, error);
+            status = enumerate(splitting, question, most_visited / 4, error);
         splitting->state.visited = splitting->next_poll = 0;
     }
     splitting->most_visited = most_visited;
@@ -151,12 +161,13 @@ static ppsched_status search(struct ppi_splitting *splitting, uint64_t most_visi
 }
 
 /* Down from what is at hand; all splits where there are few. */
-static ppsched_status search_near(struct ppi_splitting *splitting, uint64_t most_visited, ppsched_error *error)
+static ppsched_status search_near(struct ppi_splitting *splitting, const struct ppi_split_question *question,
+                                  ppsched_error *error)
 {
-    splitting->most_visited = most_visited;
+    splitting->most_visited = question->most_visited;
     ppsched_status status = ppi_split_improve_near(splitting, error);
     if (status == PPSCHED_OK && ppi_split_is_small(splitting))
-        status = ppi_split_enumerate(splitting, most_visited, error);
+        status = enumerate(splitting, question, question->most_visited, error);
     return status;
 }
 
@@ -172,8 +183,8 @@ static ppsched_status search_from(struct ppi_splitting *splitting, const struct 
         status = ppi_splitting_try(splitting, &better, error);
     }
     if (status == PPSCHED_OK && question->only_near)
-        return search_near(splitting, question->most_visited, error);
-    return status == PPSCHED_OK ? search(splitting, question->most_visited, error) : status;
+        return search_near(splitting, question, error);
+    return status == PPSCHED_OK ? search(splitting, question, error) : status;
 }
 
 ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,

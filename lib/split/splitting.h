@@ -42,6 +42,7 @@ struct ppi_split_question {
     double overhead[PPI_COMPUTE_KINDS]; /* what ops take beside their layers */
     bool by_span, may_be_empty;
     uint64_t most_visited;
+    uint64_t small_visited;           /* at least, to try all splits where they are very few */
     const struct ppi_same_kind *same; /* how all stages recompute; NULL: as each layer likes */
     const uint32_t *fixed;            /* layers of each stage, where these are given; else NULL */
     const uint32_t *start;            /* layers of each stage of a split to begin with; or NULL */
@@ -111,6 +112,9 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t mos
 
 /* Whether there are few enough to try that. */
 bool ppi_split_is_small(const struct ppi_splitting *splitting);
+
+/* Whether there are so few that it may take `small_visited`. */
+bool ppi_split_is_tiny(const struct ppi_splitting *splitting);
 
 /* Fewest blocks of a stage. */
 static inline uint32_t ppi_split_least(const struct ppi_splitting *splitting, uint32_t stage)
