@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The package as others use it: installed and found through pkg-config, as C and as C++, shared and static; through CMake's
-find_package; as a meson subproject, the library alone; and installed with pip."""
-import importlib.util
+find_package; and as a meson subproject, the library alone."""
 import os
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -86,35 +84,33 @@ class InstallTest(unittest.TestCase):
         wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched" / "live_page").iterdir()} | {"abi.mjs", "ppsched.mjs"}
         self.assertEqual({path.name for path in (package / "live_page").iterdir()} - {"ppsched.wasm"}, wanted)
 
-    def make_report(self, command):
-        page = self.folder / "report.html"
-        run(command, "compare", "-s", 4, "-b", 8, "-o", page, cwd="/")
-        self.assertIn("</html>", page.read_text(encoding="utf-8"))
-        page.unlink()
-
     def test_report(self):
-        self.make_report(self.prefix / "bin" / "ppsched")
+        page = self.folder / "report.html"
+        run(self.prefix / "bin" / "ppsched", "compare", "-s", 4, "-b", 8, "-o", page, cwd="/")
+        self.assertIn("</html>", page.read_text(encoding="utf-8"))
 
-    def subproject(self, source, languages, library):
-        project = self.folder / f"outside{source.suffix}"
-        shutil.rmtree(project, ignore_errors=True)
+    def test_subproject(self):
+        """Of a project in C and C++, shared and static; it installs the library alone."""
+        project = self.folder / "outside"
         (project / "subprojects").mkdir(parents=True)
         (project / "subprojects" / "ppsched").symlink_to(ROOT)
-        shutil.copy(source, project)
+        for source in (CONSUMER, CPP_CONSUMER):
+            shutil.copy(source, project)
+        consumers = {"c": CONSUMER.name, "cpp": CPP_CONSUMER.name}
         (project / "meson.build").write_text(
-            f"project('outside', {languages})\n"
-            f"executable('consumer', '{source.name}', dependencies: dependency('ppsched', fallback: 'ppsched'))\n",
+            "project('outside', 'c', 'cpp', default_options: 'cpp_std=c++17')\n"
+            "ppsched = dependency('ppsched', fallback: 'ppsched')\n"
+            + "".join(f"executable('consumer_{name}', '{source}', dependencies: ppsched)\n" for name, source in consumers.items())
+            + "library = subproject('ppsched').get_variable('ppsched_library').get_static_lib()\n"
+            f"executable('consumer_static', '{CONSUMER.name}', link_with: library, dependencies: ppsched.partial_dependency(includes: true))\n",
             encoding="utf-8")
-        told = run("meson", "setup", project / "build", project, f"-Ddefault_library={library}", f"--prefix={project / 'prefix'}",
+        told = run("meson", "setup", project / "build", project, "-Ddefault_library=both", f"--prefix={project / 'prefix'}",
                    "--libdir=lib", "-Doptimization=0")
         self.assertRegex(told, r"(?i)as a subproject *: (true|YES)")
         self.assertRegex(told, r"(?i)Python package and command *: (false|NO)")
-        run("meson", "compile", "-C", project / "build", "consumer")
-        self.assertEqual(run(project / "build" / "consumer"), "makespan 33")
-
-    def test_subproject_installs_the_library_alone(self):
-        self.subproject(CONSUMER, "'c'", "both")
-        project = self.folder / "outside.c"
+        run("meson", "compile", "-C", project / "build")
+        for name in (*consumers, "static"):
+            self.assertEqual(run(project / "build" / f"consumer_{name}"), "makespan 33")
         run("meson", "install", "-C", project / "build")
         prefix = project / "prefix"
         installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
@@ -138,28 +134,6 @@ class InstallTest(unittest.TestCase):
             run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
             run("cmake", "--build", project / "build")
             self.assertEqual(run(project / "build" / "consumer"), "makespan 33")
-
-    def test_subproject(self):
-        self.subproject(CONSUMER, "'c'", "shared")
-
-    def test_cpp_subproject(self):
-        self.subproject(CPP_CONSUMER, "'cpp', default_options: 'cpp_std=c++17'", "static")
-
-    @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("venv", "pip", "setuptools", "wheel")),
-                         "pip, venv, setuptools or wheel is missing")
-    def test_pip(self):
-        source = self.folder / "source"
-        source.mkdir()
-        for name in ("include", "lib", "bindings"):
-            shutil.copytree(ROOT / name, source / name)
-        for name in ("meson.build", "meson_options.txt"):
-            shutil.copy(ROOT / name, source)
-        run(sys.executable, "-m", "venv", "--system-site-packages", self.folder / "venv")
-        run(self.folder / "venv" / "bin" / "pip", "install", "--no-build-isolation", "--no-deps", source / "bindings" / "python")
-        shutil.rmtree(source)
-        text = run(self.folder / "venv" / "bin" / "ppsched", "schedule", "-s", 4, "-b", 8, cwd="/")
-        self.assertTrue(text.startswith("1f1b: makespan 33"))
-        self.make_report(self.folder / "venv" / "bin" / "ppsched")
 
 
 if __name__ == "__main__":

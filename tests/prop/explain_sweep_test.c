@@ -2,6 +2,7 @@
 /* Properties over random problems of all strategies: sensitivities equal what another evaluation of slightly longer or shorter
  * ops gives, and the critical path is a way from 0 to the makespan on which each op waits for the one before. */
 #include "support/problem.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -393,8 +394,8 @@ static void check(const struct problem *p)
 /* The tests have been to all corners. */
 static void expect_all_seen(void)
 {
-    if (seen.problems < 2000 || seen.ties < 1000 || seen.inputs < 1000 || seen.flushes < 10 || seen.devices < 1000 ||
-        seen.pairs < 100)
+    if (seen.problems < ROUNDS(2000) || seen.ties < ROUNDS(1000) || seen.inputs < ROUNDS(1000) || seen.flushes < ROUNDS(10) ||
+        seen.devices < ROUNDS(1000) || seen.pairs < ROUNDS(100))
         fail_msg("%ld problems, %ld ties, %ld negatives; paths: %ld inputs, %ld flushes, %ld devices, %ld pairs", seen.problems,
                  seen.ties, seen.negatives, seen.inputs, seen.flushes, seen.devices, seen.pairs);
 }
@@ -408,7 +409,7 @@ static void test_all_strategies(void **state)
         assert_int_equal(ppsched_strategy_get_info(&info, number, NULL), PPSCHED_OK);
         if (info.offloads)
             continue; /* keeping_sweep_test.c explains these */
-        long wanted = seen.problems + (info.searches ? 40 : 200);
+        long wanted = seen.problems + ROUNDS(info.searches ? 40 : 200);
         while (seen.problems < wanted) {
             struct problem p;
             draw(&seed, &p, info.name, info.searches ? (struct largest){3, 2, 4} : (struct largest){5, 3, 7});
@@ -418,7 +419,7 @@ static void test_all_strategies(void **state)
         }
     }
     expect_all_seen();
-    assert_true(seen.negatives > 0); /* rare: it takes two model copies */
+    assert_true(seen.negatives >= ROUNDS(1)); /* rare: it takes two model copies */
 }
 
 static void test_own_schedules(void **state)
@@ -426,7 +427,7 @@ static void test_own_schedules(void **state)
     uint64_t seed = 12;
     (void)state;
     seen = (struct seen){0};
-    while (seen.problems < 2000) {
+    while (seen.problems < ROUNDS(2000)) {
         struct problem p;
         draw_own(&seed, &p, (struct largest_own){5, 7, 5});
         if (p.schedule != NULL)
@@ -445,7 +446,7 @@ static void test_many_stages(void **state)
     uint64_t seed = 13;
     (void)state;
     seen = (struct seen){0};
-    for (uint32_t number = 0; seen.problems < 500; number++) {
+    for (uint32_t number = 0; seen.problems < ROUNDS(500); number++) {
         struct problem p;
         if (number % 2 == 0)
             draw(&seed, &p, strategies[number / 2 % count], (struct largest){MOST_DEVICES, 4, 5});
@@ -459,7 +460,7 @@ static void test_many_stages(void **state)
         }
         end(&p);
     }
-    assert_true(seen.ties > 4000);
+    assert_true(seen.ties > ROUNDS(4000));
 }
 
 int main(void)

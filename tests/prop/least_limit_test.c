@@ -4,12 +4,13 @@
  * rules and searches are alone, and together. */
 #include "support/layered.h"
 #include "support/plans.h"
+#include "support/rounds.h"
 #include "support/uneven.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { TRIALS = 3, BELOW = 4 };
+enum { TRIALS = ROUNDS(4), BELOW = 4 };
 
 static const char *const rules[] = {"gpipe", "1f1b", "zb_h1", "interleaved_1f1b", "looped_bfs"},
                          *const both[] = {"zb_auto", "gpipe", "v_half", "1f1b"},

@@ -191,7 +191,7 @@ static void test_order_of_many_is_no_worse(void **state)
 {
     uint64_t seed = 8;
     (void)state;
-    for (int trial = 0; trial < 60; trial++) {
+    for (int trial = 0; trial < ROUNDS(60); trial++) {
         uint32_t chunks = 1 + random_below(&seed, 2), count = 8 + random_below(&seed, 20), order[MOST], reverse[MOST];
         ppsched_config *config = random_problem(&seed, 2 + random_below(&seed, 4), chunks, count);
         int32_t objective = objective_of(&seed);
@@ -282,7 +282,7 @@ static void test_search_uses_lengths(void **state)
     uint64_t seed = 10;
     int better = 0;
     (void)state;
-    for (int trial = 0; trial < 30; trial++) {
+    for (int trial = 0; trial < ROUNDS(32); trial++) {
         ppsched_config *config = random_problem(&seed, 2 + random_below(&seed, 3), 1, 4 + random_below(&seed, 6));
         ppsched_schedule *rule = make_schedule(config, "zb_h1"), *found = make_schedule(config, "auto");
         double before = price_of(rule, config, PPSCHED_OBJECTIVE_MAKESPAN).time;
@@ -293,7 +293,7 @@ static void test_search_uses_lengths(void **state)
         ppsched_schedule_release(found);
         ppsched_config_destroy(config);
     }
-    assert_true(better > 20);
+    assert_true(better > ROUNDS(20));
 }
 
 /* --- replicas --- */
@@ -376,7 +376,7 @@ static void test_shares_of_many(void **state)
 {
     uint64_t seed = 12;
     (void)state;
-    for (int trial = 0; trial < 60; trial++) {
+    for (int trial = 0; trial < ROUNDS(60); trial++) {
         uint32_t count = 25 + random_below(&seed, 2000), replicas = 2 + random_below(&seed, 16);
         double *costs = malloc(count * sizeof *costs);
         for (uint32_t i = 0; i < count; i++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches of problems whose microbatches are cut into slices: against all rules, bounds and limits, and on small ones against
  * all orders. */
+#include "support/rounds.h"
 #include "support/uneven.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = 60, SMALL = 30, MOST_PIECES = 6, MOST_OPS = 3 * MOST_PIECES, MOST_ORDERS = 4000 };
+enum { PROBLEMS = ROUNDS(60), SMALL = ROUNDS(32), MOST_PIECES = 6, MOST_OPS = 3 * MOST_PIECES, MOST_ORDERS = 4000 };
 
 static const double ROUNDING = 1e-9;
 

@@ -2,6 +2,7 @@
 /* Splits that plans find for small problems against all splits and all that may be recomputed. */
 #include "prop/split_draw.h"
 #include "support/plans.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static void expect_best(uint64_t *seed, const struct split_sizes *sizes, int *fi
 static void test_splits_are_the_best(void **state)
 {
     static const struct split_sizes sizes[] = {{4, 1, 8, 10}, {4, 2, 8, 6}, {3, 3, 6, 4}};
-    static const int trials[] = {800, 1000, 200};
+    static const int trials[] = {ROUNDS(800), ROUNDS(1000), ROUNDS(200)};
     uint64_t seed = 5;
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -134,9 +135,9 @@ static void test_two_copies(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         int fitting = 0, proved = 0;
-        for (int trial = 0; trial < 400; trial++)
+        for (int trial = 0; trial < ROUNDS(400); trial++)
             expect_best(&seed, &sizes[i], &fitting, &proved);
-        assert_in_range(fitting, 200, 399);
+        assert_in_range(fitting, ROUNDS(200), ROUNDS(400) - 1);
         assert_int_equal(proved, fitting);
     }
 }
@@ -177,7 +178,7 @@ static void test_groups(void **state)
     (void)state;
     for (uint32_t i = 0; i < SPLIT_MICROBATCHES; i++)
         groups[i] = i + 1;
-    for (int trial = 0; trial < 64; trial++) {
+    for (int trial = 0; trial < ROUNDS(64); trial++) {
         const struct split_sizes sizes = {3, 3, 8, 5, strategies[trial % 4]};
         struct split_problem problem;
         const char *strategy = NULL;
@@ -197,8 +198,8 @@ static void test_groups(void **state)
         ppsched_layers_release(layers);
         ppsched_schedule_release((ppsched_schedule *)problem.schedule);
     }
-    print_message("# %u groups of 64 problems, of which %u fit\n", served, fitting);
-    assert_true(served > 190 && fitting > 40);
+    print_message("# %u groups of %d problems, of which %u fit\n", served, ROUNDS(64), fitting);
+    assert_true(served > ROUNDS(190) && fitting > ROUNDS(40));
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICED = ROUNDS(20), LAYERED = ROUNDS(150), ORDERED = 12, VARIED = 12, COUNT = 40 };
+enum { SLICED = ROUNDS(20), LAYERED = ROUNDS(150), ORDERED = ROUNDS(12), VARIED = ROUNDS(12), COUNT = 40 };
 enum { MOST_STAGES = 64, MOST_MICROBATCHES = 16 };
 
 static ppsched_schedule *generate(const ppsched_config *config, const char *strategy)
@@ -430,7 +430,7 @@ static void test_ordered_microbatches(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# %u ordered, %u better, %u dropped\n", ordered, better, dropped);
-    assert_true(ordered > 40 && better > 40 && dropped > 0);
+    assert_true(ordered > ROUNDS(40) && better > ROUNDS(40) && (ROUND_SHARE > 1 || dropped > 0));
 }
 
 /* Microbatches that differ in memory alone take as long in any order: they are ordered all the same, also for a search. */
@@ -524,7 +524,7 @@ static void test_layers(void **state)
     uint64_t seed = 17;
     uint32_t seen = 0;
     (void)state;
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < ROUNDS(12); i++) {
         uint32_t devices = 2 + random_below(&seed, 2), microbatches = 3 + random_below(&seed, 5);
         double scale[MOST_MICROBATCHES], limit = 12 + random_below(&seed, 30);
         const ppsched_layers *layers = draw_two_layers(&seed);
@@ -540,7 +540,7 @@ static void test_layers(void **state)
                                         .layers = layers,
                                         .slices = slices,
                                         .slice_count = 1 + i % 2,
-                                        .attention_share = i / 10.0,
+                                        .attention_share = i / 12.0,
                                         .slice_time = 0.0625,
                                         .order_effort = i % 3 == 0};
         ppsched_plan *plan = run_plan(config, &options);
@@ -549,7 +549,7 @@ static void test_layers(void **state)
         ppsched_config_destroy(config);
         ppsched_layers_release(layers);
     }
-    assert_true(seen > 50);
+    assert_true(seen > ROUNDS(50));
 }
 
 /* --- scenarios --- */
@@ -631,7 +631,7 @@ static void test_varying_times(void **state)
         ppsched_plan_destroy(plan);
         ppsched_config_destroy(config);
     }
-    assert_true(parted > 10);
+    assert_true(parted > ROUNDS(10));
 }
 
 /* --- bad input --- */

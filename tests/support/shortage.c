@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/rounds.h"
 #include "support/shortage.h"
 
 #include <stdlib.h>
@@ -218,7 +219,7 @@ static void run_guarded(const struct shortage *row, struct attempt *attempt, con
 }
 
 /* Of many allocations most are those of a loop that comes again and again. */
-enum { EACH = 300, STEP = 37 };
+enum { EACH = ROUNDS(300), STEP = 37 * ROUND_SHARE };
 
 static void run_variant(const struct shortage *row, int variant, int keeps_failing)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search tells while it runs, and how it is stopped. */
 #include "support/problem.h"
+#include "support/rounds.h"
 
 #include <math.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static void expect_stops(const ppsched_strategy_info *info)
     struct witness all = fresh(0), witness;
     ppsched_config *config = make_uneven(info, &all);
     ppsched_schedule_release(make_schedule(config, info->name));
-    for (int stop = 1; stop <= all.calls; stop += stop < 4 || stop + 20 > all.calls ? 1 : all.calls / 12 + 1) {
+    for (int stop = 1; stop <= all.calls; stop += stop < 4 || stop + 20 > all.calls ? 1 : all.calls / ROUNDS(12) + 1) {
         ppsched_schedule *untouched = (ppsched_schedule *)&witness, *out = untouched;
         ppsched_error error;
         witness = fresh(stop);

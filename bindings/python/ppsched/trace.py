@@ -31,6 +31,7 @@ _PAIR = re.compile(r"\(([^;()]*);([^;()]*)\)OVERLAP_F_B")
 _SINGLE_STAGE = re.compile(r"(Forward|Backward) \d+")
 _LARGEST = 1e18  # microseconds; a time beyond is none
 _MOST_RATIO, _LARGE = 200, 1 << 30  # how well gzip packs a trace at most, and up to which size that does not matter
+_AT_ONCE = 1 << 20
 _ROUNDING = 1.0  # microseconds; what neighbours may overlap
 
 
@@ -95,11 +96,12 @@ def pair_in_order(ops: Ops, token: str) -> Ops:
     return first, second
 
 
-def _unpacked(path: str, data: bytes) -> bytes:
-    """What gzip packed, which is not much more than any trace can be."""
-    most = max(_LARGE, len(data) * _MOST_RATIO)
+def _unpacked(path: str, data: bytes) -> bytearray:
+    """What gzip packed, which is not much more than any trace can be; in steps, as room is made for all that a step may give."""
+    most, unpacked = max(_LARGE, len(data) * _MOST_RATIO), bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-        unpacked = file.read(most + 1)
+        while len(unpacked) <= most and (more := file.read(_AT_ONCE)):
+            unpacked += more
     if len(unpacked) > most:
         raise Error(f"{path}: unpacked it has more than {most >> 20} MiB, {_MOST_RATIO} times what it has as a file; no trace is packed so well")
     return unpacked
