@@ -106,7 +106,7 @@ END
 multilib=gcc-$(gcc -dumpversion 2>/dev/null || true)-multilib
 if [ "$quick" = --quick ]; then
   echo 1..5
-  platform 'gcc -O2 -march=native -flto' gcc gcc '-O2 -march=native -flto'
+  platform 'gcc -O2 -march=native' gcc gcc '-O2 -march=native'
   platform 'gcc -m32 -O1' "$multilib" 'gcc -m32' -O1
   platform 'musl-gcc -O1' musl-tools musl-gcc '-O1 -static'
   s390x -O1
