@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIALS = ROUNDS(4), BELOW = 4 };
+enum { TRIALS = ROUNDS(8), BELOW = 4 };
 
 static const char *const rules[] = {"gpipe", "1f1b", "zb_h1", "interleaved_1f1b", "looped_bfs"},
                          *const both[] = {"zb_auto", "gpipe", "v_half", "1f1b"},

@@ -195,9 +195,9 @@ static void test_units(void **state)
         ppsched_strategy_info info = {.size = sizeof info};
         uint32_t served = 0;
         assert_int_equal(ppsched_strategy_get_info(&info, i, NULL), PPSCHED_OK);
-        for (uint32_t trial = 0; trial < ROUNDS(info.searches_long ? SEARCHED : TRIALS); trial++)
+        for (uint32_t trial = 0; trial < (info.searches_long ? SEARCHED : ROUNDS(TRIALS)); trial++)
             served += try(&info, &units[trial % 4], &seed);
-        if (served == 0)
+        if (served == 0 && ROUND_SHARE == 1)
             fail_msg("%s serves none", info.name);
     }
 }

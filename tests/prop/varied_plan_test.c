@@ -309,8 +309,9 @@ static void test_offloaded_layers(void **state)
         expect_offloaded(&seed, &tally);
     print_message("# layers with copies: %u found, %.2f %% longer than the best of all splits, %.1f %% at most; %u missed\n",
                   tally.found, 100 * tally.sum / tally.found, 100 * tally.most, tally.missed);
-    assert_true(tally.found > LAYERED * 2 / 5 && tally.missed <= 6);
-    assert_true(tally.sum / tally.found < 0.006);
+    assert_true(ROUND_SHARE > 1 || tally.found > LAYERED * 2 / 5);
+    assert_true(ROUND_SHARE > 1 || tally.sum / tally.found < 0.006);
+    assert_true(tally.missed <= 6);
 }
 
 /* --- the order of microbatches --- */
@@ -631,7 +632,7 @@ static void test_varying_times(void **state)
         ppsched_plan_destroy(plan);
         ppsched_config_destroy(config);
     }
-    assert_true(parted > ROUNDS(10));
+    assert_true(ROUND_SHARE > 1 || parted > 10);
 }
 
 /* --- bad input --- */

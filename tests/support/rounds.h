@@ -3,9 +3,9 @@
 #ifndef PPSCHED_TESTS_ROUNDS_H
 #define PPSCHED_TESTS_ROUNDS_H
 
-/* Under sanitizers, which are slow and look at memory and not at results, a quarter of them. */
+/* Under sanitizers, which are slow and look at memory and not at results, a sixth of them. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ROUND_SHARE 4
+#define ROUND_SHARE 6
 #else
 #define ROUND_SHARE 1
 #endif
