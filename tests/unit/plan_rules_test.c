@@ -572,6 +572,56 @@ static void test_bounds_with_copies(void **state)
     ppsched_config_destroy(config);
 }
 
+/* --- bounds of many --- */
+
+/* How many candidates have a bound, which is what it is when they are evaluated alone. */
+static uint32_t expect_bounds_of_each(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *together = run_plan(config, options), *alone = make_plan(config, options);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ppsched_plan_count(together); i++) {
+        expect_ok(ppsched_plan_evaluate(alone, i, NULL), NULL);
+        ppsched_candidate one = candidate_of(together, i), other = candidate_of(alone, i);
+        assert_int_equal(one.status, other.status);
+        if (one.bound != other.bound)
+            fail_msg("%s of %u stages and %u microbatches in %u slices: %.17g, but alone %.17g", one.strategy, one.stages,
+                     one.microbatches, one.slices, one.bound, other.bound);
+        count += one.bound > 0;
+    }
+    ppsched_plan_destroy(together);
+    ppsched_plan_destroy(alone);
+    return count;
+}
+
+/* What is found once for many candidates is that of each, whatever they differ in: flush, stages, microbatches, slices, limit;
+ * and, of few, placement. */
+static void test_bounds_are_those_of_each(void **state)
+{
+    static const char *const strategies[] = {"zbv", "interleaved_1f1b", "1f1b", "1f1b_no_flush", "gpipe"};
+    static const uint32_t chunks[] = {2, 1}, microbatches[] = {6, 9}, slices[] = {1, 2};
+    static const double limits[] = {9, 90};
+    ppsched_plan_options options = {.size = sizeof options,
+                                    .strategies = strategies,
+                                    .strategy_count = 5,
+                                    .chunks = chunks,
+                                    .chunk_count = 2,
+                                    .microbatches = microbatches,
+                                    .microbatch_count = 2,
+                                    .slices = slices,
+                                    .slice_count = 2,
+                                    .slice_time = 0.25,
+                                    .memory_limits = limits,
+                                    .memory_limit_count = 2};
+    const struct uneven problem = {.devices = 3, .chunks = 2, .microbatches = 6, .iterations = 2, .seed = 8};
+    ppsched_config *config = make_uneven(&problem);
+    (void)state;
+    assert_true(expect_bounds_of_each(config, &options) > 50);
+    options.strategy_count = 2;
+    options.chunk_count = options.microbatch_count = options.slice_count = options.memory_limit_count = 1;
+    assert_true(expect_bounds_of_each(config, &options) > 1);
+    ppsched_config_destroy(config);
+}
+
 /* --- many iterations --- */
 
 /* Where iterations have more than a million ops one is timed; the figures are those of all. */
@@ -706,6 +756,7 @@ int main(void)
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
         cmocka_unit_test(test_least_limit_of_the_better_placement),
         cmocka_unit_test(test_bounds_with_copies),
+        cmocka_unit_test(test_bounds_are_those_of_each),
         cmocka_unit_test(test_figures_of_many_iterations),
         cmocka_unit_test(test_progress_inside_a_candidate),
         cmocka_unit_test(test_progress_of_an_order),
