@@ -622,6 +622,62 @@ static void test_bounds_are_those_of_each(void **state)
     ppsched_config_destroy(config);
 }
 
+/* --- with transfers --- */
+
+/* The makespan of the candidate's own problem, lowered and timed under a model; 0 where the strategy does not serve it. */
+static double time_alone(const ppsched_config *config, const char *strategy, int32_t lowering,
+                         const ppsched_channel_model *model)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = lowering};
+    ppsched_schedule *schedule = NULL, *lowered = NULL;
+    ppsched_timeline *timeline = NULL;
+    if (ppsched_schedule_generate(&schedule, config, strategy, NULL) != PPSCHED_OK)
+        return 0;
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, NULL), NULL);
+    expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, model, 0, NULL), NULL);
+    double makespan = metrics_of(timeline).makespan;
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    return makespan;
+}
+
+/* A plan with a lowering times its candidates as they are timed alone; no lowering of a plan hangs. */
+static void test_lowered_candidates(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1", "zbv", "interleaved_1f1b", "dualpipe_v"};
+    static const ppsched_channel_model models[] = {
+        {.size = sizeof models[0]},
+        {.size = sizeof models[0], .rendezvous = 1, .blocking = 1},
+        {.size = sizeof models[0], .rendezvous = 1, .order = PPSCHED_CHANNEL_ORDER_DIRECTION},
+        {.size = sizeof models[0], .order = PPSCHED_CHANNEL_ORDER_PAIR, .batched = 1}};
+    uint32_t timed = 0;
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        const struct uneven problem = {3 + (uint32_t)i % 2, 2, 8, 1, 60 + (uint64_t)i};
+        const ppsched_plan_options options = {.size = sizeof options,
+                                              .strategies = strategies,
+                                              .strategy_count = 5,
+                                              .lowering = 1 + i % 3,
+                                              .channel = &models[i / 3]};
+        ppsched_config *config = make_uneven(&problem);
+        ppsched_plan *plan = run_plan(config, &options);
+        for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
+            ppsched_candidate candidate = candidate_of(plan, c);
+            ppsched_config *own = NULL;
+            if (ppsched_plan_create_config(&own, plan, c, NULL) != PPSCHED_OK)
+                continue;
+            double makespan = time_alone(own, candidate.strategy, options.lowering, options.channel);
+            assert_true(makespan == (candidate.status == PPSCHED_OK ? candidate.makespan : 0));
+            timed += makespan > 0;
+            ppsched_config_destroy(own);
+        }
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+    }
+    assert_true(timed > 100);
+}
+
 /* --- many iterations --- */
 
 /* Where iterations have more than a million ops one is timed; the figures are those of all. */
@@ -757,6 +813,7 @@ int main(void)
         cmocka_unit_test(test_least_limit_of_the_better_placement),
         cmocka_unit_test(test_bounds_with_copies),
         cmocka_unit_test(test_bounds_are_those_of_each),
+        cmocka_unit_test(test_lowered_candidates),
         cmocka_unit_test(test_figures_of_many_iterations),
         cmocka_unit_test(test_progress_inside_a_candidate),
         cmocka_unit_test(test_progress_of_an_order),
