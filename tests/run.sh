@@ -42,6 +42,8 @@ install_platforms() {
 }
 [ -n "$is_quick" ] || install_platforms
 
+# Some tests wait more than they work.
+export MESON_TESTTHREADS=$(($(nproc) + 1))
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 only=""
 skipped=()

@@ -19,7 +19,7 @@ CASES = pathlib.Path(__file__).resolve().parent / "cases" / "hard.jsonl"
 GOALS = {"small": (99.5, 0.01, 1), "larger": (97, 0.05, 1), "whole": (97, 0.2, 2), "group": (100, 0, 0), "middle": (80, 0, 1)}
 
 ROUNDING = 1e-9
-LARGE, SHARE = 70, 1 if "--all" in sys.argv[1:] else 3
+LARGE, SHARE = 40, 1 if "--all" in sys.argv[1:] else 3
 
 
 def set_of(name):
