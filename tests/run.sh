@@ -43,7 +43,7 @@ install_platforms() {
 [ -n "$is_quick" ] || install_platforms
 
 # Some tests wait more than they work.
-export MESON_TESTTHREADS=$(($(nproc) + 1))
+export MESON_TESTTHREADS="${MESON_TESTTHREADS:-$(($(nproc) + 1))}"
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 only=""
 skipped=()
@@ -84,7 +84,7 @@ if [ -n "$is_quick" ]; then
   check_quickly
   exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
 fi
-check gcc gcc g++
+check gcc gcc g++ -Dcpp_args=-g0
 skipped=(install python mpi torch mutants wasm search slow)
 check clang clang clang++ --buildtype=release
 skipped=(long)

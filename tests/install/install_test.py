@@ -32,7 +32,7 @@ class InstallTest(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.prefix = cls.folder / "prefix"
         run("meson", "setup", cls.folder / "build", ROOT, f"--prefix={cls.prefix}", "-Dtests=false", "--libdir=lib",
-            "-Doptimization=0")
+            "-Doptimization=0", "-Ddebug=false")
         run("meson", "install", "-C", cls.folder / "build")
         cls.env = {"PKG_CONFIG_PATH": str(cls.prefix / "lib" / "pkgconfig"), "LD_LIBRARY_PATH": str(cls.prefix / "lib")}
 
@@ -105,7 +105,7 @@ class InstallTest(unittest.TestCase):
             f"executable('consumer_static', '{CONSUMER.name}', link_with: library, dependencies: ppsched.partial_dependency(includes: true))\n",
             encoding="utf-8")
         told = run("meson", "setup", project / "build", project, "-Ddefault_library=both", f"--prefix={project / 'prefix'}",
-                   "--libdir=lib", "-Doptimization=0")
+                   "--libdir=lib", "-Doptimization=0", "-Ddebug=false")
         self.assertRegex(told, r"(?i)as a subproject *: (true|YES)")
         self.assertRegex(told, r"(?i)Python package and command *: (false|NO)")
         run("meson", "compile", "-C", project / "build")

@@ -105,7 +105,7 @@ END
 
 multilib=gcc-$(gcc -dumpversion 2>/dev/null || true)-multilib
 if [ "$quick" = --quick ]; then
-  native=$2
+  native=${2:?the program digest as it was built here}
   echo 1..4
   platform 'gcc -m32 -O1' "$multilib" 'gcc -m32' -O1
   platform 'musl-gcc -O1' musl-tools musl-gcc '-O1 -static'

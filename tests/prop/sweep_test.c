@@ -4,7 +4,6 @@
 #include "support/problem.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,15 +131,13 @@ static void visit(struct tally *tally, const char *strategy, const struct size *
     try_proposals(strategy, size, error.message);
 }
 
-/* Of more microbatches than there are of anything else, and of groups larger than the devices, every third number. */
 static struct tally sweep(const ppsched_strategy_info *info)
 {
     struct tally tally = {0, 0};
-    bool has_groups = info->option_count > 0;
     for (long d = 1; d <= 12; d++)
         for (long v = 1; v <= 4; v++)
-            for (long m = 1; m <= 40; m += m < 2 * d + 8 ? 1 : 3)
-                for (long g = has_groups ? 1 : 0; g <= (has_groups ? 2 * d : 0); g += g < d + 2 ? 1 : 3)
+            for (long m = 1; m <= 40; m++)
+                for (long g = info->option_count > 0 ? 1 : 0; g <= (info->option_count > 0 ? 2 * d : 0); g++)
                     visit(&tally, info->name, &(struct size){d, d * v, m, g});
     return tally;
 }

@@ -64,7 +64,7 @@ class StartTest(unittest.TestCase):
         listed = self.run_command(*MODULE, "strategies", LIST_IMPORTS="1").stderr.split()
         modules = list(dict.fromkeys(name for name in listed[listed.index("ppsched._start"):] if name.startswith("ppsched.")))
         self.assertGreater(len(modules), 20)
-        for module in modules[1:modules.index("ppsched.file_commands"):3]:
+        for module in modules[1:modules.index("ppsched.file_commands")]:
             self.expect_interrupted(*MODULE, "strategies", INTERRUPT_AT=module)
         for module in ("ctypes", "ppsched", "ppsched._library", "ppsched.cli", "argparse"):
             result = self.run_command(*SCRIPT, "strategies", INTERRUPT_AT=module)

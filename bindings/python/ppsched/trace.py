@@ -31,7 +31,7 @@ _PAIR = re.compile(r"\(([^;()]*);([^;()]*)\)OVERLAP_F_B")
 _SINGLE_STAGE = re.compile(r"(Forward|Backward) \d+")
 _LARGEST = 1e18  # microseconds; a time beyond is none
 _MOST_RATIO, _LARGE = 200, 1 << 30  # how well gzip packs a trace at most, and up to which size that does not matter
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 20  # bytes that are unpacked in a step
 _ROUNDING = 1.0  # microseconds; what neighbours may overlap
 
 
@@ -97,7 +97,7 @@ def pair_in_order(ops: Ops, token: str) -> Ops:
 
 
 def _unpacked(path: str, data: bytes) -> bytearray:
-    """What gzip packed, which is not much more than any trace can be; in steps, as room is made for all that a step may give."""
+    """What gzip packed, which is not much more than any trace can be. A read makes room for all that it may give: so in steps."""
     most, unpacked = max(_LARGE, len(data) * _MOST_RATIO), bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
         while len(unpacked) <= most and (more := file.read(_AT_ONCE)):
