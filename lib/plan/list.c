@@ -12,7 +12,7 @@ enum { USUAL_CHUNKS = 4, FEW_CHUNKS = 16, MOST_CHUNKS = 64 };
 /* With layers, where each group is a search, and more microbatches, groups divide them. */
 enum { MOST_PARTED = 64 };
 
-/* Nodes that the searches for splits may visit: all together, and one at most. */
+/* Nodes that the searches for splits may visit together; a family alone may visit PPI_MOST_VISITS. */
 #define ALL_VISITS 40000000u
 
 /* The same of candidates that have so few splits that all are tried. */
