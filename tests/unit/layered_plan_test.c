@@ -695,6 +695,28 @@ static void test_candidates_alone(void **state)
     ppsched_layers_release(layers);
 }
 
+/* Where the config's microbatches are cut, the layers' times are those of a slice: no device computes less than its share. */
+static void test_slices_of_the_config(void **state)
+{
+    static const char *const strategies[] = {"slimpipe"};
+    const ppsched_layers *layers = make_plain_model(14);
+    const double share = 8 * 4 * (0.5 + 14 * 3 + 2.25) / 4;
+    ppsched_config *base = make_config(4, 4, 8);
+    (void)state;
+    expect_ok(ppsched_config_set_slices(base, 4, NULL), NULL);
+    ppsched_plan *plan = run_plan(base, &OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 1));
+    assert_true(ppsched_plan_count(plan) > 2);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
+        const ppsched_candidate candidate = candidate_of(plan, i);
+        assert_int_equal(candidate.status, PPSCHED_OK);
+        assert_int_equal(candidate.slices, 4);
+        assert_true(candidate.bound >= share * (1 - 1e-12) && candidate.step_time >= candidate.bound);
+    }
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
 /* --- with activations that go to the host --- */
 
 /* A unit of memory takes half a unit of time to the host, and back. */
@@ -940,6 +962,7 @@ int main(void)
         cmocka_unit_test(test_empty_stages),
         cmocka_unit_test(test_group_sizes),
         cmocka_unit_test(test_candidates_alone),
+        cmocka_unit_test(test_slices_of_the_config),
         cmocka_unit_test(test_offloaded_splits),
         cmocka_unit_test(test_work_of_offloaded_splits),
         cmocka_unit_test(test_largest_microbatch),
