@@ -293,6 +293,48 @@ static void test_bad_input(void **state)
     ppsched_config_destroy(config);
 }
 
+static void append_tokens(ppsched_builder *builder, uint32_t device, const char *const *tokens, size_t count)
+{
+    ppsched_error error;
+    for (size_t i = 0; i < count; i++) {
+        ppsched_op op = op_from_token(tokens[i]);
+        expect_ok(ppsched_builder_append(builder, device, &op, 1, &error), &error);
+    }
+}
+
+/* A copy to the host takes 3, one back 1. Device 0 stands still in its OFFLOAD_WAIT from 1 to 4, and runs its second forward
+ * then; device 1 from 6 to 9, with no message to come, and from 11 to 12 for its RELOAD. */
+static void test_waits_for_copies_hold_up_a_device(void **state)
+{
+    static const char *const tokens[2][11] = {
+        {"0F0", "0SEND_F0", "0OFFLOAD0", "0OFFLOAD_WAIT0", "0F1", "0SEND_F1", "0RELOAD0", "0RECV_B0", "0B0", "0RECV_B1", "0B1"},
+        {"1RECV_F0", "1F0", "1RECV_F1", "1F1", "1OFFLOAD1", "1OFFLOAD_WAIT1", "1B0", "1SEND_B0", "1RELOAD1", "1B1",
+         "1SEND_B1"}};
+    static const double first[] = {0, 4, 11, 14}, second[] = {1, 5, 9, 12};
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 3);
+    set_number(config, PPSCHED_QUANTITY_RELOAD_TIMES, 1);
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, tokens[0], 11);
+    append_tokens(builder, 1, tokens[1], 11);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_timeline *timeline = timed(schedule, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
+    expect_starts(timeline, 0, first, 4);
+    expect_starts(timeline, 1, second, 4);
+    assert_true(metrics_of(timeline).makespan == 16);
+    assert_true(idle_of(timeline, 0).reload == 3 && idle_of(timeline, 1).reload == 4);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
 /* Costs that contradict each other are told, also where ops keep less. */
 static void test_bad_costs_with_copies(void **state)
 {
@@ -363,11 +405,17 @@ static void test_all_is_given_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transfers_share_their_link),      cmocka_unit_test(test_sends_go_one_after_another),
-        cmocka_unit_test(test_calls_take_the_device),           cmocka_unit_test(test_calls_of_a_batch),
-        cmocka_unit_test(test_calls_that_are_refused),          cmocka_unit_test(test_blocking_sends_take_the_device),
-        cmocka_unit_test(test_early_receives_hold_up_the_line), cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_bad_costs_with_copies),           cmocka_unit_test(test_all_is_given_back),
+        cmocka_unit_test(test_transfers_share_their_link),
+        cmocka_unit_test(test_sends_go_one_after_another),
+        cmocka_unit_test(test_calls_take_the_device),
+        cmocka_unit_test(test_calls_of_a_batch),
+        cmocka_unit_test(test_calls_that_are_refused),
+        cmocka_unit_test(test_blocking_sends_take_the_device),
+        cmocka_unit_test(test_early_receives_hold_up_the_line),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_waits_for_copies_hold_up_a_device),
+        cmocka_unit_test(test_bad_costs_with_copies),
+        cmocka_unit_test(test_all_is_given_back),
     };
     return cmocka_run_group_tests_name("transfers", tests, NULL, NULL);
 }
