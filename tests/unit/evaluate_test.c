@@ -247,6 +247,30 @@ static void test_other_ops(void **state)
     ppsched_config_destroy(config);
 }
 
+/* A device that recomputes computes: it has no window there. It does F, RECOMPUTE and B without a break. */
+static void test_recomputing_is_no_idle_window(void **state)
+{
+    static const char *const tokens[] = {"0F0", "0RECOMPUTE0", "0B0"};
+    ppsched_config *config = make_config(1, 1, 1);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_idle_window window;
+    ppsched_error error;
+    size_t count = 9;
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, tokens, 3);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    assert_true(metrics_of(timeline).makespan == 4);
+    expect_ok(ppsched_timeline_get_idle_windows(&window, 1, &count, timeline, 0, &error), &error);
+    assert_int_equal(count, 0);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
 /* A comm op of an iteration may stand behind ops of the next one, whose latest starts are as without it. */
 static void test_late_comm_op(void **state)
 {
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_mismatch_and_overflow),
         cmocka_unit_test(test_delay_per_pair),
         cmocka_unit_test(test_other_ops),
+        cmocka_unit_test(test_recomputing_is_no_idle_window),
         cmocka_unit_test(test_late_comm_op),
         cmocka_unit_test(test_zero_times),
         cmocka_unit_test(test_made_at_zero),
