@@ -149,6 +149,33 @@ static void test_stop(void **state)
     for_each_search(expect_stops);
 }
 
+/* An offload is asked in each evaluation whether it is to go on, and stops at whichever says no. */
+static void test_stop_an_offload(void **state)
+{
+    const ppsched_offload_options options = {.size = sizeof options};
+    ppsched_config *config = make_config(2, 2, 4);
+    ppsched_schedule *schedule = make_schedule(config, "1f1b"), *copied = NULL;
+    struct witness all = fresh(0), witness;
+    ppsched_error error;
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 1.5);
+    assert_int_equal(ppsched_config_set_progress(config, see, &all, NULL), PPSCHED_OK);
+    expect_ok(ppsched_schedule_offload(&copied, schedule, config, &options, &error), &error);
+    ppsched_schedule_release(copied);
+    assert_true(all.calls > 4);
+    for (int stop = 1; stop <= all.calls; stop++) {
+        copied = NULL;
+        witness = fresh(stop);
+        assert_int_equal(ppsched_config_set_progress(config, see, &witness, NULL), PPSCHED_OK);
+        assert_int_equal(ppsched_schedule_offload(&copied, schedule, config, &options, &error), PPSCHED_ERROR_CANCELLED);
+        assert_string_equal(error.message, "the offload was cancelled");
+        assert_null(copied);
+        assert_int_equal(witness.calls, stop);
+    }
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 /* A fixed rule has nothing to tell; a copy of a config tells the same listener. */
 static void test_who_is_told(void **state)
 {
@@ -170,10 +197,8 @@ static void test_who_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares_and_best),
-        cmocka_unit_test(test_the_last_is_the_best),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_who_is_told),
+        cmocka_unit_test(test_shares_and_best), cmocka_unit_test(test_the_last_is_the_best), cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_stop_an_offload), cmocka_unit_test(test_who_is_told),
     };
     return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
 }
