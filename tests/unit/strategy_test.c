@@ -189,6 +189,19 @@ static void test_words_of_refusals(void **state)
     }
 }
 
+/* Where stages and microbatches are to change, fewer microbatches are named where no more can be had, and no option. */
+static void test_fewer_microbatches_where_no_more_can_be_had(void **state)
+{
+    ppsched_config *config = make_config(3, 10, 3);
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_iterations(config, PPSCHED_MAX_CELLS / 10 / 3, &error), &error);
+    expect_ok(ppsched_config_set_option(config, "group_size", "2", &error), &error);
+    assert_int_equal(ppsched_strategy_fits("interleaved_1f1b", config, &error), PPSCHED_ERROR_REFUSED);
+    assert_non_null(strstr(error.message, "; nearest: 3 devices, 9 stages and 2 microbatches"));
+    ppsched_config_destroy(config);
+}
+
 /* A search keeps to the limit, and the least limit that it names works while anything below does not. */
 static void test_search_under_limits(void **state)
 {
@@ -459,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_words_of_refusals),
+        cmocka_unit_test(test_fewer_microbatches_where_no_more_can_be_had),
         cmocka_unit_test(test_search_under_limits),
         cmocka_unit_test(test_search_too_large),
         cmocka_unit_test(test_search_with_uneven_costs),
