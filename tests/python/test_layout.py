@@ -209,6 +209,18 @@ class ErrorTest(unittest.TestCase):
         self.refused("of one device", Layout.megatron, 24, 1, first_decoders=10, last_decoders=10)
         self.refused("there are no layers", Layout.megatron, 0, 2, layers_per_chunk=2)
 
+    def test_what_torchtitan_counts(self):
+        """11 decoders, and ends that count as one each: what is left over makes a stage, and the number that is told does."""
+        for each in (12, 7):
+            layout = Layout.torchtitan(11, 2, layers_per_stage=each, schedule="1F1B")
+            self.assertEqual([stage.decoders for stage in layout.stages], [6, 5])
+        self.refused("makes 4 stages for 2 devices, and the schedule has one a device; give 7", Layout.torchtitan, 11, 2,
+                     layers_per_stage=4, schedule="1F1B")
+
+    def test_one_device_is_the_last(self):
+        for decoders in (1, 2):
+            self.assertEqual(Layout.megatron(decoders, 1, last_decoders=decoders).decoders, decoders)
+
     def test_other_arguments(self):
         self.refused("did you mean Interleaved1F1B?", Layout.torchtitan, 8, 2, schedule="interleaved_1f1b")
         self.refused("give stages", Layout.torchtitan, 8)
