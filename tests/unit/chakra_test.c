@@ -198,6 +198,40 @@ static void test_largest_field(void **state)
     }
 }
 
+/* Of a device's messages, in the order of their nodes. */
+static size_t find_tags(int *tags, const struct bytes *bytes)
+{
+    static const char name[] = "comm_tagh";
+    const size_t length = sizeof name - 1;
+    size_t count = 0;
+    for (size_t i = 0; i + length < bytes->length; i++)
+        if (memcmp(bytes->data + i, name, length) == 0)
+            tags[count++] = (unsigned char)bytes->data[i + length];
+    return count;
+}
+
+/* (is it a gradient * 3 stages + receiving stage) * 4 microbatches + microbatch. */
+static void test_tags(void **state)
+{
+    static const int wanted[] = {4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 12, 13, 14, 15};
+    ppsched_config *config = make_config(3, 3, 4);
+    ppsched_schedule *lowered = make_lowered(config, "gpipe");
+    ppsched_chakra *chakra = NULL;
+    struct bytes bytes = {.length = 0};
+    int tags[32], times[24] = {0};
+    (void)state;
+    expect_ok(ppsched_chakra_create(&chakra, lowered, config, NULL, NULL), NULL);
+    expect_ok(ppsched_chakra_export(chakra, 1, take, &bytes, NULL), NULL);
+    assert_int_equal(find_tags(tags, &bytes), 16);
+    for (int i = 0; i < 16; i++)
+        times[tags[i]]++;
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(times[wanted[i]], 1);
+    ppsched_chakra_destroy(chakra);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config);
+}
+
 static int holds(const struct bytes *bytes, const char *text)
 {
     for (size_t i = 0; i + strlen(text) <= bytes->length; i++)
@@ -227,6 +261,27 @@ static void test_tensors(void **state)
         assert_false(holds(&bytes, "T0.0"));
     }
     ppsched_chakra_destroy(chakra);
+    ppsched_schedule_release(lowered);
+    ppsched_config_destroy(config);
+}
+
+/* What rounding would change is refused; what a trace has no room for is out of its range. */
+static void test_amounts_that_do_not_fit(void **state)
+{
+    static const double half = 2.5;
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_chakra_options options = {.size = sizeof options};
+    ppsched_chakra *chakra = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, &half, 1, NULL), NULL);
+    ppsched_schedule *lowered = make_lowered(config, "gpipe");
+    expect(ppsched_chakra_create(&chakra, lowered, config, &options, &error), PPSCHED_ERROR_REFUSED, &error,
+           "takes 2.5 microseconds; a trace has whole ones");
+    options.time_scale = 1e300;
+    expect(ppsched_chakra_create(&chakra, lowered, config, &options, &error), PPSCHED_ERROR_RANGE, &error,
+           "microseconds; a trace has up to");
+    assert_null(chakra);
     ppsched_schedule_release(lowered);
     ppsched_config_destroy(config);
 }
@@ -276,7 +331,9 @@ int main(void)
         cmocka_unit_test(test_name_that_is_none),
         cmocka_unit_test(test_largest_duration),
         cmocka_unit_test(test_largest_field),
+        cmocka_unit_test(test_tags),
         cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_amounts_that_do_not_fit),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests_name("chakra", tests, NULL, NULL);
