@@ -156,6 +156,7 @@ static void test_csv_pairs_that_are_refused(void **state)
         expect_refusal(PPSCHED_FORMAT_CSV, texts[i], strlen(texts[i]), PPSCHED_ERROR_SYNTAX, 0, 0, "rank 0, column 0: cannot");
     EXPECT_CSV("(0B0;0F0)OVERLAP_F_B", SYNTAX, 0, 0, "an F and then a B or an I");
     EXPECT_CSV("(0F0;0W0)OVERLAP_F_B", SYNTAX, 0, 0, "an F and then a B or an I");
+    EXPECT_CSV("(0B0;0B1)OVERLAP_F_B", SYNTAX, 0, 0, "an F and then a B or an I");
 }
 
 static void test_csv_rows_that_are_refused(void **state)
@@ -335,6 +336,20 @@ static void test_json_that_is_refused(void **state)
                    "device 0 has 1 entries in ops, but 0 times");
 }
 
+/* What stands behind a text is not of it, even where it is the rest of an escape. */
+static void test_json_that_ends_in_an_escape(void **state)
+{
+    static const char head[] = "{\"strategy\": \"", *const escapes[] = {"\\n", "\\u00e4", "\\ud83d\\ude00"};
+    char text[40];
+    (void)state;
+    for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
+        sprintf(text, "%s%s\"}", head, escapes[i]);
+        for (size_t left = 1; left < strlen(escapes[i]); left++)
+            expect_refusal(PPSCHED_FORMAT_JSON, text, strlen(head) + left, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE,
+                           "the escape is none of JSON's");
+    }
+}
+
 static void test_deep_nesting(void **state)
 {
     enum { DEPTH = 1000000 };
@@ -475,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_middle_of_two_directions),
         cmocka_unit_test(test_json_escapes),
         cmocka_unit_test(test_json_that_is_refused),
+        cmocka_unit_test(test_json_that_ends_in_an_escape),
         cmocka_unit_test(test_deep_nesting),
         cmocka_unit_test(test_deepest_nesting),
         cmocka_unit_test(test_fewest_ops),
