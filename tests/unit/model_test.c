@@ -102,6 +102,18 @@ static void test_shapes(void **state)
     expect_refused(&huge, &plain, NULL, "less than 2^53");
 }
 
+/* Parameters are taken to be up to 8 for each element of a row of heads or MLP, and one layer more. */
+static void test_largest_model(void **state)
+{
+    ppsched_transformer shape = small;
+    (void)state;
+    shape.hidden_size = shape.ffn_size = 1 << 20;
+    shape.layers = 510; /* times 8 * 2^20 * 2^21: with one more 2^53, and then the vocabulary */
+    ppsched_model_destroy(make(&shape, &plain));
+    shape.layers = 511;
+    expect_refused(&shape, &plain, NULL, "less than 2^53");
+}
+
 static void test_trainings(void **state)
 {
     (void)state;
@@ -338,6 +350,20 @@ static void test_exchanges(void **state)
     assert_true(fabs(times[1] - times[0] - 2 * more) < 1e-9); /* there and back */
 }
 
+/* Two devices that divide each expert gather the rows of both, and sum and scatter what comes of them. */
+static void test_divided_experts(void **state)
+{
+    const ppsched_transformer shape = with_experts();
+    ppsched_training training = plain;
+    (void)state;
+    training.data_parallel = 2, training.expert_tensor_parallel = 2;
+    ppsched_model *model = make(&shape, &training);
+    const double rows = 2 * 256.0 * 4; /* 256 tokens of each device, each to 4 experts */
+    for (int32_t pass = PPSCHED_MODEL_PASS_FORWARD; pass <= PPSCHED_MODEL_PASS_INPUT; pass++)
+        assert_true(cost_of(model, PPSCHED_MODEL_LAYER_EXPERT, pass).communication_bytes == 2 * rows * 64 * 2);
+    ppsched_model_destroy(model);
+}
+
 static void test_latent_attention(void **state)
 {
     ppsched_transformer shape = with_experts();
@@ -420,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_largest_model),
         cmocka_unit_test(test_trainings),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_calls),
@@ -428,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_activations),
         cmocka_unit_test(test_divided_models),
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_divided_experts),
         cmocka_unit_test(test_latent_attention),
         cmocka_unit_test(test_causal_and_context),
         cmocka_unit_test(test_layers),
