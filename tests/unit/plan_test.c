@@ -575,6 +575,23 @@ static void test_bad_input(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Each of the placements may be given, and no bit above them; the most that can be is told. */
+static void test_bits_of_placements(void **state)
+{
+    ppsched_plan_options options = {.size = sizeof options, .effort = 1, .placements = (2u << PPSCHED_PLACEMENT_MAP) - 1};
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_plan *plan = run_plan(config, &options);
+    ppsched_error error;
+    (void)state;
+    ppsched_plan_destroy(plan);
+    plan = NULL;
+    options.placements++;
+    assert_int_equal(ppsched_plan_create(&plan, config, &options, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "placements is 64, with bits of no placement; it must be 0 to 63");
+    assert_null(plan);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_least_limit_between),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_bits_of_placements),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }
