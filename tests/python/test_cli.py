@@ -559,6 +559,12 @@ class PublishedTest(unittest.TestCase):
         self.assertEqual(compared, 72 + 45)
         self.assertEqual(set(shorter), {"ZB-V"})
 
+    def test_memory_is_that_of_a_layer(self):
+        """What a transformer's layer keeps of a token is 34 h + 5 a s bytes ("Reducing Activation Recomputation", 2022), in
+        each of 2 chunks; W releases the inputs of its products, 32 h bytes."""
+        for profile, hidden, heads in zip(published.TABLE_8.profiles[::3], (4096, 5120, 6144), (32, 40, 48)):
+            self.assertEqual(profile.memory, (2 * hidden * (34 + 5 * heads * 1024 / hidden), -2 * 32 * hidden))
+
     def test_interleaved_with_all_dependencies(self):
         ours = [published.evaluate(profile, published.INTERLEAVED).metrics.bubble.of_span
                 for profile in published.TABLE_5.profiles]

@@ -258,6 +258,11 @@ class CommandTest(unittest.TestCase):
                     self.assertEqual((ops[3].stage, ops[3].microbatch), (op.stage, op.microbatch))
         counts = [sum(op.kind is ppsched.Kind.OFFLOAD for op in queue) for queue in schedule.offload(share=0.25).queues]
         self.assertEqual(counts[0], 8)  # a quarter of 2 chunks of 16 microbatches
+        config = ppsched.Config(4, 16, stages=8, offload_times=0.5, mem_limit=7)
+        limited = ppsched.generate("gis", config).offload(until_limit=True, share=0.5)
+        data = json.loads(run(*GIS, "--offload", "limit", "--offload-share", 0.5, "--offload-times", 0.5, "--mem-limit", 7,
+                              "--format", "json").stdout)
+        self.assertEqual([queue["ops"] for queue in data["queues"]], [list(map(str, queue)) for queue in limited.queues])
         for share in (0, 1.5, float("nan")):
             with self.assertRaisesRegex(ppsched.Error, "share is .*; it must be above 0"):
                 schedule.offload(share=share)

@@ -387,6 +387,11 @@ class CommandTest(unittest.TestCase):
         stepped = answer("--model", self.path, "--seq", 2048, "--tokens-per-second", 10000)
         self.assertIn("all layers x ", stepped["calibrated"][0])
         self.assertEqual(stepped["estimate_errors"], {"memory": ERRORS["memory"]})
+        (note,) = answer("--model", self.path, "--step-time", "2s")["calibrated"]
+        predicted = float(re.search(r"predicted ([0-9.]+) s\)", note)[1])
+        same, twice = (answer("--model", self.path, "--step-time", f"{step}s")["calibrated"][0] for step in (predicted, 2 * predicted))
+        self.assertAlmostEqual(float(same.split()[3]), 1, 2)
+        self.assertGreaterEqual(float(twice.split()[3]), 2 - 1e-3)  # as the optimizer's part stays
         self.assertIn("times are calibrated by the measured step", run("--model", self.path, "--step-time", "2s").stdout)
         self.wrong("it must be KIND.PASS=TIME", "--model", self.path, "--layer-times", "decoder=3")
         self.wrong("give one of them", "--model", self.path, "--step-time", 3, "--tokens-per-second", 3)

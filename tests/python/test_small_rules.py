@@ -13,7 +13,9 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched import _abi, comparison, config_file, device_files, file_commands, layer_options, magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, text_columns, torch_measure, wrap_around
+from ppsched import _abi, cli, comparison, config_file, device_files, file_commands, layer_options, live, live_command
+from ppsched import magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, text_columns
+from ppsched import torch_measure, wrap_around
 from ppsched import op as op_module
 from ppsched import torch as ppsched_torch
 from ppsched._start import unfinished
@@ -296,6 +298,26 @@ class NumbersOfPicturesTest(unittest.TestCase):
         self.assertEqual(set(self.sizes((F, 6, None, 1.001 * picture._LEAST_SIZE * wide, 1.0))), {F})
 
 
+class LivePageTest(unittest.TestCase):
+    """Of the live page what needs no library in it."""
+
+    def test_its_style_is_that_of_reports_and_its_own(self):
+        with mock.patch.object(live, "packed_library", return_value=""):
+            page = live.live_html()
+        for name in ("report_page/style.css", "live_page/live.css"):
+            style = (pathlib.Path(live.__file__).parent / name).read_text(encoding="utf-8")
+            self.assertTrue(style in page, name)
+
+    def test_a_problem_that_is_given_is_in_the_link(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(live_command, "live_html", return_value="a page"):
+            path = pathlib.Path(folder).resolve() / "page.html"
+            for words, problem in (((), ""), (("-s", "4", "-b", "8"), "#v=1&strategy=1f1b&devices=4&stages=4&microbatches=8")):
+                with mock.patch.object(live_command, "print_text") as printed:
+                    self.assertEqual(cli.main(["live", "-o", str(path), *words]), 0)
+                printed.assert_called_once_with(f"{path.as_uri()}{problem}\n")
+                self.assertEqual(path.read_text(encoding="utf-8"), "a page")
+
+
 class ObjectsTest(unittest.TestCase):
     def test_a_timeline_tells_which_device_is_over_its_limit(self):
         for limit, told in ((100, ""), (1, ", over the limit of device 0")):
@@ -379,6 +401,16 @@ class ObjectsTest(unittest.TestCase):
         for rank in (-1, 3):
             with self.assertRaisesRegex(ppsched.Error, f"rank is {rank}, but the schedule has 3 devices"):
                 ppsched_torch.stages_of(schedule, rank)
+
+    def test_microbatches_are_numbered_as_the_last_stage_runs_them(self):
+        """Whatever the order of the stages before is; a schedule that is in order stays itself."""
+        for first, last in itertools.product(((0, 1), (1, 0)), repeat=2):
+            queues = [[f"{stage}F{number}" for number in forwards] + [f"{stage}B0", f"{stage}B1"]
+                      for stage, forwards in enumerate((first, last))]
+            schedule = ppsched.Schedule.from_queues(ppsched.Config(2, 2), queues)
+            numbered = ppsched_torch._numbered(schedule)
+            self.assertEqual([op.microbatch for op in numbered.queues[1] if op.kind == ppsched.Kind.F], [0, 1])
+            self.assertEqual(numbered is schedule, last == (0, 1))
 
     def test_gradients_that_would_stay_undivided(self):
         """A version of PyTorch that divides none takes no option; one that divides in REDUCE_GRAD needs it, another no W."""

@@ -78,6 +78,10 @@ class MeaningTest(unittest.TestCase):
         values, units = self.convert(forward_times=["1ms", 0], mem_static=0, mem_limit="5GB", p2p_time=0.0,
                                      p2p_bandwidth=math.inf)
         self.assertEqual((values["forward_times"], values["mem_static"], units), ([1.0, 0], 0, Units("ms", "GB")))
+        names = ("forward_times", "mem_static", "activation_bytes", "p2p_bandwidth")
+        self.assertEqual([Units("ms", "GB", "B").word(name, 0.0) for name in names], ["0"] * 4)
+        self.assertEqual([Units("ms", "GB", "B").word(name, math.inf) for name in names], ["inf"] * 4)
+        self.assertEqual([Units("ms", "GB", "B").word(name, 2.0) for name in names], ["2ms", "2GB", "2B", "2B/ms"])
 
     def test_without_units_nothing_changes(self):
         given = {"forward_times": [1, 2], "mem_limit": "5", "layers": "x.json", "embedding": ["mem_static=3"]}
