@@ -164,6 +164,13 @@ class PlanTest(unittest.TestCase):
         self.assertTrue(planned(8).proved)
         self.assertFalse(planned(44).proved)
 
+    def test_all_of_half_a_million_splits_are_proved(self):
+        """Those that have several stages on a device are left out by what all of these take."""
+        layers = ppsched.Layers([{"name": f"decoder {i}", "forward_time": 1 + i * 7 % 9, "backward_time": 2 + i * 5 % 9 * 2}
+                                 for i in range(24)])
+        plan = ppsched.plan(ppsched.Config(3, 3), layers=layers, strategies="interleaved_1f1b", chunks=3, group_sizes=3)
+        self.assertTrue(plan.best.proved)
+
     def test_splits_follow_the_model(self):
         """A head that takes as long as two layers: the last stage gets fewer, and that is proved."""
         layers = ppsched.Layers([{"name": "decoder", "count": 10, "forward_time": 1},

@@ -228,6 +228,28 @@ static void test_no_effort(void **state)
     run_and_drop(config);
 }
 
+/* Without effort it is the shortest of the other strategies, here zb_h1, though a search finds a shorter one. */
+static void test_other_strategies_alone(void **state)
+{
+    static const double forward[] = {6, 5, 2, 3}, input[] = {3, 5, 3, 5}, weight[] = {5, 8, 6, 8};
+    (void)state;
+    for (int searches = 0; searches < 2; searches++) {
+        ppsched_config *config = make_config(4, 4, 3);
+        set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4);
+        set_list(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, input, 4);
+        set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, weight, 4);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 3.5);
+        ppsched_schedule *rival = make_schedule(config, "zb_h1");
+        ppsched_timeline *timeline = make_timeline(rival, config);
+        double makespan = metrics_of(timeline).makespan;
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(rival);
+        set_option(config, "effort", searches ? "1" : "0");
+        double own = run_and_drop(config).makespan;
+        assert_true(searches ? own < makespan : own == makespan);
+    }
+}
+
 /* Fills memory with bytes that rise by what `user` points to. */
 static void *allocate_filled(void *user, size_t size)
 {
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_smallest_sizes),
         cmocka_unit_test(test_many_stages_on_a_device),
         cmocka_unit_test(test_no_effort),
+        cmocka_unit_test(test_other_strategies_alone),
         cmocka_unit_test(test_delays_alone),
         cmocka_unit_test(test_times_at_the_edge),
         cmocka_unit_test(test_times_too_large),

@@ -30,6 +30,15 @@ static void set_random(ppsched_config *config, int32_t quantity, uint64_t *state
     expect_ok(ppsched_config_set_values(config, quantity, values, count, NULL), NULL);
 }
 
+static void open_trial(struct trial *trial)
+{
+    trial->room.host = &trial->config->host;
+    expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT, true, NULL), NULL);
+    expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
+    expect_ok(ppi_periodic_make(&trial->pattern, &trial->room, &trial->problem, NULL), NULL);
+    expect_ok(ppi_compactor_make(&trial->compactor, &trial->room, &trial->problem, NULL), NULL);
+}
+
 static void make_trial(struct trial *trial, uint64_t *state)
 {
     uint32_t devices = 1 + random_below(state, MOST_DEVICES);
@@ -47,11 +56,7 @@ static void make_trial(struct trial *trial, uint64_t *state)
     set_random(trial->config, PPSCHED_QUANTITY_MEM_FORWARD, state, stages, 1, 3);
     set_number(trial->config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, random_below(state, 3) / -2.0);
     set_uneven(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 4 + random_below(state, 30), state);
-    trial->room.host = &trial->config->host;
-    expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT, true, NULL), NULL);
-    expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_periodic_make(&trial->pattern, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_compactor_make(&trial->compactor, &trial->room, &trial->problem, NULL), NULL);
+    open_trial(trial);
 }
 
 static void clear_trial(struct trial *trial)
@@ -187,6 +192,22 @@ static void test_patterns(void **state)
     assert_true(fitting > TRIALS / 4 && over > TRIALS / 4);
 }
 
+/* However many follow one another, a device that can just hold all of the problem's is not asked; one that cannot is. */
+static void test_what_holds_all_at_once(void **state)
+{
+    static const double limits[] = {2, 1.75};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct trial trial = {.config = make_config(8, 8, 2)};
+        open_trial(&trial);
+        for (uint32_t d = 0; d < 8; d++)
+            trial.problem.device[d].limit = limits[k];
+        lay(&trial, PPI_WEIGHTS_JOINED);
+        assert_int_equal(ppi_periodic_fits(&trial.pattern, &trial.problem, true), k == 0);
+        clear_trial(&trial);
+    }
+}
+
 static void test_compaction(void **state)
 {
     uint64_t seed = 22;
@@ -242,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_what_holds_all_at_once),
         cmocka_unit_test(test_compaction),
         cmocka_unit_test(test_order_that_waits_for_itself),
     };
