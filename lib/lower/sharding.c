@@ -33,12 +33,15 @@ void ppi_sharding_clear(struct ppi_sharding *sharding)
     ppi_release(&sharding->schedule->host, sharding->channels);
 }
 
-/* Of a stage on a device, which has no microbatch to tell the copy by. */
+/* Of a stage on a device, which has no microbatch to tell the copy by; NULL where the device has no such stage: then no op of it
+ * waits there. */
 static double *gathered_of(const struct ppi_sharding *sharding, uint32_t device, const ppsched_op *op)
 {
     const struct ppi_placement *placement = &sharding->schedule->placement;
-    bool is_second = placement->copies > 1 && placement->device_of[op->stage] != device;
-    return &sharding->gathered[(is_second ? sharding->schedule->shape.stages : 0) + (size_t)op->stage];
+    for (size_t copy = 0, lane = op->stage; copy < placement->copies; copy++, lane += sharding->schedule->shape.stages)
+        if (placement->device_of[lane] == device)
+            return &sharding->gathered[lane];
+    return NULL;
 }
 
 ppsched_span ppi_sharding_run(struct ppi_sharding *sharding, uint32_t device, const ppsched_op *op, double now)
@@ -46,8 +49,9 @@ ppsched_span ppi_sharding_run(struct ppi_sharding *sharding, uint32_t device, co
     bool gathers = op->kind == PPSCHED_KIND_UNSHARD;
     double *free = &sharding->channels[device].free, start = ppi_larger(*free, now);
     *free = start + ppi_sharding_time(sharding->config, op->stage, gathers, device);
-    if (gathers)
-        *gathered_of(sharding, device, op) = *free;
+    double *gathered = gathers ? gathered_of(sharding, device, op) : NULL;
+    if (gathered != NULL)
+        *gathered = *free;
     return (ppsched_span){start, *free};
 }
 
@@ -58,9 +62,11 @@ bool ppi_sharding_lets_compute(const struct ppi_sharding *sharding, uint32_t dev
     const struct ppi_sharding_channel *channel = &sharding->channels[device];
     if (channel->slowdown >= PPI_INFINITE && channel->free > now)
         return false;
-    for (size_t k = 0; k < ppi_unit_length(unit); k++)
-        if (*gathered_of(sharding, device, &unit[k]) > now)
+    for (size_t k = 0; k < ppi_unit_length(unit); k++) {
+        const double *gathered = gathered_of(sharding, device, &unit[k]);
+        if (gathered != NULL && *gathered > now)
             return false;
+    }
     return true;
 }
 

@@ -112,6 +112,15 @@ ppsched_op op_from_token(const char *token)
     return op;
 }
 
+void append_tokens(ppsched_builder *builder, uint32_t device, const char *const *tokens, size_t count)
+{
+    ppsched_error error;
+    for (size_t i = 0; i < count; i++) {
+        ppsched_op op = op_from_token(tokens[i]);
+        expect_ok(ppsched_builder_append(builder, device, &op, 1, &error), &error);
+    }
+}
+
 uint64_t random_next(uint64_t *state)
 {
     uint64_t x = *state += 0x9E3779B97F4A7C15u; /* splitmix64 */

@@ -36,6 +36,9 @@ ppsched_device_metrics device_metrics_of(const ppsched_timeline *timeline, uint3
 /* Reads one token ("3F0"); fails the test where it is none. */
 ppsched_op op_from_token(const char *token);
 
+/* Appends so many to a device's queue. */
+void append_tokens(ppsched_builder *builder, uint32_t device, const char *const *tokens, size_t count);
+
 /* Deterministic random numbers. */
 uint64_t random_next(uint64_t *state);
 uint32_t random_below(uint64_t *state, uint32_t bound);

@@ -210,15 +210,6 @@ static void test_delay_per_pair(void **state)
     ppsched_config_destroy(config);
 }
 
-static void append_tokens(ppsched_builder *builder, uint32_t device, const char *const *tokens, size_t count)
-{
-    ppsched_error error;
-    for (size_t i = 0; i < count; i++) {
-        ppsched_op op = op_from_token(tokens[i]);
-        expect_ok(ppsched_builder_append(builder, device, &op, 1, &error), &error);
-    }
-}
-
 /* Ops that do not compute take no time, wait for the flush, and do not count as a device's start. */
 static void test_other_ops(void **state)
 {

@@ -293,15 +293,6 @@ static void test_bad_input(void **state)
     ppsched_config_destroy(config);
 }
 
-static void append_tokens(ppsched_builder *builder, uint32_t device, const char *const *tokens, size_t count)
-{
-    ppsched_error error;
-    for (size_t i = 0; i < count; i++) {
-        ppsched_op op = op_from_token(tokens[i]);
-        expect_ok(ppsched_builder_append(builder, device, &op, 1, &error), &error);
-    }
-}
-
 /* A copy to the host takes 3, one back 1. Device 0 stands still in its OFFLOAD_WAIT from 1 to 4, and runs its second forward
  * then; device 1 from 6 to 9, with no message to come, and from 11 to 12 for its RELOAD. */
 static void test_waits_for_copies_hold_up_a_device(void **state)
@@ -329,6 +320,36 @@ static void test_waits_for_copies_hold_up_a_device(void **state)
     expect_starts(timeline, 1, second, 4);
     assert_true(metrics_of(timeline).makespan == 16);
     assert_true(idle_of(timeline, 0).reload == 3 && idle_of(timeline, 1).reload == 4);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
+/* An UNSHARD takes its device's channel, and holds up the ops of its stage on that device alone: device 1 does not wait for
+ * device 0's, which takes until 8. */
+static void test_weights_hold_up_their_own_device(void **state)
+{
+    static const char *const tokens[2][6] = {{"0UNSHARD", "1UNSHARD", "0F0", "0SEND_F0", "0RECV_B0", "0B0"},
+                                             {"1RECV_F0", "1F0", "1B0", "1SEND_B0"}};
+    static const double unshard[] = {3, 5}, forward[] = {1, 2}, backward[] = {4, 6}, first[] = {3, 12}, second[] = {4, 6};
+    ppsched_config *config = make_config(2, 2, 1);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_UNSHARD_TIMES, unshard, 2, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 2, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 2, NULL), NULL);
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, tokens[0], 6);
+    append_tokens(builder, 1, tokens[1], 4);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_timeline *timeline = timed(schedule, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
+    expect_starts(timeline, 0, first, 2);
+    expect_starts(timeline, 1, second, 2);
+    assert_true(metrics_of(timeline).makespan == 16);
+    assert_true(idle_of(timeline, 0).weights == 3 && idle_of(timeline, 1).weights == 0);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
     ppsched_builder_destroy(builder);
@@ -414,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_early_receives_hold_up_the_line),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_waits_for_copies_hold_up_a_device),
+        cmocka_unit_test(test_weights_hold_up_their_own_device),
         cmocka_unit_test(test_bad_costs_with_copies),
         cmocka_unit_test(test_all_is_given_back),
     };
