@@ -33,8 +33,8 @@ void ppi_sharding_clear(struct ppi_sharding *sharding)
     ppi_release(&sharding->schedule->host, sharding->channels);
 }
 
-/* Of a stage on a device, which has no microbatch to tell the copy by; NULL where the device has no such stage: then no op of it
- * waits there. */
+/* Of a stage on a device, which has no microbatch to tell the copy by; NULL where the device has no such stage, so that no op
+ * waits for it there. */
 static double *gathered_of(const struct ppi_sharding *sharding, uint32_t device, const ppsched_op *op)
 {
     const struct ppi_placement *placement = &sharding->schedule->placement;
