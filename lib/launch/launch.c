@@ -65,7 +65,7 @@ bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement)
 }
 
 /* The split that is to be told; where that fails and the order cannot be run either, the order is the reason, which no other
- * split mends. */
+ * split mends; for those who want a reason. */
 static ppsched_status fit_parts(const struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
@@ -75,7 +75,7 @@ static ppsched_status fit_parts(const struct ppi_launch *launch, const struct pp
     ppsched_error reason;
     ppsched_status status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);
     order.parts = NULL;
-    if (status == PPSCHED_ERROR_REFUSED && runtime->fits(&order, &reason) == PPSCHED_ERROR_REFUSED && error != NULL)
+    if (status == PPSCHED_ERROR_REFUSED && error != NULL && runtime->fits(&order, &reason) == PPSCHED_ERROR_REFUSED)
         *error = reason;
     return status;
 }

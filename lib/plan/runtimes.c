@@ -50,9 +50,9 @@ static ppsched_status ask_all(const ppsched_plan *plan, struct ppi_candidate *ca
         if ((plan->runtimes >> i & 1) == 0)
             continue;
         ppi_runtime_find(&runtime, i, NULL);
-        ppsched_status can = ask(order, parts, runtime, true, error);
+        ppsched_status can = ask(order, parts, runtime, true, NULL);
         candidate->runs_on |= can == PPSCHED_OK ? 1u << i : 0;
-        status = can == PPSCHED_ERROR_NO_MEMORY ? can : PPSCHED_OK;
+        status = can == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "what a runtime is asked") : PPSCHED_OK;
     }
     return status;
 }

@@ -5,28 +5,40 @@
 
 #include "base/error.h"
 
-/* Sums of a set's numbers, as they are and with a factor each: equal sets have equal ones. */
-struct mark {
-    uint64_t sum, mixed;
-};
+/* A set's mark: sums of its numbers, as they are in the upper half and with a factor each in the lower. Equal sets have equal
+ * ones. */
 
 /* One device's sets in the making: room for more is taken as they grow. */
 struct making {
     struct ppi_holding *holding;
     struct ppi_room *room;
-    uint32_t *now; /* what it holds */
+    uint32_t *now; /* what it holds, */
+    uint32_t sum, mixed;
     uint32_t capacity;
-    uint32_t next;      /* set that is asked first */
-    struct mark *marks; /* of each set, and of what it holds */
-    struct mark mark;
-    uint64_t least, most; /* of the sums of all sets that there were */
+    uint32_t next;        /* set that is asked first */
+    uint64_t *marks;      /* of each set */
+    uint32_t least, most; /* of the sums of all sets that there were */
 };
 
-/* Whether `a` holds all of `b`; their marks tell most. */
-static bool contains(const uint32_t *a, struct mark mark, const uint32_t *b, struct mark other, uint32_t width)
+static uint32_t sum_of(uint64_t mark)
 {
-    if (mark.sum <= other.sum && (mark.sum < other.sum || mark.mixed != other.mixed))
-        return false;
+    return (uint32_t)(mark >> 32);
+}
+
+static uint64_t mark_of_now(const struct making *making)
+{
+    return (uint64_t)making->sum << 32 | making->mixed;
+}
+
+/* Whether a set of the mark `a` may hold all of one of the mark `b`. */
+static bool may_contain(uint64_t a, uint64_t b)
+{
+    return a == b || sum_of(a) > sum_of(b);
+}
+
+/* Whether `a` holds all of `b`. */
+static bool contains(const uint32_t *a, const uint32_t *b, uint32_t width)
+{
     for (uint32_t i = 0; i < width; i++)
         if (a[i] < b[i])
             return false;
@@ -42,7 +54,7 @@ static bool grow(struct making *making, uint32_t width)
         return false;
     if (holding->set_count > 0)
         memcpy(grown, holding->sets, (size_t)holding->set_count * width * sizeof *grown);
-    struct mark *marks = ppi_room_take(making->room, capacity, sizeof *marks);
+    uint64_t *marks = ppi_room_take(making->room, capacity, sizeof *marks);
     if (marks == NULL)
         return false;
     if (holding->set_count > 0)
@@ -53,55 +65,77 @@ static bool grow(struct making *making, uint32_t width)
     return true;
 }
 
-/* Whether a set holds what the device holds now. That behind the last answer is asked first: schedules repeat themselves. */
-static bool is_within_one(struct making *making, uint32_t width)
+/* The first set from `i` on whose mark may hold that of now; `end` where there is none. */
+static uint32_t find_mark(const struct making *making, uint32_t i, uint32_t end)
 {
-    const struct ppi_holding *holding = making->holding;
-    if (making->mark.sum > making->most)
-        return false;
-    for (uint32_t asked = 0, i = making->next; asked < holding->set_count; asked++, i++) {
-        i = i < holding->set_count ? i : 0;
-        if (contains(holding->sets + (size_t)i * width, making->marks[i], making->now, making->mark, width)) {
+    const uint64_t *marks = making->marks, now = mark_of_now(making), larger = ((uint64_t)making->sum + 1) << 32;
+    while (i < end && marks[i] != now && marks[i] < larger)
+        i++;
+    return i;
+}
+
+/* Whether a set from `i` on and before `end` holds what the device holds now. */
+static bool is_within_one_of(struct making *making, uint32_t i, uint32_t end, uint32_t width)
+{
+    for (i = find_mark(making, i, end); i < end; i = find_mark(making, i + 1, end))
+        if (contains(making->holding->sets + (size_t)i * width, making->now, width)) {
             making->next = i + 1;
             return true;
         }
-    }
     return false;
 }
 
-/* Keeps what the device holds now, unless it is within a set; takes out those that are within it. */
-static void keep(struct making *making)
+/* Whether any does. That behind the last answer is asked first: schedules repeat themselves. */
+static bool is_within_one(struct making *making, uint32_t width)
+{
+    uint32_t count = making->holding->set_count, next = making->next < count ? making->next : 0;
+    if (making->sum > making->most)
+        return false;
+    return is_within_one_of(making, next, count, width) || is_within_one_of(making, 0, next, width);
+}
+
+/* Takes out the sets that are within what the device holds now. */
+static void drop_within(struct making *making, uint32_t width)
 {
     struct ppi_holding *holding = making->holding;
-    uint32_t width = 2 * holding->count, left = 0;
-    if (is_within_one(making, width))
-        return;
-    if (making->mark.sum <= making->least)
-        left = holding->set_count; /* none is smaller */
-    for (uint32_t i = left; i < holding->set_count; i++) {
+    const uint64_t now = mark_of_now(making);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < holding->set_count; i++) {
         const uint32_t *set = holding->sets + (size_t)i * width;
-        if (contains(making->now, making->mark, set, making->marks[i], width))
+        if (may_contain(now, making->marks[i]) && contains(making->now, set, width))
             continue;
         if (left < i)
             memcpy(holding->sets + (size_t)left * width, set, width * sizeof *set);
         making->marks[left++] = making->marks[i];
     }
     holding->set_count = left;
-    if (left == making->capacity && !grow(making, width))
+}
+
+/* Keeps what the device holds now, unless it is within a set. */
+static void keep(struct making *making)
+{
+    struct ppi_holding *holding = making->holding;
+    uint32_t width = 2 * holding->count;
+    if (is_within_one(making, width))
+        return;
+    if (making->sum > making->least) /* else none is smaller */
+        drop_within(making, width);
+    uint32_t count = holding->set_count;
+    if (count == making->capacity && !grow(making, width))
         return; /* the room tells */
-    memcpy(holding->sets + (size_t)left * width, making->now, width * sizeof *holding->sets);
-    making->marks[left] = making->mark;
-    making->least = left == 0 || making->mark.sum < making->least ? making->mark.sum : making->least;
-    making->most = making->mark.sum > making->most ? making->mark.sum : making->most;
+    memcpy(holding->sets + (size_t)count * width, making->now, width * sizeof *holding->sets);
+    making->marks[count] = mark_of_now(making);
+    making->least = count == 0 || making->sum < making->least ? making->sum : making->least;
+    making->most = making->sum > making->most ? making->sum : making->most;
     holding->set_count++;
 }
 
 static void add(struct making *making, uint32_t *number, int passes)
 {
-    uint64_t added = (uint64_t)(int64_t)passes, factor = (uint64_t)(number - making->now) * 2 + 1;
-    *number += (uint32_t)passes;
-    making->mark.sum += added;
-    making->mark.mixed += added * (factor * factor * 0x9e3779b97f4a7c15u);
+    uint32_t added = (uint32_t)passes, factor = (uint32_t)(number - making->now) * 2 + 1;
+    *number += added;
+    making->sum += added;
+    making->mixed += added * (factor * factor * 0x9e3779b1u);
 }
 
 static void follow(struct making *making, const ppsched_schedule *schedule, uint32_t device, const uint32_t *place)

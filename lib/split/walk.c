@@ -19,31 +19,32 @@ struct making {
     uint32_t ready_first, ready_count;
 };
 
-static uint32_t lane_of(const struct ppi_walk *walk, const ppsched_op *op)
-{
-    const ppsched_schedule *schedule = walk->schedule;
-    return ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages + op->stage;
-}
+/* Where an op stands: its lane, the slot of its value, and where what it needs from another stage is made; NULL where it needs
+ * none. */
+struct place {
+    uint32_t lane;
+    size_t slot;
+    uint32_t *input;
+};
 
-static size_t slot_of(const struct making *making, const ppsched_op *op)
+static inline struct place place_of(const struct making *making, const ppsched_op *op)
 {
-    return (size_t)op->stage * making->pieces + ppi_piece_of(&making->walk->schedule->shape, op);
-}
-
-/* Where what the op needs from another stage is made; NULL where it needs none. */
-static uint32_t *input_of(const struct making *making, const ppsched_op *op)
-{
+    const ppsched_schedule *schedule = making->walk->schedule;
+    const struct ppi_shape *shape = &schedule->shape;
+    uint32_t piece = shape->slices == 1 ? op->microbatch : ppi_piece_of(shape, op);
+    struct place place = {ppi_copy_of(&schedule->placement, shape, op->microbatch) * shape->stages + op->stage,
+                          (size_t)op->stage * making->pieces + piece, NULL};
     if (op->kind == PPSCHED_KIND_F && op->stage > 0)
-        return &making->forward[slot_of(making, op) - making->pieces];
-    if (ppi_is_backward(op->kind) && op->stage + 1u < making->walk->schedule->shape.stages)
-        return &making->backward[slot_of(making, op) + making->pieces];
-    return NULL;
+        place.input = &making->forward[place.slot - making->pieces];
+    if (ppi_is_backward(op->kind) && op->stage + 1u < shape->stages)
+        place.input = &making->backward[place.slot + making->pieces];
+    return place;
 }
 
 /* Whether its input is made; if not, the device waits for it. */
-static bool is_there(const struct making *making, const ppsched_op *op, uint32_t device)
+static inline bool is_there(const struct place *place, uint32_t device)
 {
-    uint32_t *input = input_of(making, op);
+    uint32_t *input = place->input;
     if (input == NULL || (*input != 0 && (*input & WAITS) == 0))
         return true;
     *input = WAITS | device;
@@ -65,43 +66,36 @@ static uint32_t take_ready(struct making *making)
     return device;
 }
 
-static void note(struct making *making, const ppsched_op *op, uint32_t node)
+static inline void note(struct making *making, const ppsched_op *op, size_t slot, uint32_t node)
 {
-    uint32_t *slot = op->kind == PPSCHED_KIND_F ? &making->forward[slot_of(making, op)]
-                                                : &making->backward[slot_of(making, op)];
+    uint32_t *value = op->kind == PPSCHED_KIND_F ? &making->forward[slot] : &making->backward[slot];
     if (op->kind == PPSCHED_KIND_W)
         return;
-    if ((*slot & WAITS) != 0)
-        put_ready(making, *slot & ~WAITS);
-    *slot = node;
+    if ((*value & WAITS) != 0)
+        put_ready(making, *value & ~WAITS);
+    *value = node;
 }
 
-static uint32_t put_node(struct making *making, const ppsched_op *op, uint32_t device, uint32_t cost)
+static inline uint32_t put_node(struct ppi_walk *walk, const struct place *place, uint32_t device, uint32_t cost)
 {
-    struct ppi_walk *walk = making->walk;
-    const uint32_t *input = input_of(making, op);
-    uint32_t node = walk->count++;
-    walk->nodes[node] = (struct ppi_walk_node){walk->last[device], input != NULL ? *input : PPI_WALK_NOTHING, cost};
-    if (walk->first[device] == PPI_WALK_START)
+    uint32_t node = walk->count++, before = walk->last[device];
+    walk->nodes[node] = (struct ppi_walk_node){before, place->input != NULL ? *place->input : PPI_WALK_NOTHING, cost};
+    if (before == PPI_WALK_START)
         walk->first[device] = node;
     walk->last[device] = node;
     return node;
 }
 
 /* Costs of lanes come first, four each; then one for the first op of pairs of each lane, then one a pair. */
-static void put_unit(struct making *making, const ppsched_op *op, uint32_t device)
+static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
 {
     struct ppi_walk *walk = making->walk;
-    uint32_t lane = lane_of(walk, op), node;
-    if (ppi_unit_length(op) == 1) {
-        note(making, op, put_node(making, op, device, lane * KINDS + op->kind - 1));
-        return;
-    }
-    put_node(making, op, device, walk->lanes * KINDS + lane);
-    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){lane, lane_of(walk, op + 1), op[1].kind};
-    node = put_node(making, op + 1, device, walk->lanes * (KINDS + 1) + walk->pair_count++);
-    note(making, op, node);
-    note(making, op + 1, node);
+    uint32_t lanes = walk->lanes, node;
+    put_node(walk, &places[0], device, lanes * KINDS + places[0].lane);
+    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){places[0].lane, places[1].lane, op[1].kind};
+    node = put_node(walk, &places[1], device, lanes * (KINDS + 1) + walk->pair_count++);
+    note(making, op, places[0].slot, node);
+    note(making, op + 1, places[1].slot, node);
 }
 
 /* One op, or pair, of a device, which goes on in its next turn: of nodes that stand side by side none waits for another then,
@@ -115,9 +109,18 @@ static void take_turn(struct making *making, uint32_t device)
     const ppsched_op *op = &queue->ops[*next];
     if (op->microbatch >= making->microbatches)
         return; /* of the next iteration */
-    if (!is_there(making, op, device) || (ppi_unit_length(op) == 2 && !is_there(making, op + 1, device)))
+    struct place places[2] = {place_of(making, op)};
+    if (!is_there(&places[0], device))
         return;
-    put_unit(making, op, device);
+    if (ppi_unit_length(op) == 1) {
+        uint32_t cost = places[0].lane * KINDS + op->kind - 1;
+        note(making, op, places[0].slot, put_node(making->walk, &places[0], device, cost));
+    } else {
+        places[1] = place_of(making, op + 1);
+        if (!is_there(&places[1], device))
+            return;
+        put_pair(making, op, places, device);
+    }
     *next += ppi_unit_length(op);
     put_ready(making, device);
 }
@@ -137,8 +140,8 @@ static ppsched_status take_room(struct making *making, struct ppi_room *room, st
     size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->pieces;
     uint32_t pairs = count_pairs(walk->schedule);
     walk->lanes = walk->schedule->placement.copies * shape->stages;
-    walk->nodes = ppi_room_take_zeroed(room, nodes, sizeof *walk->nodes);
-    walk->end = ppi_room_take_zeroed(room, nodes, sizeof *walk->end);
+    walk->nodes = ppi_room_take(room, nodes, sizeof *walk->nodes);
+    walk->end = ppi_room_take(room, nodes, sizeof *walk->end);
     walk->first = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->first);
     walk->last = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->last);
     walk->costs = ppi_room_take_zeroed(room, (size_t)walk->lanes * (KINDS + 1) + pairs, sizeof *walk->costs);
@@ -161,6 +164,7 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const 
     making.pieces = making.microbatches * schedule->shape.slices;
     ppsched_status status = take_room(&making, room, &own, error);
     if (status == PPSCHED_OK) {
+        out->end[PPI_WALK_START] = 0;
         out->end[PPI_WALK_NOTHING] = -PPI_INFINITE;
         for (uint32_t d = 0; d < schedule->shape.devices; d++)
             put_ready(&making, d);
