@@ -2,8 +2,6 @@
 """The live page: the library itself, as WebAssembly, in one HTML file that computes in the browser and loads nothing from anywhere."""
 import base64
 import gzip
-import hashlib
-import html
 import os
 import pathlib
 import re
@@ -12,6 +10,7 @@ from urllib.parse import quote
 
 from ._library import Error, decoded, lib
 from .config import QUANTITIES, Config
+from .page_text import escaped, source_digest
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _SOURCES = _PACKAGE.parent.parent / "wasm"  # in a source tree
@@ -46,10 +45,6 @@ def _library_script() -> str:
     return f"function makeLibrary() {{\n{_plain('abi.mjs')}\n{_plain('ppsched.mjs')}\nreturn {{ load, Kind, Quantity, Runtime }};\n}}\n"
 
 
-def _digest(text: str) -> str:
-    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode() + "'"
-
-
 def check_library() -> None:
     """Refuses where the library is not there as WebAssembly."""
     _found(_MODULE)
@@ -73,9 +68,9 @@ def live_html() -> str:
     style = asset("report_page", "style.css") + asset("live_page", "live.css")
     script = "\n".join([*(asset("report_page", name) for name in _REPORT), computing_script(), *(asset("live_page", name) for name in _LIVE)])
     # Nothing but this very style and script may act in the page; it may compile WebAssembly, have workers of its own, and load nothing.
-    policy = (f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)} 'wasm-unsafe-eval'; "
+    policy = (f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)} 'wasm-unsafe-eval'; "
               "worker-src blob:; base-uri 'none'; form-action 'none'")
-    parts = {"POLICY": html.escape(policy, quote=False), "STYLE": style, "SCRIPT": script, "VERSION": decoded(lib.ppsched_version_text()),
+    parts = {"POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script, "VERSION": decoded(lib.ppsched_version_text()),
              "LIBRARY": packed_library()}
     return re.sub(r"@([A-Z]+)@", lambda match: parts.get(match[1], match[0]), asset("live_page", "skeleton.html"))
 

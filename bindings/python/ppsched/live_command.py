@@ -3,8 +3,6 @@
 import argparse
 import os
 import pathlib
-import tempfile
-import webbrowser
 from typing import Any, Dict
 
 from ._library import Error, call, lib
@@ -101,6 +99,8 @@ def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
         raise UsageError(f"-o {path}: the page is a file of HTML; give a name that ends with .html")
     link = link_to(arguments, values, "") if has_problem else ""
     text = live_html()
+    import tempfile  # as webbrowser, slow to load for commands that open nothing
+    import webbrowser
     file = path or os.path.join(tempfile.mkdtemp(prefix="ppsched-"), "ppsched.html")
     write_text(file, text)
     link = pathlib.Path(file).resolve().as_uri() + link

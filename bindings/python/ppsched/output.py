@@ -3,7 +3,6 @@
 import contextlib
 import os
 import stat
-import uuid
 from typing import Iterator
 
 from ._library import Error
@@ -41,7 +40,7 @@ def whole_file(path: str) -> Iterator[str]:
 
 def _temporary_beside(path: str) -> str:
     """A new file, which goes away too where the process ends at once."""
-    temporary = os.path.join(os.path.dirname(path), f".ppsched-{uuid.uuid4().hex}{os.path.splitext(path)[1]}")
+    temporary = os.path.join(os.path.dirname(path), f".ppsched-{os.urandom(16).hex()}{os.path.splitext(path)[1]}")
     unfinished.add(temporary)
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     return temporary

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates as a table for people, and as rows for programs."""
 import csv
-import html
 import io
 import itertools
 import math
@@ -10,6 +9,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Opt
 
 from .layers import LayerSplit
 from .microbatch_map import words_of
+from .page_text import escaped
 from .plan import Candidate
 from .strategy import strategies
 from .timeline import Bubble
@@ -154,7 +154,7 @@ def html_table(candidates: Sequence[Candidate], units: Units) -> str:
     columns, lefts = _columns([_cells(candidate.rank + 1, candidate, {}, {}) for candidate in able[:MOST_IN_HTML]], units)
     if not able:
         return f"<p>no candidate of {len(candidates)} can be made</p>"
-    rows = ["".join(f'<{tag} style="text-align:{"left" if left else "right"}">{html.escape(cell)}</{tag}>' for cell, left in zip(line, lefts))
+    rows = ["".join(f'<{tag} style="text-align:{"left" if left else "right"}">{escaped(cell)}</{tag}>' for cell, left in zip(line, lefts))
             for tag, line in zip(itertools.chain(["th"], itertools.repeat("td")), zip(*columns))]
     left_out = len(able) - MOST_IN_HTML
     more = f"<p>and {left_out} more</p>" if left_out > 0 else ""

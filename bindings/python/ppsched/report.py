@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan as one HTML page: the ranked candidates, and the timelines of the best. The page loads nothing from anywhere."""
-import base64
-import hashlib
-import html
 import json
 import math
 import pathlib
@@ -15,6 +12,7 @@ from .enums import member
 from .launching import launch_row
 from .live import check_library, computing_script, packed_library
 from .own_schedules import candidate_of, ranked
+from .page_text import escaped, source_digest
 from .plan import Candidate, Plan, with_least_bounds
 from .plan_table import candidate_row
 from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
@@ -153,10 +151,6 @@ def _asset(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _digest(text: str) -> str:
-    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode() + "'"
-
-
 def report_html(data: Mapping[str, Any]) -> str:
     """The page as text, from what report_data returns."""
     is_live = isinstance(data.get("live"), str)
@@ -167,8 +161,8 @@ def report_html(data: Mapping[str, Any]) -> str:
     # Nothing but this very style and script may act in the page, and it may load nothing; one with the library may compile that,
     # and have workers of its own.
     computing = (" 'wasm-unsafe-eval'", "worker-src blob:; ") if is_live else ("", "")
-    policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}{computing[0]}; " \
+    policy = f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)}{computing[0]}; " \
              f"{computing[1]}base-uri 'none'; form-action 'none'"
-    parts = {"TITLE": html.escape(title), "POLICY": html.escape(policy, quote=False), "STYLE": style, "SCRIPT": script,
+    parts = {"TITLE": escaped(title), "POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script,
              "DATA": _script_data(_packed(data)), "LIBRARY": library, "ANEW": _asset("anew.html") + "\n  " if is_live else ""}
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], _asset("skeleton.html"))
