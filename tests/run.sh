@@ -42,6 +42,10 @@ install_platforms() {
 }
 [ -n "$is_quick" ] || install_platforms
 
+# The tests start Python hundreds of times; what it compiled is kept, beside what else is built.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$root/build-python
+
 # Some tests wait more than they work.
 export MESON_TESTTHREADS="${MESON_TESTTHREADS:-$(($(nproc) + 1))}"
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
