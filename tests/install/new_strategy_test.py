@@ -109,7 +109,7 @@ class NewStrategyTest(unittest.TestCase):
                 file.write(f'PPI_STRATEGY({name}, "{path}")\n')
         run(sys.executable, "-m", "venv", "--system-site-packages", folder / "venv")
         run(folder / "venv" / "bin" / "pip", "install", "--no-build-isolation", "--no-deps", copy / "bindings" / "python",
-            CFLAGS="-O1 -Werror")
+            CFLAGS="-O1 -g0 -Werror")
         shutil.rmtree(copy)
 
     def use(self, path):
