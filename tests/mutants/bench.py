@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A copy of the tree where mutants are built and tested."""
+import ctypes
 import hashlib
 import json
 import math
@@ -19,7 +20,9 @@ BLIND = ("sapp", "python_colours", "python_notebook", "python_picture", "python_
          "python_start", "python_typing", "python_units")  # they go on where the library tells nonsense
 SETUP = ("-Doptimization=1", "-Ddebug=false", "-Ddefault_library=shared", "-Dwarning_level=0",
          "-Dc_args=-Werror=incompatible-pointer-types -Werror=int-conversion")
+SANITIZED = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
 MOST_MEMORY = 6 << 30
+FIXED_PLACES = 0x0040000  # of memory, without which the sanitizers of older compilers do not always start
 LEAST_SECONDS, MOST_TIMES = 10, 5
 LEAST_WAITED, MOST_WAITED = 120, 40  # on the clock, which other work on the machine slows: for tests that wait for nothing
 ASKED_AGAIN, SLOWEST = 2, 900  # seconds
@@ -38,11 +41,13 @@ class Test:
         return "python" in pathlib.Path(self.command[0]).name
 
 
-def _prepare(seconds):
+def _prepare(seconds, memory):
     """In the test's own process. What ran this in the background may have had it ignore signals that tests send."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    if memory == resource.RLIM_INFINITY:
+        ctypes.CDLL(None).personality(FIXED_PLACES)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
@@ -51,14 +56,14 @@ class Running:
     """A test that runs, with its processes in a group of their own. Seconds are those of the processor, as a loaded machine changes
     them little."""
 
-    def __init__(self, test, build, most_seconds, most_waited):
+    def __init__(self, test, build, most_seconds, most_waited, memory):
         self.test, self.seconds, self.status = test, 0.0, None
         self.stop = time.monotonic() + most_waited
         self.said = build / f"said-{test.name}.txt"
         with open(self.said, "wb") as said:
             self.process = subprocess.Popen(test.command, cwd=build, env={**os.environ, **test.environment, "PYTHONDONTWRITEBYTECODE": "1"},
                                             stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-                                            preexec_fn=lambda: _prepare(math.ceil(most_seconds)))
+                                            preexec_fn=lambda: _prepare(math.ceil(most_seconds), memory))
 
     def _wait(self, options):
         if self.status is None:
@@ -84,19 +89,25 @@ class Running:
 
 
 class Bench:
-    """`folder` gets the copy and its build; the tests that are to notice mutants are in `tests`; `jobs` of them run at a time."""
+    """`folder` gets the copy and its build; the tests that are to notice mutants are in `tests`; `jobs` of them run at a time. With
+    sanitizers those of Python are none of them, nor those that tests/run.sh leaves out there."""
 
-    def __init__(self, folder, jobs, with_digest=False):
+    def __init__(self, folder, jobs, with_digest=False, sanitizes=False):
         self.tree, self.build, self.jobs = folder / "tree", folder / "build", jobs
+        self.memory = resource.RLIM_INFINITY if sanitizes else MOST_MEMORY  # a sanitizer has addresses for all memory there can be
         self._copy_tree()
         if not (self.build / "build.ninja").exists():
             cached = {"CC": "ccache cc", "CXX": "ccache c++"} if shutil.which("ccache") else {}
-            subprocess.run(["meson", "setup", self.build, self.tree, *SETUP], check=True, stdout=subprocess.DEVNULL,
-                           env={**cached, **os.environ})
+            subprocess.run(["meson", "setup", self.build, self.tree, *SETUP, *(SANITIZED if sanitizes else ())], check=True,
+                           stdout=subprocess.DEVNULL, env={**cached, **os.environ})
         self.has_cache = "ccache" in (self.build / "build.ninja").read_text()
         records = json.loads(subprocess.run(["meson", "introspect", "--tests", self.build], check=True, capture_output=True).stdout)
         self.tests = [test for test in map(Test, records) if test.name not in LARGE
                       and (test.suites & set(SUITES) or (with_digest and test.name in KEPT))]
+        if sanitizes:
+            self.tests = [test for test in self.tests if not test.is_python and "long" not in test.suites]
+            for test in self.tests:
+                test.environment["UBSAN_OPTIONS"] = "halt_on_error=1"
         records = json.loads(subprocess.run(["meson", "introspect", "--targets", self.build], check=True,
                                             capture_output=True).stdout)
         made = {name for record in records for name in record["filename"]}
@@ -140,7 +151,7 @@ class Bench:
                 while waiting and len(running) < self.jobs:
                     test = waiting.pop()
                     running.append(Running(test, self.build, LEAST_SECONDS + MOST_TIMES * test.seconds,
-                                           LEAST_WAITED + MOST_WAITED * test.seconds))
+                                           LEAST_WAITED + MOST_WAITED * test.seconds, self.memory))
                 over = next((each for each in running if each.is_over), None)
                 if over is None:
                     time.sleep(LOOKS)

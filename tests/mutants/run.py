@@ -91,7 +91,15 @@ def order_for(score, path):
     return cost
 
 
-def judge(bench, mutations, arguments, stop):
+def killer_of(mutation, text, bench, order):
+    """The name of the test that notices it there; "" where it does not build, None where none does."""
+    bench.write(mutation.path, mutation.apply(text))
+    killer = bench.first_that_fails(mutation.path.startswith("lib/"), order)
+    bench.write(mutation.path, text)
+    return killer
+
+
+def judge(bench, sanitized, mutations, arguments, stop):
     score, left_out, broken = Score(), 0, 0
     equivalent = read_equivalent(EQUIVALENT.read_text(encoding="utf-8"))
     for mutation, text in mutations:
@@ -101,9 +109,10 @@ def judge(bench, mutations, arguments, stop):
             left_out += 1
             continue
         begin = time.monotonic()
-        bench.write(mutation.path, mutation.apply(text))
-        killer = bench.first_that_fails(mutation.path.startswith("lib/"), order_for(score, mutation.path))
-        bench.write(mutation.path, text)
+        killer = killer_of(mutation, text, bench, order_for(score, mutation.path))
+        if killer is None and sanitized is not None and mutation.path.startswith("lib/"):
+            killer = killer_of(mutation, text, sanitized, order_for(score, mutation.path))
+            killer = f"{killer}, sanitized" if killer else killer
         if killer == "":
             broken += 1
             continue
@@ -115,6 +124,13 @@ def judge(bench, mutations, arguments, stop):
     return 1 if score.survivors and arguments.strict else 0
 
 
+def sanitized_bench(folder, arguments):
+    bench = Bench((arguments.work or pathlib.Path(folder)).resolve() / "sanitized", arguments.jobs, sanitizes=True)
+    bench.time_tests(arguments.longest)
+    print(f"{len(bench.tests)} tests under the sanitizers, {sum(test.seconds for test in bench.tests):.0f} s", flush=True)
+    return bench
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=100, metavar="N", help="so many mutants, drawn evenly (default: 100)")
@@ -124,6 +140,8 @@ def main():
     parser.add_argument("--longest", type=float, default=60, metavar="SECONDS", help="no tests that take longer (default: 60)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="so many tests at a time (default: one a core)")
     parser.add_argument("--with-digest", action="store_true", help="the committed tables of results are tests too")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="what survives in lib/ is tried again under the sanitizers, as the whole run of the tests has them")
     parser.add_argument("--list", action="store_true", help="shows what would be drawn, and tests nothing")
     parser.add_argument("--strict", action="store_true", help="exit status 1 where a mutant survives")
     parser.add_argument("--work", type=pathlib.Path, metavar="FOLDER", help="keeps the copy and its build there for the next run")
@@ -144,7 +162,8 @@ def main():
         bench.time_tests(arguments.longest)
         print(f"{len(mutations)} mutants; {len(bench.tests)} tests, {sum(test.seconds for test in bench.tests):.0f} s without a mutant, "
               f"{bench.jobs} at a time", flush=True)
-        return judge(bench, mutations, arguments, stop)
+        sanitized = sanitized_bench(folder, arguments) if arguments.sanitize else None
+        return judge(bench, sanitized, mutations, arguments, stop)
 
 
 if __name__ == "__main__":
