@@ -300,16 +300,20 @@ static void test_no_time(void **state)
     expect_no_worse(&(struct found){held, evaluations, sum}, &(struct found){224, 34551, 9006.5});
 }
 
-/* How many evaluations offload takes until a share of the peak, and what the step is longer by. */
-static uint32_t evaluations_of(double *longer, uint32_t microbatches, double share)
+/* How many evaluations offload takes until a share of the peak, and what the step is longer by; `unlike`: the limits of devices
+ * differ by so much. */
+static uint32_t evaluations_of(double *longer, uint32_t microbatches, double share, double unlike)
 {
+    double limits[4];
     uint32_t calls = 0;
     ppsched_config *config = make_config(4, 8, microbatches);
     ppsched_schedule *plain = make_schedule(config, "gis");
     ppsched_timeline *timeline = make_timeline(plain, config);
     ppsched_error error;
     set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 2.5);
-    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, floor(metrics_of(timeline).peak_memory * share));
+    for (uint32_t d = 0; d < 4; d++)
+        limits[d] = floor(metrics_of(timeline).peak_memory * share) + d * unlike;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, 4, &error), &error);
     expect_ok(ppsched_config_set_progress(config, count_call, &calls, &error), &error);
     *longer = step_of(plain, config, 0, true, NULL, &error) - metrics_of(timeline).makespan;
     ppsched_timeline_destroy(timeline);
@@ -328,11 +332,21 @@ static void test_work_is_bounded(void **state)
     for (size_t i = 0; i < sizeof microbatches / sizeof microbatches[0]; i++) {
         uint32_t ops = 3 * 8 * microbatches[i], most = 1000000 / ops > 256 ? 256 : 1000000 / ops < 48 ? 48 : 1000000 / ops;
         double longer = 0;
-        assert_in_range(evaluations_of(&longer, microbatches[i], 0.625), 1, 8);
+        assert_in_range(evaluations_of(&longer, microbatches[i], 0.625, 0), 1, 8);
         assert_true(longer == 0);
-        assert_in_range(evaluations_of(&longer, microbatches[i], 0.375), most / 2, (ops <= 1 << 13 ? 2 : 1) * most + 24);
+        assert_in_range(evaluations_of(&longer, microbatches[i], 0.375, 0), most / 2, (ops <= 1 << 13 ? 2 : 1) * most + 24);
         assert_true(longer > 0 && longer <= 5);
     }
+}
+
+/* Where limits differ the least of them is tried for all devices, in schedules of fewer than 2^13 ops. */
+static void test_work_for_the_least_limit(void **state)
+{
+    double longer = 0;
+    (void)state;
+    uint32_t calls = evaluations_of(&longer, 341, 0.375, 1), more = evaluations_of(&longer, 342, 0.375, 1);
+    assert_in_range(more, 48, 95 + 24);
+    assert_in_range(calls, 96 + 24 + 1, 2 * (96 + 24));
 }
 
 struct stop {
@@ -375,11 +389,65 @@ static void test_stopped(void **state)
     ppsched_config_destroy(config);
 }
 
+/* --- limits that are wider --- */
+
+struct tight {
+    const char *strategy;
+    uint32_t microbatches;
+    double forwards[12], links[4], copy;
+};
+
+static ppsched_config *make_tight(const struct tight *problem)
+{
+    ppsched_error error;
+    ppsched_config *config = make_config(4, 12, problem->microbatches);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, problem->forwards, 12, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_LINK, problem->links, 4, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, problem->copy);
+    return config;
+}
+
+static double step_within(const ppsched_schedule *plain, ppsched_config *config, const double *limits)
+{
+    ppsched_error error;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, 4, &error), &error);
+    return step_of(plain, config, 0, true, NULL, &error);
+}
+
+/* What holds tighter limits is tried for wider ones, too, here where less is found under these: those of each device by an
+ * activation, and the least of theirs on all. */
+static void test_wider_is_not_longer(void **state)
+{
+    static const struct tight one = {"interleaved_1f1b_overlap", 8, {1, 1, 1, 1, 1, 1.5, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 0}, 1},
+                              own = {"interleaved_1f1b", 12, {1, 1.5, 1, 1, 1, 0, 1, 1, 0.5, 1, 1, 1}, {0, 0, 1, 1}, 1.5};
+    ppsched_config *config = make_tight(&one);
+    ppsched_schedule *plain = make_schedule(config, one.strategy);
+    (void)state;
+    double five = step_within(plain, config, (double[]){5, 5, 5, 5}), six = step_within(plain, config, (double[]){6, 6, 6, 6});
+    assert_true(six <= five && isfinite(five));
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+    config = make_tight(&own);
+    plain = make_schedule(config, own.strategy);
+    double step = step_within(plain, config, (double[]){8, 7, 5, 4}), less = step_within(plain, config, (double[]){7, 6, 4, 3});
+    double least = step_within(plain, config, (double[]){4, 4, 4, 4});
+    assert_true(step <= less && step <= least && isfinite(less) && isfinite(least));
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),         cmocka_unit_test(test_parts_of_uneven_stages),
-                                       cmocka_unit_test(test_auto),           cmocka_unit_test(test_slow_copies),
-                                       cmocka_unit_test(test_no_time),        cmocka_unit_test(test_stopped),
-                                       cmocka_unit_test(test_work_is_bounded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
+                                       cmocka_unit_test(test_parts_of_uneven_stages),
+                                       cmocka_unit_test(test_auto),
+                                       cmocka_unit_test(test_slow_copies),
+                                       cmocka_unit_test(test_no_time),
+                                       cmocka_unit_test(test_stopped),
+                                       cmocka_unit_test(test_work_is_bounded),
+                                       cmocka_unit_test(test_work_for_the_least_limit),
+                                       cmocka_unit_test(test_wider_is_not_longer)};
     return cmocka_run_group_tests_name("offload_limit", tests, NULL, NULL);
 }
