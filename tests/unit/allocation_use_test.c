@@ -134,6 +134,52 @@ static ppsched_status schedule_offload(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
+/* The status of an offload of two microbatches whose allocation `number` fails, if there are so many. */
+static ppsched_status offload_short_of(struct failing_allocator *host, int number, const double *limits)
+{
+    const ppsched_offload_options options = {.size = sizeof options, .until_limit = 1};
+    const ppsched_environment environment = failing_environment(host);
+    ppsched_config *config = NULL;
+    ppsched_schedule *made = UNTOUCHED;
+    ppsched_error error;
+    expect_ok(ppsched_config_create(&config, 2, 2, 2, &environment, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 2);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, 2, &error), &error);
+    ppsched_schedule *schedule = make_schedule(config, "1f1b");
+    host->until_failure = number;
+    ppsched_status status = ppsched_schedule_offload(&made, schedule, config, &options, &error);
+    host->until_failure = -1;
+    if (status == PPSCHED_OK)
+        ppsched_schedule_release(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+/* Each allocation of a search until limits counts, also where it goes on with tighter limits or nothing holds them; and it
+ * leaves alone what lies behind them. */
+static void test_offloads_until_limits(void **state)
+{
+    static const struct {
+        double limits[2];
+        ppsched_status status;
+    } cases[] = {{{1, 2}, PPSCHED_OK}, {{0.5, 1}, PPSCHED_ERROR_REFUSED}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct failing_allocator guarded = {.until_failure = -1, .is_guarded = 1};
+        assert_int_equal(offload_short_of(&guarded, -1, cases[i].limits), cases[i].status);
+        for (int number = 0, failed = 1; failed; number++) {
+            struct failing_allocator host = {.until_failure = -1};
+            ppsched_status status = offload_short_of(&host, number, cases[i].limits);
+            failed = host.failed;
+            assert_int_equal(status, failed ? PPSCHED_ERROR_NO_MEMORY : cases[i].status);
+            assert_int_equal(host.live, 0);
+        }
+    }
+}
+
 /* The schedule with copies, and lowered. */
 static void prepare_copies(struct attempt *attempt)
 {
@@ -629,6 +675,7 @@ int main(void)
         SHORTAGE(schedule_write_launch_arguments, .variants = 4 * LAST_RUNTIME),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
+        cmocka_unit_test(test_offloads_until_limits),
         cmocka_unit_test(test_planning_again),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_models),
