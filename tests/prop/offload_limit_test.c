@@ -300,6 +300,28 @@ static void test_no_time(void **state)
     expect_no_worse(&(struct found){held, evaluations, sum}, &(struct found){224, 34551, 9006.5});
 }
 
+/* A refusal names less than what its own search came to where less is found to work, on the first device, too. */
+static void test_named_limit(void **state)
+{
+    static const double forwards[] = {1, 1, 1, 0, 1.5, 0.5}, links[] = {0, 0};
+    ppsched_config *config = make_config(2, 6, 6);
+    ppsched_error error = {0};
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forwards, 6, &error), &error);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_LINK, links, 2, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 0.5);
+    ppsched_schedule *plain = make_schedule(config, "interleaved_zb");
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
+    assert_true(step_of(plain, config, 0, true, NULL, &error) == INFINITY);
+    assert_non_null(strstr(error.message, "the least limit found to work is 2"));
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
+    assert_true(isfinite(step_of(plain, config, 0, true, NULL, &error)));
+    ppsched_schedule_release(plain);
+    ppsched_config_destroy(config);
+}
+
 /* How many evaluations offload takes until a share of the peak, and what the step is longer by; `unlike`: the limits of devices
  * differ by so much. */
 static uint32_t evaluations_of(double *longer, uint32_t microbatches, double share, double unlike)
@@ -446,6 +468,7 @@ int main(void)
                                        cmocka_unit_test(test_slow_copies),
                                        cmocka_unit_test(test_no_time),
                                        cmocka_unit_test(test_stopped),
+                                       cmocka_unit_test(test_named_limit),
                                        cmocka_unit_test(test_work_is_bounded),
                                        cmocka_unit_test(test_work_for_the_least_limit),
                                        cmocka_unit_test(test_wider_is_not_longer)};
