@@ -85,6 +85,15 @@ class PictureTest(unittest.TestCase):
         self.assertGreater(len(self.figures["chunks"][1].axes[0].collections[1].get_segments()), 0)
         self.assertEqual(len(self.figures["small"][1].axes[0].collections[1].get_segments()), 0)
 
+    def test_lines_of_chunks_run_through_their_ops(self):
+        """Level, from the start of the op to its end, between its number in the middle and its edge."""
+        ops, lines = self.figures["chunks"][1].axes[0].collections[:2]
+        boxes = [path.get_extents() for path in ops.get_paths()]
+        for (start, height), (end, other) in lines.get_segments():
+            self.assertAlmostEqual(height, other)
+            of_op = [box for box in boxes if abs(box.x0 - start) < 1e-9 and abs(box.x1 - end) < 1e-9]
+            self.assertTrue(any(0.6 < (height - box.y0) / (box.y1 - box.y0) < 0.9 for box in of_op), (start, end, height))
+
     def test_slices_are_told(self):
         self.assertIn("2.1", {text.get_text() for text in self.figures["sliced"][1].axes[0].texts})
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders as graphs: over random problems and random shifts, heads are the evaluator's starts, estimates of neighbours are
  * never above what comes of them, memory above the limits is that of a count op by op, and what was allowed can be run. */
+#include "support/failing_allocator.h"
 #include "support/uneven.h"
 
 #include "search/periodic.h"
@@ -43,15 +44,18 @@ static void set_costs(ppsched_config *config, uint64_t *state, uint32_t stages)
     set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 4 + random_below(state, 30), state);
 }
 
-static void make_trial(struct trial *trial, uint64_t *state)
+static void make_trial(struct trial *trial, const ppsched_environment *environment, uint64_t *state)
 {
     uint32_t devices = 1 + random_below(state, MOST_DEVICES), map[MOST_STAGES];
-    uint32_t stages = devices + random_below(state, MOST_STAGES - devices + 1);
-    *trial = (struct trial){.config = make_config(devices, stages, 1 + random_below(state, 8))};
-    for (uint32_t s = 0; s < stages; s++)
-        map[s] = s < devices ? s : random_below(state, devices);
+    uint32_t stages = devices + random_below(state, MOST_STAGES - devices + 1), microbatches = 1 + random_below(state, 8);
+    *trial = (struct trial){.config = NULL};
+    expect_ok(ppsched_config_create(&trial->config, devices, stages, microbatches, environment, NULL), NULL);
+    for (uint32_t s = 0, turn = random_below(state, devices); s < stages; s++)
+        map[s] = s < devices ? (s + turn) % devices : random_below(state, devices);
     expect_ok(ppsched_config_set_placement(trial->config, PPSCHED_PLACEMENT_MAP, map, stages, NULL), NULL);
     set_costs(trial->config, state, stages);
+    if (environment != NULL)
+        set_uneven(trial->config, PPSCHED_QUANTITY_MICROBATCH_SCALE, microbatches, 1, state);
     trial->room.host = &trial->config->host;
     expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT,
                                random_below(state, 2) == 0, NULL),
@@ -119,8 +123,20 @@ static double excess_of(const struct trial *trial, const struct ppi_orders *orde
     return excess;
 }
 
+/* By the makespan some op has just what the objective is on its longest path; for the span it is never more. */
+static void expect_tails(const struct ppi_graph *graph)
+{
+    double objective = ppi_graph_objective(graph, 0, NULL), most = 0;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct ppi_node *node = &graph->node[graph->queue[i]];
+        most = fmax(most, node->head + node->length + node->tail);
+    }
+    assert_true(most <= objective + 1e-9 && (graph->problem->by_span || most >= objective - 1e-9));
+}
+
 static void expect_graph(struct trial *trial, int *told)
 {
+    expect_tails(&trial->graph);
     ppi_graph_write(&trial->graph, &trial->again);
     assert_true(ppi_graph_objective(&trial->graph, 0, NULL) == price(trial, &trial->again));
     assert_true(fabs(ppi_graph_excess(&trial->graph) - excess_of(trial, &trial->again)) < 1e-9);
@@ -155,7 +171,7 @@ static void test_graphs_and_shifts(void **state)
     (void)state;
     for (int i = 0; i < TRIALS; i++) {
         struct trial trial;
-        make_trial(&trial, &seed);
+        make_trial(&trial, NULL, &seed);
         draw_order(&trial, &seed);
         ppi_graph_read(&trial.graph, &trial.orders);
         expect_graph(&trial, &told);
@@ -171,8 +187,30 @@ static void test_graphs_and_shifts(void **state)
     assert_true(allowed > TRIALS * SHIFTS / 10 && told > allowed);
 }
 
+/* Each array has a page behind it that must not be touched; microbatches differ. */
+static void test_graphs_keep_to_their_memory(void **state)
+{
+    struct failing_allocator host = {.until_failure = -1, .is_guarded = 1};
+    const ppsched_environment environment = failing_environment(&host);
+    uint64_t seed = 78;
+    int allowed = 0;
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        struct trial trial;
+        make_trial(&trial, &environment, &seed);
+        draw_order(&trial, &seed);
+        ppi_graph_read(&trial.graph, &trial.orders);
+        for (int k = 0; k < SHIFTS; k++)
+            try_shift(&trial, &seed, &allowed);
+        clear_trial(&trial);
+    }
+    assert_true(allowed > 0);
+    assert_int_equal(host.live, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs_and_shifts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs_and_shifts),
+                                       cmocka_unit_test(test_graphs_keep_to_their_memory)};
     return cmocka_run_group_tests_name("graph", tests, NULL, NULL);
 }

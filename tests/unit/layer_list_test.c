@@ -177,6 +177,34 @@ static void test_bad_entries(void **state)
     }
 }
 
+/* Parts may be more than the whole, or memory be left, by the share that decimal input is rounded by; of small numbers, too, by
+ * no more. */
+static void test_parts_that_round(void **state)
+{
+    static const ppsched_layer near[] = {
+        LAYER("time", .backward_time = 2e12, .backward_input_time = 2e12 + 1),
+        LAYER("released", .mem_forward = 2e12, .mem_backward_input = -2e12 - 1),
+        LAYER("left", .mem_forward = 2e12, .mem_backward_input = -1e12, .mem_backward_weight = 1 - 1e12),
+    };
+    static const struct {
+        ppsched_layer layer;
+        const char *message;
+    } far[] = {
+        BAD("a part of backward_time is 3e-12; it must be at most the whole", .backward_time = 2e-12,
+            .backward_input_time = 3e-12),
+        BAD("what is left of its activations is -1e-12; it must be 0", .mem_forward = 1e-12, .mem_backward_input = -2e-12),
+        BAD("what is left of its activations is 3e-12; it must be 0", .mem_forward = 5e-12, .mem_backward_input = -1e-12,
+            .mem_backward_weight = -1e-12),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
+        ppsched_layers_release(make_layers(&near[i], 1));
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        const ppsched_layer entries[] = {LAYER("other"), far[i].layer};
+        expect_bad(entries, 2, PPSCHED_ERROR_RANGE, 1, far[i].message);
+    }
+}
+
 static void test_bad_lists(void **state)
 {
     const ppsched_layer good = LAYER("decoder"), *none[] = {&good, NULL};
@@ -445,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_backwards_are_completed),
         cmocka_unit_test(test_memory_is_completed),
         cmocka_unit_test(test_bad_entries),
+        cmocka_unit_test(test_parts_that_round),
         cmocka_unit_test(test_bad_lists),
         cmocka_unit_test(test_most_entries),
         cmocka_unit_test(test_bad_splits),

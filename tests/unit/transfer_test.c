@@ -168,6 +168,24 @@ static void test_repeated_ops(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Places from PPI_REPEATED on say that there is no op, or no one op. */
+static void test_as_many_ops_as_can_be_told_apart(void **state)
+{
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = make_v(&config), large = *schedule;
+    struct ppi_transfers transfers;
+    ppsched_error error;
+    (void)state;
+    large.op_count = PPI_REPEATED;
+    assert_int_equal(ppi_transfers_make(&transfers, &large, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "4294967294 ops are more than transfers can be found among");
+    large.op_count--;
+    expect_ok(ppi_transfers_make(&transfers, &large, &error), &error);
+    ppi_transfers_clear(&transfers);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_transfers_cross_devices),
         cmocka_unit_test(test_index),
         cmocka_unit_test(test_repeated_ops),
+        cmocka_unit_test(test_as_many_ops_as_can_be_told_apart),
     };
     return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
 }
