@@ -224,6 +224,27 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(len(arrows), 2 * count)
         self.assertEqual(sum("receive" in name for name in names.values()), 32)
 
+    def test_transfers_one_after_the_other_share_a_track(self):
+        """Each starts when the one before it has arrived."""
+        first = [token for m in range(4) for token in (f"0F{m}", f"0SEND_F{m}")] + [f"0B{m}" for m in range(4)]
+        second = [f"1RECV_F{m}" for m in range(4)] + [token for m in range(4) for token in (f"1F{m}", f"1B{m}")]
+        timeline = ppsched.Schedule.from_queues(ppsched.Config(2, 4, p2p_time=1, forward_times=1), [first, second]).evaluate()
+        names, tracks, _ = self.check(timeline)
+        self.assertEqual(set(names.values()), {"device 0", "device 1", "device 0 send", "device 1 receive"})
+        receives, = (track for track, name in names.items() if name == "device 1 receive")
+        self.assertEqual([span[:2] for span in tracks[receives]], [(1000 * m, 1000 * m + 1000) for m in range(1, 5)])
+
+    def test_one_transfer_more_than_tracks(self):
+        """All from time 0 on, beside a send of the same device that goes nowhere: the last is drawn on the track of the sixteenth."""
+        for count in (16, 17, 18):
+            passes = [(f"0F{m}", f"0SEND_F{m}", f"0B{m}") for m in range(count)]
+            first = [token for forward, send, _ in passes for token in (forward, send)] + [backward for *_, backward in passes]
+            second = ["1SEND_F0", *(f"1RECV_F{m}" for m in range(count)), *(token for m in range(count) for token in (f"1F{m}", f"1B{m}"))]
+            config = ppsched.Config(2, count, p2p_time=500, forward_times=0, backward_times=0)
+            names, _, arrows = self.check(ppsched.Schedule.from_queues(config, [first, second]).evaluate())
+            self.assertEqual(len(arrows), count)
+            self.assertEqual(sum("device 1 receive" in name for name in names.values()), 16)
+
     def test_ends_that_are_missing_have_no_arrow(self):
         config = ppsched.Config(2, 1)
         queues = [["0F0", "0SEND_F0", "0RESHARD", "0B0"], ["1F0", "1SEND_F0", "1B0"]]
