@@ -99,6 +99,65 @@ static void test_few(void **state)
     }
 }
 
+/* Of replicas with the same sum one may have room for another microbatch while the other has none. */
+static void test_even_counts(void **state)
+{
+    static const struct {
+        uint32_t count, replicas;
+        int32_t even;
+        double most, costs[FEW];
+    } cases[] = {
+        {8, 2, 1, 118, {55, 1, 50, 8, 74, 28, 12, 7}},
+        {8, 2, 1, 251, {38, 6, 35, 134, 3, 152, 90, 32}},
+        {5, 3, 1, 74, {67, 24, 64, 10, 20}},
+        {5, 3, 0, 67, {67, 24, 64, 10, 20}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_balance told = {.size = sizeof told};
+        uint32_t replica[FEW];
+        expect_ok(ppsched_microbatches_balance(&told, replica, cases[i].costs, cases[i].count, cases[i].replicas, cases[i].even,
+                                               NULL, NULL),
+                  NULL);
+        assert_true(told.most == cases[i].most && told.is_best == 1);
+    }
+}
+
+/* Replicas that are alike are tried as one, wherever they stand: so all ways of these are tried in two million steps. */
+static void test_all_ways_within_reach(void **state)
+{
+    static const struct {
+        uint32_t count, replicas;
+        double costs[24];
+    } cases[] = {
+        {19, 3, {39, 37, 30, 23, 16, 37, 31, 20, 25, 9, 31, 43, 10, 28, 18, 13, 14, 13, 9}},
+        {23, 4, {20, 9, 18, 2, 5, 9, 9, 20, 1, 17, 19, 15, 15, 15, 21, 2, 11, 20, 15, 21, 1, 18, 3}},
+        {23, 7, {30, 17, 35, 7, 8, 19, 11, 38, 18, 22, 7, 28, 29, 8, 30, 28, 23, 19, 18, 4, 22, 18, 21}},
+        {24, 9, {31, 13, 20, 14, 16, 12, 14, 12, 13, 21, 16, 34, 30, 7, 16, 17, 21, 18, 31, 16, 6, 6, 35, 22}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_balance told = {.size = sizeof told};
+        uint32_t replica[24];
+        expect_ok(ppsched_microbatches_balance(&told, replica, cases[i].costs, cases[i].count, cases[i].replicas, i % 2 == 0,
+                                               NULL, NULL),
+                  NULL);
+        assert_true(told.is_best == 1 && told.bound == told.most);
+    }
+}
+
+static void test_ways_out_of_reach(void **state)
+{
+    ppsched_balance told = {.size = sizeof told};
+    double costs[24];
+    uint32_t replica[24];
+    uint64_t seed = 19;
+    (void)state;
+    draw_uneven(costs, 24, 1, &seed);
+    expect_ok(ppsched_microbatches_balance(&told, replica, costs, 24, 4, 0, NULL, NULL), NULL);
+    assert_true(told.is_best == 0 && told.bound < told.most);
+}
+
 /* --- many --- */
 
 static int is_more(const void *a, const void *b)
@@ -174,6 +233,12 @@ static void test_many(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_few), cmocka_unit_test(test_many)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_even_counts),
+        cmocka_unit_test(test_all_ways_within_reach),
+        cmocka_unit_test(test_ways_out_of_reach),
+        cmocka_unit_test(test_many),
+    };
     return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);
 }
