@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recomputation of two devices that have the same two stages, against all choices. */
+/* The recomputation of two devices that have the same two stages, against all choices; and answers that are kept. */
 #include "support/problem.h"
 
 #include "base/checked.h"
 #include "split/fit.h"
+#include "split/fitted.h"
+
+#include <string.h>
 
 enum { STAGES = 2, DISHES = 5, SETS = 2, TRIALS = 2000 };
 
 /* Random questions of both devices, with all that hangs on them. */
 struct trial {
-    uint32_t stages[2][STAGES], sets[2][SETS * 2 * STAGES], pin[STAGES];
+    uint32_t stages[2][STAGES + 1], sets[2][SETS * 2 * STAGES], pin[STAGES];
     double passes[2][SETS * 2 * STAGES], weight[STAGES];
     bool has_any[2 * STAGES];
     struct ppi_dish dishes[STAGES][DISHES];
@@ -43,6 +46,7 @@ static void make_trial(struct trial *trial, uint64_t *state)
                                         trial->passes[k], trial->has_any};
         for (uint32_t i = 0; i < STAGES; i++)
             trial->stages[k][i] = k == 0 ? i : STAGES - 1 - i; /* each enters the model at its own end */
+        trial->stages[k][STAGES] = PPSCHED_NONE;               /* not to be read */
         for (uint32_t set = 0; set < holding->set_count; set++)
             for (uint32_t i = 0; i < 2 * STAGES; i++) {
                 uint32_t count = random_below(state, 4);
@@ -103,10 +107,48 @@ static void test_pairs(void **state)
     assert_true(fitting > TRIALS / 4 && fitting < TRIALS);
 }
 
+/* A device with stages 1 and 3 of 4: layers [1, 3) and [4, 9), and a pin of stage 3. Of a question that differs in one number
+ * there is no answer, whichever slot it has; and then the one before is still there, or its slot was taken. */
+static void test_answers_are_those_of_the_question(void **state)
+{
+    static const uint32_t border[] = {0, 1, 3, 4, 9}, pin[] = {PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, 2};
+    uint32_t stages[] = {1, 3}, *dishes = NULL;
+    const struct ppi_holding holding = {.stages = stages, .count = 2};
+    ppsched_config *config = make_config(1, 1, 1);
+    struct ppi_room room = {.host = &config->host};
+    struct ppi_fitted fitted;
+    double *lack = NULL;
+    (void)state;
+    expect_ok(ppi_fitted_open(&fitted, &room, 2, NULL), NULL);
+    for (uint32_t number = 0; number < 6; number++) /* borders of stage 1, of stage 3, and their pins */
+        for (uint32_t value = 10; value < 500; value++) {
+            uint32_t other_border[5], other_pin[4];
+            memcpy(other_border, border, sizeof border);
+            memcpy(other_pin, pin, sizeof pin);
+            *(number < 4 ? &other_border[number + 1] : &other_pin[2 * (number - 4) + 1]) = value;
+            assert_false(ppi_fitted_find(&fitted, 1, &holding, other_border, other_pin, &dishes, &lack));
+            dishes[0] = value;
+            dishes[1] = number;
+            *lack = value + 0.5;
+            assert_true(ppi_fitted_find(&fitted, 1, &holding, other_border, other_pin, &dishes, &lack));
+            assert_true(dishes[0] == value && dishes[1] == number && *lack == value + 0.5);
+            if (ppi_fitted_find(&fitted, 1, &holding, border, pin, &dishes, &lack))
+                assert_true(dishes[0] == 1000 && dishes[1] == 1001);
+            dishes[0] = 1000;
+            dishes[1] = 1001;
+        }
+    ppi_fitted_forget(&fitted);
+    assert_false(ppi_fitted_find(&fitted, 1, &holding, border, pin, &dishes, &lack));
+    assert_false(ppi_fitted_find(&fitted, 0, &holding, border, pin, &dishes, &lack));
+    ppi_room_clear(&room);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_answers_are_those_of_the_question),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }

@@ -146,6 +146,23 @@ static void test_all_ways_within_reach(void **state)
     }
 }
 
+/* Sums of tenths round; those that differ by that alone are the same. */
+static void test_sums_that_round(void **state)
+{
+    static const int tenths[2][22] = {{4, 6, 5, 6, 2, 1, 1, 2, 4, 2, 4, 5, 4, 7, 2, 6, 4, 3, 4, 5, 2},
+                                      {2, 3, 1, 7, 2, 6, 2, 5, 4, 1, 5, 1, 2, 2, 6, 4, 4, 2, 4, 7, 4, 5}};
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        ppsched_balance told = {.size = sizeof told};
+        double costs[22];
+        uint32_t replica[22];
+        for (uint32_t j = 0; j < 21 + i; j++)
+            costs[j] = 0.1 * tenths[i][j];
+        expect_ok(ppsched_microbatches_balance(&told, replica, costs, 21 + i, 4 + i, i == 0, NULL, NULL), NULL);
+        assert_int_equal(told.is_best, 1);
+    }
+}
+
 static void test_ways_out_of_reach(void **state)
 {
     ppsched_balance told = {.size = sizeof told};
@@ -237,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_few),
         cmocka_unit_test(test_even_counts),
         cmocka_unit_test(test_all_ways_within_reach),
+        cmocka_unit_test(test_sums_that_round),
         cmocka_unit_test(test_ways_out_of_reach),
         cmocka_unit_test(test_many),
     };
