@@ -208,9 +208,40 @@ static void test_graphs_keep_to_their_memory(void **state)
     assert_int_equal(host.live, 0);
 }
 
+/* Each allocation of a price fails once, and is told; nothing of it stays. */
+static void test_prices_while_memory_runs_out(void **state)
+{
+    struct failing_allocator host = {.until_failure = -1};
+    const ppsched_environment environment = failing_environment(&host);
+    uint64_t seed = 79;
+    int failures = 0;
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        struct trial trial;
+        make_trial(&trial, &environment, &seed);
+        draw_order(&trial, &seed);
+        for (int before = 0;; before++, failures++) {
+            ppsched_error error;
+            host.failed = 0;
+            host.until_failure = before;
+            ppsched_status status = ppi_pricer_put(&trial.pricer, trial.config, PPSCHED_PLACEMENT_DEFAULT, &trial.orders,
+                                                   &error);
+            assert_int_equal(status, host.failed > 0 ? PPSCHED_ERROR_NO_MEMORY : PPSCHED_OK);
+            if (host.failed == 0)
+                break;
+            assert_null(trial.pricer.schedule);
+        }
+        host.until_failure = -1;
+        clear_trial(&trial);
+    }
+    assert_true(failures > 6 * 8);
+    assert_int_equal(host.live, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs_and_shifts),
-                                       cmocka_unit_test(test_graphs_keep_to_their_memory)};
+                                       cmocka_unit_test(test_graphs_keep_to_their_memory),
+                                       cmocka_unit_test(test_prices_while_memory_runs_out)};
     return cmocka_run_group_tests_name("graph", tests, NULL, NULL);
 }
