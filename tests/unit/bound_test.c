@@ -114,13 +114,24 @@ static void test_many_ops(void **state)
     }
 }
 
+/* Where ops take no time the way there and back is left: 3 transfers of 5 each way. */
+static void test_ops_without_time(void **state)
+{
+    ppsched_config *config = make_config(4, 4, 3);
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 0);
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 5);
+    ppsched_bound bound = bound_of(config, PPSCHED_OBJECTIVE_MAKESPAN);
+    assert_true(bound.one_machine == 30 && bound.value == 30);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_least_limit),
-        cmocka_unit_test(test_many_ops),
+        cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_bad_arguments),    cmocka_unit_test(test_least_limit),
+        cmocka_unit_test(test_many_ops), cmocka_unit_test(test_ops_without_time),
     };
     return cmocka_run_group_tests_name("bound", tests, NULL, NULL);
 }
