@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recomputation of two devices that have the same two stages, against all choices; and answers that are kept. */
+/* The recomputation of two devices that have the same two stages, against all choices; answers that are kept; and
+ * the splits that a search begins with. */
+#include "support/layered.h"
 #include "support/problem.h"
 
 #include "base/checked.h"
 #include "split/fit.h"
 #include "split/fitted.h"
+#include "split/splitting.h"
 
 #include <string.h>
 
@@ -144,11 +147,38 @@ static void test_answers_are_those_of_the_question(void **state)
     ppsched_config_destroy(config);
 }
 
+/* 32 equal layers on 4 devices, 8 on each: those of the first of its two stages, and of the second, are the same everywhere. */
+static void test_splits_by_chunk(void **state)
+{
+    static const uint32_t counts[PPI_SPLIT_STARTS - PPI_SPLIT_TILTS][2] = {{3, 5}, {5, 3}, {4, 4}, {2, 6}};
+    const ppsched_layer layer = LAYER("decoder", .count = 32, .forward_time = 1, .backward_time = 2);
+    const ppsched_layers *layers = make_layers(&layer, 1);
+    ppsched_config *config = make_config(4, 8, 8);
+    ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
+    const struct ppi_split_question question = {
+        .config = config, .layers = layers, .schedule = schedule, .most_visited = 1000000};
+    struct ppi_room room = {.host = &config->host};
+    struct ppi_splitting splitting;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppi_splitting_open(&splitting, &room, &question, &error), &error);
+    for (int start = PPI_SPLIT_TILTS; start < PPI_SPLIT_STARTS; start++) {
+        ppi_balance(&splitting, start);
+        for (uint32_t s = 0; s < 8; s++)
+            assert_int_equal(splitting.at[s + 1] - splitting.at[s], counts[start - PPI_SPLIT_TILTS][s / 4]);
+    }
+    ppi_room_clear(&room);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+    ppsched_layers_release(layers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_answers_are_those_of_the_question),
+        cmocka_unit_test(test_splits_by_chunk),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }
