@@ -3,16 +3,17 @@
 #include "support/problem.h"
 
 #include "base/checked.h"
+#include "search/explore.h"
 #include "search/tabu.h"
 
 #include <string.h>
 
 enum { DEVICES = 10, MICROBATCHES = 10, STALE = 125, PATIENCE = 10 };
 
-static void read_order(struct ppi_orders *orders, const ppsched_config *config)
+static void read_order(struct ppi_orders *orders, const ppsched_config *config, const char *strategy)
 {
-    ppsched_schedule *schedule = make_schedule(config, "gpipe");
-    for (uint32_t d = 0; d < DEVICES; d++) {
+    ppsched_schedule *schedule = make_schedule(config, strategy);
+    for (uint32_t d = 0; d < orders->devices; d++) {
         const ppsched_queue *queue = &schedule->queues[d];
         orders->count[d] = queue->count;
         memcpy(orders->ops + orders->first[d], schedule->ops + queue->first, queue->count * sizeof *orders->ops);
@@ -36,7 +37,7 @@ static void expect_weight(bool fits)
     expect_ok(ppi_tabu_make(&tabu, &attempt.room, &attempt, 1e9, &error), &error);
     for (uint32_t d = 0; d < DEVICES && !fits; d++)
         attempt.problem.device[d].limit = 0;
-    read_order(&attempt.candidate, config);
+    read_order(&attempt.candidate, config, "gpipe");
     ppi_graph_read(&tabu.graph, &attempt.candidate);
     expect_ok(ppi_tabu_descend(&tabu, &attempt.candidate, STALE, &objective, &error), &error);
     double weight = 1000 * tabu.least_weight;
@@ -61,11 +62,50 @@ static void test_weight_above_limits(void **state)
     expect_weight(false);
 }
 
+/* The caller wants no more at one of its questions; it is asked once more then. */
+struct caller {
+    uint32_t asked, cancels_at;
+};
+
+static int32_t answer(void *user, const ppsched_progress *progress)
+{
+    struct caller *caller = user;
+    (void)progress;
+    return ++caller->asked >= caller->cancels_at;
+}
+
+/* Relinks orders until the last question before it would end by itself, wherever in the search that comes. */
+static void test_relinking_ends_when_cancelled(void **state)
+{
+    static const char *const strategies[] = {"gpipe", "1f1b", "zb_h1", "zb_h2"};
+    (void)state;
+    for (uint32_t k = 1; k <= 16; k++) {
+        ppsched_config *config = make_config(4, 4, 6);
+        struct ppi_attempt attempt = {0};
+        struct ppi_pool pool;
+        struct caller caller = {0, k};
+        ppsched_error error;
+        expect_ok(ppi_attempt_make(&attempt, NULL, "tabu", config, PPSCHED_PLACEMENT_DEFAULT, false, &error), &error);
+        expect_ok(ppi_pool_make(&pool, &attempt.room, &attempt.problem, &error), &error);
+        attempt.goal = 0;
+        for (uint32_t i = 0; i < 4; i++) {
+            read_order(&attempt.candidate, config, strategies[i]);
+            ppi_pool_offer(&pool, &attempt.candidate, 100 + i);
+        }
+        expect_ok(ppsched_config_set_progress(config, answer, &caller, &error), &error);
+        ppsched_status status = ppi_relink(&attempt, &pool, k * PPI_VISITS_UNASKED + 1e5, &error);
+        assert_int_equal(status, PPSCHED_ERROR_CANCELLED);
+        ppi_attempt_clear(&attempt);
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weight_within_limits),
         cmocka_unit_test(test_weight_above_limits),
+        cmocka_unit_test(test_relinking_ends_when_cancelled),
     };
     return cmocka_run_group_tests_name("tabu", tests, NULL, NULL);
 }
