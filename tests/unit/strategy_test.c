@@ -202,6 +202,69 @@ static void test_fewer_microbatches_where_no_more_can_be_had(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Where no number of microbatches within reach helps, the first option is named with the stages, the nearest that does. */
+static void test_group_size_where_no_microbatches_help(void **state)
+{
+    static const struct {
+        const char *strategy, *group, *least, *words;
+        int devices, stages;
+    } cases[] = {
+        {"interleaved_1f1b", "1", NULL, "; nearest: 4 devices, 8 stages and group_size 3", 4, 10},
+        {"group_interleaved_1f1b", "2", "1", "; nearest: 8 devices, 16 stages and group_size 4", 8, 17},
+    };
+    ppsched_error error;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = make_config(cases[i].devices, cases[i].stages, 100);
+        expect_ok(ppsched_config_set_option(config, "group_size", cases[i].group, &error), &error);
+        if (cases[i].least != NULL)
+            expect_ok(ppsched_config_set_option(config, "min_group_size", cases[i].least, &error), &error);
+        assert_int_equal(ppsched_strategy_fits(cases[i].strategy, config, &error), PPSCHED_ERROR_REFUSED);
+        assert_non_null(strstr(error.message, cases[i].words));
+        ppsched_config_destroy(config);
+    }
+}
+
+static void expect_same_queues(const ppsched_schedule *a, const ppsched_schedule *b, uint32_t devices)
+{
+    for (uint32_t d = 0; d < devices; d++) {
+        size_t count = 0, other = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(a, d), &count);
+        const ppsched_op *others = ppsched_queue_ops(ppsched_schedule_queue(b, d), &other);
+        assert_int_equal(count, other);
+        for (size_t i = 0; i < count; i++)
+            assert_true(ops[i].kind == others[i].kind && ops[i].stage == others[i].stage &&
+                        ops[i].microbatch == others[i].microbatch);
+    }
+}
+
+/* group_interleaved_1f1b: half of the devices are steps enough where they are just what a forward takes through all devices, and
+ * one more where it takes longer. */
+static void test_steps_that_a_forward_takes(void **state)
+{
+    enum { DEVICES = 4 };
+    static const struct {
+        double forward;
+        const char *least;
+    } cases[] = {{2, "2"}, {2.125, "3"}};
+    ppsched_error error;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_config *config = make_config(DEVICES, 2 * DEVICES, 8);
+        set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, cases[i].forward);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
+        expect_ok(ppsched_config_set_option(config, "group_size", "1", &error), &error);
+        ppsched_schedule *own = make_schedule(config, "group_interleaved_1f1b");
+        expect_ok(ppsched_config_set_option(config, "min_group_size", cases[i].least, &error), &error);
+        ppsched_schedule *told = make_schedule(config, "group_interleaved_1f1b");
+        expect_same_queues(own, told, DEVICES);
+        ppsched_schedule_release(told);
+        ppsched_schedule_release(own);
+        ppsched_config_destroy(config);
+    }
+}
+
 /* A search keeps to the limit, and the least limit that it names works while anything below does not. */
 static void test_search_under_limits(void **state)
 {
@@ -473,6 +536,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_words_of_refusals),
         cmocka_unit_test(test_fewer_microbatches_where_no_more_can_be_had),
+        cmocka_unit_test(test_group_size_where_no_microbatches_help),
+        cmocka_unit_test(test_steps_that_a_forward_takes),
         cmocka_unit_test(test_search_under_limits),
         cmocka_unit_test(test_search_too_large),
         cmocka_unit_test(test_search_with_uneven_costs),
