@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The splits that plans find for small models: as good as any that there are. */
+#include "support/layered.h"
+#include "support/plans.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { MOST_STAGES = 4, MOST_LAYERS = 16 };
+
+#define OPTIONS(...)                                                                                                           \
+    (ppsched_plan_options)                                                                                                     \
+    {                                                                                                                          \
+        .size = sizeof(ppsched_plan_options), __VA_ARGS__                                                                      \
+    }
+
+static const char *const one_rule[] = {"1f1b"};
+static const uint32_t one_chunk[] = {1};
+
+/* --- the first decoders of each stage, as Megatron-LM can be told --- */
+
+/* A stage a device; an embedding, decoders and a head. */
+struct model {
+    uint32_t devices, microbatches, decoders;
+    double limit, embedding_time, embedding_memory, head_time, head_memory;
+};
+
+static const ppsched_layers *layers_of(const struct model *model)
+{
+    static const ppsched_recompute full = {"full", 1, 1};
+    const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST,
+                                           .forward_time = model->embedding_time, .backward_time = 0.5,
+                                           .mem_forward = model->embedding_memory),
+                                     LAYER("decoder", .count = model->decoders, .forward_time = 1, .backward_time = 2,
+                                           .mem_forward = 4, .recomputes = &full, .recompute_count = 1),
+                                     LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST, .forward_time = model->head_time,
+                                           .backward_time = 2, .mem_forward = model->head_memory)};
+    return make_layers(entries, 3);
+}
+
+/* What a step takes with a split where each stage computes so many of its first decoders again; infinite where that does not
+ * fit. */
+static double time_of(const ppsched_config *config, const ppsched_layers *layers, const struct model *model,
+                      const uint32_t *counts, uint32_t again)
+{
+    uint8_t recomputes[MOST_LAYERS] = {0};
+    ppsched_config *made = NULL;
+    ppsched_error error;
+    for (uint32_t s = 0, layer = 0; s < model->devices; s++)
+        for (uint32_t i = 0, left = again; i < counts[s]; i++, layer++)
+            if (layer > 0 && layer <= model->decoders && left > 0) {
+                recomputes[layer] = 1;
+                left--;
+            }
+    const ppsched_split split = split_of(counts, model->devices, recomputes);
+    expect_ok(ppsched_config_from_layers(&made, config, layers, &split, &error), &error);
+    ppsched_schedule *schedule = make_schedule(made, "1f1b");
+    ppsched_timeline *timeline = make_timeline(schedule, made);
+    const ppsched_metrics metrics = metrics_of(timeline);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(made);
+    return metrics.limit_device == PPSCHED_NONE ? metrics.makespan : INFINITY;
+}
+
+/* The least of all splits whose stages before `stage` are as they are. */
+static double least_time(const ppsched_config *config, const ppsched_layers *layers, const struct model *model,
+                         uint32_t *counts, uint32_t stage, uint32_t left)
+{
+    double least = INFINITY;
+    if (stage + 1 == model->devices) {
+        counts[stage] = left;
+        for (uint32_t again = 0; again <= model->decoders; again++)
+            least = fmin(least, time_of(config, layers, model, counts, again));
+        return least;
+    }
+    for (counts[stage] = 1; counts[stage] + model->devices - 1 - stage <= left; counts[stage]++)
+        least = fmin(least, least_time(config, layers, model, counts, stage + 1, left - counts[stage]));
+    return least;
+}
+
+/* So few that it fits, or more where that is shorter, be it one, or more than an even split has. */
+static void test_first_decoders_are_as_many_as_is_best(void **state)
+{
+    static const struct model models[] = {{2, 4, 11, 30, 0, 0, 0.5, 1}, {2, 4, 10, 15, 0, 0, 2, 0}, {2, 4, 9, 11, 0, 0, 2, 0},
+                                          {2, 5, 4, 17, 1, 1, 1, 0},    {3, 7, 7, 23, 1, 0, 1, 0},  {2, 4, 12, 21, 0, 0, 2, 0},
+                                          {2, 5, 12, 20, 0, 0, 2, 0},   {4, 4, 8, 16, 0, 0, 1, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        const struct model *model = &models[i];
+        uint32_t counts[MOST_STAGES];
+        const ppsched_layers *layers = layers_of(model);
+        ppsched_config *config = make_config((int)model->devices, (int)model->devices, (int)model->microbatches);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, model->limit);
+        ppsched_plan *plan = run_plan(config,
+                                      &OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_MEGATRON, .strategies = one_rule,
+                                               .strategy_count = 1, .chunks = one_chunk, .chunk_count = 1));
+        const ppsched_candidate found = candidate_of(plan, 0);
+        assert_true(found.fits);
+        assert_true(found.step_time == least_time(config, layers, model, counts, 0, model->decoders + 2));
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+        ppsched_layers_release(layers);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_decoders_are_as_many_as_is_best),
+    };
+    return cmocka_run_group_tests_name("layered_split", tests, NULL, NULL);
+}
