@@ -4,8 +4,6 @@
 #include "support/plans.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
 enum { MOST_STAGES = 4, MOST_LAYERS = 16 };
 
@@ -17,6 +15,7 @@ enum { MOST_STAGES = 4, MOST_LAYERS = 16 };
 
 static const char *const one_rule[] = {"1f1b"};
 static const uint32_t one_chunk[] = {1};
+static const ppsched_recompute selective = {"selective", 0.75, 2.5}, full = {"full", 1, 1}, half = {"half", 0.5, 2};
 
 /* --- the first decoders of each stage, as Megatron-LM can be told --- */
 
@@ -28,7 +27,6 @@ struct model {
 
 static const ppsched_layers *layers_of(const struct model *model)
 {
-    static const ppsched_recompute full = {"full", 1, 1};
     const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST,
                                            .forward_time = model->embedding_time, .backward_time = 0.5,
                                            .mem_forward = model->embedding_memory),
@@ -105,10 +103,70 @@ static void test_first_decoders_are_as_many_as_is_best(void **state)
     }
 }
 
+/* --- kinds of recomputation that a runtime can be told of all decoders --- */
+
+/* Two decoders of two names, with two kinds each, and what a search finds for a runtime: the kinds that it computes again, and
+ * a step's time. */
+static double find_kinds(uint8_t recomputes[MOST_LAYERS], int32_t runtime, const ppsched_recompute kinds[2][2])
+{
+    const ppsched_layer entries[] = {
+        LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST, .backward_time = 0.5, .mem_forward = 0.5),
+        LAYER("decoder", .forward_time = 1, .backward_time = 2, .mem_forward = 4, .recomputes = kinds[0], .recompute_count = 2),
+        LAYER("moe", .forward_time = 1, .backward_time = 2, .mem_forward = 4, .recomputes = kinds[1], .recompute_count = 2),
+        LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST, .forward_time = 1, .backward_time = 2, .mem_forward = 1)};
+    static const char *const search[] = {"zb_auto"};
+    size_t count = 0;
+    ppsched_error error;
+    const ppsched_layers *layers = make_layers(entries, 4);
+    ppsched_config *config = make_config(2, 2, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 7);
+    ppsched_plan *plan = run_plan(config, &OPTIONS(.layers = layers, .runtime = runtime, .strategies = search,
+                                                   .strategy_count = 1, .chunks = one_chunk, .chunk_count = 1));
+    const ppsched_candidate found = candidate_of(plan, 0);
+    assert_true(found.fits);
+    expect_ok(ppsched_plan_get_recomputes(recomputes, MOST_LAYERS, &count, plan, 0, &error), &error);
+    assert_int_equal(count, 4);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+    ppsched_layers_release(layers);
+    return found.step_time;
+}
+
+static const int32_t runtimes[] = {PPSCHED_RUNTIME_SAIL, PPSCHED_RUNTIME_TORCHTITAN};
+
+/* A kind that all decoders have is one to begin with, by whatever number each has it. */
+static void test_a_kind_of_all_decoders(void **state)
+{
+    const ppsched_recompute kinds[2][2] = {{half, selective}, {selective, full}};
+    const ppsched_recompute none[2][2] = {{half, full}, {selective, half}};
+    (void)state;
+    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
+        uint8_t recomputes[MOST_LAYERS];
+        const double with = find_kinds(recomputes, runtimes[i], kinds);
+        assert_true(recomputes[0] == 0 && recomputes[1] == 2 && recomputes[2] == 1 && recomputes[3] == 0);
+        assert_true(with < find_kinds(recomputes, runtimes[i], none));
+    }
+}
+
+/* One that some do not have, or that the runtime does not know, is none. */
+static void test_kinds_that_cannot_be_told(void **state)
+{
+    const ppsched_recompute kinds[2][2] = {{selective, half}, {half, full}};
+    (void)state;
+    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
+        uint8_t recomputes[MOST_LAYERS];
+        find_kinds(recomputes, runtimes[i], kinds);
+        for (int layer = 0; layer < 4; layer++)
+            assert_int_equal(recomputes[layer], 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_decoders_are_as_many_as_is_best),
+        cmocka_unit_test(test_a_kind_of_all_decoders),
+        cmocka_unit_test(test_kinds_that_cannot_be_told),
     };
     return cmocka_run_group_tests_name("layered_split", tests, NULL, NULL);
 }
