@@ -238,8 +238,8 @@ static void expect_same_queues(const ppsched_schedule *a, const ppsched_schedule
     }
 }
 
-/* group_interleaved_1f1b: half of the devices are steps enough where they are just what a forward takes through all devices, and
- * one more where it takes longer. */
+/* group_interleaved_1f1b: half of the devices are steps enough where they are just what a forward takes through all devices,
+ * and one more where it takes longer. */
 static void test_steps_that_a_forward_takes(void **state)
 {
     enum { DEVICES = 4 };
