@@ -4,6 +4,7 @@
 #include "support/plans.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 enum { MOST_STAGES = 4, MOST_LAYERS = 16 };
 
@@ -161,12 +162,128 @@ static void test_kinds_that_cannot_be_told(void **state)
     }
 }
 
+/* --- layers whose activations go to the host --- */
+
+/* Layers of F, B, memory and weights that all differ; behind the last one all are 0. */
+struct offloading {
+    uint32_t devices, microbatches;
+    double limit, bandwidth, layers[MOST_LAYERS][4];
+};
+
+static uint32_t count_layers(const struct offloading *problem)
+{
+    uint32_t count = 0;
+    while (problem->layers[count][0] > 0)
+        count++;
+    return count;
+}
+
+static bool has_copies(const ppsched_schedule *schedule, uint32_t devices)
+{
+    for (uint32_t d = 0; d < devices; d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, d), &count);
+        for (size_t i = 0; i < count; i++)
+            if (ops[i].kind == PPSCHED_KIND_OFFLOAD)
+                return true;
+    }
+    return false;
+}
+
+/* What a step takes with a split and as few copies as hold the limit; infinite where none do, or none are
+ * needed. */
+static double time_with_copies(const ppsched_config *config, const ppsched_layers *layers, const uint32_t *counts,
+                               uint32_t stages)
+{
+    const ppsched_offload_options until = {.size = sizeof until, .until_limit = 1};
+    const ppsched_split split = split_of(counts, stages, NULL);
+    ppsched_config *made = NULL;
+    ppsched_schedule *offloaded = NULL;
+    ppsched_error error;
+    double time = INFINITY;
+    expect_ok(ppsched_config_from_layers(&made, config, layers, &split, &error), &error);
+    ppsched_schedule *schedule = make_schedule(made, "1f1b");
+    ppsched_status status = ppsched_schedule_offload(&offloaded, schedule, made, &until, &error);
+    assert_true(status == PPSCHED_OK || status == PPSCHED_ERROR_REFUSED);
+    if (status == PPSCHED_OK && has_copies(offloaded, stages)) {
+        ppsched_timeline *timeline = make_timeline(offloaded, made);
+        time = metrics_of(timeline).makespan;
+        ppsched_timeline_destroy(timeline);
+    }
+    ppsched_schedule_release(offloaded);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(made);
+    return time;
+}
+
+static double least_with_copies(const ppsched_config *config, const ppsched_layers *layers, uint32_t stages, uint32_t *counts,
+                                uint32_t stage, uint32_t left)
+{
+    double least = INFINITY;
+    counts[stage] = left;
+    if (stage + 1 == stages)
+        return time_with_copies(config, layers, counts, stages);
+    for (counts[stage] = 1; counts[stage] + stages - 1 - stage <= left; counts[stage]++)
+        least = fmin(least, least_with_copies(config, layers, stages, counts, stage + 1, left - counts[stage]));
+    return least;
+}
+
+/* Each border is moved either way as long as that helps, those of the last stages too. */
+static void test_borders_are_moved_as_long_as_that_helps(void **state)
+{
+    static const struct offloading problems[] = {
+        {2, 2, 13.7, 2, {{3, 2, 1}, {3, 4, 4}, {3, 2, 4, 1}, {1, 2, 0, 1}, {1, 1, 1}, {1, 4, 2}, {3, 1, 2, 1}}},
+        {3, 6, 10.3, 2, {{2, 1, 2, 1}, {0.5, 1, 4}, {0.5, 2, 0, 1}, {0.5, 4, 0}, {2, 4, 1}, {3, 1, 4}}},
+        {4, 6, 19.9, 1, {{0.5, 4, 4, 1}, {0.5, 4, 2}, {2, 2, 4, 1}, {3, 2, 4}, {3, 4, 4}, {1, 1, 1, 1}, {3, 4, 1, 1}}},
+        {4, 3, 3.2, 4, {{1, 1, 1, 1}, {2, 4}, {0.5, 1, 1, 1}, {2, 1, 1}, {3, 4, 0, 1}, {1, 1, 1}, {0.5, 4, 1}, {1, 1}}},
+        {3,
+         3,
+         14.6,
+         4,
+         {{1, 2, 2},
+          {1, 2, 0, 1},
+          {2, 4, 1, 1},
+          {0.5, 1, 4},
+          {3, 1, 4, 1},
+          {1, 1, 4, 1},
+          {1, 4, 1},
+          {2, 4, 0, 1},
+          {0.5, 2, 4},
+          {1, 1},
+          {3, 4, 0, 1}}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        const struct offloading *problem = &problems[i];
+        const uint32_t count = count_layers(problem), stages = problem->devices;
+        ppsched_layer entries[MOST_LAYERS];
+        uint32_t counts[MOST_STAGES];
+        for (uint32_t l = 0; l < count; l++) {
+            const double *numbers = problem->layers[l];
+            entries[l] = (ppsched_layer)LAYER("layer", .forward_time = numbers[0], .backward_time = numbers[1],
+                                              .mem_forward = numbers[2], .mem_weights = numbers[3]);
+        }
+        const ppsched_layers *layers = make_layers(entries, count);
+        ppsched_config *config = make_config((int)stages, (int)stages, (int)problem->microbatches);
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, problem->limit);
+        set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, problem->bandwidth);
+        ppsched_plan *plan = run_plan(config, &OPTIONS(.layers = layers, .strategies = one_rule, .strategy_count = 1,
+                                                       .chunks = one_chunk, .chunk_count = 1, .offload = 1));
+        const ppsched_candidate found = candidate_of(plan, 1);
+        assert_true(found.offloaded && found.fits);
+        assert_true(found.step_time == least_with_copies(config, layers, stages, counts, 0, count));
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(config);
+        ppsched_layers_release(layers);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_decoders_are_as_many_as_is_best),
         cmocka_unit_test(test_a_kind_of_all_decoders),
         cmocka_unit_test(test_kinds_that_cannot_be_told),
+        cmocka_unit_test(test_borders_are_moved_as_long_as_that_helps),
     };
     return cmocka_run_group_tests_name("layered_split", tests, NULL, NULL);
 }
