@@ -167,7 +167,8 @@ static void test_kinds_that_cannot_be_told(void **state)
 /* Layers of F, B, memory and weights that all differ; behind the last one all are 0. */
 struct offloading {
     uint32_t devices, microbatches;
-    double limit, bandwidth, layers[MOST_LAYERS][4];
+    uint32_t may_be_empty; /* the stages in the middle */
+    double limits[MOST_STAGES], bandwidth, layers[MOST_LAYERS][4];
 };
 
 static uint32_t count_layers(const struct offloading *problem)
@@ -216,29 +217,43 @@ static double time_with_copies(const ppsched_config *config, const ppsched_layer
     return time;
 }
 
-static double least_with_copies(const ppsched_config *config, const ppsched_layers *layers, uint32_t stages, uint32_t *counts,
-                                uint32_t stage, uint32_t left)
+/* The least of all splits whose stages before `stage` are as they are. */
+static double least_with_copies(const ppsched_config *config, const ppsched_layers *layers, const struct offloading *problem,
+                                uint32_t *counts, uint32_t stage, uint32_t left)
 {
+    const uint32_t stages = problem->devices;
     double least = INFINITY;
     counts[stage] = left;
     if (stage + 1 == stages)
         return time_with_copies(config, layers, counts, stages);
-    for (counts[stage] = 1; counts[stage] + stages - 1 - stage <= left; counts[stage]++)
-        least = fmin(least, least_with_copies(config, layers, stages, counts, stage + 1, left - counts[stage]));
+    for (counts[stage] = stage > 0 && problem->may_be_empty ? 0 : 1; counts[stage] < left; counts[stage]++)
+        least = fmin(least, least_with_copies(config, layers, problem, counts, stage + 1, left - counts[stage]));
     return least;
 }
 
-/* Each border is moved either way as long as that helps, those of the last stages too. */
+/* Each border is moved either way as long as that helps, those of the last stages too; a stage in the middle gives its last layer
+ * away where it may, whichever it is. */
 static void test_borders_are_moved_as_long_as_that_helps(void **state)
 {
     static const struct offloading problems[] = {
-        {2, 2, 13.7, 2, {{3, 2, 1}, {3, 4, 4}, {3, 2, 4, 1}, {1, 2, 0, 1}, {1, 1, 1}, {1, 4, 2}, {3, 1, 2, 1}}},
-        {3, 6, 10.3, 2, {{2, 1, 2, 1}, {0.5, 1, 4}, {0.5, 2, 0, 1}, {0.5, 4, 0}, {2, 4, 1}, {3, 1, 4}}},
-        {4, 6, 19.9, 1, {{0.5, 4, 4, 1}, {0.5, 4, 2}, {2, 2, 4, 1}, {3, 2, 4}, {3, 4, 4}, {1, 1, 1, 1}, {3, 4, 1, 1}}},
-        {4, 3, 3.2, 4, {{1, 1, 1, 1}, {2, 4}, {0.5, 1, 1, 1}, {2, 1, 1}, {3, 4, 0, 1}, {1, 1, 1}, {0.5, 4, 1}, {1, 1}}},
+        {2, 2, 0, {13.7, 13.7}, 2, {{3, 2, 1}, {3, 4, 4}, {3, 2, 4, 1}, {1, 2, 0, 1}, {1, 1, 1}, {1, 4, 2}, {3, 1, 2, 1}}},
+        {3, 6, 0, {10.3, 10.3, 10.3}, 2, {{2, 1, 2, 1}, {0.5, 1, 4}, {0.5, 2, 0, 1}, {0.5, 4, 0}, {2, 4, 1}, {3, 1, 4}}},
+        {4,
+         6,
+         0,
+         {19.9, 19.9, 19.9, 19.9},
+         1,
+         {{0.5, 4, 4, 1}, {0.5, 4, 2}, {2, 2, 4, 1}, {3, 2, 4}, {3, 4, 4}, {1, 1, 1, 1}, {3, 4, 1, 1}}},
+        {4,
+         3,
+         0,
+         {3.2, 3.2, 3.2, 3.2},
+         4,
+         {{1, 1, 1, 1}, {2, 4}, {0.5, 1, 1, 1}, {2, 1, 1}, {3, 4, 0, 1}, {1, 1, 1}, {0.5, 4, 1}, {1, 1}}},
         {3,
          3,
-         14.6,
+         0,
+         {14.6, 14.6, 14.6},
          4,
          {{1, 2, 2},
           {1, 2, 0, 1},
@@ -250,7 +265,10 @@ static void test_borders_are_moved_as_long_as_that_helps(void **state)
           {2, 4, 0, 1},
           {0.5, 2, 4},
           {1, 1},
-          {3, 4, 0, 1}}}};
+          {3, 4, 0, 1}}},
+        {4, 2, 0, {4, 4, 6, 8}, 1, {{0.5, 2, 4}, {2, 2, 0, 3}, {3, 2, 4, 1}, {0.5, 1, 2}}},
+        {4, 2, 1, {4, 4, 6, 8}, 1, {{0.5, 2, 4}, {2, 2, 0, 3}, {3, 2, 4, 1}, {0.5, 1, 2}}},
+        {3, 4, 1, {8, 12, 6}, 1, {{3, 2, 4}, {1, 2, 1}, {2, 2, 1, 1}}}};
     (void)state;
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         const struct offloading *problem = &problems[i];
@@ -264,13 +282,14 @@ static void test_borders_are_moved_as_long_as_that_helps(void **state)
         }
         const ppsched_layers *layers = make_layers(entries, count);
         ppsched_config *config = make_config((int)stages, (int)stages, (int)problem->microbatches);
-        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, problem->limit);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, problem->limits, stages, NULL), NULL);
         set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, problem->bandwidth);
         ppsched_plan *plan = run_plan(config, &OPTIONS(.layers = layers, .strategies = one_rule, .strategy_count = 1,
-                                                       .chunks = one_chunk, .chunk_count = 1, .offload = 1));
+                                                       .chunks = one_chunk, .chunk_count = 1, .offload = 1,
+                                                       .empty_stages = problem->may_be_empty));
         const ppsched_candidate found = candidate_of(plan, 1);
         assert_true(found.offloaded && found.fits);
-        assert_true(found.step_time == least_with_copies(config, layers, stages, counts, 0, count));
+        assert_true(found.step_time == least_with_copies(config, layers, problem, counts, 0, count));
         ppsched_plan_destroy(plan);
         ppsched_config_destroy(config);
         ppsched_layers_release(layers);
