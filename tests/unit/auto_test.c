@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `auto`: its options, its refusals, and problems at the edge. What it promises everywhere is tested by auto_sweep_test. */
+#include "support/failing_allocator.h"
 #include "support/meter.h"
 #include "support/problem.h"
 #include "support/rounds.h"
@@ -368,6 +369,41 @@ static void test_memory_is_bounded(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Orders that are chosen with their copies: where a call of the allocator fails, all memory is given back. */
+static void test_memory_that_runs_out_while_copies_are_tried(void **state)
+{
+    enum { FAILURES = 600 }; /* calls that fail, spread over all */
+    struct failing_allocator allocator = {.until_failure = -1};
+    const ppsched_environment environment = failing_environment(&allocator);
+    ppsched_config *config = NULL;
+    ppsched_error error;
+    int calls = 0, failed = 0;
+    (void)state;
+    expect_ok(ppsched_config_create(&config, 2, 2, 3, &environment, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 1);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 0.25);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1.5);
+    expect_ok(ppsched_config_set_option(config, "offload", "limit", &error), &error);
+    expect_ok(ppsched_config_set_option(config, "effort", "0", &error), &error);
+    const int live = allocator.live;
+    for (int i = 0; i <= FAILURES; i++) {
+        ppsched_schedule *schedule = NULL;
+        allocator.asked = allocator.failed = 0;
+        allocator.until_failure = i == 0 ? -1 : (int)((int64_t)calls * i / (FAILURES + 1));
+        ppsched_status status = ppsched_schedule_generate(&schedule, config, "auto", &error);
+        assert_int_equal(status, allocator.failed > 0 ? PPSCHED_ERROR_NO_MEMORY : PPSCHED_OK);
+        calls = i == 0 ? allocator.asked : calls;
+        failed += allocator.failed;
+        ppsched_schedule_release(schedule);
+        assert_int_equal(allocator.live, live);
+    }
+    assert_int_equal(failed, FAILURES);
+    ppsched_config_destroy(config);
+    assert_int_equal(allocator.live, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_times_too_large),
         cmocka_unit_test(test_record_is_left_alone),
         cmocka_unit_test(test_memory_is_bounded),
+        cmocka_unit_test(test_memory_that_runs_out_while_copies_are_tried),
     };
     return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
 }
