@@ -404,6 +404,45 @@ static void test_memory_that_runs_out_while_copies_are_tried(void **state)
     assert_int_equal(allocator.live, 0);
 }
 
+/* With copies auto is no longer than what a search makes without the limit, with as few copies as hold it. */
+static void test_copies_of_a_search_without_the_limit(void **state)
+{
+    enum { DEVICES = 3 };
+    static const struct {
+        double forward[DEVICES], input[DEVICES], weight[DEVICES], copy, limit;
+    } problems[] = {{{2, 1, 1}, {1, 2, 2}, {1, 0.5, 1}, 0.5, 3}, {{0.5, 2, 2}, {1, 0.5, 1}, {1, 0.5, 0.5}, 0.25, 2}};
+    static const double memory[DEVICES] = {1, 2, 1};
+    const ppsched_offload_options until = {.size = sizeof until, .until_limit = 1};
+    ppsched_error error;
+    (void)state;
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        ppsched_config *config = make_config(DEVICES, DEVICES, 2);
+        ppsched_schedule *offloaded = NULL;
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, problems[i].forward, DEVICES, NULL), NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, problems[i].input, DEVICES, NULL),
+                  NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, problems[i].weight, DEVICES, NULL),
+                  NULL);
+        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, memory, DEVICES, NULL), NULL);
+        set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, problems[i].copy);
+        ppsched_schedule *search = make_schedule(config, "zb_auto");
+        set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, problems[i].limit);
+        expect_ok(ppsched_schedule_offload(&offloaded, search, config, &until, &error), &error);
+        expect_ok(ppsched_config_set_option(config, "offload", "limit", &error), &error);
+        expect_ok(ppsched_config_set_option(config, "effort", "0", &error), &error);
+        ppsched_schedule *own = make_schedule(config, "auto");
+        ppsched_timeline *timeline = make_timeline(own, config), *other = make_timeline(offloaded, config);
+        assert_int_equal(metrics_of(timeline).limit_device, PPSCHED_NONE);
+        assert_true(metrics_of(timeline).makespan <= metrics_of(other).makespan);
+        ppsched_timeline_destroy(other);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(own);
+        ppsched_schedule_release(offloaded);
+        ppsched_schedule_release(search);
+        ppsched_config_destroy(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_record_is_left_alone),
         cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_memory_that_runs_out_while_copies_are_tried),
+        cmocka_unit_test(test_copies_of_a_search_without_the_limit),
     };
     return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
 }
