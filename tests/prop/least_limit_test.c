@@ -139,12 +139,44 @@ static void test_of_layers(void **state)
     }
 }
 
+/* With layers candidates that differ by their limit alone are one: it is that with the first limit, and the others leave none out. */
+static void test_of_layers_under_several_limits(void **state)
+{
+    static const double limits[] = {0.25, 0.5};
+    uint64_t seed = 90;
+    (void)state;
+    for (uint32_t trial = 0; trial < 4; trial++) {
+        const ppsched_layers *layers = draw_uneven_layers(7, &seed);
+        ppsched_plan_options options = {
+            .size = sizeof options, .layers = layers, .chunks = chunks, .chunk_count = 2, .memory_limits = limits};
+        ppsched_config *config = make_config(3, 3, 5);
+        double least[2];
+        ppsched_candidate named[2];
+        ppsched_plan *plans[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t number = PPSCHED_NONE;
+            options.memory_limit_count = 1 + i;
+            plans[i] = run_plan(config, &options);
+            expect_ok(ppsched_plan_find_least_limit(&least[i], &number, plans[i], NULL), NULL);
+            named[i] = candidate_of(plans[i], number);
+        }
+        assert_true(least[0] == least[1]);
+        assert_string_equal(named[0].strategy, named[1].strategy);
+        assert_true(named[0].stages == named[1].stages && named[1].memory_limit == limits[0]);
+        ppsched_plan_destroy(plans[1]);
+        ppsched_plan_destroy(plans[0]);
+        ppsched_config_destroy(config);
+        ppsched_layers_release(layers);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_of_stages),
         cmocka_unit_test(test_of_copies),
         cmocka_unit_test(test_of_layers),
+        cmocka_unit_test(test_of_layers_under_several_limits),
     };
     return cmocka_run_group_tests_name("least limit", tests, NULL, NULL);
 }
