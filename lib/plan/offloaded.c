@@ -107,23 +107,22 @@ static ppsched_status poll(const struct ppi_layering *layering, ppsched_error *e
     return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
 }
 
-/* Moves borders, one at a time, as long as that is better, and there are tries left. */
+/* Moves borders, one at a time and the same again, as long as that is better, and there are tries left. */
 static ppsched_status move_borders(struct ppi_layering *layering, uint64_t tries, ppsched_error *error)
 {
-    uint32_t borders = layering->candidate->stages - 1;
-    ppsched_status status = PPSCHED_OK;
-    for (uint32_t i = 0, idle = 0; idle < 2 * borders && tries > 0; i = (i + 1) % (2 * borders), idle++) {
-        bool better;
+    const uint32_t ways = 2 * (layering->candidate->stages - 1);
+    for (uint32_t i = 0, idle = 0; idle < ways && tries > 0; i = (i + 1) % ways) {
+        bool better = false;
         ppi_layering_go_back(layering);
-        if (!move_border(layering, i / 2, i % 2 == 0))
-            continue;
-        tries--;
-        status = poll(layering, error);
-        if (status == PPSCHED_OK)
-            status = keep_offloaded(&better, layering, error);
-        if (status != PPSCHED_OK && status != PPSCHED_ERROR_REFUSED)
-            return status;
-        idle = better ? 0 : idle;
+        if (move_border(layering, i / 2, i % 2 == 0)) {
+            tries--;
+            ppsched_status status = poll(layering, error);
+            if (status == PPSCHED_OK)
+                status = keep_offloaded(&better, layering, error);
+            if (status != PPSCHED_OK && status != PPSCHED_ERROR_REFUSED)
+                return status;
+        }
+        idle = better ? 0 : idle + 1;
     }
     return PPSCHED_OK;
 }

@@ -139,7 +139,8 @@ static void test_of_layers(void **state)
     }
 }
 
-/* With layers candidates that differ by their limit alone are one: it is that with the first limit, and the others leave none out. */
+/* With layers candidates that differ by their limit alone are one: it is that with the first limit, and the others leave none
+ * out. */
 static void test_of_layers_under_several_limits(void **state)
 {
     static const double limits[] = {0.25, 0.5};

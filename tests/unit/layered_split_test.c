@@ -231,11 +231,12 @@ static double least_with_copies(const ppsched_config *config, const ppsched_laye
     return least;
 }
 
-/* Each border is moved either way as long as that helps, those of the last stages too; a stage in the middle gives its last layer
- * away where it may, whichever it is. */
+/* Each border is moved either way as long as that helps, the same again and those of the last stages too; a stage in the middle
+ * gives its last layer away where it may, whichever it is. */
 static void test_borders_are_moved_as_long_as_that_helps(void **state)
 {
     static const struct offloading problems[] = {
+        {2, 2, 0, {8.9, 8.9}, 1, {{1, 4, 4, 1}, {1, 4, 2, 1}, {2, 4}, {0.5, 1}, {0.5, 4, 1}, {2, 2, 2}, {2, 2, 4, 1}}},
         {2, 2, 0, {13.7, 13.7}, 2, {{3, 2, 1}, {3, 4, 4}, {3, 2, 4, 1}, {1, 2, 0, 1}, {1, 1, 1}, {1, 4, 2}, {3, 1, 2, 1}}},
         {3, 6, 0, {10.3, 10.3, 10.3}, 2, {{2, 1, 2, 1}, {0.5, 1, 4}, {0.5, 2, 0, 1}, {0.5, 4, 0}, {2, 4, 1}, {3, 1, 4}}},
         {4,
