@@ -269,13 +269,6 @@ static ppsched_status try_kind(struct ppi_layering *layering, const char *name, 
     return try_seed(layering, error);
 }
 
-/* Whether it is one of the kinds that are worth a try: those of all layers alone. */
-static bool may_tell(const ppsched_plan *plan, const char *name)
-{
-    const char *first = plan->runtime != NULL ? plan->runtime->rules.first : NULL;
-    return tells_all(plan, name) && (first == NULL || strcmp(first, name) != 0);
-}
-
 static ppsched_status try_kinds(struct ppi_layering *layering, ppsched_error *error)
 {
     const ppsched_layers *layers = layering->plan->layers;
@@ -285,7 +278,7 @@ static ppsched_status try_kinds(struct ppi_layering *layering, ppsched_error *er
     for (uint32_t e = 0; e < layers->entry_count && status == PPSCHED_OK; e++) {
         const ppsched_layer *layer = &layers->entries[e].given;
         for (uint32_t k = 0; k < layer->recompute_count && count < KINDS_TRIED && status == PPSCHED_OK; k++) {
-            bool is_known = !may_tell(layering->plan, layer->recomputes[k].name);
+            bool is_known = !tells_all(layering->plan, layer->recomputes[k].name);
             for (uint32_t n = 0; n < count; n++)
                 is_known |= strcmp(names[n], layer->recomputes[k].name) == 0;
             if (is_known)

@@ -162,6 +162,28 @@ static void test_kinds_that_cannot_be_told(void **state)
     }
 }
 
+/* So is that of which a runtime can be told a number of first decoders, for all of them. */
+static void test_the_kind_of_first_decoders(void **state)
+{
+    static const char *const search[] = {"zb_auto"};
+    const ppsched_recompute kinds[] = {full, {"selective", 0.25, 2.5}, {"half", 0, 2}};
+    const ppsched_layer entries[] = {
+        LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST, .forward_time = 0.5, .backward_time = 0.5, .mem_forward = 0.5),
+        LAYER("decoder", .count = 6, .forward_time = 1, .backward_time = 2.5, .mem_forward = 4, .recomputes = kinds,
+              .recompute_count = 3),
+        LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST, .forward_time = 2, .mem_forward = 1)};
+    (void)state;
+    const ppsched_layers *layers = make_layers(entries, 3);
+    ppsched_config *config = make_config(2, 2, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 13);
+    ppsched_plan *plan = run_plan(config, &OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_SAIL, .strategies = search,
+                                                   .strategy_count = 1, .chunks = one_chunk, .chunk_count = 1));
+    assert_true(candidate_of(plan, 0).step_time <= 38);
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(config);
+    ppsched_layers_release(layers);
+}
+
 /* --- layers whose activations go to the host --- */
 
 /* Layers of F, B, memory and weights that all differ; behind the last one all are 0. */
@@ -303,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_first_decoders_are_as_many_as_is_best),
         cmocka_unit_test(test_a_kind_of_all_decoders),
         cmocka_unit_test(test_kinds_that_cannot_be_told),
+        cmocka_unit_test(test_the_kind_of_first_decoders),
         cmocka_unit_test(test_borders_are_moved_as_long_as_that_helps),
     };
     return cmocka_run_group_tests_name("layered_split", tests, NULL, NULL);
