@@ -16,8 +16,8 @@ enum { MOST_PARTED = 64 };
 #define ALL_VISITS 40000000u
 
 /* The same of candidates that have so few splits that all are tried. */
-#define ALL_SMALL_VISITS 100000000u
-enum { MOST_SMALL_VISITS = 2000000 };
+#define ALL_SMALL_VISITS 400000000u
+enum { MOST_SMALL_VISITS = 8000000 };
 
 /* What varies, with the defaults filled in. */
 struct listing {

@@ -86,6 +86,16 @@ class LimitsTest(unittest.TestCase):
         alone = ppsched.plan(config, layers=layers, runtime="megatron", strategies=best.strategy).best
         self.assertLessEqual(best.step_time, alone.step_time * 1.002)
 
+    def test_few_layers_get_their_best_among_all_strategies(self):
+        layers = ppsched.Layers([{"name": "embedding", "place": "first", "forward_time": 1, "backward_time": 0.5, "mem_static": 2},
+                                 {"name": "decoder", "count": 14, "forward_time": 1.25, "backward_time": 2.5, "mem_forward": 1.5,
+                                  "mem_static": 0.25, "recompute": [{"name": "full", "backward_time": 3.75, "mem_forward": 0.25}]}])
+        config = ppsched.Config(2, 7, mem_limit=32.5)
+        plan = ppsched.plan(config, layers=layers)
+        for strategy in ("1f1b", "interleaved_1f1b", "interleaved_zb", "interleaved_1f1b_overlap", "looped_bfs", "zbv"):
+            alone = ppsched.plan(config, layers=layers, strategies=strategy).best
+            self.assertEqual(min(each.step_time for each in plan if each.strategy == strategy), alone.step_time)
+
     def test_searches_plan_with_less_memory(self):
         self.expect(NINETY_SIX, 60, 1520.1, strategies="zb_auto")
         self.expect(NINETY_SIX, 60, 1564.6, strategies="v_half")
