@@ -442,6 +442,48 @@ static void test_layers(void **state)
     ppsched_model_destroy(model);
 }
 
+/* 1,000 parameters for 8 replicas of data and context, 600 of experts for 4; 8 of these 16 devices are in a node. */
+static void expect_update(uint32_t sharding, double bytes, double reduced)
+{
+    const ppsched_accelerator device = {
+        .size = sizeof device,
+        .node_devices = 8,
+        .matrix_rate = 1e6,
+        .vector_rate = 1e6,
+        .memory_bandwidth = 100,
+        .memory = 1e9,
+        .inside = {.bandwidth = 1e9},
+        .between = {.bandwidth = 20, .efficiency = 0.5, .latency = 3, .all_reduce = 1.5, .all_gather = 1.25}};
+    const ppsched_transformer shape = with_experts();
+    ppsched_training training = plain;
+    ppsched_update_cost cost = {.size = sizeof cost};
+    ppsched_error error;
+    ppsched_model *model = NULL;
+    training.tensor_parallel = training.data_parallel = 2;
+    training.context_parallel = training.expert_parallel = 4;
+    training.expert_tensor_parallel = 1;
+    training.sharding = sharding;
+    training.weight_bytes = 1;
+    training.gradient_bytes = 4;
+    training.optimizer_bytes = 16;
+    expect_ok(ppsched_model_create(&model, &shape, &training, &device, NULL, &error), &error);
+    expect_ok(ppsched_model_get_update_cost(&cost, model, 1600, 600, NULL), NULL);
+    assert_float_equal(cost.optimizer_time, bytes / 100, 1e-9);
+    assert_float_equal(cost.reduce_time, reduced, 1e-9);
+    ppsched_model_destroy(model);
+}
+
+/* All gradients are summed; sharded they are scattered and the weights gathered, twice where these are sharded too. */
+static void test_updates(void **state)
+{
+    const double common = 7.0 / 8 * 1000 / 10, experts = 3.0 / 4 * 600 / 10; /* a byte of each, over the link between nodes */
+    (void)state;
+    expect_update(0, 1600 * 37, 2 * 3 + 2 * 1.5 * 4 * (common + experts));
+    expect_update(1, (1000 / 8.0 + 600 / 4.0) * 37, 4 * 3 + 1.25 * (4 + 1) * (common + experts));
+    expect_update(2, (1000 / 8.0 + 600 / 4.0) * 37, 4 * 3 + 1.25 * (4 + 1) * (common + experts));
+    expect_update(3, (1000 / 8.0 + 600 / 4.0) * 37, 6 * 3 + 1.25 * (4 + 2) * (common + experts));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_latent_attention),
         cmocka_unit_test(test_causal_and_context),
         cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_updates),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }
