@@ -4,7 +4,7 @@ import math
 import shlex
 from typing import Any, Dict, List, Optional, Tuple
 
-from .each_runtime import Own, PlanFor, lines_of, missing_of, plan_own, rows_of, table_of
+from .each_runtime import Own, PlanFor, lines_of, plan_own, rows_of, table_of, worth_planning
 from .launching import launch_notes, launch_row
 from .microbatch_map import order_line, order_told
 from .plan import Candidate, Plan
@@ -108,10 +108,10 @@ class Answer:
         return candidate._replace(peak_memory=(candidate.peak_memory or 0.0) * BYTES[plan] / BYTES[text])
 
     def _own(self, found: BestByRuntime) -> Optional[Own]:
-        """Of runtimes that run nothing of the plan; None without layers, as without splits a plan for one finds nothing else."""
+        """Of runtimes that do not run the best; None without layers, as without splits a plan for one finds nothing else."""
         if self.plan.layers is None or self._plan_for is None:
             return None
-        own = plan_own(missing_of(found), self._plan_for, self.command)
+        own = plan_own(found, worth_planning(found, self.best[0]), self._plan_for, self.command)
         return own._replace(rows=[row._replace(candidate=self._shown(row.candidate)) for row in own.rows])
 
     def _runtimes(self) -> List[str]:
@@ -121,8 +121,9 @@ class Answer:
             return []
         with ProgressBar() as bar:
             found = best_as_asked(self.plan) if is_run else best_by_runtime(self.plan, bar)
-        rows = [row._replace(candidate=self._shown(row.candidate)) for row in rows_of(found, lambda one: self.command(self.plan, one))]
         own = self._own(found)
+        rows = rows_of(found, own, lambda one: self.command(self.plan, one))
+        rows = [row._replace(candidate=self._shown(row.candidate)) for row in rows]
         return table_of(rows, own, self._units) if is_run else lines_of(found, rows, own, self._units)
 
     def text(self, colour: bool, chosen: bool) -> str:

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The best that each runtime can run, as lines: of a plan for none, and where a runtime runs nothing of that, as its splits and ways
-to recompute are others, of a plan for it alone."""
+"""The best that each runtime can run, as lines: of a plan for none, or of one for the runtime alone, whose splits and ways to
+recompute are others."""
+import os
+import threading
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .launching import RUNTIME_NAMES
+from .listener import Progress
 from .plan import Candidate, Plan
 from .plan_table import candidate_name
 from .runs_on import BestByRuntime
 from .units import Units
 from .words import counted
 
-PlanFor = Callable[[str], Tuple[Plan, str]]  # of a runtime's name the plan for it alone, and why nothing fits where that is so
+PlanFor = Callable[[str, Progress], Tuple[Plan, str]]  # of a runtime's name the plan for it alone, and why nothing fits where that is so
 HINT = "--runtime NAME plans for one alone, and prints what it is given"
 
 
@@ -29,27 +32,56 @@ class Own(NamedTuple):
     reasons: Dict[str, str]
 
 
-def plan_own(names: List[str], plan_for: PlanFor, command: Callable[[Plan, Candidate], str]) -> Own:
+def _at_once(names: List[str], plan_for: PlanFor) -> List[Tuple[Plan, str]]:
+    """As many plans at a time as there are processors; what ends one of them ends all."""
+    from concurrent.futures import ThreadPoolExecutor  # not needed by most commands
+    stopped = threading.Event()
+
+    def watch(*_: float) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(min(len(names), os.cpu_count() or 1)) as pool:
+        try:
+            return list(pool.map(lambda name: plan_for(name, watch), names))
+        except BaseException:
+            stopped.set()
+            raise
+
+
+def plan_own(found: BestByRuntime, names: List[str], plan_for: PlanFor, command: Callable[[Plan, Candidate], str]) -> Own:
+    """For these runtimes, as far as that is better than what was found."""
     own = Own([], {})
-    for name in names:
-        made, why = plan_for(name)
-        if made.best is None:
-            own.reasons[name] = why.removeprefix(f"no candidate that fits runs on {name}; ")
-        else:
+    for name, (made, why) in zip(names, _at_once(names, plan_for) if names else []):
+        known = found.best.get(name)
+        if made.best is not None and (known is None or _time_of(made.best) < _time_of(known)):
             own.rows.append(Row([name], made.best, command(made, made.best)))
+        elif known is None:
+            own.reasons[name] = why.removeprefix(f"no candidate that fits runs on {name}; ")
     return own
+
+
+def _time_of(candidate: Candidate) -> float:
+    """By which candidates rank."""
+    return candidate.scenario_time or candidate.step_time or 0.0
+
+
+def worth_planning(found: BestByRuntime, best: Candidate) -> List[str]:
+    """The runtimes that do not run the best."""
+    return [name for name in RUNTIME_NAMES if name not in found.best or found.best[name].number != best.number]
 
 
 def missing_of(found: BestByRuntime) -> List[str]:
     return [name for name in RUNTIME_NAMES if name not in found.best]
 
 
-def rows_of(found: BestByRuntime, command: Callable[[Candidate], str]) -> List[Row]:
-    """A row a candidate; in brackets those that plan an order of its kind themselves."""
+def rows_of(found: BestByRuntime, own: Optional[Own], command: Callable[[Candidate], str]) -> List[Row]:
+    """A row a candidate, but for runtimes whose own plan has a better one; in brackets those that plan an order of its kind themselves."""
     names: Dict[int, List[str]] = {}
-    for name, candidate in found.best.items():
+    best = {name: candidate for name, candidate in found.best.items() if not any(name in row.names for row in (own.rows if own else []))}
+    for name, candidate in best.items():
         names.setdefault(candidate.number, []).append(f"({name})" if name in found.alike else name)
-    candidates = {candidate.number: candidate for candidate in found.best.values()}
+    candidates = {candidate.number: candidate for candidate in best.values()}
     return [Row(names[number], candidate, command(candidate)) for number, candidate in candidates.items()]
 
 

@@ -10,6 +10,7 @@ from .answer import Answer
 from .cli import _tell, merged, print_text
 from .config import QUANTITIES
 from .launching import with_options
+from .listener import Progress
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .device_files import read_device
@@ -100,8 +101,8 @@ def _why_none(made: JobPlan) -> Error:
     return error
 
 
-def _own_plan(job: Job, values: Mapping[str, Any], runtime: str) -> Tuple[Plan, str]:
-    made = plan_job(job, {**values, "runtime": runtime}, make_plan)
+def _own_plan(job: Job, values: Mapping[str, Any], runtime: str, progress: Progress) -> Tuple[Plan, str]:
+    made = plan_job(job, {**values, "runtime": runtime}, lambda problem: make_plan(problem, progress))
     return made.plan, "" if made.plan.best is not None else str(_why_none(made))
 
 
@@ -112,7 +113,7 @@ def _find(job: Job, values: Mapping[str, Any]) -> Found:
         raise _why_none(made)
     training = job.model.training
     answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB",
-                    lambda name: _own_plan(job, values, name))
+                    lambda name, progress: _own_plan(job, values, name, progress))
     memory = candidate_memory(made, best, answer.timeline(best))
     return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
 

@@ -12,6 +12,7 @@ from .cli import add_export_arguments, merged, print_text
 from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
+from .listener import Progress
 from .microbatch_map import TELLS, tell_order
 from .page_options import PAGES, check_page_words
 from .plan import Candidate, Plan
@@ -160,8 +161,8 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
     return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
 
 
-def _own_plan(values: Dict[str, Any], runtime: str) -> Tuple[Plan, str]:
-    made = make_plan({**values, "runtime": runtime})
+def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple[Plan, str]:
+    made = make_plan({**values, "runtime": runtime}, progress)
     return made, "" if made.best is not None else why_none(made)
 
 
@@ -185,7 +186,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),
-                    plan_for=lambda name: _own_plan(values, name))
+                    plan_for=lambda name, progress: _own_plan(values, name, progress))
     paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:

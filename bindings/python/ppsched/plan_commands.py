@@ -12,6 +12,7 @@ from .launch_options import add_batch_arguments
 from .launching import RUNTIME_NAMES
 from .keeping import add_link_argument, link_hosts
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
+from .listener import Progress
 from .microbatch_map import order_line
 from .microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
@@ -114,8 +115,8 @@ def stages_a_device(values: Mapping[str, Any]) -> Optional[List[int]]:
     return chunks
 
 
-def make_plan(values: Mapping[str, Any]) -> Plan:
-    """The plan of merged values. Options in a config file are those of its one strategy."""
+def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) -> Plan:
+    """The plan of merged values. Options in a config file are those of its one strategy. progress: in place of a bar."""
     order, flags = channel_of(values)
     layers = layers_of(values)
     if layers is not None:
@@ -137,7 +138,7 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
         given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
     with ProgressBar() as bar:
         return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
-                    lowering=values.get("lower") or "none", order=order, progress=bar, unshard=values.get("unshard", 0),
+                    lowering=values.get("lower") or "none", order=order, progress=progress or bar, unshard=values.get("unshard", 0),
                     unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")), receive_lead=values.get("receive_lead"),
                     offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
                     layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
