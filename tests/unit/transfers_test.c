@@ -101,6 +101,29 @@ static void test_sends_go_one_after_another(void **state)
     ppsched_config_destroy(config);
 }
 
+/* What is static is there before the first op: on top of it GPipe holds three activations, the third forward the last of them. */
+static void test_peaks_are_above_what_is_static(void **state)
+{
+    static const double fixed[] = {7, 11}, peaks[] = {7 + 3 * 2, 11 + 3 * 5}, forward[] = {2, 5};
+    ppsched_config *config = make_config(2, 2, 3);
+    (void)state;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_STATIC, fixed, 2, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_FORWARD, forward, 2, NULL), NULL);
+    ppsched_schedule *schedule = make_schedule(config, "gpipe");
+    ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_JUST_IN_TIME, 0);
+    ppsched_timeline *timeline = timed(lowered, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
+    for (uint32_t d = 0; d < 2; d++) {
+        const ppsched_device_metrics figures = device_metrics_of(timeline, d);
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), NULL);
+        assert_true(figures.peak_memory == peaks[d]);
+        assert_true(ops[figures.peak_position].kind == PPSCHED_KIND_F && ops[figures.peak_position].microbatch == 2);
+    }
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 /* GPipe on two devices, whose calls take 0.25 and 0.5. Device 0: F0 to 1, its send is called for until 1.25, F1 to 2.25, its
  * send until 2.5, the receive of B0 until 2.75. Device 1: a call to 0.5, F0 once it is sent, 1.25 to 2.25, a call to 2.75. */
 static void test_calls_take_the_device(void **state)
@@ -428,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transfers_share_their_link),
         cmocka_unit_test(test_sends_go_one_after_another),
+        cmocka_unit_test(test_peaks_are_above_what_is_static),
         cmocka_unit_test(test_calls_take_the_device),
         cmocka_unit_test(test_calls_of_a_batch),
         cmocka_unit_test(test_calls_that_are_refused),
