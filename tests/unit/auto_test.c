@@ -443,6 +443,26 @@ static void test_copies_of_a_search_without_the_limit(void **state)
     }
 }
 
+/* Of others' orders with copies the best takes 54 within this limit; its own is shorter. */
+static void test_copies_of_its_own_orders(void **state)
+{
+    ppsched_config *config = make_config(4, 8, 8);
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_RELOAD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 4);
+    expect_ok(ppsched_config_set_option(config, "offload", "limit", NULL), NULL);
+    ppsched_schedule *schedule = make_schedule(config, "auto");
+    ppsched_timeline *timeline = make_timeline(schedule, config);
+    assert_true(metrics_of(timeline).makespan == 53 && metrics_of(timeline).limit_device == PPSCHED_NONE);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_memory_that_runs_out_while_copies_are_tried),
         cmocka_unit_test(test_copies_of_a_search_without_the_limit),
+        cmocka_unit_test(test_copies_of_its_own_orders),
     };
     return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
 }
