@@ -315,6 +315,7 @@ static void test_json_that_is_refused(void **state)
     EXPECT_JSON(HEAD QUEUES ", \"x\": 01}", SYNTAX, "none of JSON's");
     EXPECT_JSON(HEAD QUEUES ", \"x\": NaN}", SYNTAX, "none of JSON's");
     EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\ud83d\"}", SYNTAX, "half of a surrogate pair");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\udc00\\udc00\"}", SYNTAX, "half of a surrogate pair");
     EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\x\"}", SYNTAX, "the escape is none of JSON's");
     EXPECT_JSON(HEAD QUEUES ", \"x\": \"\n\"}", SYNTAX, "control characters");
     EXPECT_JSON(HEAD QUEUES ", \"x\": \"\xFF\"}", SYNTAX, "the byte is no UTF-8");
@@ -334,6 +335,18 @@ static void test_json_that_is_refused(void **state)
                    "device 0, entry 1 of ops: cannot read \"0BW0\": BW is");
     EXPECT_JSON_AT("{\"queues\": [{\"device\": 0, \"ops\": [\"0F0\"], \"end\": []}]}", SYNTAX, 0, PPSCHED_NONE,
                    "device 0 has 1 entries in ops, but 0 times");
+}
+
+/* Where the text does not say that there are slices no op names one, neither of a pair. */
+static void test_json_whose_slices_are_not_told(void **state)
+{
+    (void)state;
+    EXPECT_JSON_AT(HEAD ", \"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, "
+                        "{\"device\": 1, \"ops\": [\"(1F0.0;1B0)OVERLAP_F_B\"]}]}",
+                   RANGE, 1, 0, "device 1, op 0: 1F0.0 names a slice, and the text says nothing of \"slices\"");
+    EXPECT_JSON_AT(HEAD ", \"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, "
+                        "{\"device\": 1, \"ops\": [\"(1F0;1B0.0)OVERLAP_F_B\"]}]}",
+                   RANGE, 1, 1, "device 1, op 1: 1B0.0 names a slice, and the text says nothing of \"slices\"");
 }
 
 /* What stands behind a text is not of it, even where it is the rest of an escape. */
@@ -490,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_middle_of_two_directions),
         cmocka_unit_test(test_json_escapes),
         cmocka_unit_test(test_json_that_is_refused),
+        cmocka_unit_test(test_json_whose_slices_are_not_told),
         cmocka_unit_test(test_json_that_ends_in_an_escape),
         cmocka_unit_test(test_deep_nesting),
         cmocka_unit_test(test_deepest_nesting),
