@@ -5,9 +5,6 @@
 
 #include "base/error.h"
 
-/* A set's mark: sums of its numbers, as they are in the upper half and with a factor each in the lower. Equal sets have equal
- * ones. */
-
 /* One device's sets in the making: room for more is taken as they grow. */
 struct making {
     struct ppi_holding *holding;
@@ -20,6 +17,8 @@ struct making {
     uint32_t least, most; /* of the sums of all sets that there were */
 };
 
+/* A set's mark is sums of its numbers, as they are in the upper half and with a factor each in the lower. Equal sets have equal
+ * ones. */
 static uint32_t sum_of(uint64_t mark)
 {
     return (uint32_t)(mark >> 32);

@@ -171,9 +171,9 @@ static void test_told_what_is_left_out(void **state)
         const char *line;
     } cases[] = {
         {16, 100, ""},
-        {17, 100, "v_search: of 16 turns every 2-th is tried, then those near the best"},
-        {32, 100, "v_search: of 31 turns every 4-th is tried, then those near the best"},
-        {16, 40000, "v_search: of 15 turns every 16-th is tried, then those near the best"},
+        {17, 100, "v_search: of 16 turns one in 2 is tried, then those near the best"},
+        {32, 100, "v_search: of 31 turns one in 4 is tried, then those near the best"},
+        {16, 40000, "v_search: of 15 turns one in 16 is tried, then those near the best"},
         {16, 100000, "v_search: blocks with a turn would be too much work, and are left out"},
         {1, 1000000, ""},
     };

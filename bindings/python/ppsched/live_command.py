@@ -99,11 +99,15 @@ def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
         raise UsageError(f"-o {path}: the page is a file of HTML; give a name that ends with .html")
     link = link_to(arguments, values, "") if has_problem else ""
     text = live_html()
+    if path is not None:
+        write_text(path, text)
+        print_text(f"{pathlib.Path(path).resolve().as_uri()}{link}\n")
+        return
     import tempfile  # as webbrowser, slow to load for commands that open nothing
     import webbrowser
-    file = path or os.path.join(tempfile.mkdtemp(prefix="ppsched-"), "ppsched.html")
+    file = os.path.join(tempfile.mkdtemp(prefix="ppsched-"), "ppsched.html")
     write_text(file, text)
     link = pathlib.Path(file).resolve().as_uri() + link
-    if path is None and not webbrowser.open(link):
+    if not webbrowser.open(link):
         raise Error(f"no browser could be started; the page is {file}")
     print_text(f"{link}\n")

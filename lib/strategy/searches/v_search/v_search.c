@@ -158,7 +158,7 @@ static void tell_turns(const struct search *search)
         ppi_log(&problem->host, PPSCHED_LOG_LEVEL_INFO,
                 "v_search: blocks with a turn would be too much work, and are left out");
     else if (problem->devices > 1 && search->stride > 1)
-        ppi_log(&problem->host, PPSCHED_LOG_LEVEL_INFO, "v_search: of %u turns every %u-th is tried, then those near the best",
+        ppi_log(&problem->host, PPSCHED_LOG_LEVEL_INFO, "v_search: of %u turns one in %u is tried, then those near the best",
                 problem->devices - 1, search->stride);
 }
 
