@@ -101,7 +101,7 @@ static void test_sends_go_one_after_another(void **state)
     ppsched_config_destroy(config);
 }
 
-/* What is static is there before the first op: on top of it GPipe holds three activations, the third forward the last of them. */
+/* What is static is there before the first op: on top of it GPipe holds three activations, the last from the third forward on. */
 static void test_peaks_are_above_what_is_static(void **state)
 {
     static const double fixed[] = {7, 11}, peaks[] = {7 + 3 * 2, 11 + 3 * 5}, forward[] = {2, 5};
@@ -316,36 +316,50 @@ static void test_bad_input(void **state)
     ppsched_config_destroy(config);
 }
 
-/* A copy to the host takes 3, one back 1. Device 0 stands still in its OFFLOAD_WAIT from 1 to 4, and runs its second forward
- * then; device 1 from 6 to 9, with no message to come, and from 11 to 12 for its RELOAD. */
-static void test_waits_for_copies_hold_up_a_device(void **state)
+/* The ops of two devices. */
+static ppsched_schedule *of_two_queues(const ppsched_config *config, const char *const *first, size_t first_count,
+                                       const char *const *second, size_t second_count)
 {
-    static const char *const tokens[2][11] = {
-        {"0F0", "0SEND_F0", "0OFFLOAD0", "0OFFLOAD_WAIT0", "0F1", "0SEND_F1", "0RELOAD0", "0RECV_B0", "0B0", "0RECV_B1", "0B1"},
-        {"1RECV_F0", "1F0", "1RECV_F1", "1F1", "1OFFLOAD1", "1OFFLOAD_WAIT1", "1B0", "1SEND_B0", "1RELOAD1", "1B1",
-         "1SEND_B1"}};
-    static const double first[] = {0, 4, 11, 14}, second[] = {1, 5, 9, 12};
-    ppsched_config *config = make_config(2, 2, 2);
     ppsched_builder *builder = NULL;
     ppsched_schedule *schedule = NULL;
     ppsched_error error;
-    (void)state;
-    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1);
-    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
-    set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 3);
-    set_number(config, PPSCHED_QUANTITY_RELOAD_TIMES, 1);
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
-    append_tokens(builder, 0, tokens[0], 11);
-    append_tokens(builder, 1, tokens[1], 11);
+    append_tokens(builder, 0, first, first_count);
+    append_tokens(builder, 1, second, second_count);
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    return schedule;
+}
+
+static void set_two(ppsched_config *config, int32_t quantity, double first, double second)
+{
+    const double values[] = {first, second};
+    expect_ok(ppsched_config_set_values(config, quantity, values, 2, NULL), NULL);
+}
+
+/* Device 0 stands still in its OFFLOAD_WAIT from 1 to 4, and runs its second forward then; device 1 from 7 to 12, with no
+ * message to come, and from 16 to 18 for its RELOAD. */
+static void test_waits_for_copies_hold_up_a_device(void **state)
+{
+    static const char *const one[] = {"0F0",      "0SEND_F0", "0OFFLOAD0", "0OFFLOAD_WAIT0", "0F1", "0SEND_F1",
+                                      "0RELOAD0", "0RECV_B0", "0B0",       "0RECV_B1",       "0B1"},
+                             *const other[] = {"1RECV_F0", "1F0",      "1RECV_F1", "1F1", "1OFFLOAD1", "1OFFLOAD_WAIT1",
+                                               "1B0",      "1SEND_B0", "1RELOAD1", "1B1", "1SEND_B1"};
+    static const double first[] = {0, 4, 16, 22}, second[] = {1, 5, 12, 18};
+    ppsched_config *config = make_config(2, 2, 2);
+    (void)state;
+    set_two(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1, 2);
+    set_two(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2, 4);
+    set_two(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 3, 5);
+    set_two(config, PPSCHED_QUANTITY_RELOAD_TIMES, 1, 2);
+    ppsched_schedule *schedule = of_two_queues(config, one, 11, other, 11);
     ppsched_timeline *timeline = timed(schedule, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
     expect_starts(timeline, 0, first, 4);
     expect_starts(timeline, 1, second, 4);
-    assert_true(metrics_of(timeline).makespan == 16);
-    assert_true(idle_of(timeline, 0).reload == 3 && idle_of(timeline, 1).reload == 4);
+    assert_true(metrics_of(timeline).makespan == 24);
+    assert_true(idle_of(timeline, 0).reload == 3 && idle_of(timeline, 1).reload == 7);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
-    ppsched_builder_destroy(builder);
     ppsched_config_destroy(config);
 }
 
@@ -353,21 +367,16 @@ static void test_waits_for_copies_hold_up_a_device(void **state)
  * device 0's, which takes until 8. */
 static void test_weights_hold_up_their_own_device(void **state)
 {
-    static const char *const tokens[2][6] = {{"0UNSHARD", "1UNSHARD", "0F0", "0SEND_F0", "0RECV_B0", "0B0"},
-                                             {"1RECV_F0", "1F0", "1B0", "1SEND_B0"}};
-    static const double unshard[] = {3, 5}, forward[] = {1, 2}, backward[] = {4, 6}, first[] = {3, 12}, second[] = {4, 6};
+    static const char *const one[] = {"0UNSHARD", "1UNSHARD", "0F0", "0SEND_F0", "0RECV_B0", "0B0"}, *const other[] = {
+                                                                                                         "1RECV_F0", "1F0",
+                                                                                                         "1B0", "1SEND_B0"};
+    static const double first[] = {3, 12}, second[] = {4, 6};
     ppsched_config *config = make_config(2, 2, 1);
-    ppsched_builder *builder = NULL;
-    ppsched_schedule *schedule = NULL;
-    ppsched_error error;
     (void)state;
-    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_UNSHARD_TIMES, unshard, 2, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 2, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, backward, 2, NULL), NULL);
-    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
-    append_tokens(builder, 0, tokens[0], 6);
-    append_tokens(builder, 1, tokens[1], 4);
-    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    set_two(config, PPSCHED_QUANTITY_UNSHARD_TIMES, 3, 5);
+    set_two(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1, 2);
+    set_two(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 4, 6);
+    ppsched_schedule *schedule = of_two_queues(config, one, 6, other, 4);
     ppsched_timeline *timeline = timed(schedule, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
     expect_starts(timeline, 0, first, 2);
     expect_starts(timeline, 1, second, 2);
@@ -375,7 +384,6 @@ static void test_weights_hold_up_their_own_device(void **state)
     assert_true(idle_of(timeline, 0).weights == 3 && idle_of(timeline, 1).weights == 0);
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
-    ppsched_builder_destroy(builder);
     ppsched_config_destroy(config);
 }
 
