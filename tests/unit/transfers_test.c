@@ -101,7 +101,7 @@ static void test_sends_go_one_after_another(void **state)
     ppsched_config_destroy(config);
 }
 
-/* What is static is there before the first op: on top of it GPipe holds three activations, the last from the third forward on. */
+/* What is static is there before the first op: three activations of GPipe come on top, the last with the third forward. */
 static void test_peaks_are_above_what_is_static(void **state)
 {
     static const double fixed[] = {7, 11}, peaks[] = {7 + 3 * 2, 11 + 3 * 5}, forward[] = {2, 5};
