@@ -512,6 +512,27 @@ static void test_least_limit_names_the_best_ranked(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Searches alone find nothing within the limit, and need what one microbatch of any of them holds: the first is named. */
+static void test_least_limit_of_searches_alone(void **state)
+{
+    static const char *const searches[] = {"v_min", "v_half"};
+    ppsched_config *config = make_config(4, 4, 8);
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
+    for (uint32_t count = 1; count <= 2; count++) {
+        const ppsched_plan_options options = {.size = sizeof options, .strategies = searches, .strategy_count = count};
+        ppsched_plan *plan = run_plan(config, &options);
+        double limit = 0;
+        uint32_t named = PPSCHED_NONE;
+        ppsched_error error;
+        expect_ok(ppsched_plan_find_least_limit(&limit, &named, plan, &error), &error);
+        assert_true(limit == 1);
+        assert_string_equal(candidate_of(plan, named).strategy, "v_min");
+        ppsched_plan_destroy(plan);
+    }
+    ppsched_config_destroy(config);
+}
+
 /* A search on another placement that needs more than a rule does not raise it: of stages of 1, 5, 5, 1 the halves hold 6 each,
  * those of the V placement 2 and 10. */
 static void test_least_limit_of_the_better_placement(void **state)
@@ -810,6 +831,7 @@ int main(void)
         cmocka_unit_test(test_who_is_cut),
         cmocka_unit_test(test_a_config_with_slices),
         cmocka_unit_test(test_least_limit_names_the_best_ranked),
+        cmocka_unit_test(test_least_limit_of_searches_alone),
         cmocka_unit_test(test_least_limit_of_the_better_placement),
         cmocka_unit_test(test_bounds_with_copies),
         cmocka_unit_test(test_bounds_are_those_of_each),
