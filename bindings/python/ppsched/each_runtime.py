@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The best that each runtime can run, as lines: of a plan for none, or of one for the runtime alone, whose splits and ways to
 recompute are others."""
+import math
 import os
 import threading
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
@@ -9,6 +10,7 @@ from .launching import RUNTIME_NAMES
 from .listener import Progress
 from .plan import Candidate, Plan
 from .plan_table import candidate_name
+from .progress import ProgressBar
 from .runs_on import BestByRuntime
 from .units import Units
 from .words import counted
@@ -34,16 +36,19 @@ class Own(NamedTuple):
 
 def _at_once(names: List[str], plan_for: PlanFor) -> List[Tuple[Plan, str]]:
     """As many plans at a time as there are processors; what ends one of them ends all."""
-    from concurrent.futures import ThreadPoolExecutor  # not needed by most commands
+    from concurrent.futures import ThreadPoolExecutor, as_completed  # not needed by most commands
     stopped = threading.Event()
 
     def watch(*_: float) -> None:
         if stopped.is_set():
             raise KeyboardInterrupt
 
-    with ThreadPoolExecutor(min(len(names), os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(len(names), os.cpu_count() or 1)) as pool, ProgressBar() as bar:
         try:
-            return list(pool.map(lambda name: plan_for(name, watch), names))
+            plans = [pool.submit(plan_for, name, watch) for name in names]
+            for number, _ in enumerate(as_completed(plans), 1):
+                bar(number / len(names), math.inf)
+            return [plan.result() for plan in plans]
         except BaseException:
             stopped.set()
             raise
