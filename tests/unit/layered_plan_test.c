@@ -412,6 +412,27 @@ static void test_runtimes(void **state)
     ppsched_layers_release(untied);
 }
 
+/* A limit that is not felt leaves nothing to recompute: all splits of the runtime were tried. One that is felt leaves ways
+ * that were not. */
+static void test_proofs_for_a_runtime(void **state)
+{
+    static const char *const rule[] = {"1f1b"};
+    const ppsched_layers *layers = make_model(6);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = rule, .strategy_count = 1,
+                                                     .runtime = PPSCHED_RUNTIME_MEGATRON);
+        ppsched_config *base = make_config(2, 2, 4);
+        set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, i == 0 ? 100 : 9);
+        ppsched_plan *plan = run_plan(base, &options);
+        assert_true(candidate_of(plan, 0).fits);
+        assert_int_equal(candidate_of(plan, 0).proved, i == 0);
+        ppsched_plan_destroy(plan);
+        ppsched_config_destroy(base);
+    }
+    ppsched_layers_release(layers);
+}
+
 /* The makespan of 1F1B with a split, and infinite where it is over the limit. */
 static double time_with(const ppsched_config *base, const ppsched_layers *layers, const uint32_t *counts, uint32_t stages,
                         const uint8_t *recomputes)
@@ -564,6 +585,28 @@ static void test_empty_stages(void **state)
         assert_true(own.layers[0] > 0 && own.layers[7] > 0);
         ppsched_plan_destroy(plan);
     }
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
+/* Of fewer layers than stages none is lost, and the last stage has one. */
+static void test_fewer_layers_than_stages(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_auto", "zbv_auto"};
+    static const ppsched_layer five[] = {LAYER("decoder", .count = 5, .forward_time = 1, .mem_forward = 1)};
+    const ppsched_layers *layers = make_layers(five, 1);
+    ppsched_config *base = make_config(8, 8, 8);
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                                 .empty_stages = 1);
+    ppsched_plan *plan = run_plan(base, &options);
+    (void)state;
+    assert_int_equal(expect_all(plan, base, layers), 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct own_split own;
+        take_split(&own, plan, i);
+        assert_int_equal(own.layers[candidate_of(plan, i).stages - 1], 1);
+    }
+    ppsched_plan_destroy(plan);
     ppsched_config_destroy(base);
     ppsched_layers_release(layers);
 }
@@ -956,10 +999,12 @@ int main(void)
         cmocka_unit_test(test_stopped_rounds),
         cmocka_unit_test(test_least_limit),
         cmocka_unit_test(test_runtimes),
+        cmocka_unit_test(test_proofs_for_a_runtime),
         cmocka_unit_test(test_names_that_are_recomputed),
         cmocka_unit_test(test_runtimes_that_are_asked),
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_empty_stages),
+        cmocka_unit_test(test_fewer_layers_than_stages),
         cmocka_unit_test(test_group_sizes),
         cmocka_unit_test(test_candidates_alone),
         cmocka_unit_test(test_slices_of_the_config),
