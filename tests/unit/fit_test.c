@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { STAGES = 2, DISHES = 5, SETS = 2, TRIALS = 2000 };
+enum { STAGES = 2, DISHES = 5, FEW_SETS = 2, SETS = 80, TRIALS = 2000 }; /* all choices are looked at of up to 64 sets */
 
 /* Random questions of both devices, with all that hangs on them. */
 struct trial {
@@ -36,7 +36,8 @@ static void make_menu(struct trial *trial, uint32_t stage, uint64_t *state)
     }
 }
 
-static void make_trial(struct trial *trial, uint64_t *state)
+/* With so many sets. */
+static void make_trial(struct trial *trial, uint32_t sets, uint64_t *state)
 {
     *trial = (struct trial){.pin = {PPSCHED_NONE, PPSCHED_NONE}, .has_any = {true, true, true, true}};
     for (uint32_t s = 0; s < STAGES; s++) {
@@ -45,8 +46,7 @@ static void make_trial(struct trial *trial, uint64_t *state)
     }
     for (uint32_t k = 0; k < 2; k++) {
         struct ppi_holding *holding = &trial->holdings[k];
-        *holding = (struct ppi_holding){trial->stages[k], STAGES,        trial->sets[k], 1 + random_below(state, SETS),
-                                        trial->passes[k], trial->has_any};
+        *holding = (struct ppi_holding){trial->stages[k], STAGES, trial->sets[k], sets, trial->passes[k], trial->has_any};
         for (uint32_t i = 0; i < STAGES; i++)
             trial->stages[k][i] = k == 0 ? i : STAGES - 1 - i; /* each enters the model at its own end */
         trial->stages[k][STAGES] = PPSCHED_NONE;               /* not to be read */
@@ -64,9 +64,12 @@ static void make_trial(struct trial *trial, uint64_t *state)
     }
 }
 
-static bool both_fit(const struct trial *trial, const uint32_t *dishes)
+static bool all_fit(const struct trial *trial, uint32_t first, uint32_t end, const uint32_t *dishes)
 {
-    return ppi_fit_lack(dishes, &trial->pair[0]) <= 0 && ppi_fit_lack(dishes, &trial->pair[1]) <= 0;
+    for (uint32_t k = first; k < end; k++)
+        if (ppi_fit_lack(dishes, &trial->pair[k]) > 0)
+            return false;
+    return true;
 }
 
 static double cost_of(const struct trial *trial, const uint32_t *dishes)
@@ -77,14 +80,14 @@ static double cost_of(const struct trial *trial, const uint32_t *dishes)
     return cost;
 }
 
-/* The least cost with which both fit, of all choices; infinite where none does. */
-static double least_cost(const struct trial *trial)
+/* The least cost with which these devices fit, of all choices; infinite where none does. */
+static double least_cost(const struct trial *trial, uint32_t first, uint32_t end)
 {
     double least = PPI_INFINITE;
     uint32_t dishes[STAGES];
     for (dishes[0] = 0; dishes[0] < trial->menus[0].count; dishes[0]++)
         for (dishes[1] = 0; dishes[1] < trial->menus[1].count; dishes[1]++)
-            if (both_fit(trial, dishes) && cost_of(trial, dishes) < least)
+            if (all_fit(trial, first, end, dishes) && cost_of(trial, dishes) < least)
                 least = cost_of(trial, dishes);
     return least;
 }
@@ -97,10 +100,10 @@ static void test_pairs(void **state)
     for (int k = 0; k < TRIALS; k++) {
         struct trial trial;
         uint32_t dishes[STAGES] = {0, 0};
-        make_trial(&trial, &seed);
-        double least = least_cost(&trial);
+        make_trial(&trial, 1 + random_below(&seed, FEW_SETS), &seed);
+        double least = least_cost(&trial, 0, 2);
         ppi_fit_pair(dishes, trial.pair, &visited);
-        assert_int_equal(both_fit(&trial, dishes), least < PPI_INFINITE);
+        assert_int_equal(all_fit(&trial, 0, 2, dishes), least < PPI_INFINITE);
         if (least < PPI_INFINITE)
             assert_true(cost_of(&trial, dishes) == least);
         for (uint32_t s = 0; s < STAGES && least == PPI_INFINITE; s++) /* as little as there is */
@@ -108,6 +111,35 @@ static void test_pairs(void **state)
         fitting += least < PPI_INFINITE;
     }
     assert_true(fitting > TRIALS / 4 && fitting < TRIALS);
+}
+
+/* A device alone: the cheapest choice where few sets ask for room, else one that fits; and what is lacking where none does. */
+static void expect_device(const struct trial *trial, uint32_t device, bool has_few)
+{
+    const struct ppi_fit *fit = &trial->pair[device];
+    uint32_t dishes[STAGES] = {0, 0};
+    const uint32_t leanest[] = {trial->menus[0].count - 1, trial->menus[1].count - 1};
+    uint64_t visited = 0;
+    double least = least_cost(trial, device, device + 1), lack = ppi_fit_device(dishes, fit, &visited);
+    assert_int_equal(ppi_fit_may(fit), least < PPI_INFINITE);
+    if (least == PPI_INFINITE) {
+        assert_true(lack == ppi_fit_lack(leanest, fit));
+        return;
+    }
+    assert_true(lack == 0 && all_fit(trial, device, device + 1, dishes));
+    assert_true(has_few ? cost_of(trial, dishes) == least : cost_of(trial, dishes) < 2 * least || least == 0);
+}
+
+static void test_devices(void **state)
+{
+    uint64_t seed = 6;
+    (void)state;
+    for (int k = 0; k < TRIALS; k++) {
+        struct trial trial;
+        make_trial(&trial, k % 2 == 0 ? 1 + random_below(&seed, FEW_SETS) : SETS, &seed);
+        expect_device(&trial, 0, k % 2 == 0);
+        expect_device(&trial, 1, k % 2 == 0);
+    }
 }
 
 /* A device with stages 1 and 3 of 4: layers [1, 3) and [4, 9), and a pin of stage 3. Of a question that differs in one number
@@ -177,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_devices),
         cmocka_unit_test(test_answers_are_those_of_the_question),
         cmocka_unit_test(test_splits_by_chunk),
     };
