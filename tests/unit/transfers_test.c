@@ -363,6 +363,31 @@ static void test_waits_for_copies_hold_up_a_device(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Device 0 has its gradient from device 1 at 7.5, half a unit after it was made, and waits on for its RELOAD until 15. */
+static void test_what_came_while_a_copy_is_awaited(void **state)
+{
+    static const char *const one[] = {"0F0", "0SEND_F0", "0OFFLOAD0", "0OFFLOAD_WAIT0", "0RELOAD0", "0RECV_B0", "0B0"},
+                             *const other[] = {"1RECV_F0", "1F0", "1B0", "1SEND_B0"};
+    static const double first[] = {0, 15}, second[] = {1.5, 3};
+    ppsched_config *config = make_config(2, 2, 1);
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.5);
+    set_two(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1, 1.5);
+    set_two(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2, 4);
+    set_two(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 3, 0);
+    set_two(config, PPSCHED_QUANTITY_RELOAD_TIMES, 11, 0);
+    ppsched_schedule *schedule = of_two_queues(config, one, 7, other, 4);
+    ppsched_timeline *timeline = timed(schedule, config, PPSCHED_CHANNEL_ORDER_NONE, 0, 0);
+    ppsched_idle idle = idle_of(timeline, 0);
+    expect_starts(timeline, 0, first, 2);
+    expect_starts(timeline, 1, second, 2);
+    assert_true(metrics_of(timeline).makespan == 17);
+    assert_true(idle.neighbour + idle.imbalance == 3 && idle.transfer == 0.5 && idle.reload == 3 + 7.5);
+    ppsched_timeline_destroy(timeline);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 /* An UNSHARD takes its device's channel, and holds up the ops of its stage on that device alone: device 1 does not wait for
  * device 0's, which takes until 8. */
 static void test_weights_hold_up_their_own_device(void **state)
@@ -467,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_early_receives_hold_up_the_line),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_waits_for_copies_hold_up_a_device),
+        cmocka_unit_test(test_what_came_while_a_copy_is_awaited),
         cmocka_unit_test(test_weights_hold_up_their_own_device),
         cmocka_unit_test(test_bad_costs_with_copies),
         cmocka_unit_test(test_all_is_given_back),
