@@ -58,6 +58,18 @@ static void test_places(void **state)
     }
 }
 
+/* What stands behind a text is not of it, even where it is the rest of a character. */
+static void test_text_that_ends_in_a_character(void **state)
+{
+    ppsched_layout *layout = NULL;
+    ppsched_error error;
+    (void)state;
+    assert_int_equal(ppsched_layout_create_from_text(&layout, "Et|\xEF\xBD\x94", 4, 2, NULL, NULL, &error),
+                     PPSCHED_ERROR_SYNTAX);
+    assert_null(layout);
+    assert_non_null(strstr(error.message, "the layout has \"?\" at position 3; "));
+}
+
 static void expect_rules(const char *text, ppsched_layout_rules rules, ppsched_status wanted, const char *part)
 {
     ppsched_layout *layout = NULL;
@@ -214,11 +226,9 @@ static void test_large_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_random_layouts_are_read_back),
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_text_that_ends_in_a_character),
+        cmocka_unit_test(test_rules),      cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_modules),    cmocka_unit_test(test_random_layouts_are_read_back),
         cmocka_unit_test(test_large_ones),
     };
     return cmocka_run_group_tests_name("layer_layout", tests, NULL, NULL);
