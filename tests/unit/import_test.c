@@ -235,6 +235,18 @@ static void test_cut_short_bidirectional(void **state)
                    "(1F0): stage 1 is on another device too");
 }
 
+/* The first op too is of a stage that its device has in one of the two directions. */
+static void test_first_op_of_two_directions(void **state)
+{
+#define BEHIND_FIRST "0F0,3F1,3B1,0B0\n1F0,2F1,2B1,1B0\n2F0,1F1,1B1,2B0\n3F0,0F1,0B1,3B0\n"
+    ppsched_schedule *schedule = import_text(PPSCHED_FORMAT_CSV, BEHIND_FIRST);
+    (void)state;
+    assert_int_equal(ppsched_schedule_placement(schedule), PPSCHED_PLACEMENT_BIDIRECTIONAL);
+    ppsched_schedule_release(schedule);
+    expect_refusal(PPSCHED_FORMAT_CSV, "1F0," BEHIND_FIRST, sizeof "1F0," BEHIND_FIRST - 1, PPSCHED_ERROR_INVALID_SCHEDULE, 0,
+                   0, "(1F0): stage 1 is on another device too");
+}
+
 /* Of an odd number of devices the one in the middle has the same stage in both directions, which tells of neither. */
 static void test_middle_of_two_directions(void **state)
 {
@@ -500,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_incomplete_schedules_are_read),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_cut_short_bidirectional),
+        cmocka_unit_test(test_first_op_of_two_directions),
         cmocka_unit_test(test_middle_of_two_directions),
         cmocka_unit_test(test_json_escapes),
         cmocka_unit_test(test_json_that_is_refused),
