@@ -155,6 +155,18 @@ static void test_name_that_is_none(void **state)
     assert_true(error.device == 1 && error.position == 2);
 }
 
+static void test_schedule_names_that_are_no_text(void **state)
+{
+    static const char bad[] = {'\0', '\xFF'};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct traces traces = make_traces();
+        ppsched_error error;
+        find(&traces.ranks[0], "gpipe", 5)[2] = bad[i];
+        expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error, "rank 0: the schedule's name is no UTF-8 text");
+    }
+}
+
 /* A duration that a double holds, and one more. */
 static void test_largest_duration(void **state)
 {
@@ -329,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_fields_of_integers),
         cmocka_unit_test(test_name_that_is_none),
+        cmocka_unit_test(test_schedule_names_that_are_no_text),
         cmocka_unit_test(test_largest_duration),
         cmocka_unit_test(test_largest_field),
         cmocka_unit_test(test_tags),

@@ -117,6 +117,7 @@ static void test_csv_tokens_that_are_refused(void **state)
     EXPECT_CSV("0F0\n1F0,0BW0", SYNTAX, 1, 1, "rank 1, column 1: cannot read \"0BW0\": BW is the full backward");
     EXPECT_CSV("0f0", SYNTAX, 0, 0, "\"0f0\": a kind in capital letters");
     EXPECT_CSV("0F", SYNTAX, 0, 0, "\"0F\": its microbatch is missing");
+    EXPECT_CSV("(0F;0B0)OVERLAP_F_B", SYNTAX, 0, 0, "its microbatch is missing");
     EXPECT_CSV("0UNSHARD5", SYNTAX, 0, 0, "its kind has no microbatch");
     EXPECT_CSV("00F1", SYNTAX, 0, 0, "leading zeros");
     EXPECT_CSV("0F01", SYNTAX, 0, 0, "leading zeros");
@@ -359,6 +360,11 @@ static void test_json_whose_slices_are_not_told(void **state)
     EXPECT_JSON_AT(HEAD ", \"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, "
                         "{\"device\": 1, \"ops\": [\"(1F0;1B0.0)OVERLAP_F_B\"]}]}",
                    RANGE, 1, 1, "device 1, op 1: 1B0.0 names a slice, and the text says nothing of \"slices\"");
+    EXPECT_JSON_AT(
+        "{\"strategy\": \"a\", \"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1, \"slices\": 2, "
+        "\"queues\": [{\"device\": 0, \"ops\": [\"0F0.0\", \"0F0.1\", \"0B0.1\", \"0B0.0\"]}, "
+        "{\"device\": 1, \"ops\": [\"1F0.0\", \"1F0.1\", \"1B0.1\", \"1B0.2\"]}]}",
+        RANGE, 1, 3, "device 1, op 3: 1B0.2 does not name one of the 2 slices that the text says, 0 to 1");
 }
 
 /* What stands behind a text is not of it, even where it is the rest of an escape. */

@@ -53,6 +53,27 @@ static void expect_receives(const ppsched_timeline *timeline, uint32_t device, c
     assert_int_equal(needed, count);
 }
 
+/* The ops of two devices. */
+static ppsched_schedule *of_two_queues(const ppsched_config *config, const char *const *first, size_t first_count,
+                                       const char *const *second, size_t second_count)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, first, first_count);
+    append_tokens(builder, 1, second, second_count);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    return schedule;
+}
+
+static void set_two(ppsched_config *config, int32_t quantity, double first, double second)
+{
+    const double values[] = {first, second};
+    expect_ok(ppsched_config_set_values(config, quantity, values, 2, NULL), NULL);
+}
+
 /* GPipe on two devices: three activations in a row share the edge, then three gradients. Each takes it for 3, and is there
  * 0.5 later. */
 static void test_transfers_share_their_link(void **state)
@@ -120,6 +141,29 @@ static void test_peaks_are_above_what_is_static(void **state)
     }
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
+/* Device 0 asks for its gradient once it has sent, though its send takes until 4, unless sends block. Device 1 has F from 4 to
+ * 5 and B to 7; its gradient is there at 10. */
+static void test_receives_wait_for_no_send_that_goes_on(void **state)
+{
+    static const char *const one[] = {"0F0", "0SEND_F0", "0RECV_B0", "0B0"}, *const other[] = {"1RECV_F0", "1F0", "1B0",
+                                                                                               "1SEND_B0"};
+    ppsched_config *config = make_config(2, 2, 1);
+    (void)state;
+    set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 2);
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, 6);
+    set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1);
+    set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
+    set_number(config, PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, 5);
+    ppsched_schedule *schedule = of_two_queues(config, one, 4, other, 4);
+    for (uint32_t blocking = 0; blocking <= 1; blocking++) {
+        ppsched_timeline *timeline = timed(schedule, config, PPSCHED_CHANNEL_ORDER_NONE, 0, blocking);
+        expect_receives(timeline, 0, (const double[]){0, 0, blocking != 0 ? 4 : 1, 5, 12, 0}, 3);
+        ppsched_timeline_destroy(timeline);
+    }
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }
@@ -316,27 +360,6 @@ static void test_bad_input(void **state)
     ppsched_config_destroy(config);
 }
 
-/* The ops of two devices. */
-static ppsched_schedule *of_two_queues(const ppsched_config *config, const char *const *first, size_t first_count,
-                                       const char *const *second, size_t second_count)
-{
-    ppsched_builder *builder = NULL;
-    ppsched_schedule *schedule = NULL;
-    ppsched_error error;
-    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
-    append_tokens(builder, 0, first, first_count);
-    append_tokens(builder, 1, second, second_count);
-    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
-    ppsched_builder_destroy(builder);
-    return schedule;
-}
-
-static void set_two(ppsched_config *config, int32_t quantity, double first, double second)
-{
-    const double values[] = {first, second};
-    expect_ok(ppsched_config_set_values(config, quantity, values, 2, NULL), NULL);
-}
-
 /* Device 0 stands still in its OFFLOAD_WAIT from 1 to 4, and runs its second forward then; device 1 from 7 to 12, with no
  * message to come, and from 16 to 18 for its RELOAD. */
 static void test_waits_for_copies_hold_up_a_device(void **state)
@@ -485,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_transfers_share_their_link),
         cmocka_unit_test(test_sends_go_one_after_another),
         cmocka_unit_test(test_peaks_are_above_what_is_static),
+        cmocka_unit_test(test_receives_wait_for_no_send_that_goes_on),
         cmocka_unit_test(test_calls_take_the_device),
         cmocka_unit_test(test_calls_of_a_batch),
         cmocka_unit_test(test_calls_that_are_refused),
