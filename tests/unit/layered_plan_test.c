@@ -531,6 +531,30 @@ static void expect_reason(const ppsched_layers *layers, int devices, const ppsch
     ppsched_config_destroy(base);
 }
 
+/* They run one iteration again and again, whatever the plan's number of them is. */
+static void test_runtimes_are_asked_for_an_iteration(void **state)
+{
+    static const char *const strategies[] = {"1f1b", "zb_h1", "interleaved_1f1b"};
+    const ppsched_layers *layers = make_plain_model(9);
+    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                                 .runtimes = (2u << LAST_RUNTIME) - 2);
+    ppsched_plan *plans[2];
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        ppsched_config *base = make_config(4, 4, 4);
+        expect_ok(ppsched_config_set_iterations(base, i + 1, NULL), NULL);
+        plans[i] = run_plan(base, &options);
+        ppsched_config_destroy(base);
+    }
+    assert_int_equal(ppsched_plan_count(plans[0]), ppsched_plan_count(plans[1]));
+    for (uint32_t c = 0; c < ppsched_plan_count(plans[0]); c++)
+        assert_int_equal(candidate_of(plans[0], c).runs_on, candidate_of(plans[1], c).runs_on);
+    assert_true(candidate_of(plans[1], 0).runs_on != 0);
+    ppsched_plan_destroy(plans[0]);
+    ppsched_plan_destroy(plans[1]);
+    ppsched_layers_release(layers);
+}
+
 static void test_what_cannot_be(void **state)
 {
     static const char *const rule[] = {"1f1b"}, *const interleaved[] = {"interleaved_1f1b"}, *const search[] = {"zb_auto"};
@@ -1002,6 +1026,7 @@ int main(void)
         cmocka_unit_test(test_proofs_for_a_runtime),
         cmocka_unit_test(test_names_that_are_recomputed),
         cmocka_unit_test(test_runtimes_that_are_asked),
+        cmocka_unit_test(test_runtimes_are_asked_for_an_iteration),
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_empty_stages),
         cmocka_unit_test(test_fewer_layers_than_stages),
