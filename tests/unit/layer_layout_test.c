@@ -70,6 +70,20 @@ static void test_text_that_ends_in_a_character(void **state)
     assert_non_null(strstr(error.message, "the layout has \"?\" at position 3; "));
 }
 
+/* Also where a chunk would have one layer. */
+static void test_flags_that_say_the_same(void **state)
+{
+    (void)state;
+    for (int64_t layers = 1; layers <= 2; layers++) {
+        const ppsched_megatron_split flags = {.size = sizeof flags, .layers_per_chunk = layers, .chunks = 2};
+        ppsched_layout *layout = NULL;
+        ppsched_error error;
+        assert_int_equal(ppsched_layout_create_from_megatron(&layout, 4 * layers, 2, &flags, NULL, &error),
+                         PPSCHED_ERROR_REFUSED);
+        assert_non_null(strstr(error.message, "layers_per_chunk and chunks are both given"));
+    }
+}
+
 static void expect_rules(const char *text, ppsched_layout_rules rules, ppsched_status wanted, const char *part)
 {
     ppsched_layout *layout = NULL;
@@ -226,9 +240,13 @@ static void test_large_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),     cmocka_unit_test(test_text_that_ends_in_a_character),
-        cmocka_unit_test(test_rules),      cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_modules),    cmocka_unit_test(test_random_layouts_are_read_back),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_text_that_ends_in_a_character),
+        cmocka_unit_test(test_flags_that_say_the_same),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_random_layouts_are_read_back),
         cmocka_unit_test(test_large_ones),
     };
     return cmocka_run_group_tests_name("layer_layout", tests, NULL, NULL);
