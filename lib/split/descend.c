@@ -43,12 +43,17 @@ static bool try_pin(struct ppi_improving *improving, uint32_t stage, uint32_t pi
     struct ppi_splitting *splitting = improving->splitting;
     struct ppi_split_price price;
     uint32_t had = splitting->state.pin[stage];
+    splitting->state.most_lack = splitting->now.lack;
+    splitting->state.most_time = splitting->now.lack > 0 ? PPI_INFINITE : splitting->now.time;
     ppi_split_state_pin(&splitting->state, stage, pin, &price);
+    splitting->state.most_lack = splitting->state.most_time = PPI_INFINITE;
     if (ppi_split_is_better(&price, &splitting->now)) {
         ppi_splitting_take(splitting, &price);
         return true;
     }
+    splitting->state.most_lack = -1; /* the sets alone */
     ppi_split_state_pin(&splitting->state, stage, had, &price);
+    splitting->state.most_lack = PPI_INFINITE;
     return false;
 }
 
@@ -96,7 +101,7 @@ ppsched_status ppi_split_descend(struct ppi_improving *improving, ppsched_error 
         find_moves(improving);
         if (status == PPSCHED_OK)
             status = try_moves(improving, &better, error);
-        if (status == PPSCHED_OK && !better)
+        if (status == PPSCHED_OK && !better && !improving->only_moves)
             status = try_pins(improving, &better, error);
     }
     return status;

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-enum { SLOTS = 64, OF_STAGE = 4 };
+/* Answers that are kept of each device: more of few stages. */
+enum { SLOTS = 64, MORE_SLOTS = 512, FEW_STAGES = 256, OF_STAGE = 4 };
 
-ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_room *room, uint32_t devices, ppsched_error *error)
+ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_room *room, uint32_t devices, uint32_t stages,
+                               ppsched_error *error)
 {
-    *out = (struct ppi_fitted){.room = room, .time = 1};
+    *out = (struct ppi_fitted){.room = room, .time = 1, .slot_count = stages <= FEW_STAGES ? MORE_SLOTS : SLOTS};
     out->slots = ppi_room_take_zeroed(room, devices, sizeof *out->slots);
     out->lacks = ppi_room_take_zeroed(room, devices, sizeof *out->lacks);
     return ppi_room_check(room, "what devices hold", error);
@@ -22,8 +24,8 @@ static bool make_slots(struct ppi_fitted *fitted, uint32_t device, const struct 
 {
     if (fitted->slots[device] != NULL)
         return true;
-    uint32_t *slots = ppi_room_take_zeroed(fitted->room, SLOTS * slot_size(holding), sizeof *slots);
-    double *lacks = ppi_room_take(fitted->room, SLOTS, sizeof *lacks);
+    uint32_t *slots = ppi_room_take_zeroed(fitted->room, fitted->slot_count * slot_size(holding), sizeof *slots);
+    double *lacks = ppi_room_take(fitted->room, fitted->slot_count, sizeof *lacks);
     if (slots == NULL || lacks == NULL)
         return false;
     fitted->slots[device] = slots;
@@ -44,7 +46,7 @@ static uint32_t ask(uint32_t *slot, uint32_t value)
     return difference;
 }
 
-bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding, const uint32_t *border,
+bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding, const uint32_t *like,
                      const uint32_t *pin, uint32_t **dishes, double **lack)
 {
     uint32_t hash = 2166136261u;
@@ -53,13 +55,13 @@ bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct pp
         return false;
     for (uint32_t i = 0; i < holding->count; i++) {
         uint32_t stage = holding->stages[i];
-        hash = mixed(mixed(mixed(hash, border[stage]), border[stage + 1]), pin[stage]);
+        hash = mixed(mixed(mixed(hash, like[2 * stage]), like[2 * stage + 1]), pin[stage]);
     }
-    uint32_t number = (hash >> 16 ^ hash) % SLOTS, *slot = fitted->slots[device] + number * slot_size(holding);
+    uint32_t number = (hash >> 16 ^ hash) % fitted->slot_count, *slot = fitted->slots[device] + number * slot_size(holding);
     uint32_t difference = ask(slot++, fitted->time);
     for (uint32_t i = 0; i < holding->count; i++, slot += 3) {
         uint32_t stage = holding->stages[i];
-        difference |= ask(slot, border[stage]) | ask(slot + 1, border[stage + 1]) | ask(slot + 2, pin[stage]);
+        difference |= ask(slot, like[2 * stage]) | ask(slot + 1, like[2 * stage + 1]) | ask(slot + 2, pin[stage]);
     }
     *dishes = slot;
     *lack = &fitted->lacks[device][number];

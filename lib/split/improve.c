@@ -1,60 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Better splits by moving blocks from stage to stage. How often a stage's ops are on a longest way tells what a move would be
  * worth if no other way became longest; the most promising are priced. Where none helps, walks of random steps lead away from
- * there and down again. All that is done in rounds, each longer than the one before, until some have found nothing better. */
+ * there and down again. With one stage a device that is done in rounds, each longer than the one before, until some have found
+ * nothing better; with several splits race. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "split/improving.h"
 
-enum { WALKS = 8, CHUNK_WALKS = 2, FEW = 250 };
+enum { WALKS = 8 };
 
 /* Visits of the first round, or prices if these take more; how many times longer each is than the one before; how many find
  * nothing before the search ends. */
 enum { FIRST_ROUND = 500000, FIRST_PRICES = 64, LONGER = 4, MOST_IDLE = 4 };
 
-/* From the best of the balanced splits, or with stages of a device that grow or shrink from the first to the last: down, with
- * sets chosen by the longest way or not, and then on from there. */
-static ppsched_status start(struct ppi_improving *improving, int number, bool by_way, uint64_t until, ppsched_error *error)
-{
-    struct ppi_splitting *splitting = improving->splitting;
-    uint64_t whole = splitting->most_visited;
-    bool better;
-    ppsched_status status;
-    splitting->now = (struct ppi_split_price)PPI_NO_SPLIT;
-    if (number == 0) {
-        ppi_splitting_go_back(splitting);
-        ppi_split_state_choose_alike(&splitting->state);
-        status = ppi_splitting_try(splitting, &better, error);
-    } else {
-        ppi_split_state_choose_alike(&splitting->state);
-        status = ppi_splitting_try_start(splitting, number, error);
-    }
-    splitting->most_visited = until;
-    improving->by_way = by_way;
-    if (status == PPSCHED_OK)
-        status = ppi_split_descend(improving, error);
-    improving->by_way = false;
-    if (status == PPSCHED_OK && improving->has_chunks && splitting->state.visited < until)
-        status = ppi_split_wander(improving, until, error);
-    splitting->most_visited = whole;
-    return status;
-}
-
-/* With several stages a device half of a round, else down alone, which is soon done. */
-static ppsched_status start_all(struct ppi_improving *improving, ppsched_error *error)
-{
-    const struct ppi_splitting *splitting = improving->splitting;
-    uint64_t from = splitting->state.visited, length = splitting->most_visited - from;
-    uint64_t prices = length / splitting->state.walk.count; /* that there is time for */
-    int starts = !improving->has_chunks || prices < FEW ? 1 : PPI_SPLIT_STARTS,
-        ways = improving->may_pin && prices >= FEW ? 2 : 1;
-    uint64_t each = length / (2 * (unsigned)(starts * ways));
-    ppsched_status status = PPSCHED_OK;
-    for (int i = 0; i < starts * ways && (i == 0 || ppi_split_goes_on(improving)) && status == PPSCHED_OK; i++)
-        status = start(improving, i / ways, i % ways == 1, from + each * ((unsigned)i + 1), error);
-    return status;
-}
+/* Where a device has several stages one long round is better than many; where two take turns the first is this part of all. */
+enum { CHUNK_PART = 3 };
 
 /* Down from the best, which a walk may have come by; with visits beside the search's own. */
 static ppsched_status end_at_best(struct ppi_improving *improving, uint64_t visits, ppsched_error *error)
@@ -68,23 +29,37 @@ static ppsched_status end_at_best(struct ppi_improving *improving, uint64_t visi
     return status == PPSCHED_OK ? ppi_split_descend(improving, error) : status;
 }
 
-/* Ever longer walks from the best. With one stage a device, where there is little to choose, until three have found nothing. */
+/* Ever longer walks from the best, until three have found nothing: with one stage a device there is little to choose. */
 static ppsched_status wander_on(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
-    int walks = improving->has_chunks ? CHUNK_WALKS : WALKS;
     uint64_t left = splitting->most_visited > splitting->state.visited ? splitting->most_visited - splitting->state.visited : 0;
-    uint64_t length = left >> walks;
+    uint64_t length = left >> WALKS;
     ppsched_status status = PPSCHED_OK;
-    for (int i = 0, idle = 0; i < walks && ppi_split_goes_on(improving) && status == PPSCHED_OK; i++, length *= 2) {
+    for (int i = 0, idle = 0; i < WALKS && idle < 3 && ppi_split_goes_on(improving) && status == PPSCHED_OK; i++, length *= 2) {
         const struct ppi_split_price before = splitting->best;
         ppi_splitting_go_back(splitting);
         status = ppi_split_wander(improving, splitting->state.visited + length, error);
         idle = ppi_split_is_better(&splitting->best, &before) ? 0 : idle + 1;
-        if (idle == 3 && !improving->has_chunks)
-            break;
     }
     return status;
+}
+
+/* From the best of the balanced splits down, with half of the visits at most, and on from there. */
+static ppsched_status go_on_from_best(struct ppi_improving *improving, ppsched_error *error)
+{
+    struct ppi_splitting *splitting = improving->splitting;
+    uint64_t whole = splitting->most_visited, half = (whole - splitting->state.visited) / 2;
+    bool better;
+    splitting->now = (struct ppi_split_price)PPI_NO_SPLIT;
+    ppi_splitting_go_back(splitting);
+    ppi_split_state_choose_alike(&splitting->state);
+    splitting->most_visited = splitting->state.visited + half;
+    ppsched_status status = ppi_splitting_try(splitting, &better, error);
+    if (status == PPSCHED_OK)
+        status = ppi_split_descend(improving, error);
+    splitting->most_visited = whole;
+    return status == PPSCHED_OK ? wander_on(improving, error) : status;
 }
 
 static ppsched_status open_improving(struct ppi_improving *out, struct ppi_splitting *splitting, ppsched_error *error)
@@ -104,9 +79,7 @@ static ppsched_status go_round(struct ppi_improving *improving, uint64_t end, pp
     struct ppi_splitting *splitting = improving->splitting;
     uint64_t whole = splitting->most_visited;
     splitting->most_visited = end < whole ? end : whole;
-    ppsched_status status = start_all(improving, error);
-    if (status == PPSCHED_OK)
-        status = wander_on(improving, error);
+    ppsched_status status = improving->has_chunks ? ppi_split_race(improving, error) : go_on_from_best(improving, error);
     splitting->most_visited = whole;
     return status;
 }
@@ -117,14 +90,22 @@ static bool is_shorter(const struct ppi_split_price *price, const struct ppi_spl
     return ppi_split_is_better(price, before) && (price->lack < before->lack || price->time < before->time * (1 - 1e-11));
 }
 
+static uint64_t first_length(const struct ppi_improving *improving, bool takes_turns)
+{
+    const struct ppi_splitting *splitting = improving->splitting;
+    uint64_t length = (uint64_t)FIRST_PRICES * splitting->state.walk.count;
+    length = length < FIRST_ROUND ? FIRST_ROUND : length;
+    uint64_t whole = splitting->most_visited / (takes_turns ? CHUNK_PART : 1);
+    return improving->has_chunks && whole > length ? whole : length;
+}
+
 /* The last takes what is left, where that is too little for another. Where stages may be empty every other round makes none so:
  * most of the best splits have none, and are found sooner among their like. */
 static ppsched_status go_rounds(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     const bool may_be_empty = splitting->state.may_be_empty, takes_turns = splitting->blocks >= splitting->state.stages;
-    uint64_t length = (uint64_t)FIRST_PRICES * splitting->state.walk.count;
-    length = length < FIRST_ROUND ? FIRST_ROUND : length;
+    uint64_t length = first_length(improving, may_be_empty && takes_turns);
     ppsched_status status = PPSCHED_OK;
     for (int idle = 0; idle < MOST_IDLE && ppi_split_goes_on(improving) && status == PPSCHED_OK; length *= LONGER) {
         const struct ppi_split_price before = splitting->best;

@@ -10,6 +10,7 @@ struct ppi_improving {
     uint64_t random;
     uint32_t *old_pin;
     double *old_weight;
+    bool only_moves; /* goes down by these, and leaves sets as they are */
     bool by_way;     /* sets are chosen by what is on the longest way */
     bool has_chunks; /* several stages a device */
     bool may_pin;    /* devices can choose which of their stages recompute */
@@ -25,6 +26,9 @@ static inline bool ppi_split_goes_on(const struct ppi_improving *improving)
 {
     return improving->splitting->state.visited < improving->splitting->most_visited;
 }
+
+/* From all first splits, where a device has several stages. */
+ppsched_status ppi_split_race(struct ppi_improving *improving, ppsched_error *error);
 
 /* From the split at hand to one that no move of those tried makes better. */
 ppsched_status ppi_split_descend(struct ppi_improving *improving, ppsched_error *error);

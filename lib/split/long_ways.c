@@ -8,18 +8,26 @@
 /* Numbers of ways that take as long to look at as a node of a walk. */
 enum { A_VISIT = 8 };
 
-ppsched_status ppi_long_ways_open(struct ppi_long_ways *out, struct ppi_room *room, uint32_t stages, ppsched_error *error)
+ppsched_status ppi_long_ways_open(struct ppi_long_ways *out, struct ppi_room *room, const struct ppi_walk *walk,
+                                  ppsched_error *error)
 {
-    *out = (struct ppi_long_ways){.width = stages * PPI_LONG_WAY_KINDS};
+    const ppsched_schedule *schedule = walk->schedule;
+    uint32_t stages = schedule->shape.stages;
+    bool splits = false;
+    for (uint64_t i = 0; i < schedule->op_count && !splits; i++)
+        splits = schedule->ops[i].kind > PPSCHED_KIND_B;
+    *out = (struct ppi_long_ways){.stages = stages, .kinds = splits ? 4 : 2};
+    out->width = (stages * out->kinds + 3) / 4 * 4;
+    out->full = ppi_room_take(room, (size_t)stages * PPI_LONG_WAY_KINDS, sizeof *out->full);
     out->duration = ppi_room_take_zeroed(room, out->width, sizeof *out->duration);
     for (int i = 0; i < PPI_LONG_WAYS; i++)
-        out->ways[i].weight = ppi_room_take(room, out->width, sizeof *out->duration);
+        out->ways[i].weight = ppi_room_take_zeroed(room, out->width, sizeof *out->duration);
     return ppi_room_check(room, "the split", error);
 }
 
 void ppi_long_ways_set_times(struct ppi_long_ways *ways, uint32_t stage, const double *duration)
 {
-    memcpy(ways->duration + (size_t)stage * PPI_LONG_WAY_KINDS, duration + 1, PPI_LONG_WAY_KINDS * sizeof *duration);
+    memcpy(ways->duration + (size_t)stage * ways->kinds, duration + 1, ways->kinds * sizeof *duration);
 }
 
 /* By four sums, one a kind, which a processor adds at once. */
@@ -59,8 +67,11 @@ void ppi_long_ways_keep(struct ppi_long_ways *ways, const struct ppi_walk *walk,
     if (ways->count < PPI_LONG_WAYS)
         ways->count++;
     struct ppi_long_way way = ways->ways[ways->count - 1];
-    memset(way.weight, 0, ways->width * sizeof *way.weight);
-    ppi_walk_weigh(walk, way.weight);
+    memset(ways->full, 0, (size_t)ways->stages * PPI_LONG_WAY_KINDS * sizeof *ways->full);
+    ppi_walk_weigh(walk, ways->full);
+    for (uint32_t s = 0; s < ways->stages; s++)
+        memcpy(way.weight + (size_t)s * ways->kinds, ways->full + (size_t)s * PPI_LONG_WAY_KINDS,
+               ways->kinds * sizeof *way.weight);
     way.rest = has_delays ? 0 : ppi_larger(0, time - sum_of(ways, way.weight));
     put_first(ways, ways->count - 1, way);
     *visited += walk->count / walk->schedule->shape.devices;

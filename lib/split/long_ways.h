@@ -6,7 +6,7 @@
 
 #include "split/walk.h"
 
-enum { PPI_LONG_WAYS = 16, PPI_LONG_WAY_KINDS = PPI_COMPUTE_KINDS - 1 };
+enum { PPI_LONG_WAYS = 32, PPI_LONG_WAY_KINDS = PPI_COMPUTE_KINDS - 1 };
 
 /* How often each stage's ops are on it, by kind - 1, and how long it takes beside them. */
 struct ppi_long_way {
@@ -16,11 +16,13 @@ struct ppi_long_way {
 
 struct ppi_long_ways {
     struct ppi_long_way ways[PPI_LONG_WAYS]; /* that which told last comes first */
-    uint32_t count, width;                   /* width: numbers of a way */
+    uint32_t count, kinds, stages, width;    /* width: numbers of a way, a multiple of 4 */
+    double *full;                            /* of each stage and kind */
     double *duration;                        /* of each stage and kind at hand */
 };
 
-ppsched_status ppi_long_ways_open(struct ppi_long_ways *out, struct ppi_room *room, uint32_t stages, ppsched_error *error);
+ppsched_status ppi_long_ways_open(struct ppi_long_ways *out, struct ppi_room *room, const struct ppi_walk *walk,
+                                  ppsched_error *error);
 
 /* A stage's times, by kind. */
 void ppi_long_ways_set_times(struct ppi_long_ways *ways, uint32_t stage, const double *duration);

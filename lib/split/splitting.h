@@ -24,6 +24,7 @@ struct ppi_splitting {
     uint32_t *best_at, *best_pin, *best_dish;
     double *best_weight; /* by which its sets were chosen */
     struct ppi_split_moves *moves;
+    struct ppi_split_runner *runners; /* made when they are needed first */
     struct ppi_split_price now, best;
     double first_lack;     /* of the first split, whose devices have work alike */
     uint64_t next_poll;    /* visits at which the caller is asked next */

@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include "model/costs.h"
 
-/* Visits that a price takes beside those of its walk and of each stage. */
-enum { KINDS = PPI_COMPUTE_KINDS - 1, A_PRICE = 64 };
+/* Visits that a price takes beside those of its walk: by itself, for each stage, each whose layers are others, and each device
+ * of such. */
+enum { KINDS = PPI_COMPUTE_KINDS - 1, A_PRICE = 64, A_STAGE = 5, A_CHANGE = 32, A_DEVICE = 32 };
 
 /* --- making it --- */
 
@@ -43,6 +44,7 @@ static ppsched_status take_room(struct ppi_split_state *state, bool has_same, pp
     if (state->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || has_same)
         state->menus = ppi_room_take_zeroed(room, stages, sizeof *state->menus);
     state->border = ppi_room_take(room, stages + 1, sizeof *state->border);
+    state->like = ppi_room_take_zeroed(room, 2 * stages, sizeof *state->like);
     state->dish = ppi_room_take_zeroed(room, stages, sizeof *state->dish);
     state->weight = ppi_room_take_zeroed(room, stages * KINDS, sizeof *state->weight);
     state->backward_weight = ppi_room_take(room, stages, sizeof *state->backward_weight);
@@ -74,16 +76,16 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
     if (status == PPSCHED_OK)
         status = ppi_kitchen_open(&out->kitchen, room, layers, same, error);
     if (status == PPSCHED_OK)
-        status = ppi_fitted_open(&out->fitted, room, schedule->shape.devices, error);
+        status = ppi_fitted_open(&out->fitted, room, schedule->shape.devices, out->stages, error);
     if (status == PPSCHED_OK)
-        status = ppi_long_ways_open(&out->long_ways, room, out->stages, error);
+        status = ppi_long_ways_open(&out->long_ways, room, &out->walk, error);
     if (status != PPSCHED_OK)
         return status;
     sum_layers(out);
     for (uint32_t s = 0; s <= out->stages; s++)
         out->border[s] = PPSCHED_NONE;
     for (uint32_t s = 0; s < out->stages; s++)
-        out->pin[s] = PPSCHED_NONE, out->backward_weight[s] = 1;
+        out->pin[s] = PPSCHED_NONE, out->backward_weight[s] = 1, out->like[2 * (size_t)s] = PPSCHED_NONE;
     return PPSCHED_OK;
 }
 
@@ -91,7 +93,8 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
 
 static double between(const struct ppi_split_state *state, int cost, uint32_t stage)
 {
-    return state->sums[cost][state->border[stage + 1]] - state->sums[cost][state->border[stage]];
+    const uint32_t *like = &state->like[2 * (size_t)stage];
+    return state->sums[cost][like[1]] - state->sums[cost][like[0]];
 }
 
 static double added_to(const struct ppi_split_state *state, uint32_t stage)
@@ -180,7 +183,7 @@ static double fit_or_remember(struct ppi_split_state *state, uint32_t device)
     const struct ppi_holding *holding = &state->holdings[device];
     uint32_t *dishes;
     double *lack;
-    bool known = ppi_fitted_find(&state->fitted, device, holding, state->border, state->pin, &dishes, &lack);
+    bool known = ppi_fitted_find(&state->fitted, device, holding, state->like, state->pin, &dishes, &lack);
     if (dishes == NULL)
         return fit_device(state, device);
     if (!known)
@@ -228,12 +231,13 @@ static void fit_stale(struct ppi_split_state *state)
         if (!state->is_stale[d])
             continue;
         double work = 0;
+        state->visited += A_DEVICE + 16 * (uint64_t)state->holdings[d].count;
         if (state->menus != NULL)
             fit_one(state, d);
         for (uint32_t i = 0; i < state->holdings[d].count; i++) {
             uint32_t stage = state->holdings[d].stages[i];
             load_times(state, stage);
-            work += ppi_split_work(state, state->border[stage], state->border[stage + 1]) + added_to(state, stage);
+            work += ppi_split_work(state, state->like[2 * stage], state->like[2 * stage + 1]) + added_to(state, stage);
         }
         state->load[d] = work;
         state->is_stale[d] = false;
@@ -242,9 +246,26 @@ static void fit_stale(struct ppi_split_state *state)
 
 /* --- going over to others --- */
 
+/* Layers that are all of one entry are like as many others of it, its first. */
+static bool put_like(struct ppi_split_state *state, uint32_t stage)
+{
+    const ppsched_layers *layers = state->layers;
+    uint32_t begin = state->border[stage], end = state->border[stage + 1], *like = &state->like[2 * (size_t)stage];
+    bool is_one = begin < end && layers->entry_of[begin] == layers->entry_of[end - 1];
+    uint32_t first = is_one ? state->kitchen.begin[layers->entry_of[begin]] : begin, last = first + (end - begin);
+    bool differs = like[0] != first || like[1] != last;
+    like[0] = first;
+    like[1] = last;
+    return differs;
+}
+
 static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage, ppsched_error *error)
 {
     const struct ppi_placement *placement = &state->schedule->placement;
+    state->visited++;
+    if (!put_like(state, stage))
+        return PPSCHED_OK;
+    state->visited += A_CHANGE;
     for (uint32_t copy = 0; copy < placement->copies; copy++)
         state->is_stale[placement->device_of[(size_t)copy * state->stages + stage]] = true;
     if (state->menus == NULL)
@@ -274,7 +295,7 @@ static struct ppi_split_price price_of(struct ppi_split_state *state)
     }
     if (price.lack <= state->most_lack * (1 + 1e-9))
         price.time = time_of(state);
-    state->visited += A_PRICE + 16 * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
+    state->visited += A_PRICE + A_STAGE * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
     state->worked = state->kitchen.work;
     return price;
 }
@@ -340,8 +361,10 @@ void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_s
     ppi_kitchen_recompute(&state->kitchen, same);
     for (uint32_t s = 0; s <= state->stages; s++)
         state->border[s] = PPSCHED_NONE;
-    for (uint32_t s = 0; s < state->stages; s++)
+    for (uint32_t s = 0; s < state->stages; s++) {
         state->pin[s] = PPSCHED_NONE;
+        state->like[2 * (size_t)s] = PPSCHED_NONE;
+    }
     ppi_split_state_choose_alike(state);
 }
 

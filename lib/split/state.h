@@ -34,6 +34,7 @@ struct ppi_split_state {
     double *sums[PPI_LAYER_COSTS]; /* of the layers before each */
     double tied;                   /* memory that the last stage holds for the first */
     uint32_t *border;              /* first layer of each stage, and behind them the number of all */
+    uint32_t *like;                /* of each stage: first layer of some that are the same, and behind them */
     uint32_t *dish;                /* of each stage */
     double *weight;                /* of each stage and kind: how often it is on a longest way */
     double *backward_weight;       /* of each stage: what time added to a backward costs, for the choice of sets */

@@ -7,9 +7,9 @@
 #include "split/moves.h"
 
 /* The share of the time by which a step may be worse at first. */
-#define WIDEST 0.0025
+#define WIDEST 0.005
 
-/* Stages of which the heaviest is taken, where one is looked for. */
+/* Stages of which the heaviest, or lightest, is taken, where one is looked for. */
 enum { LOOKED_AT = 4 };
 
 /* Whether a price is not much worse than that at hand: by a share of the time, which falls as the search goes on. */
@@ -31,6 +31,18 @@ static double weight_of(const struct ppi_split_state *state, uint32_t stage)
     return sum;
 }
 
+/* Of some stages that which is least on the longest way. */
+static uint32_t find_light(struct ppi_improving *improving)
+{
+    const struct ppi_split_state *state = &improving->splitting->state;
+    uint32_t found = ppi_split_random_below(improving, state->stages);
+    for (int i = 1; i < LOOKED_AT; i++) {
+        uint32_t other = ppi_split_random_below(improving, state->stages);
+        found = weight_of(state, other) < weight_of(state, found) ? other : found;
+    }
+    return found;
+}
+
 /* Any stage, and every other time one that is much on the longest way. */
 static uint32_t find_stage(struct ppi_improving *improving)
 {
@@ -43,6 +55,55 @@ static uint32_t find_stage(struct ppi_improving *improving)
         found = weight_of(state, other) > weight_of(state, found) ? other : found;
     }
     return found;
+}
+
+/* Devices side by side, more rarely the more they are; every other time from the first on, or up to the last. */
+static void find_run(struct ppi_improving *improving, uint32_t *first, uint32_t *count)
+{
+    uint32_t devices = improving->splitting->state.schedule->shape.devices, most = 1;
+    while (most < devices && ppi_split_random_below(improving, 8) < 5)
+        most *= 2;
+    *count = 1 + ppi_split_random_below(improving, most < devices ? most : devices);
+    uint32_t where = ppi_split_random_below(improving, 4), last = devices - *count;
+    *first = where == 0 ? 0 : where == 1 ? last : ppi_split_random_below(improving, last + 1);
+}
+
+static bool pin(struct ppi_splitting *splitting, uint32_t stage, uint32_t dish)
+{
+    bool changes = splitting->now_pin[stage] != dish;
+    splitting->now_pin[stage] = dish;
+    return changes;
+}
+
+/* Lets the others of a device choose. */
+static bool unpin_others(struct ppi_splitting *splitting, const struct ppi_holding *holding, uint32_t but)
+{
+    bool changes = false;
+    for (uint32_t i = 0; i < holding->count; i++)
+        if (i != but)
+            changes |= pin(splitting, holding->stages[i], PPSCHED_NONE);
+    return changes;
+}
+
+/* Of some devices the same stage recomputes less, or more, or as suits it. */
+static bool change_pins(struct ppi_improving *improving)
+{
+    struct ppi_splitting *splitting = improving->splitting;
+    uint32_t first, count;
+    find_run(improving, &first, &count);
+    uint32_t which = ppi_split_random_below(improving, splitting->state.holdings[first].count);
+    uint32_t how = ppi_split_random_below(improving, 4);
+    bool changed = false;
+    for (uint32_t d = first; d < first + count; d++) {
+        const struct ppi_holding *holding = &splitting->state.holdings[d];
+        if (which >= holding->count)
+            continue;
+        uint32_t stage = holding->stages[which], dish = splitting->state.dish[stage];
+        uint32_t more = dish + 1 < splitting->state.menus[stage].count ? dish + 1 : dish, less = dish > 0 ? dish - 1 : 0;
+        changed |= how < 2 && unpin_others(splitting, holding, which);
+        changed |= pin(splitting, stage, how == 0 ? PPSCHED_NONE : how == 3 ? more : less);
+    }
+    return changed;
 }
 
 /* Another set for a stage that can choose. */
@@ -70,17 +131,21 @@ static bool change_pin(struct ppi_improving *improving)
     return true;
 }
 
-/* From one stage of a device to another, and likewise of some devices behind it. */
+static bool change_sets(struct ppi_improving *improving)
+{
+    return ppi_split_random_below(improving, 4) == 0 ? change_pins(improving) : change_pin(improving);
+}
+
+/* From one stage of a device to another, and likewise of others beside it. */
 static bool change_device(struct ppi_improving *improving)
 {
     struct ppi_splitting *splitting = improving->splitting;
-    uint32_t devices = splitting->state.schedule->shape.devices;
-    uint32_t device = ppi_split_random_below(improving, devices),
-             count = ppi_split_random_below(improving, 2) == 0 ? 1 : ppi_split_random_below(improving, devices);
+    uint32_t device, count;
+    find_run(improving, &device, &count);
     const struct ppi_holding *first = &splitting->state.holdings[device];
     uint32_t from = ppi_split_random_below(improving, first->count), to = ppi_split_random_below(improving, first->count);
     bool changed = false;
-    for (uint32_t d = device; d < devices && d < device + count && from != to; d++) {
+    for (uint32_t d = device; d < device + count && from != to; d++) {
         const struct ppi_holding *holding = &splitting->state.holdings[d];
         if (from < holding->count && to < holding->count && ppi_split_may_give(splitting, holding->stages[from])) {
             ppi_split_move(splitting->at, holding->stages[from], holding->stages[to]);
@@ -98,6 +163,8 @@ static bool change_split(struct ppi_improving *improving)
         return change_device(improving);
     if (ppi_split_random_below(improving, 2) == 0)
         to = from > 0 && (from + 1 == stages || ppi_split_random_below(improving, 2) == 0) ? from - 1 : from + 1;
+    if (ppi_split_random_below(improving, 5) < 2)
+        to = find_light(improving);
     if (from == to || !ppi_split_may_give(splitting, from))
         return false;
     ppi_split_move(splitting->at, from, to);
@@ -143,7 +210,7 @@ static ppsched_status step(struct ppi_improving *improving, double share, ppsche
     if (improving->may_pin && ppi_split_random_below(improving, 64) == 0)
         return step_by_way(improving, share, error);
     bool pins = improving->may_pin && ppi_split_random_below(improving, 2) == 0;
-    if (pins ? !change_pin(improving) : !change_split(improving)) {
+    if (pins ? !change_sets(improving) : !change_split(improving)) {
         splitting->state.visited += 16;
         return PPSCHED_OK;
     }

@@ -146,7 +146,7 @@ static void test_devices(void **state)
  * there is no answer, whichever slot it has; and then the one before is still there, or its slot was taken. */
 static void test_answers_are_those_of_the_question(void **state)
 {
-    static const uint32_t border[] = {0, 1, 3, 4, 9}, pin[] = {PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, 2};
+    static const uint32_t like[] = {0, 1, 1, 3, 3, 4, 4, 9}, pin[] = {PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, 2};
     uint32_t stages[] = {1, 3}, *dishes = NULL;
     const struct ppi_holding holding = {.stages = stages, .count = 2};
     ppsched_config *config = make_config(1, 1, 1);
@@ -154,27 +154,27 @@ static void test_answers_are_those_of_the_question(void **state)
     struct ppi_fitted fitted;
     double *lack = NULL;
     (void)state;
-    expect_ok(ppi_fitted_open(&fitted, &room, 2, NULL), NULL);
+    expect_ok(ppi_fitted_open(&fitted, &room, 2, 4, NULL), NULL);
     for (uint32_t number = 0; number < 6; number++) /* borders of stage 1, of stage 3, and their pins */
         for (uint32_t value = 10; value < 500; value++) {
-            uint32_t other_border[5], other_pin[4];
-            memcpy(other_border, border, sizeof border);
+            uint32_t other_like[8], other_pin[4];
+            memcpy(other_like, like, sizeof like);
             memcpy(other_pin, pin, sizeof pin);
-            *(number < 4 ? &other_border[number + 1] : &other_pin[2 * (number - 4) + 1]) = value;
-            assert_false(ppi_fitted_find(&fitted, 1, &holding, other_border, other_pin, &dishes, &lack));
+            *(number < 4 ? &other_like[2 * stages[number / 2] + number % 2] : &other_pin[2 * (number - 4) + 1]) = value;
+            assert_false(ppi_fitted_find(&fitted, 1, &holding, other_like, other_pin, &dishes, &lack));
             dishes[0] = value;
             dishes[1] = number;
             *lack = value + 0.5;
-            assert_true(ppi_fitted_find(&fitted, 1, &holding, other_border, other_pin, &dishes, &lack));
+            assert_true(ppi_fitted_find(&fitted, 1, &holding, other_like, other_pin, &dishes, &lack));
             assert_true(dishes[0] == value && dishes[1] == number && *lack == value + 0.5);
-            if (ppi_fitted_find(&fitted, 1, &holding, border, pin, &dishes, &lack))
+            if (ppi_fitted_find(&fitted, 1, &holding, like, pin, &dishes, &lack))
                 assert_true(dishes[0] == 1000 && dishes[1] == 1001);
             dishes[0] = 1000;
             dishes[1] = 1001;
         }
     ppi_fitted_forget(&fitted);
-    assert_false(ppi_fitted_find(&fitted, 1, &holding, border, pin, &dishes, &lack));
-    assert_false(ppi_fitted_find(&fitted, 0, &holding, border, pin, &dishes, &lack));
+    assert_false(ppi_fitted_find(&fitted, 1, &holding, like, pin, &dishes, &lack));
+    assert_false(ppi_fitted_find(&fitted, 0, &holding, like, pin, &dishes, &lack));
     ppi_room_clear(&room);
     ppsched_config_destroy(config);
 }
