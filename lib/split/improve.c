@@ -14,8 +14,9 @@ enum { WALKS = 8 };
  * nothing before the search ends. */
 enum { FIRST_ROUND = 500000, FIRST_PRICES = 64, LONGER = 4, MOST_IDLE = 4 };
 
-/* Where a device has several stages one long round is better than many; where two take turns the first is this part of all. */
-enum { CHUNK_PART = 3 };
+/* Where a device has several stages one long round is better than many. Of many visits a part tells whether there is anything
+ * to find; and where two take turns the first is so large a part of all. */
+enum { LONG_ROUND = 25000000, LONG_PART = 8, TURN_PART = 3 };
 
 /* Down from the best, which a walk may have come by; with visits beside the search's own. */
 static ppsched_status end_at_best(struct ppi_improving *improving, uint64_t visits, ppsched_error *error)
@@ -95,8 +96,12 @@ static uint64_t first_length(const struct ppi_improving *improving, bool takes_t
     const struct ppi_splitting *splitting = improving->splitting;
     uint64_t length = (uint64_t)FIRST_PRICES * splitting->state.walk.count;
     length = length < FIRST_ROUND ? FIRST_ROUND : length;
-    uint64_t whole = splitting->most_visited / (takes_turns ? CHUNK_PART : 1);
-    return improving->has_chunks && whole > length ? whole : length;
+    uint64_t whole = splitting->most_visited, part = whole / LONG_PART > LONG_ROUND ? whole / LONG_PART : LONG_ROUND;
+    if (!improving->has_chunks)
+        return length;
+    part = part < whole ? part : whole;
+    part = takes_turns && part > whole / TURN_PART ? whole / TURN_PART : part;
+    return part > length ? part : length;
 }
 
 /* The last takes what is left, where that is too little for another. Where stages may be empty every other round makes none so:
@@ -107,7 +112,8 @@ static ppsched_status go_rounds(struct ppi_improving *improving, ppsched_error *
     const bool may_be_empty = splitting->state.may_be_empty, takes_turns = splitting->blocks >= splitting->state.stages;
     uint64_t length = first_length(improving, may_be_empty && takes_turns);
     ppsched_status status = PPSCHED_OK;
-    for (int idle = 0; idle < MOST_IDLE && ppi_split_goes_on(improving) && status == PPSCHED_OK; length *= LONGER) {
+    int most_idle = !improving->has_chunks ? MOST_IDLE : may_be_empty && takes_turns ? 2 : 1;
+    for (int idle = 0; idle < most_idle && ppi_split_goes_on(improving) && status == PPSCHED_OK; length *= LONGER) {
         const struct ppi_split_price before = splitting->best;
         bool is_last = splitting->most_visited - splitting->state.visited < 2 * length;
         status = go_round(improving, is_last ? splitting->most_visited : splitting->state.visited + length, error);

@@ -6,8 +6,9 @@
 
 #include "split/moves.h"
 
-/* The share of the time by which a step may be worse at first. */
-#define WIDEST 0.005
+/* The share of the time by which a step may be worse at first; with several stages a device there is more to leave. */
+#define WIDEST 0.0025
+#define CHUNK_WIDEST 0.005
 
 /* Stages of which the heaviest, or lightest, is taken, where one is looked for. */
 enum { LOOKED_AT = 4 };
@@ -163,7 +164,7 @@ static bool change_split(struct ppi_improving *improving)
         return change_device(improving);
     if (ppi_split_random_below(improving, 2) == 0)
         to = from > 0 && (from + 1 == stages || ppi_split_random_below(improving, 2) == 0) ? from - 1 : from + 1;
-    if (ppi_split_random_below(improving, 5) < 2)
+    if (improving->has_chunks && ppi_split_random_below(improving, 5) < 2)
         to = find_light(improving);
     if (from == to || !ppi_split_may_give(splitting, from))
         return false;
@@ -228,12 +229,13 @@ static ppsched_status step(struct ppi_improving *improving, double share, ppsche
 ppsched_status ppi_split_wander(struct ppi_improving *improving, uint64_t until, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
+    const double widest = improving->has_chunks ? CHUNK_WIDEST : WIDEST;
     uint64_t from = splitting->state.visited;
     ppsched_status status = ppi_splitting_price(splitting, &splitting->now, error);
     weigh(&splitting->state);
     while (splitting->state.visited < until && status == PPSCHED_OK) {
         double left = (double)(until - splitting->state.visited) / (double)(until - from);
-        status = step(improving, WIDEST * left * left, error);
+        status = step(improving, widest * left * left, error);
     }
     return status == PPSCHED_OK ? ppi_split_descend(improving, error) : status;
 }
