@@ -107,24 +107,52 @@ static ppsched_status poll(const struct ppi_layering *layering, ppsched_error *e
     return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
 }
 
-/* Moves borders, one at a time and the same again, as long as that is better, and there are tries left. */
-static ppsched_status move_borders(struct ppi_layering *layering, uint64_t tries, ppsched_error *error)
+/* Moves what must stay together from one stage to another: all borders between them by as much. */
+static bool move_block(const struct ppi_layering *layering, uint32_t from, uint32_t to)
 {
-    const uint32_t ways = 2 * (layering->candidate->stages - 1);
-    for (uint32_t i = 0, idle = 0; idle < ways && tries > 0; i = (i + 1) % ways) {
-        bool better = false;
-        ppi_layering_go_back(layering);
-        if (move_border(layering, i / 2, i % 2 == 0)) {
-            tries--;
-            ppsched_status status = poll(layering, error);
-            if (status == PPSCHED_OK)
-                status = keep_offloaded(&better, layering, error);
-            if (status != PPSCHED_OK && status != PPSCHED_ERROR_REFUSED)
-                return status;
+    bool moves = true;
+    for (uint32_t s = from; s < to && moves; s++)
+        moves = move_border(layering, s, false);
+    for (uint32_t s = from; s > to && moves; s--)
+        moves = move_border(layering, s - 1, true);
+    return moves;
+}
+
+/* Of a way: stages that are so far apart, the first of them first, and back. */
+static ppsched_status try_way(bool *better, struct ppi_layering *layering, uint32_t way, uint32_t reach, uint64_t *tries,
+                              ppsched_error *error)
+{
+    const uint32_t low = way / 2, high = low + reach;
+    *better = false;
+    ppi_layering_go_back(layering);
+    if (!move_block(layering, way % 2 == 0 ? high : low, way % 2 == 0 ? low : high))
+        return PPSCHED_OK;
+    --*tries;
+    ppsched_status status = poll(layering, error);
+    if (status == PPSCHED_OK)
+        status = keep_offloaded(better, layering, error);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
+/* Between neighbours, and the same again, as long as that is better; then between stages ever farther apart, until one is;
+ * while there are tries left. */
+static ppsched_status move_blocks(struct ppi_layering *layering, uint64_t tries, ppsched_error *error)
+{
+    const uint32_t stages = layering->candidate->stages;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t reach = 1; reach < stages; reach++) {
+        const uint32_t ways = 2 * (stages - reach);
+        bool better = false, any = false;
+        for (uint32_t i = 0, idle = 0; idle < ways && tries > 0 && status == PPSCHED_OK; i = (i + 1) % ways) {
+            status = try_way(&better, layering, i, reach, &tries, error);
+            any |= better;
+            idle = better ? 0 : idle + 1;
         }
-        idle = better ? 0 : idle + 1;
+        if (status != PPSCHED_OK || tries == 0)
+            return status;
+        reach = any && reach > 1 ? 0 : reach;
     }
-    return PPSCHED_OK;
+    return status;
 }
 
 ppsched_status ppi_layering_offload(struct ppi_layering *layering, ppsched_error *error)
@@ -138,7 +166,7 @@ ppsched_status ppi_layering_offload(struct ppi_layering *layering, ppsched_error
     uint64_t tries = plan->most_visited / (AN_OP * ops);
     ppsched_status status = try_widened(layering, &tries, error);
     if (status == PPSCHED_OK)
-        status = move_borders(layering, tries, error);
+        status = move_blocks(layering, tries, error);
     layering->plan = plan;
     return status;
 }

@@ -13,7 +13,7 @@
 
 /* Nodes that the search for a candidate's split may visit at least. */
 #define PPI_LEAST_VISITS 200000u
-#define PPI_MOST_VISITS 250000000u
+#define PPI_MOST_VISITS 125000000u
 
 /* How a plan's candidates are lowered. */
 static inline ppsched_lower_options ppi_lower_options_of(const ppsched_plan_options *options)

@@ -9,8 +9,8 @@
 /* Up to two of each first split; and behind them what was the best before. */
 enum { RUNNERS = 2 * PPI_SPLIT_STARTS, BEFORE = RUNNERS };
 
-/* Prices that a runner is worth at first; walks of the last one. */
-enum { LEAST_PRICES = 30, LAST_WALKS = 2 };
+/* Prices that a runner is worth at first; walks of the last one; prices too few for a race, so that the best alone goes on. */
+enum { LEAST_PRICES = 30, LAST_WALKS = 2, FEW = 120 };
 
 /* A split to go on from. */
 struct ppi_split_runner {
@@ -86,19 +86,19 @@ static ppsched_status try_alike(struct ppi_splitting *splitting, ppsched_error *
     return ppi_splitting_try(splitting, &better, error);
 }
 
-/* What was best before, and all balanced splits but the first, the best first. */
-static ppsched_status line_up(struct ppi_improving *improving, ppsched_error *error)
+/* What was best before, and so many of the balanced splits but the first, the best first. */
+static ppsched_status line_up(struct ppi_improving *improving, int count, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     struct ppi_split_runner *runners = splitting->runners;
     ppsched_status status = PPSCHED_OK;
-    for (int i = 0; i < PPI_SPLIT_STARTS && status == PPSCHED_OK; i++) {
+    for (int i = 0; i < count && status == PPSCHED_OK; i++) {
         splitting->best = splitting->now = (struct ppi_split_price)PPI_NO_SPLIT;
         ppi_split_state_choose_alike(&splitting->state);
         status = i == 0 ? try_alike(splitting, error) : ppi_splitting_try_start(splitting, i, error);
         keep_best(splitting, &runners[i]);
     }
-    sort(runners, PPI_SPLIT_STARTS);
+    sort(runners, (uint32_t)count);
     return status;
 }
 
@@ -178,12 +178,12 @@ ppsched_status ppi_split_race(struct ppi_improving *improving, ppsched_error *er
     ppsched_status status = take_room(splitting, error);
     if (status != PPSCHED_OK)
         return status;
-    while (count > of_each && prices / count < LEAST_PRICES)
+    while (count > of_each && (prices < FEW || prices / count < LEAST_PRICES))
         count -= of_each;
     for (uint32_t left = count / 2; left > 1; left /= 2)
         levels++;
     keep_best(splitting, &splitting->runners[BEFORE]);
-    status = line_up(improving, error);
+    status = line_up(improving, prices < FEW ? 1 : PPI_SPLIT_STARTS, error);
     if (of_each == 2)
         double_all(splitting, count);
     for (uint32_t left = count; (left > 1 || left == count) && status == PPSCHED_OK; left /= 2)

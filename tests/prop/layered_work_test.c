@@ -153,7 +153,7 @@ static void test_copies(void **state)
         &found,
         &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 2, .offload = 1},
         16, 7);
-    expect_no_worse(&found, &(struct found){693, 13552, 31911.644799500704});
+    expect_no_worse(&found, &(struct found){693, 13633, 31906.119180351496});
 }
 
 /* The best of a problem so small that all splits are tried for a strategy alone; with the candidate's options. */
@@ -249,7 +249,7 @@ static void test_idle_search(void **state)
     (void)state;
     uint32_t idle = calls_of(plain, 8, 24, 1000, zbv, 1), busy = calls_of(layers, 8, 32, 60, zbv, 1);
     assert_in_range(idle, 20, 60);
-    assert_in_range(busy, 200, 300);
+    assert_in_range(busy, 100, 200);
     ppsched_layers_release(plain);
     ppsched_layers_release(layers);
 }
