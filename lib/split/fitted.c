@@ -10,6 +10,7 @@ ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_room *room, ui
                                ppsched_error *error)
 {
     *out = (struct ppi_fitted){.room = room, .time = 1, .slot_count = stages <= FEW_STAGES ? MORE_SLOTS : SLOTS};
+    out->asked = ppi_room_take_zeroed(room, devices, sizeof *out->asked);
     out->slots = ppi_room_take_zeroed(room, devices, sizeof *out->slots);
     out->lacks = ppi_room_take_zeroed(room, devices, sizeof *out->lacks);
     return ppi_room_check(room, "what devices hold", error);
@@ -17,17 +18,19 @@ ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_room *room, ui
 
 static size_t slot_size(const struct ppi_holding *holding)
 {
-    return 1 + OF_STAGE * (size_t)holding->count;
+    return OF_STAGE * (size_t)holding->count;
 }
 
 static bool make_slots(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding)
 {
     if (fitted->slots[device] != NULL)
         return true;
-    uint32_t *slots = ppi_room_take_zeroed(fitted->room, fitted->slot_count * slot_size(holding), sizeof *slots);
+    uint32_t *asked = ppi_room_take_zeroed(fitted->room, fitted->slot_count, sizeof *asked);
+    uint32_t *slots = ppi_room_take(fitted->room, fitted->slot_count * slot_size(holding), sizeof *slots);
     double *lacks = ppi_room_take(fitted->room, fitted->slot_count, sizeof *lacks);
-    if (slots == NULL || lacks == NULL)
+    if (asked == NULL || slots == NULL || lacks == NULL)
         return false;
+    fitted->asked[device] = asked;
     fitted->slots[device] = slots;
     fitted->lacks[device] = lacks;
     return true;
@@ -38,12 +41,12 @@ static uint32_t mixed(uint32_t hash, uint32_t value)
     return (hash ^ value) * 16777619u;
 }
 
-/* Writes a part of the question; 0 where it was the same. */
-static uint32_t ask(uint32_t *slot, uint32_t value)
+/* Writes a part of the question; whether it was the same, of one that is known so far: else nothing was written there. */
+static bool ask(uint32_t *slot, uint32_t value, bool known)
 {
-    uint32_t difference = *slot ^ value;
+    known = known && *slot == value;
     *slot = value;
-    return difference;
+    return known;
 }
 
 bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding, const uint32_t *like,
@@ -58,14 +61,16 @@ bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct pp
         hash = mixed(mixed(mixed(hash, like[2 * stage]), like[2 * stage + 1]), pin[stage]);
     }
     uint32_t number = (hash >> 16 ^ hash) % fitted->slot_count, *slot = fitted->slots[device] + number * slot_size(holding);
-    uint32_t difference = ask(slot++, fitted->time);
+    bool known = ask(&fitted->asked[device][number], fitted->time, true);
     for (uint32_t i = 0; i < holding->count; i++, slot += 3) {
         uint32_t stage = holding->stages[i];
-        difference |= ask(slot, like[2 * stage]) | ask(slot + 1, like[2 * stage + 1]) | ask(slot + 2, pin[stage]);
+        known = ask(slot, like[2 * stage], known);
+        known = ask(slot + 1, like[2 * stage + 1], known);
+        known = ask(slot + 2, pin[stage], known);
     }
     *dishes = slot;
     *lack = &fitted->lacks[device][number];
-    return difference == 0;
+    return known;
 }
 
 void ppi_fitted_forget(struct ppi_fitted *fitted)

@@ -6,11 +6,12 @@
 #include "base/room.h"
 #include "split/holding.h"
 
-/* A slot has when it was asked and the question (first and last layer, or of those that are like them, and pin of each stage),
- * then the answer: what is lacking, and the sets. `like` has two numbers a stage. */
+/* A slot has the question (first and last layer, or of those that are like them, and pin of each stage), then the answer, the
+ * sets; beside it stand when it was asked, and what is lacking. `like` has two numbers a stage. */
 struct ppi_fitted {
     struct ppi_room *room;
-    uint32_t **slots; /* of each device, made when it is asked first */
+    uint32_t **asked; /* of each device, made when it is asked first */
+    uint32_t **slots;
     double **lacks;
     uint32_t slot_count;
     uint32_t time; /* of the questions that are not forgotten; what was never asked is of time 0 */
