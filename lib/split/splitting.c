@@ -188,25 +188,12 @@ static ppsched_status try_balanced(struct ppi_splitting *splitting, bool any, pp
     return status;
 }
 
-/* Down from any balanced split that fits. */
-static ppsched_status search_any(struct ppi_splitting *splitting, const struct ppi_split_question *question,
-                                 ppsched_error *error)
-{
-    double first_lack = splitting->first_lack;
-    ppsched_status status = try_balanced(splitting, true, error);
-    splitting->first_lack = first_lack;
-    splitting->most_visited = question->most_visited;
-    return status == PPSCHED_OK ? ppi_split_improve_near(splitting, error) : status;
-}
-
-/* Down from what is at hand, or where that does not fit from another; all splits where there are few. */
+/* Down from what is at hand; all splits where there are few. */
 static ppsched_status search_near(struct ppi_splitting *splitting, const struct ppi_split_question *question,
                                   ppsched_error *error)
 {
     splitting->most_visited = question->most_visited;
     ppsched_status status = ppi_split_improve_near(splitting, error);
-    if (status == PPSCHED_OK && splitting->best.lack > 0)
-        status = search_any(splitting, question, error);
     if (status == PPSCHED_OK && ppi_split_is_small(splitting))
         status = enumerate(splitting, question, question->most_visited, error);
     return status;
