@@ -14,7 +14,7 @@ from unittest import mock
 
 import ppsched
 from ppsched import _abi, cli, comparison, config_file, device_files, file_commands, layer_options, live, live_command
-from ppsched import magnitudes, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, text_columns
+from ppsched import magnitudes, microbatch_map, microbatches, own_schedules, picture, report_packing, scenarios, shown, text_columns
 from ppsched import torch_measure, wrap_around
 from ppsched import op as op_module
 from ppsched import torch as ppsched_torch
@@ -316,6 +316,19 @@ class LivePageTest(unittest.TestCase):
                     self.assertEqual(cli.main(["live", "-o", str(path), *words]), 0)
                 printed.assert_called_once_with(f"{path.as_uri()}{problem}\n")
                 self.assertEqual(path.read_text(encoding="utf-8"), "a page")
+
+
+class PackedPageTest(unittest.TestCase):
+    """Times of a page: how long after the one before an op starts, and how long it takes."""
+
+    def test_times_of_a_queue(self):
+        def packed(start, end):
+            queue = {"ops": ["0F0", "0F1"], "start": start, "end": end}
+            return report_packing.with_gaps({"schedule": {"queues": [queue]}})["schedule"]["queues"][0]
+
+        self.assertEqual(packed([0.5, 2], [1.5, 4]), {"ops": ["0F0", "0F1"], "gap": [0.5, 0.5], "duration": [1, 2]})
+        for start, end in (([0.5], [1.5, 4]), (None, [1, 2]), ([0.5, None], [1.5, 4]), ([0.5, math.inf], [1.5, 4]), ({}, {})):
+            self.assertEqual(packed(start, end), {"ops": ["0F0", "0F1"], "start": start, "end": end})
 
 
 class ObjectsTest(unittest.TestCase):
