@@ -15,7 +15,7 @@ enum { WALKS = 8 };
 enum { FIRST_ROUND = 500000, FIRST_PRICES = 64, LONGER = 4, MOST_IDLE = 4 };
 
 /* Where a device has several stages one long round is better than many. Of many visits a part tells whether there is anything
- * to find; and where two take turns the first is so large a part of all. */
+ * to find; and where two take turns the first, which leaves no stage empty, is so large a part of all. */
 enum { LONG_ROUND = 25000000, LONG_PART = 8, TURN_PART = 3 };
 
 /* Down from the best, which a walk may have come by; with visits beside the search's own. */
@@ -113,6 +113,7 @@ static ppsched_status go_rounds(struct ppi_improving *improving, ppsched_error *
     uint64_t length = first_length(improving, may_be_empty && takes_turns);
     ppsched_status status = PPSCHED_OK;
     int most_idle = !improving->has_chunks ? MOST_IDLE : may_be_empty && takes_turns ? 2 : 1;
+    splitting->state.may_be_empty = may_be_empty && !(improving->has_chunks && takes_turns);
     for (int idle = 0; idle < most_idle && ppi_split_goes_on(improving) && status == PPSCHED_OK; length *= LONGER) {
         const struct ppi_split_price before = splitting->best;
         bool is_last = splitting->most_visited - splitting->state.visited < 2 * length;
