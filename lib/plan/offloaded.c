@@ -135,20 +135,23 @@ static ppsched_status try_way(bool *better, struct ppi_layering *layering, uint3
 }
 
 /* Between neighbours, and the same again, as long as that is better; then between stages ever farther apart, until one is;
- * while there are tries left. */
+ * while there are tries left, and visits for the ways, most of which may lead nowhere. */
 static ppsched_status move_blocks(struct ppi_layering *layering, uint64_t tries, ppsched_error *error)
 {
     const uint32_t stages = layering->candidate->stages;
+    uint64_t left = layering->plan->most_visited;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t reach = 1; reach < stages; reach++) {
         const uint32_t ways = 2 * (stages - reach);
+        const uint64_t a_way = layering->plan->layers->count + (uint64_t)reach * stages;
         bool better = false, any = false;
-        for (uint32_t i = 0, idle = 0; idle < ways && tries > 0 && status == PPSCHED_OK; i = (i + 1) % ways) {
+        for (uint32_t i = 0, idle = 0; idle < ways && tries > 0 && left >= a_way && status == PPSCHED_OK; i = (i + 1) % ways) {
+            left -= a_way;
             status = try_way(&better, layering, i, reach, &tries, error);
             any |= better;
             idle = better ? 0 : idle + 1;
         }
-        if (status != PPSCHED_OK || tries == 0)
+        if (status != PPSCHED_OK || tries == 0 || left < a_way)
             return status;
         reach = any && reach > 1 ? 0 : reach;
     }

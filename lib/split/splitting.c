@@ -160,34 +160,6 @@ static ppsched_status search(struct ppi_splitting *splitting, const struct ppi_s
     return status == PPSCHED_OK && !splitting->proved ? ppi_split_improve(splitting, error) : status;
 }
 
-ppsched_status ppi_splitting_try_start(struct ppi_splitting *splitting, int start, ppsched_error *error)
-{
-    struct ppi_split_price price;
-    bool better;
-    ppi_balance(splitting, start);
-    ppsched_status status = ppi_splitting_price(splitting, &price, error);
-    splitting->first_lack = price.lack;
-    if (status == PPSCHED_OK && price.lack > 0)
-        status = ppi_split_mend(splitting, error);
-    return status == PPSCHED_OK ? ppi_splitting_try(splitting, &better, error) : status;
-}
-
-/* Of the balanced splits, mended where they lack memory, the best; or any that fits. */
-static ppsched_status try_balanced(struct ppi_splitting *splitting, bool any, ppsched_error *error)
-{
-    bool has_chunks = splitting->state.stages > splitting->state.schedule->shape.devices;
-    ppsched_status status = ppi_splitting_try_start(splitting, 0, error);
-    double first_lack = splitting->first_lack;
-    for (int i = 2; i < PPI_SPLIT_TILTS && first_lack > 0 && has_chunks && status == PPSCHED_OK; i += 2)
-        if (!any || splitting->best.lack > 0)
-            status = ppi_splitting_try_start(splitting, i, error);
-    for (int i = PPI_SPLIT_TILTS; i < PPI_SPLIT_STARTS && has_chunks && status == PPSCHED_OK; i++)
-        if (!any || splitting->best.lack > 0)
-            status = ppi_splitting_try_start(splitting, i, error);
-    splitting->first_lack = first_lack;
-    return status;
-}
-
 /* Down from what is at hand; all splits where there are few. */
 static ppsched_status search_near(struct ppi_splitting *splitting, const struct ppi_split_question *question,
                                   ppsched_error *error)
@@ -246,6 +218,34 @@ static void forget(struct ppi_splitting *splitting, const struct ppi_split_quest
     splitting->proved = false;
     for (uint32_t s = 0; s < splitting->state.stages; s++)
         splitting->now_pin[s] = PPSCHED_NONE;
+}
+
+ppsched_status ppi_splitting_try_start(struct ppi_splitting *splitting, int start, ppsched_error *error)
+{
+    struct ppi_split_price price;
+    bool better;
+    ppi_balance(splitting, start);
+    ppsched_status status = ppi_splitting_price(splitting, &price, error);
+    splitting->first_lack = price.lack;
+    if (status == PPSCHED_OK && price.lack > 0)
+        status = ppi_split_mend(splitting, error);
+    return status == PPSCHED_OK ? ppi_splitting_try(splitting, &better, error) : status;
+}
+
+/* Of the balanced splits, mended where they lack memory, the best; or any that fits. */
+static ppsched_status try_balanced(struct ppi_splitting *splitting, bool any, ppsched_error *error)
+{
+    bool has_chunks = splitting->state.stages > splitting->state.schedule->shape.devices;
+    ppsched_status status = ppi_splitting_try_start(splitting, 0, error);
+    double first_lack = splitting->first_lack;
+    for (int i = 2; i < PPI_SPLIT_TILTS && first_lack > 0 && has_chunks && status == PPSCHED_OK; i += 2)
+        if (!any || splitting->best.lack > 0)
+            status = ppi_splitting_try_start(splitting, i, error);
+    for (int i = PPI_SPLIT_TILTS; i < PPI_SPLIT_STARTS && has_chunks && status == PPSCHED_OK; i++)
+        if (!any || splitting->best.lack > 0)
+            status = ppi_splitting_try_start(splitting, i, error);
+    splitting->first_lack = first_lack;
+    return status;
 }
 
 ppsched_status ppi_splitting_search(struct ppi_splitting *splitting, const struct ppi_split_question *question,

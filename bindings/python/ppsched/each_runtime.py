@@ -59,16 +59,11 @@ def plan_own(found: BestByRuntime, names: List[str], plan_for: PlanFor, command:
     own = Own([], {})
     for name, (made, why) in zip(names, _at_once(names, plan_for) if names else []):
         known = found.best.get(name)
-        if made.best is not None and (known is None or _time_of(made.best) < _time_of(known)):
+        if made.best is not None and (known is None or made._ranking_time(made.best) < made._ranking_time(known)):
             own.rows.append(Row([name], made.best, command(made, made.best)))
         elif known is None:
             own.reasons[name] = why.removeprefix(f"no candidate that fits runs on {name}; ")
     return own
-
-
-def _time_of(candidate: Candidate) -> float:
-    """By which candidates rank."""
-    return candidate.scenario_time or candidate.step_time or 0.0
 
 
 def worth_planning(found: BestByRuntime, best: Candidate) -> List[str]:

@@ -184,9 +184,14 @@ class Plan(Shared, Sequence[Candidate]):
         self._candidates: List[Candidate] = []
         self._own: "Dict[int, Own]" = {}  # by number, behind the library's
         self._has_listed = True         # the library's; else there are the caller's own alone
+        self._ranks_by_step = True      # else by scenarios
 
     def __len__(self) -> int:
         return self._listed_count() + len(self._own)
+
+    def _ranking_time(self, candidate: Candidate) -> float:
+        """By which those that fit rank."""
+        return (candidate.step_time if self._ranks_by_step else candidate.scenario_time) or 0.0
 
     def _listed_count(self) -> int:
         return lib.ppsched_plan_count(self._handle) if self._has_listed else 0
@@ -536,7 +541,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
                     Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad), options.receive_lead), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
-        if options.rank_by != RankBy.STEP and options.effort and varying.dispatch == Dispatch.PLANNED:
+        made._ranks_by_step = options.rank_by == RankBy.STEP
+        if not made._ranks_by_step and options.effort and varying.dispatch == Dispatch.PLANNED:
             made._goal = words_of_goal(options, config.devices)
         made._varying = {} if not scenarios else {"scenarios": scenarios, "seed": seed, "jitter": jitter, "message_jitter": message_jitter,
                                                   "device_factors": device_factors, "link_factors": link_factors}
