@@ -227,6 +227,30 @@ static void draw_sharding(ppsched_config *config, uint64_t *seed)
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SHARDING_SLOWDOWN, slowdown, devices, &error), &error);
 }
 
+/* Each stage's gradients are reduced once an iteration, behind the last op of the device that adds to them. */
+static void check_reductions(const ppsched_schedule *lowered)
+{
+    uint32_t microbatches = ppsched_schedule_microbatches(lowered);
+    for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++) {
+        size_t count = 0;
+        const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &count);
+        for (size_t i = 0; i < count; i++) {
+            if (ops[i].kind != PPSCHED_KIND_B && ops[i].kind != PPSCHED_KIND_W)
+                continue;
+            size_t next = i + 1;
+            while (next < count &&
+                   (ops[next].stage != ops[i].stage || (ops[next].kind != PPSCHED_KIND_REDUCE_GRAD &&
+                                                        ops[next].kind != PPSCHED_KIND_B && ops[next].kind != PPSCHED_KIND_W)))
+                next++;
+            int goes_on = 0;
+            for (size_t k = i + 1; k < count; k++)
+                goes_on |= ops[k].stage == ops[i].stage && (ops[k].kind == PPSCHED_KIND_B || ops[k].kind == PPSCHED_KIND_W) &&
+                           ops[k].microbatch / microbatches == ops[i].microbatch / microbatches;
+            assert_true(next < count && (ops[next].kind == PPSCHED_KIND_REDUCE_GRAD) == !goes_on);
+        }
+    }
+}
+
 static void test_equations(void **state)
 {
     static struct equations eq;
@@ -249,6 +273,7 @@ static void test_equations(void **state)
         if (n % 2 == 1)
             draw(config, PPSCHED_QUANTITY_SEND_OVERHEAD, ppsched_config_devices(config), 6, &call_seed);
         expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
+        check_reductions(lowered);
         expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), &error);
         solve(&eq, lowered, config);
         compare(&eq, timeline);
@@ -258,6 +283,30 @@ static void test_equations(void **state)
         ppsched_config_destroy(config);
     }
     assert_true(all_weights > 0 && all_calls > 0);
+}
+
+/* Of three microbatches the first copy of the model runs two. */
+static void test_reductions_of_two_copies(void **state)
+{
+    static const char *const first[] = {"0F0", "0F1", "1F2", "1B2", "0B0", "0B1"};
+    static const char *const second[] = {"0F2", "1F0", "1B0", "1F1", "1B1", "0B2"};
+    ppsched_config *config = make_config(2, 2, 3);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL, *lowered = NULL;
+    ppsched_error error;
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_PYTORCH, .reduce_grad = 1};
+    (void)state;
+    expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_BIDIRECTIONAL, NULL, 0, &error), &error);
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, first, 6);
+    append_tokens(builder, 1, second, 6);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
+    check_reductions(lowered);
+    ppsched_schedule_release(lowered);
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
 }
 
 /* By hand: one device, two stages, whose weights are gathered one after the other; F and B are 1 and 2 long. */
@@ -295,6 +344,7 @@ static void test_by_hand(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand), cmocka_unit_test(test_equations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand), cmocka_unit_test(test_reductions_of_two_copies),
+                                       cmocka_unit_test(test_equations)};
     return cmocka_run_group_tests_name("sharding_sweep", tests, NULL, NULL);
 }
