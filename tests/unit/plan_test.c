@@ -394,6 +394,12 @@ static void test_what_varies(void **state)
         assert_true(own.microbatches == 8 || own.microbatches == 16);
     }
     ppsched_plan_destroy(plan);
+    options.group_size_count = 1; /* and no other */
+    plan = run_plan(config, &options);
+    assert_int_equal(ppsched_plan_count(plan), 2 * 2 * 3 + 2 * 3);
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
+        assert_int_equal(ranked(plan, i).group_size, strcmp(ranked(plan, i).strategy, "zb_auto") == 0 ? 0 : 4);
+    ppsched_plan_destroy(plan);
     options = (ppsched_plan_options){.size = sizeof options, .placements = 1u << PPSCHED_PLACEMENT_V, .effort = 1};
     plan = run_plan(config, &options);
     int has_auto = 0, has_search = 0;
