@@ -591,6 +591,30 @@ static void test_what_cannot_be(void **state)
     ppsched_layers_release(few);
 }
 
+/* Of a runtime that divides evenly. */
+static void test_reasons_of_even_splits(void **state)
+{
+    static const char *const rule[] = {"1f1b"};
+    static const uint32_t one[] = {1};
+    static const ppsched_layer with_mtp[] = {LAYER("decoder", .count = 4, .forward_time = 1), LAYER("mtp", .forward_time = 1)};
+    static const ppsched_layer pairs[] = {
+        LAYER("decoder", .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1), LAYER("decoder", .forward_time = 1),
+        LAYER("decoder", .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1), LAYER("decoder", .forward_time = 1),
+        LAYER("decoder", .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1), LAYER("decoder", .forward_time = 1)};
+    const ppsched_plan_options options = OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL,
+                                                 .chunks = one, .chunk_count = 1);
+    const ppsched_layers *few = make_plain_model(4), *mtp = make_layers(with_mtp, 2), *paired = make_layers(pairs, 6);
+    (void)state;
+    expect_reason(few, 5, &options, "sail-sg's runtime divides decoders evenly, and 4 do not go into 5 stages; 5 would");
+    expect_reason(mtp, 2, &options, "sail-sg's runtime cannot be told of MTP layers; leave them out");
+    expect_reason(paired, 2, &options,
+                  "sail-sg's runtime divides decoders evenly, and stage 1 would begin with layer 3, which must be with the one "
+                  "before it");
+    ppsched_layers_release(paired);
+    ppsched_layers_release(mtp);
+    ppsched_layers_release(few);
+}
+
 /* Stages in the middle may be without layers where that is allowed. */
 static void test_empty_stages(void **state)
 {
@@ -1028,6 +1052,7 @@ int main(void)
         cmocka_unit_test(test_runtimes_that_are_asked),
         cmocka_unit_test(test_runtimes_are_asked_for_an_iteration),
         cmocka_unit_test(test_what_cannot_be),
+        cmocka_unit_test(test_reasons_of_even_splits),
         cmocka_unit_test(test_empty_stages),
         cmocka_unit_test(test_fewer_layers_than_stages),
         cmocka_unit_test(test_group_sizes),
