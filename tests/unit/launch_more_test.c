@@ -90,6 +90,10 @@ static void test_sizes_of_primus(void **state)
     expect_sized("interleaved_1f1b", 4, 8, 8, PRIMUS, strcat(strcpy(line, eight), "1f1b-interleaved"));
     expect_sized("interleaved_1f1b", 4, 8, 4, PRIMUS, "!Primus has no algorithm"); /* ten warm-up forwards of eight */
     expect_sized("interleaved_1f1b", 4, 8, 7, PRIMUS, "!Primus has no algorithm");
+    expect_sized("interleaved_1f1b", 2, 8, 2, PRIMUS, /* eight of eight */
+                 "--pipeline_model_parallel_size 2 --num_virtual_stages_per_pipeline_rank 4 --patch_primus_pipeline True "
+                 "--pp_algorithm 1f1b-interleaved");
+    expect_sized("interleaved_1f1b", 3, 9, 3, PRIMUS, "!Primus has no algorithm"); /* ten of nine */
     expect_sized("zb_auto", 4, 4, 8, PRIMUS, "!Primus plans an order of its own of that kind; only a schedule of its own");
     expect_sized("1f1b", 1, 1, 8, PRIMUS, "!Primus has no pipeline on one device");
 }
