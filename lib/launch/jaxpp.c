@@ -21,10 +21,10 @@ static ppsched_status check_first_stage(const ppsched_schedule *schedule, ppsche
 {
     const ppsched_queue *queue = &schedule->queues[schedule->placement.device_of[0]];
     for (size_t i = 0; i < queue->count; i++) {
-        const ppsched_op *op = &queue->ops[i], *next = i + 1 < queue->count ? op + 1 : NULL;
+        const ppsched_op *op = &queue->ops[i], *next = op + 1; /* an I is never the last: its W comes behind it */
         if (op->kind != PPSCHED_KIND_I || op->stage != 0)
             continue;
-        if (next != NULL && next->kind == PPSCHED_KIND_W && next->stage == 0 && next->microbatch == op->microbatch)
+        if (next->kind == PPSCHED_KIND_W && next->stage == 0 && next->microbatch == op->microbatch)
             continue;
         struct ppi_place place = {queue->device, op->stage, op->microbatch, (uint32_t)i};
         return ppi_fail_at(

@@ -93,8 +93,7 @@ static bool offered_input(const struct history *history, const ppsched_op *unit,
 {
     struct ppi_transfer transfer;
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
-        if (ppi_input_is_there(history->schedule, history->there, &unit[i]) ||
-            !ppi_transfer_in(history->schedule, &unit[i], &transfer))
+        if (!ppi_transfer_in(history->schedule, &unit[i], &transfer))
             continue;
         const struct device *from = &history->devices[transfer.from];
         if (from->wait != SENDS || from->transfer.number != transfer.number)

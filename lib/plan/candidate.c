@@ -383,7 +383,6 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     ppsched_timeline *timeline = NULL;
     const ppsched_schedule *order = NULL;
     struct rest rest = {progress, user, plan->layers != NULL ? PPI_SPLIT_SHARE : plan->order_effort > 0 ? PPI_ORDER_SHARE : 0};
-    bool is_rest = rest.from > 0 && progress != NULL;
     ppsched_error reason;
     ppsched_status status = ppi_candidate_split(plan, candidate, progress, user, &reason);
     if (status == PPSCHED_OK)
@@ -392,8 +391,8 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
         status = ppi_candidate_config(&config, plan, candidate, &reason);
     if (status == PPSCHED_OK) {
         ppi_candidate_take_one(plan, candidate, config);
-        config->progress = is_rest ? tell_rest : progress;
-        config->progress_user = is_rest ? &rest : user;
+        config->progress = progress != NULL ? tell_rest : NULL;
+        config->progress_user = &rest;
         status = ppi_candidate_timeline(&timeline, &order, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY,
                                         &reason);
     }

@@ -278,7 +278,7 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     again.like = candidate;
     again.only_near = false;
     ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, NULL, error);
-    if (status == PPSCHED_OK && ppi_candidate_fits(&again) && ranks_before(plan, &again, candidate)) {
+    if (status == PPSCHED_OK && ranks_before(plan, &again, candidate)) {
         struct ppi_candidate old = *candidate;
         *candidate = again;
         again = old;

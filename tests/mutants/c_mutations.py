@@ -20,7 +20,7 @@ EXCHANGED = {"true": "false", "false": "true", "continue": "break", "break": "co
              "ppi_larger": "ppi_smaller", "&&": "||", "||": "&&"}
 OTHER_STATUS = {"PPSCHED_ERROR_RANGE": "PPSCHED_ERROR_REFUSED"}
 NO_CALLS = {"if", "for", "while", "switch", "return", "sizeof", "offsetof", "case"}
-SYMMETRIC = {"ppi_smaller", "ppi_larger", "least", "most", "strcmp", "strncmp", "memcmp"}  # in their arguments, as the library uses them
+SYMMETRIC = {"ppi_smaller", "ppi_larger", "ppi_part_of_wait", "least", "most", "strcmp", "strncmp", "memcmp"}  # as the library uses them
 TAKES_MEMORY = re.compile(r"ppi_(allocate|room_take|print|format)\w*|mem(cpy|move|set)|make_room|_Static_assert")
 TYPES = {"int", "char", "double", "float", "void", "bool", "unsigned", "signed", "short", "long", "struct", "enum", "const", "size_t"}
 OPENS, CLOSES = "([{", ")]}"
