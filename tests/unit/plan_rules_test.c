@@ -818,6 +818,54 @@ static void test_progress_of_an_order(void **state)
     ppsched_layers_release(layers);
 }
 
+struct stopping {
+    uint32_t calls, stop;
+};
+
+static int32_t stop_at(void *user, const ppsched_progress *progress)
+{
+    struct stopping *stopping = user;
+    (void)progress;
+    return ++stopping->calls == stopping->stop;
+}
+
+/* A search whose microbatches are ordered may be stopped at any time, and run again. */
+static void test_stopping_while_microbatches_are_ordered(void **state)
+{
+    static const char *const search[] = {"zb_auto"};
+    const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 8, .iterations = 1, .seed = 3};
+    const ppsched_plan_options options = {.size = sizeof options, .strategies = search, .strategy_count = 1, .order_effort = 2};
+    ppsched_config *config = make_uneven(&problem);
+    uint64_t seed = 4;
+    struct stopping stopping = {0};
+    ppsched_plan *plan = NULL;
+    ppsched_error error;
+    uint32_t stopped = 0;
+    double whole = 0;
+    (void)state;
+    set_uneven(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, 8, 0.5, &seed);
+    expect_ok(ppsched_config_set_progress(config, stop_at, &stopping, &error), &error);
+    for (uint32_t stop = 0; stop < 1000; stop++) {
+        stopping = (struct stopping){.stop = stop};
+        expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+        ppsched_status status = ppsched_plan_run(plan, &error);
+        if (stop == 0) {
+            expect_ok(status, &error);
+            whole = ranked(plan, 0).step_time;
+        } else if (status == PPSCHED_OK) {
+            stop = 1000; /* that was behind the last call */
+        } else {
+            assert_int_equal(status, PPSCHED_ERROR_CANCELLED);
+            expect_ok(ppsched_plan_run(plan, &error), &error);
+            assert_true(candidate_of(plan, 0).ordered && ranked(plan, 0).step_time == whole);
+            stopped++;
+        }
+        ppsched_plan_destroy(plan);
+    }
+    assert_true(stopped > 5);
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -839,6 +887,7 @@ int main(void)
         cmocka_unit_test(test_figures_of_many_iterations),
         cmocka_unit_test(test_progress_inside_a_candidate),
         cmocka_unit_test(test_progress_of_an_order),
+        cmocka_unit_test(test_stopping_while_microbatches_are_ordered),
     };
     return cmocka_run_group_tests_name("plan rules", tests, NULL, NULL);
 }
