@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that check, lower, time, explain and write schedules, while memory runs out; and calls that need none. */
 #include "support/last.h"
+#include "support/rounds.h"
 #include "support/shortage.h"
 
 #include <stdlib.h>
@@ -158,8 +159,8 @@ static ppsched_status offload_short_of(struct failing_allocator *host, int numbe
     return status;
 }
 
-/* Each allocation of a search until limits counts, also where it goes on with tighter limits or nothing holds them; and it
- * leaves alone what lies behind them. */
+/* Each allocation of a search until limits counts (under sanitizers some are tried), also where it goes on with tighter limits
+ * or nothing holds them; and it leaves alone what lies behind them. */
 static void test_offloads_until_limits(void **state)
 {
     static const struct {
@@ -170,7 +171,7 @@ static void test_offloads_until_limits(void **state)
     for (int i = 0; i < 2; i++) {
         struct failing_allocator guarded = {.until_failure = -1, .is_guarded = 1};
         assert_int_equal(offload_short_of(&guarded, -1, cases[i].limits), cases[i].status);
-        for (int number = 0, failed = 1; failed; number++) {
+        for (int number = 0, failed = 1; failed; number += ROUND_SHARE) {
             struct failing_allocator host = {.until_failure = -1};
             ppsched_status status = offload_short_of(&host, number, cases[i].limits);
             failed = host.failed;
