@@ -52,6 +52,15 @@ struct ppsched_layers {
 
 ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host *host, const ppsched_layer *const *layers,
                                size_t count, ppsched_error *error);
+/* What cannot be apart is one block. */
+static inline uint32_t ppi_count_blocks(const ppsched_layers *layers)
+{
+    uint32_t blocks = 1;
+    for (uint32_t i = 1; i < layers->count; i++)
+        blocks += layers->is_cut[i];
+    return blocks;
+}
+
 /* What a microbatch takes as a multiple of what layers say: its times, memory of activations and bytes. */
 struct ppi_microbatch_size {
     double time, memory, bytes;

@@ -30,6 +30,39 @@ bool ppi_layering_note(struct ppi_layering *layering, const ppsched_timeline *ti
 /* Puts the kept split at hand. */
 void ppi_layering_go_back(struct ppi_layering *layering);
 
+/* Whether a limit may change what is recomputed, or copied. */
+static inline bool ppi_layering_is_limited(const struct ppi_layering *layering)
+{
+    return layering->plan->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || layering->candidate->memory_limit >= 0;
+}
+
+/* Ops of the candidate, W and its like too. */
+static inline uint64_t ppi_layering_ops(const struct ppi_layering *layering)
+{
+    const struct ppi_candidate *candidate = layering->candidate;
+    return (uint64_t)PPSCHED_KIND_W * candidate->stages * candidate->microbatches * candidate->slices;
+}
+
+/* --- splits that are priced one by one --- */
+
+/* Prices the split at hand, and keeps it where it is better. REFUSED where there is no order for it. */
+typedef ppsched_status (*ppi_layering_price)(bool *better, struct ppi_layering *layering, ppsched_error *error);
+
+/* Moves layers from stage to stage, from the best split on, as long as that helps and there are tries left. */
+ppsched_status ppi_layering_move_blocks(struct ppi_layering *layering, ppi_layering_price price, uint64_t tries,
+                                        ppsched_error *error);
+
+/* How many splits there are; about, where they are many. */
+double ppi_layering_count_splits(const struct ppi_layering *layering);
+
+/* Prices all of them. */
+ppsched_status ppi_layering_try_all(struct ppi_layering *layering, ppi_layering_price price, ppsched_error *error);
+
+/* --- what finds the best --- */
+
+/* Keeps the best of some splits for a strategy whose order follows from the split. REFUSED where there is none. */
+ppsched_status ppi_layering_search(struct ppi_layering *layering, ppsched_error *error);
+
 /* Keeps the best of some splits whose activations go to the host. REFUSED where there is none. */
 ppsched_status ppi_layering_offload(struct ppi_layering *layering, ppsched_error *error);
 

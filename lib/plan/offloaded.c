@@ -64,10 +64,9 @@ static ppsched_status keep_offloaded(bool *better, struct ppi_layering *layering
  * but one that fits, if any does. */
 static ppsched_status try_widened(struct ppi_layering *layering, uint64_t *tries, ppsched_error *error)
 {
-    bool is_limited = layering->plan->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL ||
-                      layering->candidate->memory_limit >= 0;
+    const int count = ppi_layering_is_limited(layering) ? WIDENED : 1;
     ppsched_status status = PPSCHED_OK;
-    for (int i = 0; i < (is_limited ? WIDENED : 1) && (status == PPSCHED_OK || status == PPSCHED_ERROR_REFUSED); i++) {
+    for (int i = 0; i < count && (status == PPSCHED_OK || status == PPSCHED_ERROR_REFUSED); i++) {
         bool better;
         if (*tries == 0 && layering->lack <= 0)
             return PPSCHED_OK;
@@ -79,97 +78,16 @@ static ppsched_status try_widened(struct ppi_layering *layering, uint64_t *tries
     return status == PPSCHED_ERROR_REFUSED && layering->time < PPI_INFINITE ? PPSCHED_OK : status;
 }
 
-/* --- from the best one on --- */
-
-/* Moves the border behind a stage by what must stay together; false where a stage would be without layers that may not be. */
-static bool move_border(const struct ppi_layering *layering, uint32_t stage, bool forward)
-{
-    const ppsched_layers *all = layering->plan->layers;
-    uint32_t *layers = layering->candidate->layers, moved = 1, border = 0;
-    uint32_t giver = forward ? stage + 1 : stage, taker = forward ? stage : stage + 1;
-    bool may_be_empty = layering->plan->may_be_empty && giver > 0 && giver + 1 < layering->candidate->stages;
-    for (uint32_t s = 0; s <= stage; s++)
-        border += layers[s];
-    while (moved < layers[giver] && !all->is_cut[forward ? border + moved : border - moved])
-        moved++;
-    if (moved > layers[giver] || (moved == layers[giver] && !may_be_empty))
-        return false;
-    layers[giver] -= moved;
-    layers[taker] += moved;
-    return true;
-}
-
-static ppsched_status poll(const struct ppi_layering *layering, ppsched_error *error)
-{
-    const ppsched_progress part = {.size = sizeof part, .share = layering->to, .best = layering->time};
-    if (layering->progress == NULL || layering->progress(layering->user, &part) == 0)
-        return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
-}
-
-/* Moves what must stay together from one stage to another: all borders between them by as much. */
-static bool move_block(const struct ppi_layering *layering, uint32_t from, uint32_t to)
-{
-    bool moves = true;
-    for (uint32_t s = from; s < to && moves; s++)
-        moves = move_border(layering, s, false);
-    for (uint32_t s = from; s > to && moves; s--)
-        moves = move_border(layering, s - 1, true);
-    return moves;
-}
-
-/* Of a way: stages that are so far apart, the first of them first, and back. */
-static ppsched_status try_way(bool *better, struct ppi_layering *layering, uint32_t way, uint32_t reach, uint64_t *tries,
-                              ppsched_error *error)
-{
-    const uint32_t low = way / 2, high = low + reach;
-    *better = false;
-    ppi_layering_go_back(layering);
-    if (!move_block(layering, way % 2 == 0 ? high : low, way % 2 == 0 ? low : high))
-        return PPSCHED_OK;
-    --*tries;
-    ppsched_status status = poll(layering, error);
-    if (status == PPSCHED_OK)
-        status = keep_offloaded(better, layering, error);
-    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
-}
-
-/* Between neighbours, and the same again, as long as that is better; then between stages ever farther apart, until one is;
- * while there are tries left, and visits for the ways, most of which may lead nowhere. */
-static ppsched_status move_blocks(struct ppi_layering *layering, uint64_t tries, ppsched_error *error)
-{
-    const uint32_t stages = layering->candidate->stages;
-    uint64_t left = layering->plan->most_visited;
-    ppsched_status status = PPSCHED_OK;
-    for (uint32_t reach = 1; reach < stages; reach++) {
-        const uint32_t ways = 2 * (stages - reach);
-        const uint64_t a_way = layering->plan->layers->count + (uint64_t)reach * stages;
-        bool better = false, any = false;
-        for (uint32_t i = 0, idle = 0; idle < ways && tries > 0 && left >= a_way && status == PPSCHED_OK; i = (i + 1) % ways) {
-            left -= a_way;
-            status = try_way(&better, layering, i, reach, &tries, error);
-            any |= better;
-            idle = better ? 0 : idle + 1;
-        }
-        if (status != PPSCHED_OK || tries == 0 || left < a_way)
-            return status;
-        reach = any && reach > 1 ? 0 : reach;
-    }
-    return status;
-}
-
 ppsched_status ppi_layering_offload(struct ppi_layering *layering, ppsched_error *error)
 {
     const ppsched_plan *plan = layering->plan;
-    const struct ppi_candidate *candidate = layering->candidate;
-    uint64_t ops = (uint64_t)PPSCHED_KIND_W * candidate->stages * candidate->microbatches * candidate->slices;
     ppsched_plan view = *plan;
     view.most_visited = plan->most_visited / WIDENED < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : plan->most_visited / WIDENED;
     layering->plan = &view;
-    uint64_t tries = plan->most_visited / (AN_OP * ops);
+    uint64_t tries = plan->most_visited / (AN_OP * ppi_layering_ops(layering));
     ppsched_status status = try_widened(layering, &tries, error);
     if (status == PPSCHED_OK)
-        status = move_blocks(layering, tries, error);
+        status = ppi_layering_move_blocks(layering, keep_offloaded, tries, error);
     layering->plan = plan;
     return status;
 }

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The split for a strategy that searches, whose order follows from the split: the best of some that suit the orders which it
+ * finds one after another, and of all where they are few. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/timeline.h"
+#include "plan/layering.h"
+
+/* Orders in turn that are no better, after which a search ends, alone and among many candidates; kinds of recomputation that it
+ * is begun with. */
+enum { MOST_IDLE = 4, MOST_IDLE_OF_MANY = 2, KINDS_TRIED = 4 };
+
+/* Visits that an op takes where an order is searched for and priced, quickly and long. */
+enum { AN_OP = 300, AN_OP_OF_LONG = 10000 };
+
+/* --- orders that follow from the split --- */
+
+/* Keeps the split at hand with its order where that is better. */
+static ppsched_status keep_better(bool *better, struct ppi_layering *layering, const ppsched_config *config,
+                                  const ppsched_schedule *schedule, ppsched_error *error)
+{
+    ppsched_timeline *timeline = NULL;
+    ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status != PPSCHED_OK)
+        return status;
+    *better = ppi_layering_note(layering, timeline, config);
+    ppi_timeline_destroy(timeline);
+    return PPSCHED_OK;
+}
+
+/* Whether the runtime, if there is one, can be told that all layers have a kind which it reaches. */
+static bool tells_all(const ppsched_plan *plan, const char *name)
+{
+    enum ppi_reach reach;
+    return plan->runtime == NULL || plan->runtime->rules.may_recompute_any ||
+           (ppi_rules_tell(&plan->runtime->rules, name, &reach) && ppi_reach_is_whole(plan->layers, reach, name));
+}
+
+/* The number of an entry's kind with a name that can be told of all layers, or 0. */
+static uint8_t kind_of(const ppsched_plan *plan, uint32_t entry, const char *name)
+{
+    enum ppi_reach reach;
+    if (plan->runtime == NULL || plan->runtime->rules.may_recompute_any)
+        return ppi_kind_named(&plan->layers->entries[entry].given, name);
+    ppi_rules_tell(&plan->runtime->rules, name, &reach);
+    return ppi_reached_kind(plan->layers, entry, reach, name);
+}
+
+/* The one name of all layers with which least is left of them, as far as that can be told; NULL: there is none. */
+static const char *lean_kind(const ppsched_plan *plan)
+{
+    const struct ppi_split_rules *rules = &plan->runtime->rules;
+    if (rules->first != NULL && tells_all(plan, rules->first))
+        return rules->first;
+    for (int i = 0; i < PPI_ALL_KINDS; i++)
+        if (rules->all[i] != NULL && tells_all(plan, rules->all[i]))
+            return rules->all[i];
+    return NULL;
+}
+
+/* Which kind of recomputation leaves least of an entry's layers, of those that can be told; 0: none. */
+static uint8_t least_kind(const ppsched_plan *plan, uint32_t entry)
+{
+    const ppsched_layer *layer = &plan->layers->entries[entry].given;
+    bool any = plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
+    const char *lean = any ? NULL : lean_kind(plan);
+    double least = layer->mem_forward;
+    uint8_t best = 0;
+    if (!any)
+        return lean != NULL ? kind_of(plan, entry, lean) : 0;
+    for (uint32_t k = 0; k < layer->recompute_count; k++)
+        if (layer->recomputes[k].mem_forward < least) {
+            least = layer->recomputes[k].mem_forward;
+            best = (uint8_t)(k + 1);
+        }
+    return best;
+}
+
+/* Recomputes all that can be; tells whether that is more than before. */
+static bool save_memory(const struct ppi_layering *layering)
+{
+    const ppsched_layers *layers = layering->plan->layers;
+    bool saves = false;
+    for (uint32_t e = 0, i = 0; e < layers->entry_count; e++) {
+        uint8_t least = least_kind(layering->plan, e);
+        for (uint32_t n = 0; n < layers->entries[e].given.count; n++, i++) {
+            saves |= layering->candidate->recomputes[i] != least;
+            layering->candidate->recomputes[i] = least;
+        }
+    }
+    return saves;
+}
+
+/* The first order: where the limit is too small for one, with all recomputed. */
+static ppsched_status order_first(ppsched_schedule **out, ppsched_config **config, struct ppi_layering *layering,
+                                  ppsched_error *error)
+{
+    ppsched_status status = ppi_layering_order(out, config, layering, error);
+    if (status != PPSCHED_ERROR_REFUSED || !save_memory(layering))
+        return status;
+    ppi_config_destroy(*config);
+    *config = NULL;
+    return ppi_layering_order(out, config, layering, error);
+}
+
+/* The order for the split at hand. */
+static ppsched_status price(bool *better, struct ppi_layering *layering, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
+    if (status == PPSCHED_OK)
+        status = keep_better(better, layering, config, schedule, error);
+    ppi_schedule_release(schedule);
+    ppi_config_destroy(config);
+    return status;
+}
+
+/* The same, if there is one. */
+static ppsched_status try_seed(struct ppi_layering *layering, ppsched_error *error)
+{
+    bool better;
+    ppsched_status status = price(&better, layering, error);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
+/* Stages as they are, and all layers with the kind of a name. */
+static ppsched_status try_kind(struct ppi_layering *layering, const char *name, ppsched_error *error)
+{
+    const ppsched_layers *layers = layering->plan->layers;
+    for (uint32_t e = 0, i = 0; e < layers->entry_count; e++) {
+        uint8_t kind = kind_of(layering->plan, e, name);
+        for (uint32_t n = 0; n < layers->entries[e].given.count; n++)
+            layering->candidate->recomputes[i++] = kind;
+    }
+    return try_seed(layering, error);
+}
+
+static ppsched_status try_kinds(struct ppi_layering *layering, ppsched_error *error)
+{
+    const ppsched_layers *layers = layering->plan->layers;
+    const char *names[KINDS_TRIED];
+    uint32_t count = 0;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t e = 0; e < layers->entry_count && status == PPSCHED_OK; e++) {
+        const ppsched_layer *layer = &layers->entries[e].given;
+        for (uint32_t k = 0; k < layer->recompute_count && count < KINDS_TRIED && status == PPSCHED_OK; k++) {
+            bool is_known = !tells_all(layering->plan, layer->recomputes[k].name);
+            for (uint32_t n = 0; n < count; n++)
+                is_known |= strcmp(names[n], layer->recomputes[k].name) == 0;
+            if (is_known)
+                continue;
+            names[count++] = layer->recomputes[k].name;
+            status = try_kind(layering, names[count - 1], error);
+        }
+    }
+    return status;
+}
+
+/* A rule with the same stages on the same devices. */
+static const char *rule_like(const struct ppi_candidate *candidate)
+{
+    int32_t own = candidate->strategy->placement;
+    int32_t placement = own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement;
+    return placement == PPSCHED_PLACEMENT_V ? "zbv" : placement == PPSCHED_PLACEMENT_LOOP ? "interleaved_1f1b" : "1f1b";
+}
+
+/* The split that suits such a rule: found in a hurry. */
+static ppsched_status try_rule(struct ppi_layering *layering, ppsched_error *error)
+{
+    ppsched_plan view = *layering->plan;
+    struct ppi_candidate rule = *layering->candidate;
+    uint32_t index = 0;
+    view.most_visited = view.most_visited / 8 < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : view.most_visited / 8;
+    view.runtime = NULL; /* which may not run the rule */
+    if (layering->plan->runtime != NULL && !layering->plan->runtime->rules.may_recompute_any)
+        return PPSCHED_OK;
+    ppsched_status status = ppi_strategy_find(rule_like(&rule), &index, error);
+    rule.strategy = ppi_strategy_at(index);
+    rule.layers = NULL;
+    rule.recomputes = NULL;
+    rule.group_size = ppi_option_for(rule.strategy, PPI_ROLE_GROUP_SIZE) != NULL ? view.config->shape.devices : 0;
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_split(&view, &rule, NULL, NULL, error);
+    if (status == PPSCHED_OK) {
+        memcpy(layering->candidate->layers, rule.layers, rule.stages * sizeof *rule.layers);
+        memcpy(layering->candidate->recomputes, rule.recomputes, view.layers->count);
+        status = try_seed(layering, error);
+    }
+    ppi_candidate_drop_split(&view, &rule);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
+/* Looks for a split that suits the order, with so many visits. */
+static ppsched_status suit_for(struct ppi_layering *layering, uint64_t visits, const ppsched_config *config,
+                               const ppsched_schedule *schedule, ppsched_error *error)
+{
+    const ppsched_plan *plan = layering->plan;
+    ppsched_plan view = *plan;
+    view.most_visited = visits;
+    layering->plan = &view;
+    ppsched_status status = ppi_layering_suit(layering, config, schedule, error);
+    layering->plan = plan;
+    return status;
+}
+
+static void drop_order(ppsched_schedule **schedule, ppsched_config **config)
+{
+    ppi_schedule_release(*schedule);
+    ppi_config_destroy(*config);
+    *schedule = NULL;
+    *config = NULL;
+}
+
+/* The order for the split at hand, which is kept where it is better. */
+static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **config, struct ppi_layering *layering,
+                                ppsched_error *error)
+{
+    layering->from = layering->to;
+    layering->to += (PPI_SPLIT_SHARE - layering->to) / (MOST_IDLE + 1);
+    ppsched_status status = ppi_layering_order(schedule, config, layering, error);
+    bool better;
+    return status == PPSCHED_OK ? keep_better(&better, layering, *config, *schedule, error) : status;
+}
+
+/* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. REFUSED where
+ * the first is, whether or not one of the others is found. */
+static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error reason;
+    bool better, is_limited = ppi_layering_is_limited(layering);
+    ppsched_status first = order_first(&schedule, &config, layering, error);
+    ppsched_status status = first == PPSCHED_OK ? ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, error)
+                                                : first;
+    if (status == PPSCHED_OK)
+        status = keep_better(&better, layering, config, schedule, error);
+    ppi_schedule_release(schedule);
+    ppi_config_destroy(config);
+    if (status != PPSCHED_OK && first != PPSCHED_ERROR_REFUSED)
+        return status;
+    ppsched_status others = is_limited ? try_kinds(layering, &reason) : PPSCHED_OK;
+    if (others == PPSCHED_OK && is_limited)
+        others = try_rule(layering, &reason);
+    if (others != PPSCHED_OK && error != NULL)
+        *error = reason;
+    return others != PPSCHED_OK ? others : status;
+}
+
+/* One order after another, from the best split on, each for the split that suits the last one, which is searched for longer and
+ * longer, until some in turn are no better; a search that finds no order for a split ends it too. */
+static ppsched_status alternate(struct ppi_layering *layering, ppsched_error *error)
+{
+    const int most_idle = layering->plan->count > 1 ? MOST_IDLE_OF_MANY : MOST_IDLE;
+    uint64_t left = layering->plan->most_visited, visits = PPI_LEAST_VISITS;
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppi_layering_go_back(layering);
+    ppsched_status status = try_order(&schedule, &config, layering, error);
+    for (int idle = 0; idle < most_idle && left > 0 && status == PPSCHED_OK; visits *= 2) {
+        double lack = layering->lack, time = layering->time;
+        visits = visits < left ? visits : left;
+        left -= visits;
+        status = suit_for(layering, visits, config, schedule, error);
+        drop_order(&schedule, &config);
+        if (status == PPSCHED_OK)
+            status = try_order(&schedule, &config, layering, error);
+        idle = layering->lack < lack || layering->time < time ? 0 : idle + 1;
+    }
+    drop_order(&schedule, &config);
+    return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+}
+
+/* --- splits one by one --- */
+
+/* Without recomputation, and where a limit may ask for it with all layers of one kind. */
+static ppsched_status price_kinds(bool *better, struct ppi_layering *layering, ppsched_error *error)
+{
+    double lack = layering->lack, time = layering->time;
+    memset(layering->candidate->recomputes, 0, layering->plan->layers->count);
+    ppsched_status status = try_seed(layering, error);
+    if (status == PPSCHED_OK && ppi_layering_is_limited(layering))
+        status = try_kinds(layering, error);
+    *better = layering->lack < lack || layering->time < time;
+    return status;
+}
+
+/* Whether the runtime, if there is one, can be told what is recomputed where layers have moved. */
+static bool may_move(const struct ppi_layering *layering)
+{
+    const struct ppi_runtime *runtime = layering->plan->runtime;
+    bool any = false;
+    for (uint32_t i = 0; i < layering->plan->layers->count; i++)
+        any |= layering->recomputes[i] != 0;
+    return !ppi_candidate_is_even(layering->plan, layering->candidate) &&
+           (!any || runtime == NULL || runtime->rules.may_recompute_any || runtime->rules.first == NULL);
+}
+
+static uint32_t count_kinds(const ppsched_layers *layers)
+{
+    uint32_t most = 0;
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        most = layers->entries[e].given.recompute_count > most ? layers->entries[e].given.recompute_count : most;
+    return most;
+}
+
+ppsched_status ppi_layering_search(struct ppi_layering *layering, ppsched_error *error)
+{
+    const ppsched_plan *plan = layering->plan;
+    const uint64_t an_order = (layering->candidate->strategy->searches_long ? AN_OP_OF_LONG : AN_OP) *
+                              ppi_layering_ops(layering);
+    const uint64_t visits = plan->small_visited > plan->most_visited ? plan->small_visited : plan->most_visited;
+    const uint32_t ways = ppi_layering_is_limited(layering) ? 1 + count_kinds(plan->layers) : 1;
+    const bool are_few = ppi_layering_count_splits(layering) * ways <= (double)(visits / an_order);
+    ppsched_error reason;
+    ppsched_status first = try_seeds(layering, &reason), status = first == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : first;
+    layering->from = layering->to;
+    if (status == PPSCHED_OK && are_few)
+        status = ppi_layering_try_all(layering, price_kinds, &reason);
+    if (status == PPSCHED_OK && layering->time < PPI_INFINITE)
+        status = alternate(layering, &reason);
+    if (status == PPSCHED_OK && layering->time < PPI_INFINITE && !are_few && may_move(layering))
+        status = ppi_layering_move_blocks(layering, price, plan->most_visited / 8 / an_order, &reason);
+    if (status == PPSCHED_OK && !(layering->time < PPI_INFINITE))
+        status = first;
+    if (status != PPSCHED_OK && error != NULL)
+        *error = reason;
+    return status;
+}
