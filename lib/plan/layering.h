@@ -48,15 +48,25 @@ static inline uint64_t ppi_layering_ops(const struct ppi_layering *layering)
 /* Prices the split at hand, and keeps it where it is better. REFUSED where there is no order for it. */
 typedef ppsched_status (*ppi_layering_price)(bool *better, struct ppi_layering *layering, ppsched_error *error);
 
+/* The same, but *better is false where there is none. CANCELLED where the caller wishes. */
+ppsched_status ppi_layering_ask(bool *better, struct ppi_layering *layering, ppi_layering_price price, ppsched_error *error);
+
 /* Moves layers from stage to stage, from the best split on, as long as that helps and there are tries left. */
-ppsched_status ppi_layering_move_blocks(struct ppi_layering *layering, ppi_layering_price price, uint64_t tries,
+ppsched_status ppi_layering_move_blocks(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint64_t *tries,
                                         ppsched_error *error);
 
-/* How many splits there are; about, where they are many. */
-double ppi_layering_count_splits(const struct ppi_layering *layering);
+/* Gives each layer in turn its other kinds of recomputation, while there are tries left. */
+ppsched_status ppi_layering_change_kinds(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint64_t *tries,
+                                         ppsched_error *error);
 
-/* Prices all of them. */
+/* How many splits there are, and at most how many ways to recompute the layers of one; about, where they are many. */
+double ppi_layering_count_splits(const struct ppi_layering *layering);
+double ppi_layering_count_kinds(const struct ppi_layering *layering);
+
+/* Prices all splits, and all ways to recompute layers of the one at hand. */
 ppsched_status ppi_layering_try_all(struct ppi_layering *layering, ppi_layering_price price, ppsched_error *error);
+ppsched_status ppi_layering_price_all_kinds(bool *better, struct ppi_layering *layering, ppi_layering_price price,
+                                            ppsched_error *error);
 
 /* --- what finds the best --- */
 

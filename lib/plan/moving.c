@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits that are priced one by one: those near the best, and all of them where they are few. */
+/* Splits that are priced one by one: those near the best. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "plan/layering.h"
@@ -12,8 +12,7 @@ static ppsched_status poll(const struct ppi_layering *layering, ppsched_error *e
     return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
 }
 
-/* Whether the split at hand is better than the best, of which it then takes the place. */
-static ppsched_status ask(bool *better, struct ppi_layering *layering, ppi_layering_price price, ppsched_error *error)
+ppsched_status ppi_layering_ask(bool *better, struct ppi_layering *layering, ppi_layering_price price, ppsched_error *error)
 {
     ppsched_status status = poll(layering, error);
     *better = false;
@@ -63,107 +62,76 @@ static ppsched_status try_way(bool *better, struct ppi_layering *layering, ppi_l
     if (!move_block(layering, way % 2 == 0 ? high : low, way % 2 == 0 ? low : high))
         return PPSCHED_OK;
     --*tries;
-    return ask(better, layering, price, error);
+    return ppi_layering_ask(better, layering, price, error);
 }
 
 /* Between neighbours, and the same again, as long as that is better; then between stages ever farther apart, until one is;
  * while there are tries left, and visits for the ways, most of which may lead nowhere. */
-ppsched_status ppi_layering_move_blocks(struct ppi_layering *layering, ppi_layering_price price, uint64_t tries,
+ppsched_status ppi_layering_move_blocks(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint64_t *tries,
                                         ppsched_error *error)
 {
     const uint32_t stages = layering->candidate->stages;
     uint64_t left = layering->plan->most_visited;
     ppsched_status status = PPSCHED_OK;
+    *better = false;
     for (uint32_t reach = 1; reach < stages; reach++) {
         const uint32_t ways = 2 * (stages - reach);
         const uint64_t a_way = layering->plan->layers->count + (uint64_t)reach * stages;
-        bool better = false, any = false;
-        for (uint32_t i = 0, idle = 0; idle < ways && tries > 0 && left >= a_way && status == PPSCHED_OK; i = (i + 1) % ways) {
+        bool is_better = false, any = false;
+        for (uint32_t i = 0, idle = 0; idle<ways && * tries> 0 && left >= a_way && status == PPSCHED_OK; i = (i + 1) % ways) {
             left -= a_way;
-            status = try_way(&better, layering, price, i, reach, &tries, error);
-            any |= better;
-            idle = better ? 0 : idle + 1;
+            status = try_way(&is_better, layering, price, i, reach, tries, error);
+            any |= is_better;
+            idle = is_better ? 0 : idle + 1;
         }
-        if (status != PPSCHED_OK || tries == 0 || left < a_way)
+        *better |= any;
+        if (status != PPSCHED_OK || *tries == 0 || left < a_way)
             return status;
         reach = any && reach > 1 ? 0 : reach;
     }
     return status;
 }
 
-/* --- all of them --- */
+/* --- what is recomputed --- */
 
-double ppi_layering_count_splits(const struct ppi_layering *layering)
+/* Whether a layer is like the one before it: one more or one less of them is all there is to tell. `begin`: the first of its
+ * stage. */
+static bool is_like_last(const struct ppi_layering *layering, uint32_t layer, uint32_t begin)
 {
-    const uint32_t stages = layering->candidate->stages, blocks = ppi_count_blocks(layering->plan->layers);
-    const uint32_t places = layering->plan->may_be_empty && stages > 2 ? blocks - 1 + stages - 2 : blocks - 1;
-    double count = 1;
-    if (ppi_candidate_is_even(layering->plan, layering->candidate))
-        return 1;
-    for (uint32_t i = 0; i + 1 < stages && count < PPSCHED_NONE; i++)
-        count = count * (places - i) / (i + 1);
-    return count;
+    const uint16_t *entry_of = layering->plan->layers->entry_of;
+    return layer > begin && entry_of[layer] == entry_of[layer - 1] &&
+           layering->candidate->recomputes[layer] == layering->candidate->recomputes[layer - 1];
 }
 
-/* All borders between stages: `borders[i]` is the block that stage i + 1 begins with, `begins` the first layer of each block. */
-struct borders {
-    uint32_t *borders, *begins;
-    uint32_t count, blocks, apart; /* 0: they may be the same, and the stage between them empty */
-};
-
-static ppsched_status make_borders(struct borders *out, const struct ppi_layering *layering, ppsched_error *error)
+/* The layer with each other kind of its own, or none. */
+static ppsched_status change_kind(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint32_t layer,
+                                  uint64_t *tries, ppsched_error *error)
 {
-    const ppsched_layers *layers = layering->plan->layers;
-    const struct ppi_host *host = &layering->plan->host;
-    *out = (struct borders){.count = layering->candidate->stages - 1,
-                            .blocks = ppi_count_blocks(layers),
-                            .apart = layering->plan->may_be_empty ? 0 : 1};
-    out->borders = ppi_allocate(host, out->count + 1u, sizeof *out->borders);
-    out->begins = ppi_allocate(host, out->blocks + 1u, sizeof *out->begins);
-    if (out->borders == NULL || out->begins == NULL)
-        return ppi_fail_memory(error, "the splits");
-    for (uint32_t i = 0; i < out->count; i++)
-        out->borders[i] = 1 + i * out->apart;
-    for (uint32_t i = 0, block = 0; i < layers->count; i++)
-        if (i == 0 || layers->is_cut[i])
-            out->begins[block++] = i;
-    out->begins[out->blocks] = layers->count;
-    return PPSCHED_OK;
-}
-
-static void put_at_hand(const struct ppi_layering *layering, const struct borders *all)
-{
-    for (uint32_t s = 0; s <= all->count; s++) {
-        uint32_t first = s > 0 ? all->borders[s - 1] : 0, end = s < all->count ? all->borders[s] : all->blocks;
-        layering->candidate->layers[s] = all->begins[end] - all->begins[first];
+    const uint32_t kinds = ppi_layer_at(layering->plan->layers, layer)->given.recompute_count;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t k = 0; k <= kinds && *tries > 0 && status == PPSCHED_OK; k++) {
+        bool is_better = false;
+        ppi_layering_go_back(layering);
+        if (layering->candidate->recomputes[layer] == k)
+            continue;
+        layering->candidate->recomputes[layer] = (uint8_t)k;
+        --*tries;
+        status = ppi_layering_ask(&is_better, layering, price, error);
+        *better |= is_better;
     }
+    return status;
 }
 
-/* The last border that can goes on by one, with those behind it as near as they may be. */
-static bool go_on(struct borders *all)
+ppsched_status ppi_layering_change_kinds(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint64_t *tries,
+                                         ppsched_error *error)
 {
-    uint32_t i = all->count;
-    while (i > 0 && all->borders[i - 1] + 1 + (all->count - i) * all->apart >= all->blocks)
-        i--;
-    if (i == 0)
-        return false;
-    all->borders[i - 1]++;
-    for (; i < all->count; i++)
-        all->borders[i] = all->borders[i - 1] + all->apart;
-    return true;
-}
-
-ppsched_status ppi_layering_try_all(struct ppi_layering *layering, ppi_layering_price price, ppsched_error *error)
-{
-    struct borders all;
-    bool better;
-    ppsched_status status = make_borders(&all, layering, error);
-    if (status == PPSCHED_OK)
-        do {
-            put_at_hand(layering, &all);
-            status = ask(&better, layering, price, error);
-        } while (status == PPSCHED_OK && go_on(&all));
-    ppi_release(&layering->plan->host, all.borders);
-    ppi_release(&layering->plan->host, all.begins);
+    ppsched_status status = PPSCHED_OK;
+    *better = false;
+    for (uint32_t s = 0, begin = 0, layer = 0; s < layering->candidate->stages; s++, begin = layer)
+        for (const uint32_t end = begin + layering->layers[s]; layer<end && * tries> 0 && status == PPSCHED_OK; layer++) {
+            ppi_layering_go_back(layering);
+            if (!is_like_last(layering, layer, begin))
+                status = change_kind(better, layering, price, layer, tries, error);
+        }
     return status;
 }

@@ -84,10 +84,11 @@ ppsched_status ppi_layering_offload(struct ppi_layering *layering, ppsched_error
     ppsched_plan view = *plan;
     view.most_visited = plan->most_visited / WIDENED < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : plan->most_visited / WIDENED;
     layering->plan = &view;
+    bool better;
     uint64_t tries = plan->most_visited / (AN_OP * ppi_layering_ops(layering));
     ppsched_status status = try_widened(layering, &tries, error);
     if (status == PPSCHED_OK)
-        status = ppi_layering_move_blocks(layering, keep_offloaded, tries, error);
+        status = ppi_layering_move_blocks(&better, layering, keep_offloaded, &tries, error);
     layering->plan = plan;
     return status;
 }

@@ -288,42 +288,68 @@ static ppsched_status price_kinds(bool *better, struct ppi_layering *layering, p
     return status;
 }
 
-/* Whether the runtime, if there is one, can be told what is recomputed where layers have moved. */
+/* With all ways to recompute its layers. */
+static ppsched_status price_all_kinds(bool *better, struct ppi_layering *layering, ppsched_error *error)
+{
+    return ppi_layering_price_all_kinds(better, layering, price, error);
+}
+
+/* Whether a runtime, if there is one, can be told of any layer what is recomputed. */
+static bool may_recompute_any(const ppsched_plan *plan)
+{
+    return plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
+}
+
+/* Whether it can be told what is recomputed where layers have moved. */
 static bool may_move(const struct ppi_layering *layering)
 {
-    const struct ppi_runtime *runtime = layering->plan->runtime;
     bool any = false;
     for (uint32_t i = 0; i < layering->plan->layers->count; i++)
         any |= layering->recomputes[i] != 0;
     return !ppi_candidate_is_even(layering->plan, layering->candidate) &&
-           (!any || runtime == NULL || runtime->rules.may_recompute_any || runtime->rules.first == NULL);
+           (!any || may_recompute_any(layering->plan) || layering->plan->runtime->rules.first == NULL);
 }
 
-static uint32_t count_kinds(const ppsched_layers *layers)
+/* From the best split on. */
+static ppsched_status look_near(struct ppi_layering *layering, uint64_t tries, ppsched_error *error)
 {
-    uint32_t most = 0;
-    for (uint32_t e = 0; e < layers->entry_count; e++)
-        most = layers->entries[e].given.recompute_count > most ? layers->entries[e].given.recompute_count : most;
-    return most;
+    const bool changes_kinds = ppi_layering_is_limited(layering) && may_recompute_any(layering->plan);
+    ppsched_status status = PPSCHED_OK;
+    for (bool goes_on = true; goes_on && tries > 0 && status == PPSCHED_OK;) {
+        bool moved;
+        goes_on = false;
+        if (may_move(layering))
+            status = ppi_layering_move_blocks(&moved, layering, price, &tries, error);
+        if (status == PPSCHED_OK && changes_kinds)
+            status = ppi_layering_change_kinds(&goes_on, layering, price, &tries, error);
+    }
+    return status;
+}
+
+/* Orders that so many visits are worth. */
+static uint64_t orders_of(const struct ppi_layering *layering, uint64_t visits)
+{
+    return visits / ((layering->candidate->strategy->searches_long ? AN_OP_OF_LONG : AN_OP) * ppi_layering_ops(layering));
 }
 
 ppsched_status ppi_layering_search(struct ppi_layering *layering, ppsched_error *error)
 {
     const ppsched_plan *plan = layering->plan;
-    const uint64_t an_order = (layering->candidate->strategy->searches_long ? AN_OP_OF_LONG : AN_OP) *
-                              ppi_layering_ops(layering);
+    const bool is_limited = ppi_layering_is_limited(layering);
+    const double splits = ppi_layering_count_splits(layering), kinds = ppi_layering_count_kinds(layering);
     const uint64_t visits = plan->small_visited > plan->most_visited ? plan->small_visited : plan->most_visited;
-    const uint32_t ways = ppi_layering_is_limited(layering) ? 1 + count_kinds(plan->layers) : 1;
-    const bool are_few = ppi_layering_count_splits(layering) * ways <= (double)(visits / an_order);
+    const double orders = (double)orders_of(layering, visits);
+    const bool all_kinds = splits * kinds <= orders && is_limited && may_recompute_any(plan);
+    const bool all_splits = all_kinds || splits * (is_limited ? 1 + KINDS_TRIED : 1) <= orders;
     ppsched_error reason;
     ppsched_status first = try_seeds(layering, &reason), status = first == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : first;
     layering->from = layering->to;
-    if (status == PPSCHED_OK && are_few)
-        status = ppi_layering_try_all(layering, price_kinds, &reason);
-    if (status == PPSCHED_OK && layering->time < PPI_INFINITE)
+    if (status == PPSCHED_OK && all_splits)
+        status = ppi_layering_try_all(layering, all_kinds ? price_all_kinds : price_kinds, &reason);
+    if (status == PPSCHED_OK && layering->time < PPI_INFINITE && !all_kinds)
         status = alternate(layering, &reason);
-    if (status == PPSCHED_OK && layering->time < PPI_INFINITE && !are_few && may_move(layering))
-        status = ppi_layering_move_blocks(layering, price, plan->most_visited / 8 / an_order, &reason);
+    if (status == PPSCHED_OK && layering->time < PPI_INFINITE && !all_kinds)
+        status = look_near(layering, orders_of(layering, visits / 8), &reason);
     if (status == PPSCHED_OK && !(layering->time < PPI_INFINITE))
         status = first;
     if (status != PPSCHED_OK && error != NULL)
