@@ -5,8 +5,9 @@
 #include "plan/plan.h"
 #include "search/bound.h"
 
-/* With layers: rules, and searches, that are tried, and halvings for one. */
-enum { MOST_RULES = 8, MOST_SEARCHES = 3, HALVINGS = 10 };
+/* With layers: rules, and searches, that are tried, and halvings for one; limits below the least that the best is asked for
+ * then, with longer searches. */
+enum { MOST_RULES = 8, MOST_SEARCHES = 3, HALVINGS = 10, MOST_BELOW = 20, VISITS_BELOW = 8000000 };
 
 /* The peak of a candidate under another limit; infinite where it is refused there. */
 static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct ppi_candidate candidate, double limit,
@@ -199,8 +200,25 @@ static ppsched_status try_candidate(double *least, size_t *best, const ppsched_p
     return status;
 }
 
+/* From the least so far on in ever smaller steps, as a search that finds nothing under one limit may find something under a
+ * smaller one. */
+static ppsched_status try_below(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    double step = 1.0 / 32;
+    for (int i = 0; i < MOST_BELOW && step > 1.0 / 4096 && status == PPSCHED_OK; i++) {
+        double before = *least, held = before;
+        status = try_limit(least, &held, plan, candidate, before * (1 - step), error);
+        if (status == PPSCHED_OK && held < *least)
+            status = try_limit(least, &held, plan, candidate, held, error);
+        step = *least < before ? step : step / 4;
+    }
+    return status;
+}
+
 /* The rules that need least as they are, then the searches that rank best, each with as short a search for splits as any plan
- * has. */
+ * has; then the best with a longer one. */
 static ppsched_status least_of_layers(double *least, size_t *best, const ppsched_plan *plan, ppsched_error *error)
 {
     ppsched_plan shorter = *plan;
@@ -216,7 +234,8 @@ static ppsched_status least_of_layers(double *least, size_t *best, const ppsched
             status = try_candidate(least, best, &shorter, place, error);
             searches++;
         }
-    return status;
+    shorter.most_visited = VISITS_BELOW;
+    return status == PPSCHED_OK && *least < PPI_INFINITE ? try_below(least, &shorter, &plan->candidates[*best], error) : status;
 }
 
 ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_plan *plan, ppsched_error *error)
