@@ -264,7 +264,7 @@ class CommandTest(unittest.TestCase):
             result = run(command, "-s", 4, "-b", 8, "--mem-limit", 0.5)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
             self.assertIn("no candidate fits; closest is interleaved_zb", result.stderr)
-            self.assertIn("lacks is 2 (device 0); the least limit that would do is 1 (zb_auto, which gives no schedule below that)", result.stderr)
+            self.assertIn("lacks is 2 (device 0); the least limit that would do is 1 (zb_auto, which finds no schedule below that)", result.stderr)
         self.assertEqual(run("pick", "-s", 4, "-b", 8, "--mem-limit", 1).returncode, 0)
 
     def test_sharded_parameters(self):

@@ -168,7 +168,7 @@ def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) 
     words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that would do is {at_least(least.limit)}{made.config.units.after_memory} "
     if closest is None or closest.number == least.candidate.number:
         return f"{words}({least.candidate.strategy})"
-    why = "gives no schedule below that" if least.candidate.excess is None else f"lacks {at_least(least.candidate.excess)} on one device"
+    why = "finds no schedule below that" if least.candidate.excess is None else f"lacks {at_least(least.candidate.excess)} on one device"
     return f"{words}({least.candidate.strategy}, which {why})"
 
 
