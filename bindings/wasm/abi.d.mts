@@ -888,6 +888,7 @@ export interface PlanOptions {
   quantile: number;
   offload: number;
   receive_lead: number;
+  split_effort: number;
 }
 
 export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;

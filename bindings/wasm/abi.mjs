@@ -834,7 +834,7 @@ export const STRUCTS = {
     inside: ["Link", 80, 1],
     between: ["Link", 120, 1],
   } },
-  PlanOptions: { size: 176, fields: {
+  PlanOptions: { size: 184, fields: {
     size: ["u32", 0, 1],
     objective: ["i32", 4, 1],
     strategies: ["pointer", 8, 1],
@@ -875,6 +875,8 @@ export const STRUCTS = {
     reserved_third: ["u32", 164, 1],
     receive_lead: ["u32", 168, 1],
     reserved_fourth: ["u32", 172, 1],
+    split_effort: ["u32", 176, 1],
+    reserved_fifth: ["u32", 180, 1],
   } },
 };
 

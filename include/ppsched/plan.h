@@ -116,6 +116,10 @@ typedef struct ppsched_plan_options {
     uint32_t receive_lead;    /* with the JUST_IN_TIME lowering: how many units ahead receives are,
                                  see ppsched_lower_options. Default: 0 */
     uint32_t reserved_fourth; /* 0 */
+
+    uint32_t split_effort;   /* with `layers`, 1 to 4: how long splits are searched for, each up to
+                                eight times as long as the one before. Default: 3 */
+    uint32_t reserved_fifth; /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */

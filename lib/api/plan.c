@@ -63,7 +63,12 @@ static ppsched_status check_flags(const ppsched_plan_options *options, ppsched_e
 {
     if (options->empty_stages > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "empty_stages is %u; it must be 0 or 1", options->empty_stages);
-    if (options->reserved != 0 || options->reserved_too != 0 || options->reserved_fourth != 0)
+    if (options->split_effort > PPI_MOST_SPLIT_EFFORT)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split_effort is %u; it must be 1 to %d, or 0", options->split_effort,
+                        PPI_MOST_SPLIT_EFFORT);
+    if (options->split_effort != 0 && options->layers == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "split_effort goes with layers");
+    if (options->reserved != 0 || options->reserved_too != 0 || options->reserved_fourth != 0 || options->reserved_fifth != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     return PPSCHED_OK;
 }

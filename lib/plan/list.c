@@ -285,9 +285,9 @@ static uint64_t count_families(const ppsched_plan *plan, bool comes_last)
     return families;
 }
 
-static uint64_t share_of(uint64_t families)
+static uint64_t share_of(const ppsched_plan *plan, uint64_t families)
 {
-    uint64_t each = families > 1 ? ALL_VISITS / families : PPI_MOST_VISITS;
+    uint64_t each = ppi_plan_visits(plan, families > 1 ? ALL_VISITS / families : PPI_MOST_VISITS);
     return each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each;
 }
 
@@ -295,8 +295,8 @@ static uint64_t share_of(uint64_t families)
 static void share_visits(ppsched_plan *plan)
 {
     uint64_t last = count_families(plan, true), others = count_families(plan, false);
-    plan->last_visited = share_of(last > 0 ? last : others);
-    plan->most_visited = share_of(others > 0 ? others : last);
+    plan->last_visited = share_of(plan, last > 0 ? last : others);
+    plan->most_visited = share_of(plan, others > 0 ? others : last);
     plan->small_visited = plan->count > 0 ? ALL_SMALL_VISITS / plan->count : 0;
     if (plan->small_visited > MOST_SMALL_VISITS)
         plan->small_visited = MOST_SMALL_VISITS;

@@ -90,6 +90,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
         status = take_scenarios(plan, options, error);
     if (status != PPSCHED_OK)
         return status;
+    plan->split_effort = options->split_effort > 0 ? options->split_effort : PPI_USUAL_SPLIT_EFFORT;
     plan->may_be_empty = plan->runtime != NULL ? plan->runtime->rules.may_be_empty : options->empty_stages != 0;
     status = plan->layers == NULL ? fit_ends(config, options, error) : PPSCHED_OK;
     if (status == PPSCHED_OK)
@@ -306,9 +307,9 @@ static uint32_t chosen_like(const ppsched_plan *plan, const struct ppi_candidate
 static uint64_t visits_of(const ppsched_plan *plan, uint32_t round)
 {
     uint64_t least = plan->last_visited < plan->most_visited ? plan->last_visited : plan->most_visited;
-    uint64_t visits = TIMES_LONGER * least;
-    visits = visits > rounds[round].visits ? visits : rounds[round].visits;
-    return visits < PPI_MOST_VISITS ? visits : PPI_MOST_VISITS;
+    uint64_t usual = ppi_plan_visits(plan, rounds[round].visits), most = ppi_plan_visits(plan, PPI_MOST_VISITS);
+    uint64_t visits = TIMES_LONGER * least > usual ? TIMES_LONGER * least : usual;
+    return visits < most ? visits : most;
 }
 
 /* Searches, whose orders change with their splits, gain little by the last round. */

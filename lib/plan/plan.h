@@ -15,6 +15,9 @@
 #define PPI_LEAST_VISITS 200000u
 #define PPI_MOST_VISITS 125000000u
 
+/* Each effort takes eight times as long as the one before. */
+enum { PPI_USUAL_SPLIT_EFFORT = 3, PPI_MOST_SPLIT_EFFORT = 4, PPI_SPLIT_EFFORT_BITS = 3 };
+
 /* How a plan's candidates are lowered. */
 static inline ppsched_lower_options ppi_lower_options_of(const ppsched_plan_options *options)
 {
@@ -73,6 +76,7 @@ struct ppsched_plan {
     uint32_t runtimes;                 /* that are asked, bits */
     const struct ppi_runtime *runtime; /* that must run it, or NULL */
     bool may_be_empty;
+    uint32_t split_effort;  /* 1 to PPI_MOST_SPLIT_EFFORT */
     uint64_t most_visited;  /* by the search for a candidate's split */
     uint64_t small_visited; /* at least, where all splits are tried as they are very few */
     uint64_t last_visited;  /* the same for those whose strategy comes last */
@@ -81,6 +85,14 @@ struct ppsched_plan {
     size_t count, capacity;
     uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */
 };
+
+/* So many visits at the usual effort are as many at the plan's. */
+static inline uint64_t ppi_plan_visits(const ppsched_plan *plan, uint64_t usual)
+{
+    return plan->split_effort > PPI_USUAL_SPLIT_EFFORT
+               ? usual << PPI_SPLIT_EFFORT_BITS * (plan->split_effort - PPI_USUAL_SPLIT_EFFORT)
+               : usual >> PPI_SPLIT_EFFORT_BITS * (PPI_USUAL_SPLIT_EFFORT - plan->split_effort);
+}
 
 /* Whether two candidates differ in the sizes of groups alone, so that what suits one is near what suits the other. */
 static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const struct ppi_candidate *b)

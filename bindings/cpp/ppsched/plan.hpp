@@ -36,6 +36,7 @@ struct PlanOptions {
     uint32_t runtimes = 0;        /* that are asked, bits 1 << enum ppsched_runtime */
     std::optional<ppsched_runtime> runtime; /* that must run it */
     bool empty_stages = false;
+    uint32_t split_effort = 0; /* with layers; 0: the default */
     uint32_t unshard = 0; /* with a lowering, as the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     bool reduce_grad = false;
@@ -172,6 +173,7 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.runtimes = options.runtimes;
     own.runtime = options.runtime ? static_cast<int32_t>(*options.runtime) : 0;
     own.empty_stages = options.empty_stages;
+    own.split_effort = options.split_effort;
     own.unshard = options.unshard;
     own.unshard_lookahead = options.unshard_lookahead;
     own.reduce_grad = options.reduce_grad;

@@ -1487,6 +1487,8 @@ class PlanOptions(Structure):
     reserved_third: int
     receive_lead: int
     reserved_fourth: int
+    split_effort: int
+    reserved_fifth: int
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -1528,6 +1530,8 @@ class PlanOptions(Structure):
         ("reserved_third", c_uint32),
         ("receive_lead", c_uint32),
         ("reserved_fourth", c_uint32),
+        ("split_effort", c_uint32),
+        ("reserved_fifth", c_uint32),
     ]
 
 

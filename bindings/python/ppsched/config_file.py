@@ -11,7 +11,7 @@ from .slow_options import SLOW
 from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
-INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "num_layers",
+INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "split_effort", "num_layers",
             "micro_batch_size", "data_parallel_size", "scenarios", "seed")
 NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime")

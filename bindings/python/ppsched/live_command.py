@@ -38,7 +38,7 @@ def add_commands(commands: Commands) -> None:
 _TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "link", "link_base", "output",
          "strategy", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "weight_versions",
          "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
-         "layers", "num_layers", "empty_stages", "split", "recompute",
+         "layers", "num_layers", "empty_stages", "split_effort", "split", "recompute",
          *QUANTITIES}
 
 _PLAIN = {"data_parallel_size": 1}  # which says nothing

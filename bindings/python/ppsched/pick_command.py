@@ -12,6 +12,7 @@ from .cli import add_export_arguments, merged, print_text
 from .command_words import OF_CANDIDATES, option_word
 from .config import QUANTITIES
 from .exporting import FORMAT_NAMES
+from .layer_options import has_layers
 from .listener import Progress
 from .microbatch_map import TELLS, tell_order
 from .page_options import PAGES, check_page_words
@@ -26,6 +27,7 @@ from .writing import FORMATS, PICTURES, ending_of, export_text, write_file
 
 ANSWERS = (".json", ".txt", *PAGES)           # endings of files that hold the answer; but
 SCHEDULES = (*PICTURES, ".csv", ".trace.json")  # these hold the schedule itself
+SPLIT_EFFORT = 3  # of plans, by default
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +164,9 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
 
 
 def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple[Plan, str]:
-    made = make_plan({**values, "runtime": runtime}, progress)
+    """For one runtime, with less effort, as there are many."""
+    effort = max((values.get("split_effort") or SPLIT_EFFORT) - 1, 1) if has_layers(values) else None
+    made = make_plan({**values, "runtime": runtime, "split_effort": effort}, progress)
     return made, "" if made.best is not None else why_none(made)
 
 

@@ -468,7 +468,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
-         empty_stages: bool = False,
+         empty_stages: bool = False, split_effort: int = 0,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
@@ -482,6 +482,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     layers: the model by its layers, or the rows of ppsched.Layers: each candidate gets the split into stages that suits it, with whole layers and, where they
     need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
     the config says of stages is not read. empty_stages: those in the middle may be without layers.
+    split_effort: 1 to 4, how long splits are searched for, each up to eight times as long as the one before (default: 3).
     runtimes: which are asked whether they run a candidate (Candidate.runs_on).
     runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
     With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
@@ -519,6 +520,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
     planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
     options.runtime = planned_for or 0
+    options.split_effort = _within("split_effort", split_effort, 4)
     options.slice_time, options.attention_share, options.order_effort = slice_time, attention_share, _within("order_effort", order_effort, 10)
     options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
     options.offload = bool(offload)
@@ -550,7 +552,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
         made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
                          "microbatches": _counts("microbatches", microbatches), "slices": _counts("slices", slices), "memory_limits": limits or [],
                          "placements": options.placements, "effort": options.effort, "slice_time": slice_time,
-                         "attention_share": attention_share, "order_effort": order_effort, "offload": int(offload)}
+                         "attention_share": attention_share, "order_effort": order_effort, "split_effort": split_effort, "offload": int(offload)}
         if made._has_listed:
             call(lib.ppsched_plan_run, made._handle)
     made._add_own(own)

@@ -84,6 +84,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--effort", type=int, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
     add_end_arguments(parser)
     add_layer_arguments(parser)
+    parser.add_argument("--split-effort", type=int, metavar="N",
+                        help="1 to 4: how long splits of layers are searched for, each up to eight times as long as the one before (default: 3)")
     add_batch_arguments(parser)
     parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")
     parser.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
@@ -141,7 +143,7 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
                     lowering=values.get("lower") or "none", order=order, progress=progress or bar, unshard=values.get("unshard", 0),
                     unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")), receive_lead=values.get("receive_lead"),
                     offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
-                    layers=layers, empty_stages=bool(values.get("empty_stages")), **_asked(values, layers is not None), **given)
+                    layers=layers, empty_stages=bool(values.get("empty_stages")), split_effort=values.get("split_effort") or 0, **_asked(values, layers is not None), **given)
 
 
 def why_none(made: Plan) -> str:
