@@ -167,13 +167,13 @@ static const char *rule_like(const struct ppi_candidate *candidate)
     return placement == PPSCHED_PLACEMENT_V ? "zbv" : placement == PPSCHED_PLACEMENT_LOOP ? "interleaved_1f1b" : "1f1b";
 }
 
-/* The split that suits such a rule: found in a hurry. */
-static ppsched_status try_rule(struct ppi_layering *layering, ppsched_error *error)
+/* The split that suits such a rule, found with so many visits. */
+static ppsched_status try_rule(struct ppi_layering *layering, uint64_t visits, ppsched_error *error)
 {
     ppsched_plan view = *layering->plan;
     struct ppi_candidate rule = *layering->candidate;
     uint32_t index = 0;
-    view.most_visited = view.most_visited / 8 < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : view.most_visited / 8;
+    view.most_visited = visits;
     view.runtime = NULL; /* which may not run the rule */
     if (layering->plan->runtime != NULL && !layering->plan->runtime->rules.may_recompute_any)
         return PPSCHED_OK;
@@ -232,6 +232,7 @@ static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *er
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
     ppsched_error reason;
+    const uint64_t hurry = layering->plan->most_visited / 8, most = hurry < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : hurry;
     bool better, is_limited = ppi_layering_is_limited(layering);
     ppsched_status first = order_first(&schedule, &config, layering, error);
     ppsched_status status = first == PPSCHED_OK ? ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, error)
@@ -243,8 +244,8 @@ static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *er
     if (status != PPSCHED_OK && first != PPSCHED_ERROR_REFUSED)
         return status;
     ppsched_status others = is_limited ? try_kinds(layering, &reason) : PPSCHED_OK;
-    if (others == PPSCHED_OK && is_limited)
-        others = try_rule(layering, &reason);
+    for (uint64_t visits = PPI_LEAST_VISITS; is_limited && visits <= most && others == PPSCHED_OK; visits *= 8)
+        others = try_rule(layering, visits, &reason);
     if (others != PPSCHED_OK && error != NULL)
         *error = reason;
     return others != PPSCHED_OK ? others : status;
