@@ -316,6 +316,7 @@ static ppsched_status look_near(struct ppi_layering *layering, uint64_t tries, p
 {
     const bool changes_kinds = ppi_layering_is_limited(layering) && may_recompute_any(layering->plan);
     ppsched_status status = PPSCHED_OK;
+    layering->from = layering->to;
     for (bool goes_on = true; goes_on && tries > 0 && status == PPSCHED_OK;) {
         bool moved;
         goes_on = false;

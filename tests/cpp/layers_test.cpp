@@ -90,6 +90,11 @@ CASE(test_plan_with_layers)
     launch.split = &told;
     CHECK(schedule.launch(PPSCHED_RUNTIME_MEGATRON, launch).find("--num-layers 6") != std::string::npos);
 
+    for (uint32_t effort : {1u, 4u, 5u}) {
+        options.split_effort = effort;
+        CHECK(status_of([&] { (void)Plan(base, options); }) == (effort < 5 ? PPSCHED_OK : PPSCHED_ERROR_RANGE));
+    }
+    options.split_effort = 0;
     options.layers.reset();
     options.empty_stages = true;
     Plan without(base, options);

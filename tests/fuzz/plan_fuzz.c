@@ -177,6 +177,7 @@ static const ppsched_plan_options *take_options(struct bytes *bytes, struct choi
         options->runtime = (int32_t)take_below(bytes, LAST_RUNTIME + 1);
         options->runtimes = (2u << LAST_RUNTIME) - 2;
         options->empty_stages = take_below(bytes, 2);
+        options->split_effort = options->empty_stages; /* the usual takes too long for more than some */
     }
     if (ends < 128 || take_u8(bytes) % 4 == 3)
         take_variation(bytes, choice);

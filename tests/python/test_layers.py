@@ -278,6 +278,18 @@ class PlanTest(unittest.TestCase):
         self.assertEqual((len(counts), sum(counts), min(counts)), (8, 6, 0))
         self.assertTrue(counts[0] and counts[-1])
 
+    def test_split_effort(self):
+        layers = ppsched.Layers([{"name": "decoder", "count": 24, "forward_time": 1, "mem_forward": 1, "recompute": [{"name": "full", "backward_time": 3, "mem_forward": 0.1}]},
+                                 {"name": "head", "place": "last", "forward_time": 2.5}])
+        config = ppsched.Config(4, 12, mem_limit=12)
+        usual, short = (ppsched.plan(config, layers=layers, strategies=["zbv"], split_effort=effort).best.step_time for effort in (3, 1))
+        self.assertLessEqual(usual, short)
+        self.assertEqual(usual, ppsched.plan(config, layers=layers, strategies=["zbv"]).best.step_time)
+        for given, text in ((dict(layers=layers, split_effort=5), "split_effort is 5; it must be 1 to 4, or 0"), (dict(split_effort=1), "split_effort goes with layers")):
+            with self.assertRaises((ppsched.Error, ValueError)) as refused:
+                ppsched.plan(config, **given)
+            self.assertIn(text, str(refused.exception))
+
     def test_launch(self):
         layers = ppsched.Layers(ROWS)
         model = ppsched.LayerSplit(layers, ppsched.Split([4, 4, 3, 3], [0] * 14))

@@ -637,6 +637,33 @@ static void test_empty_stages(void **state)
     ppsched_layers_release(layers);
 }
 
+/* What is searched for longer is shorter here, and the usual effort is the third. */
+static void test_split_efforts(void **state)
+{
+    static const char *const rule[] = {"zbv"};
+    static const ppsched_recompute kinds[] = {{"selective", 0.3, 0.5}, {"full", 1, 0.1}};
+    static const ppsched_layer entries[] = {LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST, .forward_time = 0.1),
+                                            LAYER("decoder", .count = 96, .forward_time = 1, .backward_input_time = 1.1,
+                                                  .backward_weight_time = 0.9, .mem_forward = 1, .mem_static = 2,
+                                                  .recomputes = kinds, .recompute_count = 2),
+                                            LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST, .forward_time = 2.5)};
+    const ppsched_layers *layers = make_layers(entries, 3);
+    ppsched_config *base = make_config(16, 16, 64);
+    double times[4];
+    (void)state;
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 60);
+    for (uint32_t effort = 0; effort < 4; effort++) {
+        ppsched_plan *plan = run_plan(
+            base, &OPTIONS(.layers = layers, .strategies = rule, .strategy_count = 1, .split_effort = effort));
+        assert_true(candidate_of(plan, 0).fits);
+        times[effort] = candidate_of(plan, 0).step_time;
+        ppsched_plan_destroy(plan);
+    }
+    assert_true(times[2] < times[1] && times[3] < times[2] && times[0] == times[3]);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
 /* Of fewer layers than stages none is lost, and the last stage has one. */
 static void test_fewer_layers_than_stages(void **state)
 {
@@ -1054,6 +1081,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_reasons_of_even_splits),
         cmocka_unit_test(test_empty_stages),
+        cmocka_unit_test(test_split_efforts),
         cmocka_unit_test(test_fewer_layers_than_stages),
         cmocka_unit_test(test_group_sizes),
         cmocka_unit_test(test_candidates_alone),

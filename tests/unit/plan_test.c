@@ -554,6 +554,9 @@ static void test_bad_input(void **state)
         {{.lowering = 1, .unshard = 2, .unshard_lookahead = 9}, PPSCHED_ERROR_ARGUMENT},
         {{.reserved_too = 1}, PPSCHED_ERROR_ARGUMENT},
         {{.reserved_fourth = 1}, PPSCHED_ERROR_ARGUMENT},
+        {{.reserved_fifth = 1}, PPSCHED_ERROR_ARGUMENT},
+        {{.split_effort = 1}, PPSCHED_ERROR_ARGUMENT},
+        {{.split_effort = 5}, PPSCHED_ERROR_RANGE},
         {{.receive_lead = 1}, PPSCHED_ERROR_ARGUMENT},
     };
     ppsched_config *config = make_config(4, 4, 8);

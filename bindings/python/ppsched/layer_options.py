@@ -81,8 +81,9 @@ def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
 def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
     """The layers of merged values, if they have any."""
     if not has_layers(values):
-        if values.get("empty_stages"):
-            raise UsageError("--empty-stages: it goes with --layers or --num-layers")
+        unread = next((name for name in ("empty_stages", "split_effort") if values.get(name)), None)
+        if unread is not None:
+            raise UsageError(f"--{unread.replace('_', '-')}: it goes with --layers or --num-layers")
         return None
     if values.get("layers") is not None and values.get("num_layers") is not None:
         raise UsageError("--layers, --num-layers: give one of them")
