@@ -30,8 +30,9 @@ double ppi_layering_count_kinds(const struct ppi_layering *layering)
     double ways = 1;
     for (uint32_t e = 0; e < layers->entry_count; e++) {
         const ppsched_layer *layer = &layers->entries[e].given;
-        const uint32_t parts = layer->count < layering->candidate->stages ? layer->count : layering->candidate->stages;
-        const double of_part = binomial((layer->count + parts - 1) / parts + layer->recompute_count, layer->recompute_count);
+        const uint32_t kinds = layer->recompute_count, stages = layering->candidate->stages;
+        const uint32_t parts = layer->count < stages ? layer->count : stages;
+        const double of_part = binomial((layer->count + parts - 1) / parts + kinds, kinds);
         for (uint32_t p = 0; p < parts && ways < PPSCHED_NONE; p++)
             ways *= of_part;
     }

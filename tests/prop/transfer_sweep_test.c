@@ -752,9 +752,8 @@ static void test_calls_in_every_model(void **state)
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
     }
-    print_message(
-        "# %d runs, %d of them hang; %d schedules of iterations that are apart, %d with pairs; %d devices called\n", runs,
-        hung, apart, pairs, seen.calls);
+    print_message("# %d runs, %d of them hang; %d schedules of iterations that are apart, %d with pairs; %d devices called\n",
+                  runs, hung, apart, pairs, seen.calls);
     assert_true(runs > ROUNDS(1000) && hung > ROUNDS(50) && apart > ROUNDS(5) && pairs > ROUNDS(5) &&
                 seen.calls > ROUNDS(1000));
 }

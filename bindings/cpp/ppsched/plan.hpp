@@ -37,7 +37,7 @@ struct PlanOptions {
     std::optional<ppsched_runtime> runtime; /* that must run it */
     bool empty_stages = false;
     uint32_t split_effort = 0; /* with layers; 0: the default */
-    uint32_t unshard = 0; /* with a lowering, as the next two: see ppsched_lower_options */
+    uint32_t unshard = 0;      /* with a lowering, as the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     bool reduce_grad = false;
     uint32_t receive_lead = 0;    /* of PPSCHED_LOWERING_JUST_IN_TIME */
