@@ -41,7 +41,7 @@ double ppi_layering_count_kinds(const struct ppi_layering *layering)
 
 /* --- borders --- */
 
-/* All borders between stages: `borders[i]` is the block that stage i + 1 begins with, `begins` the first layer of each block. */
+/* All borders between stages: `borders[i]` is the block that stage i + 1 begins with; `begins` are the blocks' first layers. */
 struct borders {
     uint32_t *borders, *begins;
     uint32_t count, blocks, apart; /* 0: they may be the same, and the stage between them empty */

@@ -4,14 +4,14 @@ recompute are others."""
 import math
 import os
 import threading
-from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from .launching import RUNTIME_NAMES
 from .listener import Progress
 from .plan import Candidate, Plan
 from .plan_table import candidate_name
 from .progress import ProgressBar
-from .runs_on import BestByRuntime
+from .runs_on import BestByRuntime, best_as_asked
 from .units import Units
 from .words import counted
 
@@ -54,15 +54,31 @@ def _at_once(names: List[str], plan_for: PlanFor) -> List[Tuple[Plan, str]]:
             raise
 
 
+def _best_of_all(plans: Dict[str, Plan]) -> Dict[str, Tuple[Plan, Candidate]]:
+    """Of each runtime that runs any of the candidates of plans for runtimes, of its own or another's."""
+    best: Dict[str, Tuple[Plan, Candidate]] = {}
+    for own, made in plans.items():
+        found = best_as_asked(made).best
+        if made.best is not None:
+            found[own] = made.best
+        for name, candidate in found.items():
+            if name not in best or made._ranking_time(candidate) < best[name][0]._ranking_time(best[name][1]):
+                best[name] = made, candidate
+    return best
+
+
 def plan_own(found: BestByRuntime, names: List[str], plan_for: PlanFor, command: Callable[[Plan, Candidate], str]) -> Own:
-    """For these runtimes, as far as that is better than what was found."""
+    """For these runtimes; what any of their plans finds for a runtime, as far as that is better than what was found."""
+    planned = dict(zip(names, _at_once(names, plan_for) if names else []))
+    best = _best_of_all({name: made for name, (made, _) in planned.items()})
     own = Own([], {})
-    for name, (made, why) in zip(names, _at_once(names, plan_for) if names else []):
+    for name in RUNTIME_NAMES:
         known = found.best.get(name)
-        if made.best is not None and (known is None or made._ranking_time(made.best) < made._ranking_time(known)):
-            own.rows.append(Row([name], made.best, command(made, made.best)))
-        elif known is None:
-            own.reasons[name] = why.removeprefix(f"no candidate that fits runs on {name}; ")
+        made, candidate = best.get(name, (None, None))
+        if made is not None and candidate is not None and (known is None or made._ranking_time(candidate) < made._ranking_time(known)):
+            own.rows.append(Row([name], candidate, command(made, candidate)))
+        elif known is None and name in planned:
+            own.reasons[name] = planned[name][1].removeprefix(f"no candidate that fits runs on {name}; ")
     return own
 
 
