@@ -121,8 +121,8 @@ static ppsched_status check_chunks(uint32_t stages, uint32_t devices, const ppsc
     uint32_t chunks = stages / devices, least = rules->no_overlap == 1 ? 2 : 1;
     if (stages % devices != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "the layout has %u stages for %u devices; it must be a multiple, such as %u stages", stages, devices,
-                        (chunks + 1) * devices);
+                        "the layout has %u stage%s for %u devices; it must be a multiple, such as %u stages", stages,
+                        stages == 1 ? "" : "s", devices, (chunks + 1) * devices);
     if (rules->chunks != 0 && rules->chunks != chunks)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "the layout has %u stages, %u a device, and %lld were asked for; ask for %u, or for any number", stages,
