@@ -30,11 +30,17 @@ static ppsched_status keep_better(bool *better, struct ppi_layering *layering, c
     return PPSCHED_OK;
 }
 
-/* Whether the runtime, if there is one, can be told that all layers have a kind which it reaches. */
+/* Whether a runtime, if there is one, can be told of any layer what is recomputed. */
+static bool may_recompute_any(const ppsched_plan *plan)
+{
+    return plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
+}
+
+/* Whether it can be told that all layers have a kind which it reaches. */
 static bool tells_all(const ppsched_plan *plan, const char *name)
 {
     enum ppi_reach reach;
-    return plan->runtime == NULL || plan->runtime->rules.may_recompute_any ||
+    return may_recompute_any(plan) ||
            (ppi_rules_tell(&plan->runtime->rules, name, &reach) && ppi_reach_is_whole(plan->layers, reach, name));
 }
 
@@ -42,7 +48,7 @@ static bool tells_all(const ppsched_plan *plan, const char *name)
 static uint8_t kind_of(const ppsched_plan *plan, uint32_t entry, const char *name)
 {
     enum ppi_reach reach;
-    if (plan->runtime == NULL || plan->runtime->rules.may_recompute_any)
+    if (may_recompute_any(plan))
         return ppi_kind_named(&plan->layers->entries[entry].given, name);
     ppi_rules_tell(&plan->runtime->rules, name, &reach);
     return ppi_reached_kind(plan->layers, entry, reach, name);
@@ -64,7 +70,7 @@ static const char *lean_kind(const ppsched_plan *plan)
 static uint8_t least_kind(const ppsched_plan *plan, uint32_t entry)
 {
     const ppsched_layer *layer = &plan->layers->entries[entry].given;
-    bool any = plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
+    bool any = may_recompute_any(plan);
     const char *lean = any ? NULL : lean_kind(plan);
     double least = layer->mem_forward;
     uint8_t best = 0;
@@ -175,7 +181,7 @@ static ppsched_status try_rule(struct ppi_layering *layering, uint64_t visits, p
     uint32_t index = 0;
     view.most_visited = visits;
     view.runtime = NULL; /* which may not run the rule */
-    if (layering->plan->runtime != NULL && !layering->plan->runtime->rules.may_recompute_any)
+    if (!may_recompute_any(layering->plan))
         return PPSCHED_OK;
     ppsched_status status = ppi_strategy_find(rule_like(&rule), &index, error);
     rule.strategy = ppi_strategy_at(index);
@@ -225,30 +231,30 @@ static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **co
     return status == PPSCHED_OK ? keep_better(&better, layering, *config, *schedule, error) : status;
 }
 
-/* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. REFUSED where
- * the first is, whether or not one of the others is found. */
-static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *error)
+/* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. Where there is
+ * no first one `*reason` tells why; REFUSED where the runtime does not run it. */
+static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *reason, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_error reason;
     const uint64_t hurry = layering->plan->most_visited / 8, most = hurry < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : hurry;
     bool better, is_limited = ppi_layering_is_limited(layering);
-    ppsched_status first = order_first(&schedule, &config, layering, error);
-    ppsched_status status = first == PPSCHED_OK ? ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, error)
-                                                : first;
+    ppsched_status first = order_first(&schedule, &config, layering, reason), status = first;
     if (status == PPSCHED_OK)
-        status = keep_better(&better, layering, config, schedule, error);
+        status = ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, reason);
+    if (status == PPSCHED_OK)
+        status = keep_better(&better, layering, config, schedule, reason);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
-    if (status != PPSCHED_OK && first != PPSCHED_ERROR_REFUSED)
+    if (status != PPSCHED_OK && first != PPSCHED_ERROR_REFUSED) {
+        if (error != NULL)
+            *error = *reason;
         return status;
-    ppsched_status others = is_limited ? try_kinds(layering, &reason) : PPSCHED_OK;
-    for (uint64_t visits = PPI_LEAST_VISITS; is_limited && visits <= most && others == PPSCHED_OK; visits *= 8)
-        others = try_rule(layering, visits, &reason);
-    if (others != PPSCHED_OK && error != NULL)
-        *error = reason;
-    return others != PPSCHED_OK ? others : status;
+    }
+    status = is_limited ? try_kinds(layering, error) : PPSCHED_OK;
+    for (uint64_t visits = PPI_LEAST_VISITS; is_limited && visits <= most && status == PPSCHED_OK; visits *= 8)
+        status = try_rule(layering, visits, error);
+    return status;
 }
 
 /* One order after another, from the best split on, each for the split that suits the last one, which is searched for longer and
@@ -295,12 +301,6 @@ static ppsched_status price_all_kinds(bool *better, struct ppi_layering *layerin
     return ppi_layering_price_all_kinds(better, layering, price, error);
 }
 
-/* Whether a runtime, if there is one, can be told of any layer what is recomputed. */
-static bool may_recompute_any(const ppsched_plan *plan)
-{
-    return plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
-}
-
 /* Whether it can be told what is recomputed where layers have moved. */
 static bool may_move(const struct ppi_layering *layering)
 {
@@ -344,17 +344,17 @@ ppsched_status ppi_layering_search(struct ppi_layering *layering, ppsched_error 
     const bool all_kinds = splits * kinds <= orders && is_limited && may_recompute_any(plan);
     const bool all_splits = all_kinds || splits * (is_limited ? 1 + KINDS_TRIED : 1) <= orders;
     ppsched_error reason;
-    ppsched_status first = try_seeds(layering, &reason), status = first == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : first;
+    ppsched_status status = try_seeds(layering, &reason, error);
     layering->from = layering->to;
     if (status == PPSCHED_OK && all_splits)
-        status = ppi_layering_try_all(layering, all_kinds ? price_all_kinds : price_kinds, &reason);
+        status = ppi_layering_try_all(layering, all_kinds ? price_all_kinds : price_kinds, error);
     if (status == PPSCHED_OK && layering->time < PPI_INFINITE && !all_kinds)
-        status = alternate(layering, &reason);
+        status = alternate(layering, error);
     if (status == PPSCHED_OK && layering->time < PPI_INFINITE && !all_kinds)
-        status = look_near(layering, orders_of(layering, visits / 8), &reason);
-    if (status == PPSCHED_OK && !(layering->time < PPI_INFINITE))
-        status = first;
-    if (status != PPSCHED_OK && error != NULL)
+        status = look_near(layering, orders_of(layering, visits / 8), error);
+    if (status != PPSCHED_OK || layering->time < PPI_INFINITE)
+        return status;
+    if (error != NULL)
         *error = reason;
-    return status;
+    return PPSCHED_ERROR_REFUSED;
 }
