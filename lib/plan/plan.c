@@ -213,14 +213,6 @@ static int32_t tell(void *user, const ppsched_progress *progress)
     return tell_share(user, progress->share);
 }
 
-/* That which fits, or lacks less, goes first. */
-static bool is_nearer(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b)
-{
-    if (a->excess < b->excess || a->excess > b->excess)
-        return a->excess < b->excess;
-    return ppi_candidate_step(plan, a) < ppi_candidate_step(plan, b);
-}
-
 /* The best so far of those like it that were not refused, or NULL. */
 static const struct ppi_candidate *find_like(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
@@ -231,7 +223,7 @@ static const struct ppi_candidate *find_like(const ppsched_plan *plan, const str
             break;
         if (!ppi_candidates_are_alike(other, candidate))
             continue;
-        if (other->layers != NULL && (best == NULL || is_nearer(plan, other, best)))
+        if (other->layers != NULL && (best == NULL || ranks_before(plan, other, best)))
             best = other;
     }
     return best;
