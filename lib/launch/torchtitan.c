@@ -35,7 +35,7 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "torchtitan splits %u layers, the embedding and the output into at most %llu stages, not %u",
                         launch->layers, (unsigned long long)layers, stages);
-    if (launch->layers != 0 && !usual && (layers + each - 1) / each != stages)
+    if (!usual && (layers + each - 1) / each != stages)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
             "torchtitan makes ceil((%u + 2) / n) stages of n layers of %u, which is %u for no n; %llu layers would do, or "

@@ -90,8 +90,8 @@ static void look_at(struct ppi_transfer_run *run, uint32_t i)
     uint32_t transfer = comm_of(run, i)->transfer;
     if (comms->done[i] || !ppi_comm_turn(comms, i))
         return;
-    if (i == ops->receive && run->timeline->spans[i].start < 0)
-        run->timeline->spans[i].start = run->now; /* its turn has come */
+    if (run->timeline->spans[i].start < 0)
+        run->timeline->spans[i].start = run->now; /* its turn has come; a send begins with its transfer */
     bool is_met = comms->model.rendezvous == 0 || ppi_comm_turn(comms, ops->receive);
     if (!run->states[transfer].has_started && ppi_comm_turn(comms, ops->send) && is_met && may_overtake_none(run, transfer))
         start(run, transfer);
