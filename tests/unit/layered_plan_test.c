@@ -637,6 +637,30 @@ static void test_empty_stages(void **state)
     ppsched_layers_release(layers);
 }
 
+/* However many rules are refused, those that are not are asked for the least limit. */
+static void test_least_limit_beside_refused_rules(void **state)
+{
+    static const char *const strategies[] = {"dualpipe", "1f1b"};
+    static const uint32_t one[] = {1}, microbatches[] = {4, 6, 8, 10, 12, 14, 16, 18, 20, 22};
+    const ppsched_layers *layers = make_plain_model(6);
+    ppsched_config *base = make_config(3, 3, 4);
+    double least = 0;
+    uint32_t best = PPSCHED_NONE, refused = 0;
+    ppsched_error error;
+    (void)state;
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
+    ppsched_plan *plan = run_plan(base, &OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 2, .chunks = one,
+                                                 .chunk_count = 1, .microbatches = microbatches, .microbatch_count = 10));
+    for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
+        refused += candidate_of(plan, i).status == PPSCHED_ERROR_REFUSED;
+    assert_int_equal(refused, 10);
+    expect_ok(ppsched_plan_find_least_limit(&least, &best, plan, &error), &error);
+    assert_string_equal(candidate_of(plan, best).strategy, "1f1b");
+    ppsched_plan_destroy(plan);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
 /* What is searched for longer is shorter here, and the usual effort is the third. */
 static void test_split_efforts(void **state)
 {
@@ -1081,6 +1105,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_reasons_of_even_splits),
         cmocka_unit_test(test_empty_stages),
+        cmocka_unit_test(test_least_limit_beside_refused_rules),
         cmocka_unit_test(test_split_efforts),
         cmocka_unit_test(test_fewer_layers_than_stages),
         cmocka_unit_test(test_group_sizes),
