@@ -145,6 +145,22 @@ static void test_long_findings(void **state)
         "or offloaded, not both");
 }
 
+/* A copy that never comes back: no evaluation takes it, and both say the same. */
+static void test_evaluations_of_copies_that_are_not_whole(void **state)
+{
+    ppsched_config *config = make_config(1, 1, 1);
+    ppsched_schedule *schedule = build(config, (const char *const[]){"0F0 0OFFLOAD0 0B0"});
+    ppsched_timeline *timeline = NULL;
+    ppsched_error plain, timed;
+    (void)state;
+    assert_int_equal(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &plain), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_evaluate_transfers(&timeline, schedule, config, NULL, 0, &timed),
+                     PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_string_equal(plain.message, timed.message);
+    ppsched_schedule_release(schedule);
+    ppsched_config_destroy(config);
+}
+
 static void test_flush(void **state)
 {
     (void)state;
@@ -390,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_what_belongs_to_a_weight),
         cmocka_unit_test(test_cycle),
         cmocka_unit_test(test_long_findings),
+        cmocka_unit_test(test_evaluations_of_copies_that_are_not_whole),
         cmocka_unit_test(test_flush),
         cmocka_unit_test(test_append_checks_values),
         cmocka_unit_test(test_pairs_are_checked),
