@@ -231,13 +231,14 @@ static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **co
     return status == PPSCHED_OK ? keep_better(&better, layering, *config, *schedule, error) : status;
 }
 
-/* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. Where there is
- * no first one `*reason` tells why; REFUSED where the runtime does not run it. */
+/* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. `*reason`
+ * tells why there is no first one; REFUSED where the runtime does not run it. */
 static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *reason, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    const uint64_t hurry = layering->plan->most_visited / 8, most = hurry < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : hurry;
+    const uint64_t hurry = layering->plan->most_visited / 8;
+    const uint64_t most = hurry < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : hurry;
     bool better, is_limited = ppi_layering_is_limited(layering);
     ppsched_status first = order_first(&schedule, &config, layering, reason), status = first;
     if (status == PPSCHED_OK)
