@@ -218,8 +218,8 @@ static void run_guarded(const struct shortage *row, struct attempt *attempt, con
     destroy_handles(&attempt->own);
 }
 
-/* Of many allocations most are those of a loop that comes again and again. */
-enum { EACH = ROUNDS(300), STEP = 37 * ROUND_SHARE };
+/* Of many allocations most are those of a loop that comes again and again: the later, the fewer are tried. */
+enum { EACH = ROUNDS(300), STEP = 37 * ROUND_SHARE, SHARE = 20 };
 
 static void run_variant(const struct shortage *row, int variant, int keeps_failing)
 {
@@ -232,7 +232,7 @@ static void run_variant(const struct shortage *row, int variant, int keeps_faili
         run_guarded(row, &attempt, &wanted);
     int number = 0;
     while (fails_at(row, &attempt, number, keeps_failing, before, &wanted))
-        number += number < EACH ? 1 : STEP;
+        number += number < EACH ? 1 : STEP + number / SHARE;
     if (number == 0)
         fail_msg("variant %d allocates nothing", variant);
     clear_outcome(&wanted);
