@@ -90,7 +90,7 @@ if [ -n "$is_quick" ]; then
 fi
 check gcc gcc g++ -Dcpp_args=-g0
 skipped=(install python mpi torch mutants wasm search slow)
-check clang clang clang++ -Doptimization=1 -Ddebug=false
+check clang clang clang++ --buildtype=release
 skipped=(long)
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared -Dc_args=-g1 -Dcpp_args=-g1
 only=threads check threads gcc g++ -Doptimization=0 -Db_sanitize=thread -Ddefault_library=shared -Dc_args=-g1

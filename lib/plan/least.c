@@ -218,7 +218,7 @@ static ppsched_status try_below(double *least, const ppsched_plan *plan, const s
 }
 
 /* The rules that need least as they are, then the searches that rank best, each with as short a search for splits as any plan
- * has; then the best with a longer one. */
+ * has; then the best with a longer one, unless it searches long itself. */
 static ppsched_status least_of_layers(double *least, size_t *best, const ppsched_plan *plan, ppsched_error *error)
 {
     ppsched_plan shorter = *plan;
@@ -234,8 +234,10 @@ static ppsched_status least_of_layers(double *least, size_t *best, const ppsched
             status = try_candidate(least, best, &shorter, place, error);
             searches++;
         }
+    if (status != PPSCHED_OK || !(*least < PPI_INFINITE) || plan->candidates[*best].strategy->searches_long)
+        return status;
     shorter.most_visited = VISITS_BELOW;
-    return status == PPSCHED_OK && *least < PPI_INFINITE ? try_below(least, &shorter, &plan->candidates[*best], error) : status;
+    return try_below(least, &shorter, &plan->candidates[*best], error);
 }
 
 ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_plan *plan, ppsched_error *error)

@@ -237,7 +237,8 @@ static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *re
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    const uint64_t hurry = layering->plan->most_visited / 8;
+    const uint64_t whole = layering->plan->most_visited; /* a rule's search is not told of: no more than at the usual effort */
+    const uint64_t hurry = (whole < PPI_MOST_VISITS ? whole : PPI_MOST_VISITS) / 8;
     const uint64_t most = hurry < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : hurry;
     bool better, is_limited = ppi_layering_is_limited(layering);
     ppsched_status first = order_first(&schedule, &config, layering, reason), status = first;

@@ -4,7 +4,7 @@ recompute are others."""
 import math
 import os
 import threading
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .launching import RUNTIME_NAMES
 from .listener import Progress
