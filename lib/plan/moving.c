@@ -78,7 +78,7 @@ ppsched_status ppi_layering_move_blocks(bool *better, struct ppi_layering *layer
         const uint32_t ways = 2 * (stages - reach);
         const uint64_t a_way = layering->plan->layers->count + (uint64_t)reach * stages;
         bool is_better = false, any = false;
-        for (uint32_t i = 0, idle = 0; idle<ways && * tries> 0 && left >= a_way && status == PPSCHED_OK; i = (i + 1) % ways) {
+        for (uint32_t i = 0, idle = 0; *tries > 0 && idle < ways && left >= a_way && status == PPSCHED_OK; i = (i + 1) % ways) {
             left -= a_way;
             status = try_way(&is_better, layering, price, i, reach, tries, error);
             any |= is_better;
@@ -94,13 +94,13 @@ ppsched_status ppi_layering_move_blocks(bool *better, struct ppi_layering *layer
 
 /* --- what is recomputed --- */
 
-/* Whether a layer is like the one before it: one more or one less of them is all there is to tell. `begin`: the first of its
- * stage. */
+/* Whether a layer of the best split is like the one before it: one more or one less of them is all there is to tell. `begin`:
+ * the first of its stage. */
 static bool is_like_last(const struct ppi_layering *layering, uint32_t layer, uint32_t begin)
 {
     const uint16_t *entry_of = layering->plan->layers->entry_of;
     return layer > begin && entry_of[layer] == entry_of[layer - 1] &&
-           layering->candidate->recomputes[layer] == layering->candidate->recomputes[layer - 1];
+           layering->recomputes[layer] == layering->recomputes[layer - 1];
 }
 
 /* The layer with each other kind of its own, or none. */
@@ -111,9 +111,9 @@ static ppsched_status change_kind(bool *better, struct ppi_layering *layering, p
     ppsched_status status = PPSCHED_OK;
     for (uint32_t k = 0; k <= kinds && *tries > 0 && status == PPSCHED_OK; k++) {
         bool is_better = false;
-        ppi_layering_go_back(layering);
-        if (layering->candidate->recomputes[layer] == k)
+        if (layering->recomputes[layer] == k)
             continue;
+        ppi_layering_go_back(layering);
         layering->candidate->recomputes[layer] = (uint8_t)k;
         --*tries;
         status = ppi_layering_ask(&is_better, layering, price, error);
@@ -128,10 +128,8 @@ ppsched_status ppi_layering_change_kinds(bool *better, struct ppi_layering *laye
     ppsched_status status = PPSCHED_OK;
     *better = false;
     for (uint32_t s = 0, begin = 0, layer = 0; s < layering->candidate->stages; s++, begin = layer)
-        for (const uint32_t end = begin + layering->layers[s]; layer<end && * tries> 0 && status == PPSCHED_OK; layer++) {
-            ppi_layering_go_back(layering);
+        for (const uint32_t end = begin + layering->layers[s]; *tries > 0 && layer < end && status == PPSCHED_OK; layer++)
             if (!is_like_last(layering, layer, begin))
                 status = change_kind(better, layering, price, layer, tries, error);
-        }
     return status;
 }
