@@ -58,8 +58,8 @@ logs=()
 fixed_places=()
 if setarch "$(uname -m)" -R true 2>/dev/null; then fixed_places=(setarch "$(uname -m)" -R); fi
 
-# check NAME C_COMPILER C++_COMPILER MESON_ARGUMENTS...: builds into build-NAME and runs the tests there; with `only` that one,
-# with `skipped` not those of these suites.
+# check NAME C_COMPILER C++_COMPILER MESON_ARGUMENTS...: builds all into build-NAME and runs the tests there; with `only` builds
+# and runs that one, with `skipped` runs not those of these suites.
 check() {
   local name=$1 c_compiler=$2 cpp_compiler=$3 build=build-$1
   shift 3
@@ -88,7 +88,7 @@ if [ -n "$is_quick" ]; then
   check_quickly
   exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
 fi
-check gcc gcc g++ -Dcpp_args=-g0
+check gcc gcc g++ -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
 skipped=(install python mpi torch mutants wasm search slow)
 check clang clang clang++ --buildtype=release
 skipped=(long)

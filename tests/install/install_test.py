@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The package as others use it: installed and found through pkg-config, as C and as C++, shared and static; through CMake's
-find_package; and as a meson subproject, the library alone."""
+find_package; and as a meson subproject, the library alone.
+
+usage: install_test.py BUILD PREFIX     the build's folder; what is installed there is used where PREFIX is in it, as a second
+                                        build takes long
+"""
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -14,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CONSUMER = ROOT / "tests" / "install" / "consumer.c"
 CPP_CONSUMER = ROOT / "tests" / "install" / "consumer.cpp"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+BUILD, PREFIX = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 
 
 def run(*words, env=None, cwd=None):
@@ -30,11 +36,19 @@ class InstallTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.prefix = cls.folder / "prefix"
-        run("meson", "setup", cls.folder / "build", ROOT, f"--prefix={cls.prefix}", "-Dtests=false", "--libdir=lib",
-            "-Doptimization=0", "-Ddebug=false")
-        run("meson", "install", "-C", cls.folder / "build")
+        cls.prefix = cls.install()
         cls.env = {"PKG_CONFIG_PATH": str(cls.prefix / "lib" / "pkgconfig"), "LD_LIBRARY_PATH": str(cls.prefix / "lib")}
+
+    @classmethod
+    def install(cls):
+        if BUILD in PREFIX.parents:
+            run("meson", "install", "-C", BUILD, "--no-rebuild")
+            return PREFIX
+        prefix = cls.folder / "prefix"
+        run("meson", "setup", cls.folder / "build", ROOT, f"--prefix={prefix}", "-Dtests=false", "--libdir=lib", "-Doptimization=0",
+            "-Ddebug=false")
+        run("meson", "install", "-C", cls.folder / "build")
+        return prefix
 
     @classmethod
     def tearDownClass(cls):
@@ -137,4 +151,4 @@ class InstallTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import ppsched
 
 PROGRAMS = sys.argv[1:3]
-MPIRUN = ["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,vader"]
+MPIRUN = ["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1", "--mca", "btl", "self,vader"]
 RENDEZVOUS = ["--mca", "btl_vader_eager_limit", "64"]  # a value has 3,072 bytes
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 HUNG = 124

@@ -131,10 +131,11 @@ static void visit(struct tally *tally, const char *strategy, const struct size *
     try_proposals(strategy, size, error.message);
 }
 
+/* With groups, of which there are many, to 9 devices and for 12. */
 static struct tally sweep(const ppsched_strategy_info *info)
 {
     struct tally tally = {0, 0};
-    for (long d = 1; d <= 12; d++)
+    for (long d = 1; d <= 12; d += d == 9 && info->option_count > 0 ? 3 : 1)
         for (long v = 1; v <= 4; v++)
             for (long m = 1; m <= 40; m++)
                 for (long g = info->option_count > 0 ? 1 : 0; g <= (info->option_count > 0 ? 2 * d : 0); g++)
