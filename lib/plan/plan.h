@@ -160,6 +160,11 @@ double ppi_candidate_rank_time(const ppsched_plan *plan, const struct ppi_candid
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error);
 
+/* The same rule's schedule of fewer microbatches, on which splits can be searched for; NULL where that tells too little, or
+ * would not be shorter by much. NO_MEMORY. */
+ppsched_status ppi_candidate_shorten(ppsched_schedule **out, const struct ppi_candidate *candidate,
+                                     const ppsched_config *config, const ppsched_schedule *schedule, ppsched_error *error);
+
 /* The split that suits an order which was made for `config`, or of several searches the best; it begins with that which the
  * candidate is like, if any. */
 ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,

@@ -38,7 +38,9 @@ struct suiting {
     struct ppi_candidate *candidate; /* its split is that at hand */
     struct ppi_split_question question;
     struct ppi_splitting splitting;
-    double lack, time; /* of the best so far */
+    struct ppi_splitting short_splitting; /* of the shorter schedule */
+    ppsched_schedule *shorter;            /* on which is searched first, or NULL */
+    double lack, time;                    /* of the best so far */
     bool proved;
     bool is_limited; /* the last search: a balanced split does not fit */
 };
@@ -47,8 +49,28 @@ struct suiting {
  * tries to recompute. */
 enum { NEAR = 32, MORE = 3 };
 
+/* Visits at most on a shorter schedule, and then on the whole one: more find little. */
+enum { MOST_OF_SHORTER = 12000000 };
+
 /* Names of layers that are each tried alone: every one is a search. */
 enum { MOST_NAMES = 4 };
+
+/* On a shorter schedule first, where there is one, and with as many visits on the whole one. With one stage a device searches
+ * end by themselves. */
+static ppsched_status search(struct suiting *suiting, ppsched_error *error)
+{
+    struct ppi_split_question question = suiting->question;
+    const struct ppi_shape *shape = &question.schedule->shape;
+    const uint64_t usual = ppi_plan_visits(suiting->plan, MOST_OF_SHORTER);
+    const uint64_t most = usual > MOST_OF_SHORTER ? usual : MOST_OF_SHORTER, half = question.most_visited / 2;
+    if (suiting->shorter == NULL)
+        return ppi_splitting_search(&suiting->splitting, &question, error);
+    question.most_visited = shape->stages > shape->devices && half > most ? most : half;
+    ppsched_status status = ppi_splitting_search(&suiting->short_splitting, &question, error);
+    question.most_visited = half > most ? most : half;
+    return status == PPSCHED_OK ? ppi_splitting_go_on(&suiting->splitting, &suiting->short_splitting, &question, error)
+                                : status;
+}
 
 /* One way to recompute, of as many layers; keeps its split where it is the best, and tells whether it fits. */
 static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
@@ -56,7 +78,7 @@ static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_ki
     struct ppi_candidate *candidate = suiting->candidate;
     struct ppi_splitting *splitting = &suiting->splitting;
     suiting->question.same = same;
-    ppsched_status status = ppi_splitting_search(splitting, &suiting->question, error);
+    ppsched_status status = search(suiting, error);
     const struct ppi_split_price *best = &splitting->best;
     *fits = status == PPSCHED_OK && best->lack <= 0;
     suiting->is_limited = splitting->first_lack > 0;
@@ -247,6 +269,28 @@ static void add_overhead(double *overhead, const ppsched_plan *plan, const ppsch
     }
 }
 
+/* A shorter schedule, whose devices hold as much, where all splits are too many to try. */
+static ppsched_status open_shorter(struct suiting *suiting, struct ppi_room *room, ppsched_error *error)
+{
+    struct ppi_split_question question = suiting->question;
+    const struct ppi_holding *holdings = suiting->splitting.state.holdings;
+    ppsched_schedule *shorter = NULL;
+    if (question.fixed != NULL || ppi_split_is_small(&suiting->splitting))
+        return PPSCHED_OK;
+    ppsched_status status = ppi_candidate_shorten(&shorter, suiting->candidate, question.config, question.schedule, error);
+    if (status != PPSCHED_OK || shorter == NULL)
+        return status;
+    question.left_out = question.schedule->shape.microbatches - shorter->shape.microbatches;
+    question.schedule = shorter;
+    status = ppi_splitting_open(&suiting->short_splitting, room, &question, error);
+    if (status == PPSCHED_OK &&
+        ppi_holdings_are_alike(holdings, suiting->short_splitting.state.holdings, shorter->shape.devices))
+        suiting->shorter = shorter;
+    else
+        ppi_schedule_release(shorter);
+    return status;
+}
+
 ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
                                   const ppsched_schedule *schedule, ppsched_error *error)
 {
@@ -279,11 +323,14 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
     if (status == PPSCHED_OK)
         status = ppi_splitting_open(&suiting.splitting, &room, &suiting.question, error);
     if (status == PPSCHED_OK)
+        status = open_shorter(&suiting, &room, error);
+    if (status == PPSCHED_OK)
         status = suit_with(&suiting, error);
     candidate->tried_all = status == PPSCHED_OK && suiting.proved && candidate->strategy->plan == NULL;
     candidate->proved = candidate->tried_all && !ppi_has_factors(config);
     ppi_room_clear(&room);
     ppi_release(&plan->host, fixed);
+    ppi_schedule_release(suiting.shorter);
     ppi_layers_release(resized);
     return status;
 }

@@ -187,14 +187,6 @@ static void sum_blocks(struct enumerating *all)
     }
 }
 
-static bool has_split_backward(const ppsched_schedule *schedule)
-{
-    for (uint64_t i = 0; i < schedule->op_count; i++)
-        if (schedule->ops[i].kind == PPSCHED_KIND_W)
-            return true;
-    return false;
-}
-
 static bool has_kinds(const struct ppi_split_state *state)
 {
     for (uint32_t e = 0; e < state->layers->entry_count && state->menus != NULL; e++)
@@ -220,7 +212,7 @@ static ppsched_status make(struct enumerating *all, struct ppi_room *room, ppsch
     uint32_t microbatches = state->schedule->flushes ? state->schedule->shape.microbatches
                                                      : ppi_total_microbatches(&state->schedule->shape);
     all->passes = microbatches / state->schedule->placement.copies * state->schedule->shape.slices;
-    all->splits_backward = has_split_backward(state->schedule);
+    all->splits_backward = state->walk.splits_backward;
     all->work = ppi_room_take(room, blocks + 1, sizeof *all->work);
     all->input = ppi_room_take(room, blocks + 1, sizeof *all->input);
     all->forward = ppi_room_take(room, blocks + 1, sizeof *all->forward);

@@ -212,3 +212,18 @@ ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room,
     *out = holdings;
     return status;
 }
+
+static bool is_alike(const struct ppi_holding *a, const struct ppi_holding *b)
+{
+    return a->count == b->count && a->set_count == b->set_count &&
+           memcmp(a->stages, b->stages, a->count * sizeof *a->stages) == 0 &&
+           (a->set_count == 0 || memcmp(a->sets, b->sets, (size_t)a->set_count * 2 * a->count * sizeof *a->sets) == 0);
+}
+
+bool ppi_holdings_are_alike(const struct ppi_holding *a, const struct ppi_holding *b, uint32_t devices)
+{
+    for (uint32_t d = 0; d < devices; d++)
+        if (!is_alike(&a[d], &b[d]))
+            return false;
+    return true;
+}

@@ -23,4 +23,7 @@ struct ppi_holding {
 ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room, const ppsched_schedule *schedule,
                                 ppsched_error *error);
 
+/* Whether so many devices hold the same in both. */
+bool ppi_holdings_are_alike(const struct ppi_holding *a, const struct ppi_holding *b, uint32_t devices);
+
 #endif

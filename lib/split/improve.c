@@ -142,3 +142,17 @@ ppsched_status ppi_split_improve_near(struct ppi_splitting *splitting, ppsched_e
     ppsched_status status = open_improving(&improving, splitting, error);
     return status == PPSCHED_OK ? end_at_best(&improving, splitting->most_visited, error) : status;
 }
+
+ppsched_status ppi_split_improve_on(struct ppi_splitting *splitting, uint64_t visits, ppsched_error *error)
+{
+    struct ppi_improving improving;
+    ppsched_status status = open_improving(&improving, splitting, error);
+    if (status == PPSCHED_OK)
+        status = end_at_best(&improving, visits / 4, error);
+    if (status != PPSCHED_OK || visits == 0)
+        return status;
+    ppi_splitting_go_back(splitting);
+    splitting->most_visited = splitting->state.visited + visits;
+    status = ppi_split_wander(&improving, splitting->most_visited, error);
+    return status == PPSCHED_OK ? end_at_best(&improving, visits / 4, error) : status;
+}

@@ -11,12 +11,8 @@ enum { A_VISIT = 8 };
 ppsched_status ppi_long_ways_open(struct ppi_long_ways *out, struct ppi_room *room, const struct ppi_walk *walk,
                                   ppsched_error *error)
 {
-    const ppsched_schedule *schedule = walk->schedule;
-    uint32_t stages = schedule->shape.stages;
-    bool splits = false;
-    for (uint64_t i = 0; i < schedule->op_count && !splits; i++)
-        splits = schedule->ops[i].kind > PPSCHED_KIND_B;
-    *out = (struct ppi_long_ways){.stages = stages, .kinds = splits ? 4 : 2};
+    uint32_t stages = walk->schedule->shape.stages;
+    *out = (struct ppi_long_ways){.stages = stages, .kinds = walk->splits_backward ? 4 : 2};
     out->width = (stages * out->kinds + 3) / 4 * 4;
     out->full = ppi_room_take(room, (size_t)stages * PPI_LONG_WAY_KINDS, sizeof *out->full);
     out->duration = ppi_room_take_zeroed(room, out->width, sizeof *out->duration);

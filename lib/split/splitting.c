@@ -203,6 +203,8 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *ro
     if (status != PPSCHED_OK)
         return status;
     out->state.may_be_empty = question->may_be_empty;
+    if (question->left_out > 0)
+        ppi_split_state_leave_out(&out->state, question->left_out);
     list_cuts(out, question->layers);
     status = check_blocks(out, error);
     return status == PPSCHED_OK ? ppi_split_moves_open(out->moves, out, error) : status;
@@ -262,6 +264,19 @@ ppsched_status ppi_splitting_search(struct ppi_splitting *splitting, const struc
     ppsched_status status = ppi_splitting_try(splitting, &better, error);
     splitting->first_lack = splitting->now.lack;
     return status;
+}
+
+ppsched_status ppi_splitting_go_on(struct ppi_splitting *splitting, const struct ppi_splitting *from,
+                                   const struct ppi_split_question *question, ppsched_error *error)
+{
+    const size_t stages = splitting->state.stages;
+    forget(splitting, question);
+    splitting->first_lack = from->first_lack;
+    memcpy(splitting->best_at, from->best_at, (stages + 1) * sizeof *splitting->best_at);
+    memcpy(splitting->best_pin, from->best_pin, stages * sizeof *splitting->best_pin);
+    memcpy(splitting->best_dish, from->best_dish, stages * sizeof *splitting->best_dish);
+    memcpy(splitting->best_weight, from->best_weight, stages * sizeof *splitting->best_weight);
+    return ppi_split_improve_on(splitting, question->most_visited, error);
 }
 
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error)

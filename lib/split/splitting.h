@@ -48,6 +48,7 @@ struct ppi_split_question {
     const uint32_t *fixed;            /* layers of each stage, where these are given; else NULL */
     const uint32_t *start;            /* layers of each stage of a split to begin with; or NULL */
     bool only_near;                   /* goes down from there alone */
+    uint32_t left_out;                /* microbatches more than the schedule has: see ppi_split_state_leave_out */
     bool must_fit;                    /* goes no further where the first splits do not fit */
 };
 
@@ -59,6 +60,10 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *ro
 /* Finds a split; may be called again for other ways to recompute, visits, and starts. */
 ppsched_status ppi_splitting_search(struct ppi_splitting *splitting, const struct ppi_split_question *question,
                                     ppsched_error *error);
+
+/* Goes on from what another search for the same found with a shorter schedule. */
+ppsched_status ppi_splitting_go_on(struct ppi_splitting *splitting, const struct ppi_splitting *from,
+                                   const struct ppi_split_question *question, ppsched_error *error);
 
 /* The best split: layers of each stage, and the kind of each layer. */
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error);
@@ -106,6 +111,9 @@ ppsched_status ppi_split_improve(struct ppi_splitting *splitting, ppsched_error 
 
 /* The same from the best split alone, without walks. */
 ppsched_status ppi_split_improve_near(struct ppi_splitting *splitting, ppsched_error *error);
+
+/* Down from the best split, on from there at random, and down again, with so many visits. */
+ppsched_status ppi_split_improve_on(struct ppi_splitting *splitting, uint64_t visits, ppsched_error *error);
 
 /* Tries all splits, but those that cannot be better, as long as that visits no more nodes; `proved` where it came to its
  * end. */

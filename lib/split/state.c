@@ -89,6 +89,16 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
     return PPSCHED_OK;
 }
 
+void ppi_split_state_leave_out(struct ppi_split_state *state, uint32_t microbatches)
+{
+    const struct ppi_shape *shape = &state->schedule->shape;
+    const double *overhead = state->overhead;
+    double backward = state->walk.splits_backward ? overhead[PPSCHED_KIND_I] + overhead[PPSCHED_KIND_W]
+                                                  : overhead[PPSCHED_KIND_B];
+    state->left_out = (double)microbatches * shape->slices;
+    state->pass_overhead = (overhead[PPSCHED_KIND_F] + backward) * shape->stages / shape->devices;
+}
+
 /* --- what a stage costs --- */
 
 static double between(const struct ppi_split_state *state, int cost, uint32_t stage)
@@ -273,17 +283,35 @@ static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage
     return ppi_menu_make(&state->menus[stage], &state->kitchen, state->border[stage], state->border[stage + 1], error);
 }
 
+static uint32_t most_loaded(const struct ppi_split_state *state)
+{
+    uint32_t most = 0;
+    for (uint32_t d = 1; d < state->schedule->shape.devices; d++)
+        most = state->load[d] > state->load[most] ? d : most;
+    return most;
+}
+
+/* Of two copies of the model each passes half of the microbatches. */
+static double time_left_out(const struct ppi_split_state *state)
+{
+    if (state->left_out <= 0)
+        return 0;
+    double load = state->load[most_loaded(state)] / state->schedule->placement.copies;
+    return state->left_out * (load + state->pass_overhead);
+}
+
 /* Infinite where it is known to be too long. A way's end is that of the makespan; a span ends where it begins. */
 static double time_of(struct ppi_split_state *state)
 {
     bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span;
-    if (asks && ppi_long_ways_take_longer(&state->long_ways, state->most_time, &state->visited))
+    double beside = time_left_out(state), most = state->most_time - beside;
+    if (asks && ppi_long_ways_take_longer(&state->long_ways, most, &state->visited))
         return PPI_INFINITE;
     double time = ppi_walk_price(&state->walk);
     state->visited += state->walk.count;
-    if (asks && time > state->most_time)
+    if (asks && time > most)
         ppi_long_ways_keep(&state->long_ways, &state->walk, time, state->has_bytes, &state->visited);
-    return time;
+    return time + beside;
 }
 
 static struct ppi_split_price price_of(struct ppi_split_state *state)
@@ -330,10 +358,27 @@ void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t
     *price = price_of(state);
 }
 
+/* What is left out is the work of the most loaded device. */
+static void weigh_left_out(struct ppi_split_state *state)
+{
+    const struct ppi_holding *holding = &state->holdings[most_loaded(state)];
+    const double passes = state->left_out / state->schedule->placement.copies;
+    const bool splits = state->walk.splits_backward;
+    for (uint32_t i = 0; i < holding->count; i++) {
+        double *weight = &state->weight[(size_t)holding->stages[i] * KINDS];
+        weight[PPSCHED_KIND_F - 1] += passes;
+        weight[PPSCHED_KIND_B - 1] += splits ? 0 : passes;
+        weight[PPSCHED_KIND_I - 1] += splits ? passes : 0;
+        weight[PPSCHED_KIND_W - 1] += splits ? passes : 0;
+    }
+}
+
 void ppi_split_state_weigh(struct ppi_split_state *state)
 {
     memset(state->weight, 0, (size_t)state->stages * KINDS * sizeof *state->weight);
     ppi_walk_weigh(&state->walk, state->weight);
+    if (state->left_out > 0)
+        weigh_left_out(state);
 }
 
 static void make_stale(struct ppi_split_state *state)

@@ -31,6 +31,8 @@ struct ppi_split_state {
     bool releases_at_once;         /* no layer releases anything before W */
     bool may_be_empty;             /* stages but the first and the last */
     bool has_bytes;                /* delays follow from what layers hand on */
+    double left_out;               /* passes of each stage that the schedule is too short for: see ppi_split_state_leave_out */
+    double pass_overhead;          /* of a device in each of them */
     double *sums[PPI_LAYER_COSTS]; /* of the layers before each */
     double tied;                   /* memory that the last stage holds for the first */
     uint32_t *border;              /* first layer of each stage, and behind them the number of all */
@@ -52,6 +54,10 @@ struct ppi_split_state {
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
+
+/* The schedule has so many microbatches fewer than are meant. Of each of them all devices work on nothing but their own
+ * stages, and the most loaded one's work is added to the time. */
+void ppi_split_state_leave_out(struct ppi_split_state *state, uint32_t microbatches);
 
 /* Recomputes in another way from now on; what was at hand is forgotten. */
 void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same);

@@ -125,11 +125,15 @@ static void take_turn(struct making *making, uint32_t device)
     put_ready(making, device);
 }
 
-static uint32_t count_pairs(const ppsched_schedule *schedule)
+/* Tells how many pairs there are, and notes whether backwards are split. */
+static uint32_t look_at_ops(struct ppi_walk *walk)
 {
+    const ppsched_schedule *schedule = walk->schedule;
     uint32_t pairs = 0;
-    for (uint64_t i = 0; i < schedule->op_count; i++)
+    for (uint64_t i = 0; i < schedule->op_count; i++) {
         pairs += ppi_unit_length(&schedule->ops[i]) == 2;
+        walk->splits_backward |= schedule->ops[i].kind > PPSCHED_KIND_B;
+    }
     return pairs;
 }
 
@@ -138,7 +142,7 @@ static ppsched_status take_room(struct making *making, struct ppi_room *room, st
     struct ppi_walk *walk = making->walk;
     const struct ppi_shape *shape = &walk->schedule->shape;
     size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->pieces;
-    uint32_t pairs = count_pairs(walk->schedule);
+    uint32_t pairs = look_at_ops(walk);
     walk->lanes = walk->schedule->placement.copies * shape->stages;
     walk->nodes = ppi_room_take(room, nodes, sizeof *walk->nodes);
     walk->end = ppi_room_take(room, nodes, sizeof *walk->end);

@@ -37,6 +37,7 @@ struct ppi_walk {
     struct ppi_walk_cost *costs;
     struct ppi_walk_pair *pairs;
     uint32_t lanes, pair_count;
+    bool splits_backward; /* some of its ops are parts of a backward */
 };
 
 /* Of one iteration of a schedule that is valid. NO_MEMORY. */
