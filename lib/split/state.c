@@ -62,10 +62,10 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
     *out = (struct ppi_split_state){.config = config,
                                     .layers = layers,
                                     .schedule = schedule,
-                                    .overhead = overhead,
                                     .room = room,
                                     .most_lack = PPI_INFINITE,
                                     .most_time = PPI_INFINITE};
+    memcpy(out->overhead, overhead, sizeof out->overhead);
     out->stages = schedule->shape.stages;
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);

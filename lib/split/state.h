@@ -19,7 +19,7 @@ struct ppi_split_state {
     const ppsched_config *config; /* sizes, links, limits */
     const ppsched_layers *layers;
     const ppsched_schedule *schedule;
-    const double *overhead; /* of each op, beside its layers, by kind */
+    double overhead[PPI_COMPUTE_KINDS]; /* of each op, beside its layers, by kind */
     struct ppi_room *room;
     struct ppi_walk walk;
     struct ppi_holding *holdings;
