@@ -462,6 +462,21 @@ class PickTest(FolderTest):
         self.assertEqual(again["metrics"]["makespan"], picked["makespan"])
         self.assertIn("megatron", self.succeed("compare", "-c", "job.json", *QUICK).splitlines()[1])
 
+    def test_a_schedule_for_a_runtime(self):
+        """Its rules for splits, and what it cannot run; a file's runtime is for splits alone, as it goes with all commands."""
+        words = ("schedule", "--num-layers", 16, "--num-devices", 4, "-b", 8, "--head", "forward_time=4", "--strategy", "1f1b", "--format", "json")
+        even, free, asked = (json.loads(self.succeed(*words, *more))["metrics"]["makespan"]
+                             for more in (("--split", 4, 4, 4, 5), (), ("--runtime", "sail")))
+        self.assertLess(free, even)
+        self.assertEqual(asked, even)
+        words = ("schedule", "--num-layers", 13, "--num-devices", 4, "-b", 8, "--strategy")
+        self.fail_with(1, "sail-sg's runtime divides decoders evenly, and 13 do not go into 4 stages; 12 or 16 would", *words, "1f1b", "--runtime", "sail")
+        self.fail_with(1, "Megatron-LM runs 1F1B orders", *words, "zbv", "--split", 2, 1, 1, 2, 2, 2, 1, 2, "--runtime", "megatron")
+        self.fail_with(1, "Megatron-LM runs 1F1B orders", "schedule", "--strategy", "zbv", "--num-devices", 4, "-s", 8, "-b", 8, "--runtime", "megatron")
+        self.fail_with(1, "ppsched schedule: 1f1b: needs 1 stage per device, not 20 stages on 4 devices", *words, "1f1b", "--chunks", 5)
+        self.write("own.json", {"runtime": "megatron"})
+        self.succeed("schedule", "--strategy", "zbv", "--num-devices", 4, "-s", 8, "-b", 8, "-c", "own.json")
+
     def test_what_a_file_says_wrongly(self):
         for key, value, part in (("split", [4, "4", 3, 3], "split must be a list of numbers of layers"), ("split", 4, "split must be a list"),
                                  ("recompute", [1], "recompute must be a list of texts"), ("micro_batch_size", 0, "micro_batch_size is 0"),

@@ -13,7 +13,7 @@ from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .exporting import FORMAT_NAMES
-from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
+from .launch_options import add_launch_argument, add_runtime_argument, check_job, check_runtime, launch_fault, print_launch, take_job
 from .layer_options import OF_LAYERS, add_split_arguments, read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
 from .keeping import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
@@ -90,6 +90,7 @@ def _add_schedule(commands: Commands) -> None:
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
     add_launch_argument(parser)
+    add_runtime_argument(parser)
     add_split_arguments(parser)
     parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
@@ -281,7 +282,9 @@ def _build(values: Values) -> Timeline:
     check_copies(problem, values)
     with ProgressBar() as bar:
         schedule = in_best_order(generate(values.get("strategy", "1f1b"), problem, progress=bar), values, bar)
-    timeline = evaluate(lower(keep_less(schedule, asked), values), values)
+    schedule = keep_less(schedule, asked)
+    check_runtime(schedule, values)
+    timeline = evaluate(lower(schedule, values), values)
     check_limit(timeline)
     return timeline
 
@@ -296,7 +299,8 @@ def run_launch(arguments: argparse.Namespace, values: Values) -> None:
 
 
 def run_schedule(arguments: argparse.Namespace) -> None:
-    values = merged(arguments)
+    must_run_on = arguments.runtime
+    values = {**merged(arguments), "must_run_on": must_run_on}
     take_recomputed_chunks(values)
     if arguments.link or arguments.link_base is not None:
         from .live_command import print_link

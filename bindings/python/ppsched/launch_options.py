@@ -31,6 +31,11 @@ def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
                         help="replicas of the pipeline, for launch lines (default: 1)")
 
 
+def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--runtime", choices=RUNTIME_NAMES,
+                        help="refuse what this training runtime cannot run; a split of layers follows its rules (default: that of --launch)")
+
+
 def take_job(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     """What of the job the command line leaves to a config file: sizes of the batch, and the runtime that it is planned for."""
     for name, default in (("micro_batch_size", 0), ("data_parallel_size", 1), ("runtime", None)):
@@ -68,6 +73,13 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
     if output is not None and not output.lower().endswith(".csv"):
         return f"-o {output}: with --launch it is the CSV that {arguments.launch} reads, and ends in .csv"
     return None
+
+
+def check_runtime(schedule: Schedule, values: Mapping[str, Any]) -> None:
+    """Refuses what the runtime of --runtime cannot run; with --launch its line tells that. That of a config file, which is for all
+    commands, chooses a split alone."""
+    if values.get("must_run_on") is not None and values.get("launch") is None:
+        schedule.launch(values["must_run_on"], model=values["model"])
 
 
 def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optional[LayerSplit] = None) -> None:

@@ -17,6 +17,11 @@ def _planned(values: Mapping[str, Any], runtime: Optional[str]) -> Plan:
     return make_plan({**values, **one})
 
 
+def _is_refused(made: Plan) -> bool:
+    """Whatever the layers are."""
+    return len(made) > 0 and all(candidate.status == "refused" for candidate in made)
+
+
 def found_split(values: Mapping[str, Any]) -> Optional[LayerSplit]:
     """The layers of merged values with their split, or that which suits their strategy best; None where they have no layers. For a
     line of a runtime that cannot run it any split, as the line tells who can."""
@@ -24,8 +29,8 @@ def found_split(values: Mapping[str, Any]) -> Optional[LayerSplit]:
         return split_of(values)
     launch = values.get("launch")
     made = _planned(values, launch or values.get("runtime"))
-    if launch and all(candidate.status == "refused" for candidate in made):
+    if launch and _is_refused(made):
         made = _planned(values, None)
     if made.best is None:
-        raise Error(why_none(made))
+        raise Error(made[0].reason if _is_refused(made) else why_none(made))
     return made.model(made.best)
