@@ -19,6 +19,10 @@ static const struct {
     double near;
 } rounds[ROUNDS] = {{5, 12000000, PPI_INFINITE}, {3, 40000000, 0.01}};
 
+/* Groups of all microbatches, of half and of a third of them, whose splits are searched for with so much of the time that the
+ * first of those like them has. */
+enum { MOST_PARTS = 3, APART_SHARE = 4 };
+
 /* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
 static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
 {
@@ -229,6 +233,25 @@ static const struct ppi_candidate *find_like(const ppsched_plan *plan, const str
     return best;
 }
 
+/* Its groups part the microbatches into so few, one size but for the last, that what suits those like it need not be near. */
+static bool has_few_groups(const struct ppi_candidate *candidate)
+{
+    for (uint32_t parts = 1; parts <= MOST_PARTS; parts++)
+        if (candidate->group_size == (candidate->microbatches + parts - 1) / parts)
+            return true;
+    return false;
+}
+
+/* What its search for a split begins with, and how long it may take. */
+static void plan_search(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_plan *view, ppsched_plan *own)
+{
+    candidate->like = plan->layers != NULL ? find_like(plan, candidate) : NULL;
+    candidate->only_near = candidate->like != NULL && (candidate->offloads || !has_few_groups(candidate));
+    own->most_visited = candidate->strategy->comes_last ? view->last_visited : view->most_visited;
+    if (candidate->like != NULL && !candidate->only_near)
+        own->most_visited /= APART_SHARE;
+}
+
 /* Evaluates all candidates; those of `view`, which stands for the plan but has memory of its own for each one's problem. */
 static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
@@ -241,10 +264,7 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
         ppsched_status status = PPSCHED_OK;
         if (progress != NULL && tell_share(&share, 0) != 0)
             return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
-        if (plan->layers != NULL)
-            candidate->like = find_like(plan, candidate);
-        candidate->only_near = candidate->like != NULL;
-        own.most_visited = candidate->strategy->comes_last ? view->last_visited : view->most_visited;
+        plan_search(candidate, plan, view, &own);
         if (!candidate->evaluated)
             status = ppi_candidate_evaluate(&own, candidate, &known, progress, &share, error);
         if (status != PPSCHED_OK)

@@ -221,6 +221,45 @@ static void test_together_as_alone(void **state)
     assert_true(tried > 40);
 }
 
+static double best_step(const ppsched_config *config, const ppsched_plan_options *options)
+{
+    ppsched_plan *plan = run_plan(config, options);
+    double best = ranked(plan, 0).step_time;
+    ppsched_plan_destroy(plan);
+    return best;
+}
+
+/* The best among groups of all sizes is as short as the best that any size finds alone: large groups want splits of their
+ * own. */
+static void test_groups_together_as_alone(void **state)
+{
+    enum { DEVICES = 6, MICROBATCHES = 12 };
+    static const char *const strategies[] = {"interleaved_1f1b", "interleaved_zb", "interleaved_1f1b_less_memory"};
+    static const uint32_t two[] = {2};
+    const ppsched_layers *layers = make_plain_model(3 * DEVICES);
+    ppsched_config *config = make_config(DEVICES, DEVICES, MICROBATCHES);
+    (void)state;
+    for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
+        ppsched_plan_options options = {.size = sizeof options,
+                                        .layers = layers,
+                                        .strategies = &strategies[i],
+                                        .strategy_count = 1,
+                                        .chunks = two,
+                                        .chunk_count = 1,
+                                        .empty_stages = 1};
+        double together = best_step(config, &options), best = INFINITY;
+        options.group_size_count = 1;
+        for (uint32_t group = DEVICES; group <= MICROBATCHES; group++) {
+            options.group_sizes = &group;
+            best = fmin(best, best_step(config, &options));
+        }
+        if (together > best * (1 + 1e-9))
+            fail_msg("%s: %g, and %g alone", strategies[i], together, best);
+    }
+    ppsched_config_destroy(config);
+    ppsched_layers_release(layers);
+}
+
 /* How often a plan asks whether to go on: some times a candidate, and each million visits of a search for a split. */
 static uint32_t calls_with(const ppsched_plan_options *options, uint32_t devices, uint32_t microbatches, double limit)
 {
@@ -340,6 +379,7 @@ int main(void)
                                        cmocka_unit_test(test_idle_search),
                                        cmocka_unit_test(test_many_names),
                                        cmocka_unit_test(test_together_as_alone),
+                                       cmocka_unit_test(test_groups_together_as_alone),
                                        cmocka_unit_test(test_many_stages_a_device)};
     return cmocka_run_group_tests_name("layered work", tests, NULL, NULL);
 }
