@@ -9,8 +9,9 @@
 /* Chunks a device by default: with stages; with layers each number up to FEW, and some more. */
 enum { USUAL_CHUNKS = 4, FEW_CHUNKS = 16, MOST_CHUNKS = 64 };
 
-/* With layers, where each group is a search, and more microbatches, groups divide them. */
-enum { MOST_PARTED = 64 };
+/* With layers, where each group is a search, and more microbatches, groups divide them; up to twice the devices all are tried
+ * where they are forwards of so few stages. */
+enum { MOST_PARTED = 64, MOST_FORWARDS = 5000 };
 
 /* Nodes that the searches for splits may visit together; a family alone may visit PPI_MOST_VISITS. */
 #define ALL_VISITS 40000000u
@@ -95,15 +96,27 @@ static bool may_have_group(const struct listing *listing, const struct ppi_candi
     return group == task.shape.devices || ppi_serves(&task);
 }
 
-/* Whether groups of that size, but those of D, are tried where none is asked for. With layers each is a search: those of many
- * microbatches, or chunks, part the microbatches evenly, and a strategy that comes last has its groups of D / 2 alone. */
+/* Of many microbatches, or chunks, groups part the microbatches evenly, or are not much larger than those of D. */
+static bool is_worth_a_search(const struct ppi_candidate *candidate, uint32_t devices, uint32_t group)
+{
+    const uint32_t microbatches = candidate->microbatches, stages = candidate->stages;
+    return (microbatches <= MOST_PARTED && stages <= FEW_CHUNKS * devices) || microbatches % group == 0 ||
+           (group > devices && group <= 2 * devices && (uint64_t)microbatches * stages <= MOST_FORWARDS);
+}
+
+/* Whether groups of that size, but those of D, are tried where none is asked for. With layers each is a search; a strategy that
+ * comes last gains nothing by groups larger than those of D, and copies to the host take long to search for. */
 static bool is_worth(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
 {
-    uint32_t devices = listing->plan->config->shape.devices;
-    if (group == devices || (listing->plan->layers != NULL && candidate->strategy->comes_last && group != (devices + 1) / 2))
-        return false;
-    bool has_few = candidate->microbatches <= MOST_PARTED && candidate->stages <= FEW_CHUNKS * devices;
-    return listing->plan->layers == NULL || has_few || candidate->microbatches % group == 0;
+    const uint32_t devices = listing->plan->config->shape.devices;
+    const bool is_half = group == (devices + 1) / 2;
+    if (listing->plan->layers == NULL || group == devices)
+        return group != devices;
+    if (candidate->strategy->offloads)
+        return group == 1 || is_half;
+    if (candidate->strategy->comes_last)
+        return is_half || (group < devices && is_worth_a_search(candidate, devices, group));
+    return is_worth_a_search(candidate, devices, group);
 }
 
 static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)

@@ -325,7 +325,7 @@ static void test_many_stages_a_device(void **state)
     (void)state;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 60);
     ppsched_plan *plan = run_plan(config, &options);
-    assert_int_equal(ppsched_plan_count(plan), 3);
+    assert_int_equal(ppsched_plan_count(plan), 4);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
         assert_true(ranked(plan, i).fits && ranked(plan, i).peak_memory <= 60 * (1 + 1e-9));
     ppsched_plan_destroy(plan);

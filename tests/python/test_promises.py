@@ -99,14 +99,15 @@ class CandidatesTest(unittest.TestCase):
                          "36 stages need 36 layers that may be apart, and there are 34; take 34 stages at most")
 
     def test_groups_of_layers(self):
-        """layers.md: "With more than 64 microbatches groups are D and those that divide them; those of group_interleaved_1f1b are D
-        and D / 2" """
+        """layers.md: "With more than 64 microbatches, or 16 chunks, groups are D, those that divide them, and where M V D is 5000 at most
+        all from D to 2D; those of group_interleaved_1f1b are no larger than D" """
         layers = ppsched.Layers([{"name": "decoder", "count": 6, "forward_time": 1}])
         names = ["interleaved_1f1b", "group_interleaved_1f1b"]
-        for microbatches, wanted in ((64, set(range(2, 65))), (66, {2, 3, 6, 11, 22, 33, 66})):
+        parts = {2, 3, 6, 139, 278, 417, 834}
+        for microbatches, wanted in ((64, set(range(2, 65))), (66, {2, 3, 4, 5, 6, 11, 22, 33, 66}), (834, parts)):
             plan = ppsched.plan(ppsched.Config(3, microbatches), layers=layers, strategies=names, chunks=[2])
             self.assertEqual(set(groups_of(plan, names[0])), wanted)
-            self.assertEqual(set(groups_of(plan, names[1])), {2, 3})
+            self.assertEqual(set(groups_of(plan, names[1])), {1, 2, 3})
 
     def test_best_that_are_asked_for_each_runtime(self):
         """command.md: "as far as the 64 best that fit tell" """

@@ -734,8 +734,9 @@ static bool serves_group(const ppsched_config *base, const char *strategy, uint3
     return serves;
 }
 
-/* As plan.h says: D, and of the others that can be run all, of many microbatches with layers the divisors, and (D+1)/2 of the
- * group-interleaved ones with layers. */
+/* As plan.h says: D, and of the others that can be run all, of many microbatches with layers the divisors, and those to 2D
+ * where they are few passes; of the group-interleaved ones with layers none above D, but (D+1)/2, which alone there is of those with copies,
+ * and 1. */
 static bool is_listed(const ppsched_config *base, const char *strategy, uint32_t group, bool has_layers)
 {
     uint32_t devices = ppsched_config_devices(base), microbatches = ppsched_config_microbatches(base);
@@ -743,9 +744,12 @@ static bool is_listed(const ppsched_config *base, const char *strategy, uint32_t
         return true;
     if (!serves_group(base, strategy, group))
         return false;
-    if (has_layers && strcmp(strategy, "group_interleaved_1f1b") == 0 && group != (devices + 1) / 2)
-        return false;
-    return !has_layers || microbatches <= 64 || microbatches % group == 0;
+    if (has_layers && strcmp(strategy, "pipeoffload") == 0)
+        return group == 1 || group == (devices + 1) / 2;
+    if (has_layers && strcmp(strategy, "group_interleaved_1f1b") == 0 && (group > devices || group == (devices + 1) / 2))
+        return group < devices;
+    bool is_near = group > devices && group <= 2 * devices && microbatches * 2 * devices <= 5000;
+    return !has_layers || microbatches <= 64 || microbatches % group == 0 || is_near;
 }
 
 static void expect_groups(uint32_t devices, uint32_t microbatches, const char *strategy, const ppsched_layers *layers)
@@ -755,6 +759,7 @@ static void expect_groups(uint32_t devices, uint32_t microbatches, const char *s
     const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = &strategy, .strategy_count = 1, .chunks = two,
                                                  .chunk_count = 1, .offload = layers != NULL);
     uint32_t at = 0;
+    bool copies = strcmp(strategy, "pipeoffload") == 0; /* itself */
     set_number(base, PPSCHED_QUANTITY_HOST_BANDWIDTH, 2);
     ppsched_plan *plan = make_plan(base, &options);
     for (uint32_t i = 0; i <= microbatches; i++) { /* D, then the others as they grow */
@@ -764,7 +769,7 @@ static void expect_groups(uint32_t devices, uint32_t microbatches, const char *s
         ppsched_candidate candidate = candidate_of(plan, at++);
         assert_int_equal(candidate.group_size, group);
         assert_int_equal(candidate.offloaded, 0);
-        if (layers == NULL || (group != devices && group != (devices + 1) / 2))
+        if (layers == NULL || copies || (group != devices && group != (devices + 1) / 2))
             continue;
         candidate = candidate_of(plan, at++); /* with copies */
         assert_int_equal(candidate.group_size, group);
@@ -777,16 +782,18 @@ static void expect_groups(uint32_t devices, uint32_t microbatches, const char *s
 
 static void test_group_sizes(void **state)
 {
-    static const char *const strategies[] = {"interleaved_1f1b", "group_interleaved_1f1b"};
+    static const char *const strategies[] = {"interleaved_1f1b", "group_interleaved_1f1b", "pipeoffload"};
     const ppsched_layers *layers = make_plain_model(20);
     (void)state;
     for (uint32_t devices = 3; devices <= 6; devices++)
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
             expect_groups(devices, 9, strategies[i], NULL);
             expect_groups(devices, 9, strategies[i], layers);
             expect_groups(devices, 12, strategies[i], layers);
             expect_groups(devices, 72, strategies[i], layers);
         }
+    expect_groups(16, 156, "interleaved_1f1b", layers);
+    expect_groups(16, 160, "interleaved_1f1b", layers);
     ppsched_layers_release(layers);
 }
 
