@@ -735,8 +735,8 @@ static bool serves_group(const ppsched_config *base, const char *strategy, uint3
 }
 
 /* As plan.h says: D, and of the others that can be run all, of many microbatches with layers the divisors, and those to 2D
- * where they are few passes; of the group-interleaved ones with layers none above D, but (D+1)/2, which alone there is of those with copies,
- * and 1. */
+ * where they are few passes; of the group-interleaved ones with layers none above D, but (D+1)/2, which alone there is of those
+ * with copies, and 1. */
 static bool is_listed(const ppsched_config *base, const char *strategy, uint32_t group, bool has_layers)
 {
     uint32_t devices = ppsched_config_devices(base), microbatches = ppsched_config_microbatches(base);
