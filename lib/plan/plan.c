@@ -12,12 +12,13 @@
 
 /* Rounds of longer searches for the splits of those candidates that lead, ever fewer; of those alike there is one. Their
  * searches visit so many nodes at least; in the last round those that are near the first, by a share of its time, about half
- * as many as with their strategy alone. */
-enum { ROUNDS = 2, LOOKS_ALIKE = 1, TIMES_LONGER = 8 };
+ * as many as with their strategy alone. Strategies that search are in it where their orders are forwards of so few stages; they
+ * are worth as much as alone there. */
+enum { ROUNDS = 2, LOOKS_ALIKE = 1, TIMES_LONGER = 8, FEW_FORWARDS = 600 };
 static const struct {
     uint32_t looks, visits;
     double near;
-} rounds[ROUNDS] = {{5, 12000000, PPI_INFINITE}, {3, 40000000, 0.01}};
+} rounds[ROUNDS] = {{5, 12000000, PPI_INFINITE}, {3, 40000000, 0.02}};
 
 /* Groups of all microbatches, of half and of a third of them, whose splits are searched for with so much of the time that the
  * first of those like them has. */
@@ -324,12 +325,13 @@ static uint64_t visits_of(const ppsched_plan *plan, uint32_t round)
     return visits < most ? visits : most;
 }
 
-/* Searches, whose orders change with their splits, gain little by the last round. */
+/* Of long orders searches, which change with their splits, gain little by the last round. */
 static bool may_gain(const struct ppi_candidate *candidate, uint32_t round)
 {
     const struct ppi_strategy *strategy = candidate->strategy;
+    const bool is_short = (uint64_t)candidate->stages * candidate->microbatches <= FEW_FORWARDS;
     return ppi_candidate_fits(candidate) && !strategy->searches_long && !candidate->tried_all &&
-           (round == 0 || strategy->plan == NULL);
+           (round == 0 || strategy->plan == NULL || is_short);
 }
 
 /* With layers the first of the ranking, not all alike, are worth a longer search than each of all could get. They are chosen
@@ -355,7 +357,6 @@ static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *pla
 {
     struct share share = {plan, plan->count, PPI_INFINITE};
     ppsched_plan longer = *view;
-    longer.most_visited = visits_of(plan, round);
     ppsched_status status = PPSCHED_OK;
     for (size_t i = 0; i < plan->count; i++)
         if (ppi_candidate_fits(&plan->candidates[i]))
@@ -364,6 +365,8 @@ static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *pla
         struct ppi_candidate *candidate = &plan->candidates[i];
         if (!candidate->is_chosen)
             continue;
+        longer.most_visited = round + 1 == ROUNDS && candidate->strategy->plan != NULL ? ppi_plan_visits(plan, PPI_MOST_VISITS)
+                                                                                       : visits_of(plan, round);
         status = look_again(plan, &longer, candidate, error);
         share.best = ppi_smaller(share.best, ppi_candidate_step(plan, candidate));
         if (status == PPSCHED_OK && plan->config->progress != NULL && tell_share(&share, 0) != 0)
