@@ -680,6 +680,7 @@ export interface Candidate {
   scenario_time: number;
   offloads: number;
   offloaded: number;
+  min_group_size: number;
 }
 
 export interface ScenarioOptions {

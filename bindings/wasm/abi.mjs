@@ -662,7 +662,7 @@ export const STRUCTS = {
     scenario_time: ["f64", 168, 1],
     offloads: ["u64", 176, 1],
     offloaded: ["u32", 184, 1],
-    reserved: ["u32", 188, 1],
+    min_group_size: ["u32", 188, 1],
   } },
   ScenarioOptions: { size: 64, fields: {
     size: ["u32", 0, 1],

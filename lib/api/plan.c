@@ -254,6 +254,7 @@ static ppsched_candidate identity_of(const ppsched_plan *plan, const struct ppi_
         .stages = candidate->stages,
         .microbatches = candidate->microbatches,
         .group_size = candidate->group_size,
+        .min_group_size = candidate->min_group_size,
         .placement = own_placement ? strategy->placement : candidate->placement,
         .evaluated = candidate->evaluated,
         .limit_device = PPSCHED_NONE,

@@ -261,16 +261,17 @@ void ppi_layers_release(const ppsched_layers *layers)
 
 static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const struct ppi_microbatch_size *size)
 {
-    double *times[] = {&layer->forward_time, &layer->backward_time, &layer->backward_input_time, &layer->backward_weight_time};
+    double *times[] = {&layer->backward_time, &layer->backward_input_time, &layer->backward_weight_time};
     double *memory[] = {&layer->mem_forward, &layer->mem_backward_input, &layer->mem_backward_weight};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        *times[i] *= size->time;
+        *times[i] *= size->backward;
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         *memory[i] *= size->memory;
+    layer->forward_time *= size->time;
     layer->output_bytes *= size->bytes;
     for (uint32_t k = 0; k < layer->recompute_count; k++) {
         kinds[k] = layer->recomputes[k];
-        kinds[k].time *= size->time;
+        kinds[k].time *= size->backward;
         kinds[k].mem_forward *= size->memory;
     }
     layer->recomputes = kinds;
@@ -299,7 +300,7 @@ ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layer
 
 ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name, ppsched_error *error)
 {
-    ppsched_status status = ppi_layers_resize(out, layers, &(struct ppi_microbatch_size){1, 1, 1}, error);
+    ppsched_status status = ppi_layers_resize(out, layers, &(struct ppi_microbatch_size){1, 1, 1, 1}, error);
     for (uint32_t i = 1; i < layers->count && status == PPSCHED_OK; i++)
         if (strcmp(ppi_layer_at(layers, i - 1)->given.name, name) == 0 &&
             strcmp(ppi_layer_at(layers, i)->given.name, name) == 0)

@@ -61,9 +61,10 @@ static inline uint32_t ppi_count_blocks(const ppsched_layers *layers)
     return blocks;
 }
 
-/* What a microbatch takes as a multiple of what layers say: its times, memory of activations and bytes. */
+/* What a microbatch takes as a multiple of what layers say: its forward's time, its backward's, memory of activations and
+ * bytes. */
 struct ppi_microbatch_size {
-    double time, memory, bytes;
+    double time, backward, memory, bytes;
 };
 
 /* The same layers with microbatches of another size. */

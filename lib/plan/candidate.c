@@ -69,6 +69,8 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
     drop_foreign_options(config, strategy);
     ppsched_status status = set_number(config, strategy, PPI_ROLE_GROUP_SIZE, candidate->group_size, error);
     if (status == PPSCHED_OK)
+        status = set_number(config, strategy, PPI_ROLE_MIN_GROUP_SIZE, candidate->min_group_size, error);
+    if (status == PPSCHED_OK)
         status = set_role(config, strategy, PPI_ROLE_PLACEMENT, ppi_placement_name(candidate->placement), error);
     if (status == PPSCHED_OK)
         status = set_role(config, strategy, PPI_ROLE_OBJECTIVE, objective, error);

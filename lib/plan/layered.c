@@ -14,6 +14,7 @@ void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *ca
     candidate->layers = NULL;
     candidate->recomputes = NULL;
     candidate->proved = candidate->tried_all = false;
+    candidate->min_group_size = 0;
 }
 
 /* `fixed`: stages a device that the strategy has, or 0. */
@@ -130,6 +131,18 @@ ppsched_status ppi_layering_suit(struct ppi_layering *layering, const ppsched_co
     return ppi_candidate_suit(layering->plan, layering->candidate, config, schedule, error);
 }
 
+ppsched_status ppi_layering_suit_for(struct ppi_layering *layering, uint64_t visits, const ppsched_config *config,
+                                     const ppsched_schedule *schedule, ppsched_error *error)
+{
+    const ppsched_plan *plan = layering->plan;
+    ppsched_plan view = *plan;
+    view.most_visited = visits;
+    layering->plan = &view;
+    ppsched_status status = ppi_layering_suit(layering, config, schedule, error);
+    layering->plan = plan;
+    return status;
+}
+
 /* --- the best so far --- */
 
 static double time_of(const ppsched_plan *plan, const ppsched_timeline *timeline, const ppsched_config *config)
@@ -150,6 +163,30 @@ bool ppi_layering_note(struct ppi_layering *layering, const ppsched_timeline *ti
     return true;
 }
 
+ppsched_status ppi_layering_keep_better(bool *better, struct ppi_layering *layering, const ppsched_config *config,
+                                        const ppsched_schedule *schedule, ppsched_error *error)
+{
+    ppsched_timeline *timeline = NULL;
+    ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status != PPSCHED_OK)
+        return status;
+    *better = ppi_layering_note(layering, timeline, config);
+    ppi_timeline_destroy(timeline);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_layering_try_order(bool *better, struct ppi_layering *layering, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
+    if (status == PPSCHED_OK)
+        status = ppi_layering_keep_better(better, layering, config, schedule, error);
+    ppi_schedule_release(schedule);
+    ppi_config_destroy(config);
+    return status;
+}
+
 void ppi_layering_go_back(struct ppi_layering *layering)
 {
     memcpy(layering->candidate->layers, layering->layers, layering->candidate->stages * sizeof *layering->layers);
@@ -157,6 +194,16 @@ void ppi_layering_go_back(struct ppi_layering *layering)
 }
 
 /* --- any --- */
+
+/* Whether a rule's order follows from costs, by a number that the caller has not set. */
+static bool takes_costs(const ppsched_plan *plan, const struct ppi_strategy *strategy)
+{
+    const struct ppi_option_row *row = ppi_option_for(strategy, PPI_ROLE_MIN_GROUP_SIZE);
+    bool is_set = false;
+    for (size_t i = 0; i < plan->config->option_count && row != NULL; i++)
+        is_set |= strcmp(plan->config->options[i].name, row->name) == 0;
+    return row != NULL && strategy->take_costs != NULL && !is_set;
+}
 
 /* A rule's order is the same for all splits. */
 static ppsched_status suit_rule(struct ppi_layering *layering, ppsched_error *error)
@@ -203,9 +250,10 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
     if (status == PPSCHED_OK)
         status = split_first(candidate, plan, error);
     if (status == PPSCHED_OK)
-        status = candidate->offloads                 ? suit_best(&layering, ppi_layering_offload, error)
-                 : candidate->strategy->plan == NULL ? suit_rule(&layering, error)
-                                                     : suit_best(&layering, ppi_layering_search, error);
+        status = candidate->offloads                      ? suit_best(&layering, ppi_layering_offload, error)
+                 : candidate->strategy->plan != NULL      ? suit_best(&layering, ppi_layering_search, error)
+                 : takes_costs(plan, candidate->strategy) ? suit_best(&layering, ppi_layering_distances, error)
+                                                          : suit_rule(&layering, error);
     if (status != PPSCHED_OK)
         ppi_candidate_drop_split(plan, candidate);
     return status;

@@ -24,8 +24,19 @@ ppsched_status ppi_layering_order(ppsched_schedule **out, ppsched_config **confi
 ppsched_status ppi_layering_suit(struct ppi_layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
                                  ppsched_error *error);
 
+/* The same with so many visits. */
+ppsched_status ppi_layering_suit_for(struct ppi_layering *layering, uint64_t visits, const ppsched_config *config,
+                                     const ppsched_schedule *schedule, ppsched_error *error);
+
 /* Keeps the split at hand where its timeline is better than those before; tells whether it is. */
 bool ppi_layering_note(struct ppi_layering *layering, const ppsched_timeline *timeline, const ppsched_config *config);
+
+/* The same with its order. */
+ppsched_status ppi_layering_keep_better(bool *better, struct ppi_layering *layering, const ppsched_config *config,
+                                        const ppsched_schedule *schedule, ppsched_error *error);
+
+/* The same, with the order for the split at hand. REFUSED where there is none. */
+ppsched_status ppi_layering_try_order(bool *better, struct ppi_layering *layering, ppsched_error *error);
 
 /* Puts the kept split at hand. */
 void ppi_layering_go_back(struct ppi_layering *layering);
@@ -72,6 +83,11 @@ ppsched_status ppi_layering_price_all_kinds(bool *better, struct ppi_layering *l
 
 /* Keeps the best of some splits for a strategy whose order follows from the split. REFUSED where there is none. */
 ppsched_status ppi_layering_search(struct ppi_layering *layering, ppsched_error *error);
+
+/* Keeps the best of the splits for a rule whose order follows from costs by the least distance of a microbatch's forwards on
+ * two chunks of a device, each for a distance of its own, which the candidate then tells where its order is not the usual one.
+ * REFUSED where there is none. */
+ppsched_status ppi_layering_distances(struct ppi_layering *layering, ppsched_error *error);
 
 /* Keeps the best of some splits whose activations go to the host. REFUSED where there is none. */
 ppsched_status ppi_layering_offload(struct ppi_layering *layering, ppsched_error *error);

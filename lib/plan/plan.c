@@ -35,15 +35,24 @@ static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_
     return status;
 }
 
-/* A runtime that has MTP layers has them in one stage. */
-static ppsched_status take_layers(ppsched_plan *plan, const ppsched_layers *layers, ppsched_error *error)
+/* Without backwards layers have none, so that what they take counts for no split. A runtime that has MTP layers has them in one
+ * stage. */
+static ppsched_status take_layers(ppsched_plan *plan, const ppsched_layers *layers, bool forward_only, ppsched_error *error)
 {
-    if (layers != NULL && plan->runtime != NULL && plan->runtime->rules.has_mtps)
-        return ppi_layers_join(&plan->layers, layers, "mtp", error);
-    plan->layers = layers;
-    if (layers != NULL)
+    const ppsched_layers *forwards = NULL;
+    ppsched_status status = PPSCHED_OK;
+    if (layers != NULL && forward_only) {
+        status = ppi_layers_resize(&forwards, layers, &(struct ppi_microbatch_size){1, 0, 1, 1}, error);
+        layers = forwards;
+    }
+    if (layers != NULL && plan->runtime != NULL && plan->runtime->rules.has_mtps) {
+        status = ppi_layers_join(&plan->layers, layers, "mtp", error);
+    } else if (layers != NULL) {
+        plan->layers = layers;
         ppi_layers_retain(layers);
-    return PPSCHED_OK;
+    }
+    ppi_layers_release(forwards);
+    return status;
 }
 
 static double *copy_factors(const struct ppi_host *host, const double *from, size_t count)
@@ -90,7 +99,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     plan->runtimes = options->runtimes;
     if (options->runtime != 0)
         ppi_runtime_find(&plan->runtime, options->runtime, NULL);
-    ppsched_status status = take_layers(plan, options->layers, error);
+    ppsched_status status = take_layers(plan, options->layers, config->is_forward_only, error);
     if (status == PPSCHED_OK)
         status = take_scenarios(plan, options, error);
     if (status != PPSCHED_OK)

@@ -33,6 +33,7 @@ static inline ppsched_lower_options ppi_lower_options_of(const ppsched_plan_opti
 struct ppi_candidate {
     const struct ppi_strategy *strategy;
     uint32_t stages, microbatches, group_size; /* group_size 0: none */
+    uint32_t min_group_size;                   /* 0: what follows from costs */
     uint32_t slices;
     int32_t placement;   /* DEFAULT: the strategy's own */
     double memory_limit; /* for all devices; negative: the config's */

@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "eval/timeline.h"
 #include "plan/layering.h"
 
 /* Orders in turn that are no better, after which a search ends, alone and among many candidates; kinds of recomputation that it
@@ -16,19 +15,6 @@ enum { MOST_IDLE = 4, MOST_IDLE_OF_MANY = 2, KINDS_TRIED = 4 };
 enum { AN_OP = 300, AN_OP_OF_LONG = 10000 };
 
 /* --- orders that follow from the split --- */
-
-/* Keeps the split at hand with its order where that is better. */
-static ppsched_status keep_better(bool *better, struct ppi_layering *layering, const ppsched_config *config,
-                                  const ppsched_schedule *schedule, ppsched_error *error)
-{
-    ppsched_timeline *timeline = NULL;
-    ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
-    if (status != PPSCHED_OK)
-        return status;
-    *better = ppi_layering_note(layering, timeline, config);
-    ppi_timeline_destroy(timeline);
-    return PPSCHED_OK;
-}
 
 /* Whether a runtime, if there is one, can be told of any layer what is recomputed. */
 static bool may_recompute_any(const ppsched_plan *plan)
@@ -111,24 +97,11 @@ static ppsched_status order_first(ppsched_schedule **out, ppsched_config **confi
     return ppi_layering_order(out, config, layering, error);
 }
 
-/* The order for the split at hand. */
-static ppsched_status price(bool *better, struct ppi_layering *layering, ppsched_error *error)
-{
-    ppsched_config *config = NULL;
-    ppsched_schedule *schedule = NULL;
-    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
-    if (status == PPSCHED_OK)
-        status = keep_better(better, layering, config, schedule, error);
-    ppi_schedule_release(schedule);
-    ppi_config_destroy(config);
-    return status;
-}
-
-/* The same, if there is one. */
+/* The order for the split at hand, if there is one. */
 static ppsched_status try_seed(struct ppi_layering *layering, ppsched_error *error)
 {
     bool better;
-    ppsched_status status = price(&better, layering, error);
+    ppsched_status status = ppi_layering_try_order(&better, layering, error);
     return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
 }
 
@@ -199,19 +172,6 @@ static ppsched_status try_rule(struct ppi_layering *layering, uint64_t visits, p
     return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
 }
 
-/* Looks for a split that suits the order, with so many visits. */
-static ppsched_status suit_for(struct ppi_layering *layering, uint64_t visits, const ppsched_config *config,
-                               const ppsched_schedule *schedule, ppsched_error *error)
-{
-    const ppsched_plan *plan = layering->plan;
-    ppsched_plan view = *plan;
-    view.most_visited = visits;
-    layering->plan = &view;
-    ppsched_status status = ppi_layering_suit(layering, config, schedule, error);
-    layering->plan = plan;
-    return status;
-}
-
 static void drop_order(ppsched_schedule **schedule, ppsched_config **config)
 {
     ppi_schedule_release(*schedule);
@@ -228,7 +188,7 @@ static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **co
     layering->to += (PPI_SPLIT_SHARE - layering->to) / (MOST_IDLE + 1);
     ppsched_status status = ppi_layering_order(schedule, config, layering, error);
     bool better;
-    return status == PPSCHED_OK ? keep_better(&better, layering, *config, *schedule, error) : status;
+    return status == PPSCHED_OK ? ppi_layering_keep_better(&better, layering, *config, *schedule, error) : status;
 }
 
 /* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. `*reason`
@@ -245,7 +205,7 @@ static ppsched_status try_seeds(struct ppi_layering *layering, ppsched_error *re
     if (status == PPSCHED_OK)
         status = ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, reason);
     if (status == PPSCHED_OK)
-        status = keep_better(&better, layering, config, schedule, reason);
+        status = ppi_layering_keep_better(&better, layering, config, schedule, reason);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
     if (status != PPSCHED_OK && first != PPSCHED_ERROR_REFUSED) {
@@ -273,7 +233,7 @@ static ppsched_status alternate(struct ppi_layering *layering, ppsched_error *er
         double lack = layering->lack, time = layering->time;
         visits = visits < left ? visits : left;
         left -= visits;
-        status = suit_for(layering, visits, config, schedule, error);
+        status = ppi_layering_suit_for(layering, visits, config, schedule, error);
         drop_order(&schedule, &config);
         if (status == PPSCHED_OK)
             status = try_order(&schedule, &config, layering, error);
@@ -300,7 +260,7 @@ static ppsched_status price_kinds(bool *better, struct ppi_layering *layering, p
 /* With all ways to recompute its layers. */
 static ppsched_status price_all_kinds(bool *better, struct ppi_layering *layering, ppsched_error *error)
 {
-    return ppi_layering_price_all_kinds(better, layering, price, error);
+    return ppi_layering_price_all_kinds(better, layering, ppi_layering_try_order, error);
 }
 
 /* Whether it can be told what is recomputed where layers have moved. */
@@ -323,9 +283,9 @@ static ppsched_status look_near(struct ppi_layering *layering, uint64_t tries, p
         bool moved;
         goes_on = false;
         if (may_move(layering))
-            status = ppi_layering_move_blocks(&moved, layering, price, &tries, error);
+            status = ppi_layering_move_blocks(&moved, layering, ppi_layering_try_order, &tries, error);
         if (status == PPSCHED_OK && changes_kinds)
-            status = ppi_layering_change_kinds(&goes_on, layering, price, &tries, error);
+            status = ppi_layering_change_kinds(&goes_on, layering, ppi_layering_try_order, &tries, error);
     }
     return status;
 }

@@ -245,15 +245,16 @@ static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsche
 {
     const uint32_t slices = config->shape.slices, count = config->shape.microbatches * slices;
     const double size = ppi_candidate_size(plan, config);
-    struct ppi_microbatch_size sum = {0, 0, 0};
+    struct ppi_microbatch_size sum = {0, 0, 0, 0};
     if (!ppi_has_factors(config))
-        return (struct ppi_microbatch_size){size, size, size};
+        return (struct ppi_microbatch_size){size, size, size, size};
     for (uint32_t i = 0; i < count; i++) {
         const struct ppi_factor factor = ppi_config_factor(config, i / slices, i % slices);
         sum.time += size * factor.time / count;
         sum.bytes += size * factor.memory / count;
         sum.memory = ppi_larger(sum.memory, size * factor.memory);
     }
+    sum.backward = sum.time;
     return sum;
 }
 

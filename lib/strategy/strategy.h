@@ -10,7 +10,15 @@
 enum { PPI_MOST_OPTIONS = 4 };
 
 /* What an option means to those who set it for the caller, such as a plan. */
-enum ppi_role { PPI_ROLE_NONE, PPI_ROLE_GROUP_SIZE, PPI_ROLE_PLACEMENT, PPI_ROLE_OBJECTIVE, PPI_ROLE_EFFORT, PPI_ROLE_OFFLOAD };
+enum ppi_role {
+    PPI_ROLE_NONE,
+    PPI_ROLE_GROUP_SIZE,
+    PPI_ROLE_MIN_GROUP_SIZE,
+    PPI_ROLE_PLACEMENT,
+    PPI_ROLE_OBJECTIVE,
+    PPI_ROLE_EFFORT,
+    PPI_ROLE_OFFLOAD
+};
 
 /* The objective's values. */
 enum { PPI_BY_SPAN, PPI_BY_MAKESPAN };

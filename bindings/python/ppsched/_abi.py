@@ -1051,7 +1051,7 @@ class Candidate(Structure):
     scenario_time: float
     offloads: int
     offloaded: int
-    reserved: int
+    min_group_size: int
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -1086,7 +1086,7 @@ class Candidate(Structure):
         ("scenario_time", c_double),
         ("offloads", c_uint64),
         ("offloaded", c_uint32),
-        ("reserved", c_uint32),
+        ("min_group_size", c_uint32),
     ]
 
 

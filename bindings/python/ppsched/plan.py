@@ -103,7 +103,7 @@ def _figures(record: _abi.Candidate) -> Dict[str, Any]:
 
 
 def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int, has_scenarios: bool, units: Units) -> Candidate:
-    options: Dict[str, Union[int, str]] = {"group_size": record.group_size} if record.group_size else {}
+    options: Dict[str, Union[int, str]] = {name: getattr(record, name) for name in ("group_size", "min_group_size") if getattr(record, name)}
     strategy, reason = decoded(record.strategy), units.told(decoded(record.reason)) or None
     placement = Placement(record.placement).name.lower()
     if strategy == "auto":

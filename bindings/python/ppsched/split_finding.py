@@ -32,5 +32,5 @@ def found_split(values: Mapping[str, Any]) -> Optional[LayerSplit]:
     if launch and _is_refused(made):
         made = _planned(values, None)
     if made.best is None:
-        raise Error(made[0].reason if _is_refused(made) else why_none(made))
+        raise Error(made[0].reason or "" if _is_refused(made) else why_none(made))
     return made.model(made.best)

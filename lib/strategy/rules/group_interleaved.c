@@ -204,6 +204,7 @@ static const struct ppi_option_row options[] = {
     {.name = "min_group_size",
      .default_text = "0: from the costs, half the devices where they are even",
      .summary = "steps at least between a microbatch's forwards on two chunks of a device, rounded up to whole groups",
+     .role = PPI_ROLE_MIN_GROUP_SIZE,
      .maximum = PPSCHED_MAX_CELLS},
 };
 
@@ -256,6 +257,7 @@ static const struct ppi_option_row offload_options[] = {
     {.name = "min_group_size",
      .default_text = "0: from the costs, half the devices where they are even",
      .summary = "steps at least between a microbatch's forwards on two chunks of a device, rounded up to whole groups",
+     .role = PPI_ROLE_MIN_GROUP_SIZE,
      .maximum = PPSCHED_MAX_CELLS},
     {.name = "offload",
      .default_text = "full",
