@@ -112,7 +112,8 @@ PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     ppsched_error *error);
 
 /* A config like `config` whose stages are those of a split of the layers: times, memory, static
- * memory, weights and bytes of each stage are the sums over its layers, recomputation included.
+ * memory and weights of each stage are the sums over its layers, recomputation included; its
+ * activations have the bytes of its last layer, of a stage without layers those of the one before.
  *   - Sizes but that of stages, latencies, bandwidths, limits, iterations, placement (a map is
  *     refused) and options stay.
  *   - What `config` says of stages, and overlapped_times, is not read.

@@ -48,6 +48,16 @@ static ppsched_status check_costs(const ppsched_layer *layer, uint32_t entry, pp
     return PPSCHED_OK;
 }
 
+static ppsched_status fail_same(ppsched_error *error, uint32_t entry, const ppsched_layer *layer, uint32_t first,
+                                uint32_t second)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.position = entry;
+    return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                       "layer entry %u (%q): recomputes %u and %u are both called %q; each must be of another name", entry,
+                       layer->name != NULL ? layer->name : "", first, second, layer->recomputes[first].name);
+}
+
 static ppsched_status check_recomputes(const ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
     for (uint32_t k = 0; k < layer->recompute_count; k++) {
@@ -56,8 +66,7 @@ static ppsched_status check_recomputes(const ppsched_layer *layer, uint32_t entr
             return fail_entry(error, entry, layer, "a recompute's name, its number", k + 1, "given");
         for (uint32_t other = 0; other < k; other++)
             if (strcmp(layer->recomputes[other].name, kind->name) == 0)
-                return fail_entry(error, entry, layer, "a recompute that has the name of another, its number", k + 1,
-                                  "of another name");
+                return fail_same(error, entry, layer, other, k);
         if (!ppi_is_finite(kind->time) || kind->time < 0)
             return fail_entry(error, entry, layer, "a recompute's time", kind->time, "finite and at least 0");
         if (!(kind->mem_forward >= 0 && kind->mem_forward <= layer->mem_forward))

@@ -38,24 +38,32 @@ static ppsched_status check_recomputes(const ppsched_layers *layers, const uint8
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error)
+static ppsched_status check_count(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error)
 {
-    uint64_t begin = 0;
-    ppsched_status status = PPSCHED_OK;
-    if (split->stages == 0 || split->stages > PPSCHED_MAX_STAGES)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: there are %u stages; there must be 1 to %d", split->stages,
-                        PPSCHED_MAX_STAGES);
-    for (uint32_t s = 0; s < split->stages && status == PPSCHED_OK; s++) {
-        uint64_t end = begin + split->layers[s];
+    uint64_t end = 0;
+    for (uint32_t s = 0; s < split->stages; s++) {
+        end += split->layers[s];
         if (end > layers->count)
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},
                                "split: stages 0 to %u have %lld layers; there are %u", s, (long long)end, layers->count);
-        status = check_stage(layers, s, split->stages, (uint32_t)begin, (uint32_t)end, error);
-        begin = end;
     }
-    if (status == PPSCHED_OK && begin < layers->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: its stages have %lld layers; there are %u", (long long)begin,
+    if (end < layers->count)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: its stages have %lld layers; there are %u", (long long)end,
                         layers->count);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split *split, ppsched_error *error)
+{
+    uint32_t begin = 0;
+    if (split->stages == 0 || split->stages > PPSCHED_MAX_STAGES)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: there are %u stages; there must be 1 to %d", split->stages,
+                        PPSCHED_MAX_STAGES);
+    ppsched_status status = check_count(layers, split, error);
+    for (uint32_t s = 0; s < split->stages && status == PPSCHED_OK; s++) {
+        status = check_stage(layers, s, split->stages, begin, begin + split->layers[s], error);
+        begin += split->layers[s];
+    }
     return status == PPSCHED_OK ? check_recomputes(layers, split->recomputes, error) : status;
 }
 

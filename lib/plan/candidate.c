@@ -297,6 +297,39 @@ static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan,
     return status;
 }
 
+/* What goes from device to device on the way of one microbatch takes at least so long; slices may go by other times. */
+static double least_on_links(const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    const struct ppi_values *latency = &config->values[PPSCHED_QUANTITY_P2P_TIME];
+    const uint32_t *device_of = schedule->placement.device_of;
+    double least = latency->values != NULL && config->shape.slices == 1 ? latency->values[0] : 0;
+    uint32_t hops = 0;
+    for (size_t i = 1; i < latency->count && latency->values != NULL; i++)
+        least = ppi_smaller(least, latency->values[i]);
+    for (uint32_t s = 1; s < config->shape.stages; s++)
+        hops += device_of[s] != device_of[s - 1];
+    return least * hops * (config->is_forward_only ? 1 : 2);
+}
+
+/* With layers, whatever their split is: the most loaded device's work, or the way of one microbatch, which without a flush more
+ * than one step may take. */
+static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    const uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
+    double size = ppi_candidate_size(plan, config), passes = 0, least = PPI_INFINITE;
+    for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++) {
+        const double time = ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time;
+        passes += time;
+        least = ppi_smaller(least, time);
+    }
+    bool is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
+                    schedule->placement.copies == 1 && config->shape.stages == config->shape.devices;
+    double work = size * ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, passes, is_chain);
+    if (!schedule->flushes)
+        return work;
+    return ppi_larger(work, size * least * ppi_split_way(plan->layers) + least_on_links(schedule, config));
+}
+
 /* What no candidate of its placement can do better; with layers, whatever their split is. */
 static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
                                const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
@@ -304,12 +337,7 @@ static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, cons
 {
     uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
     if (plan->layers != NULL) {
-        double size = ppi_candidate_size(plan, config), passes = 0;
-        for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++)
-            passes += ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time;
-        bool is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
-                        schedule->placement.copies == 1 && config->shape.stages == config->shape.devices;
-        *out = size * ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, passes, is_chain);
+        *out = bound_of_layers(plan, schedule, config);
         return PPSCHED_OK;
     }
     const struct ppi_known_bound asked = {.placement = schedule->placement.kind,

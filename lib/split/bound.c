@@ -45,6 +45,16 @@ static bool holds_all(const ppsched_layers *layers, uint32_t stages, double pass
     return true;
 }
 
+double ppi_split_way(const ppsched_layers *layers)
+{
+    double way = 0;
+    for (uint32_t i = 0; i < layers->count; i++) {
+        const double *cost = ppi_layer_at(layers, i)->kinds[0].cost;
+        way += cost[PPI_LAYER_FORWARD] + ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT]);
+    }
+    return way;
+}
+
 double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain)
 {
     double all = 0;

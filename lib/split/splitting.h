@@ -72,6 +72,9 @@ ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *lay
  * with one stage a device. */
 double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain);
 
+/* What one microbatch takes at least on its way over all layers and back. */
+double ppi_split_way(const ppsched_layers *layers);
+
 /* --- its parts --- */
 
 /* Prices the split at hand. */

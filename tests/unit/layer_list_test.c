@@ -151,7 +151,7 @@ static void test_bad_entries(void **state)
         BAD("recompute_count is 1; it must be 0 to 8, with that many records", .recompute_count = 1),
         BAD("a recompute's name, its number is 1; it must be given", .recompute_count = 1, .recomputes = nameless),
         BAD("a recompute's name, its number is 1; it must be given", .recompute_count = 1, .recomputes = empty),
-        BAD("a recompute that has the name of another, its number is 2; it must be of another name", .recompute_count = 2,
+        BAD("recomputes 0 and 1 are both called ", .recompute_count = 2,
             .recomputes = twice),
         BAD("a recompute's time is -1; it must be finite and at least 0", .recompute_count = 1, .recomputes = fast),
         BAD("a recompute's time is Infinity; it must be finite and at least 0", .recompute_count = 1, .recomputes = endless),

@@ -4,7 +4,7 @@ import math
 import shlex
 from typing import Any, Dict, List, Optional, Tuple
 
-from .each_runtime import Own, PlanFor, lines_of, plan_own, rows_of, table_of, worth_planning
+from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
 from .launching import launch_notes, launch_row
 from .microbatch_map import order_line, order_told
 from .plan import Candidate, Plan
@@ -111,6 +111,8 @@ class Answer:
         """Of runtimes that do not run the best; None without layers, as without splits a plan for one finds nothing else."""
         if self.plan.layers is None or self._plan_for is None:
             return None
+        if not is_short(self.plan):
+            return Own([], {}, LONG)
         own = plan_own(found, worth_planning(found, self.best[0]), self._plan_for, self.command)
         return own._replace(rows=[row._replace(candidate=self._shown(row.candidate)) for row in own.rows])
 

@@ -16,7 +16,9 @@ from .units import Units
 from .words import counted
 
 PlanFor = Callable[[str, Progress], Tuple[Plan, str]]  # of a runtime's name the plan for it alone, and why nothing fits where that is so
+MOST_FORWARDS = 8_000_000  # of all candidates of a plan that is made again for each runtime
 HINT = "--runtime NAME plans for one alone, and prints what it is given"
+LONG = f"each runtime has the best of this plan, as so many microbatches make others long; {HINT}"
 
 
 class Row(NamedTuple):
@@ -28,10 +30,11 @@ class Row(NamedTuple):
 
 
 class Own(NamedTuple):
-    """Plans for one runtime alone: their best, and why there is none, by the runtime's name."""
+    """Plans for one runtime alone: their best, and why there is none, by the runtime's name; hint: what else there is to do."""
 
     rows: List[Row]
     reasons: Dict[str, str]
+    hint: str = HINT
 
 
 def _at_once(names: List[str], plan_for: PlanFor) -> List[Tuple[Plan, str]]:
@@ -80,6 +83,11 @@ def plan_own(found: BestByRuntime, names: List[str], plan_for: PlanFor, command:
         elif known is None and name in planned:
             own.reasons[name] = planned[name][1].removeprefix(f"no candidate that fits runs on {name}; ")
     return own
+
+
+def is_short(plan: Plan) -> bool:
+    """Whether as many plans again take seconds, and not minutes."""
+    return sum(candidate.stages * candidate.microbatches for candidate in plan) <= MOST_FORWARDS
 
 
 def worth_planning(found: BestByRuntime, best: Candidate) -> List[str]:
@@ -133,7 +141,7 @@ def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: U
     for row in joined:
         lines += [f"best that {', '.join(row.names)} run{'s' if len(row.names) == 1 else ''}: {_figures(row.candidate, units)}", f"    {row.command}"]
     if own is not None:
-        return [*lines, *_reasons(own), HINT]
+        return [*lines, *_reasons(own), own.hint]
     return [*lines, f"{', '.join(missing)}: none of {_tried(found)}"] if missing else lines
 
 
@@ -147,4 +155,4 @@ def table_of(rows: List[Row], own: Optional[Own], units: Units) -> List[str]:
              *((" ".join(row.names), candidate_name(row.candidate), str(row.candidate.chunks), f"{row.candidate.step_time:.6g}") for row in joined)]
     widths = [max(map(len, column)) for column in zip(*cells)]
     lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))) for line in cells]
-    return [*lines, *reasons, *([HINT] if own else [])]
+    return [*lines, *reasons, *([own.hint] if own else [])]

@@ -4,6 +4,7 @@ import argparse
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ._abi import MAX_LAYERS
 from ._library import Error
 from .config import Config, numbers
 from .config_file import read_layers_file, read_layers_text
@@ -70,6 +71,8 @@ def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
     count = values["num_layers"]
     if count < 1:
         raise UsageError(f"--num-layers {count}: it must be 1 or more")
+    if count > MAX_LAYERS:
+        raise UsageError(f"--num-layers {count}: it must be {MAX_LAYERS} or less")
     row: Dict[str, Any] = {"name": "decoder", "count": count}
     row.update({key: _one(name, values[name]) for name, key in OF_LAYERS.items() if values.get(name) is not None})
     row.setdefault("forward_time", 1.0)
@@ -132,9 +135,9 @@ def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise UsageError(f"--recompute {word}: {last} is before {first}; the first layer comes first")
+        if last >= len(layers):
+            raise Error(f"--recompute {word}: there are layers 0 to {len(layers) - 1}")
         for layer in range(first, last + 1):
-            if layer >= len(layers):
-                raise Error(f"--recompute {word}: there are layers 0 to {len(layers) - 1}")
             if match[3] not in names[layer]:
                 raise Error(f"--recompute {word}: layer {layer} has no kind {shown(match[3])}; it has {', '.join(names[layer]) or 'none'}")
             if kinds[layer]:

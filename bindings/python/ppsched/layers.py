@@ -134,12 +134,14 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     record = sized(_abi.Layer)
     record.name = encoded("name", row["name"])
     record.count = integer(f"{where}: count", row.get("count", 1))
-    if not 0 < record.count == row.get("count", 1):
-        raise Error(f"{where}: count is {row['count']}; it must be 1 or more", Status.ERROR_RANGE)
+    if not 1 <= row.get("count", 1) <= _abi.MAX_LAYERS:
+        raise Error(f"{where}: count is {row['count']}; it must be 1 to {_abi.MAX_LAYERS}", Status.ERROR_RANGE)
     record.place = _place(where, row.get("place", own_place))
     record.flags = _flags(where, row)
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
+    if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):
+        raise Error(f"{where}: it has a time of its backward, and no forward_time; give that too, 0 where it takes none")
     parts = record.backward_input_time + record.backward_weight_time
     if not any(name in row for name in COSTS[1:4]):
         record.backward_time = 2 * record.forward_time
@@ -229,6 +231,7 @@ class Layers(Shared):
     def rows(self, split: Split) -> List[StageLayers]:
         """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""
         names, kinds, end = self.names, self.kinds, 0
+        recomputes = split.recomputes or [0] * len(names)
         rows: List[StageLayers] = []
         for stage, count in enumerate(split.layers):
             held: Dict[str, int] = {}
@@ -236,9 +239,9 @@ class Layers(Shared):
             for layer in range(end, end + count):
                 name = names[layer]
                 held[name] = held.get(name, 0) + 1
-                if split.recomputes[layer]:
+                if recomputes[layer]:
                     by_kind = recomputed.setdefault(name, {})
-                    kind = kinds[layer][split.recomputes[layer] - 1]
+                    kind = kinds[layer][recomputes[layer] - 1]
                     by_kind[kind] = by_kind.get(kind, 0) + 1
             rows.append({"stage": stage, "layers": held, "recompute": recomputed})
             end += count

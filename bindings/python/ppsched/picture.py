@@ -29,6 +29,7 @@ _ALL_ROWS = 9.6     # inches, most for all of them: with the memory the picture 
 _MEMORY = 2.1       # inches, for the memory panel
 _LONGEST = 16.0     # inches, widest picture
 _HISTOGRAM = 1.6    # inches, for the makespans of scenarios
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # so that the same picture is the same file
 _DOTS = 150         # an inch of a PNG
 _NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
 _LEAST_SIZE = 6.0   # points, of all text; numbers that would be smaller are left out
@@ -303,13 +304,13 @@ def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None, ready: 
 
 def draw(timeline: Timeline, path: str, file_format: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
     """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
-    figure_of(timeline, scenarios, ready).savefig(path, format=file_format, dpi=_DOTS)
+    figure_of(timeline, scenarios, ready).savefig(path, format=file_format, dpi=_DOTS, metadata=UNDATED.get(file_format))
 
 
 def svg_of(timeline: Timeline) -> str:
     """The picture as the text of an SVG file."""
     text = io.StringIO()
-    figure_of(timeline).savefig(text, format="svg")
+    figure_of(timeline).savefig(text, format="svg", metadata=UNDATED["svg"])
     return text.getvalue()
 
 

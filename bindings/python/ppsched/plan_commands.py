@@ -270,6 +270,8 @@ def run_compare(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     check_page_words(arguments, [arguments.output])
     if arguments.output is not None:
+        if ending_of(arguments.output, (".trace.json",)):
+            raise UsageError(f"-o {arguments.output}: a table is no trace; pick -o writes that of the best")
         check_answer(arguments.output, arguments.json, ENDINGS)
     made = make_plan(merged(arguments))
     candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)

@@ -34,10 +34,12 @@ def candidate_name(candidate: Candidate) -> str:
 
 
 def _gap(candidate: Candidate) -> str:
-    """A dash where it is over its memory limit: the bound is of what fits, and it may be below."""
+    """A dash where it is over its memory limit: the bound is of what fits, and it may be below. Above its bound a split may be proved
+    to be the best all the same."""
     if not candidate.bound or candidate.step_time is None or not candidate.fits:
         return "-"
-    return f"{max(0.0, candidate.step_time / candidate.bound - 1):.1%}"
+    gap = f"{max(0.0, candidate.step_time / candidate.bound - 1):.1%}"
+    return f"{gap}, proved" if candidate.proved and gap != "0.0%" else gap
 
 
 class SplitCells(NamedTuple):

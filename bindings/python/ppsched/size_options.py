@@ -14,7 +14,7 @@ ENDS = {"embedding": "first", "head": "last"}
 
 def add_end_arguments(parser: argparse.ArgumentParser) -> None:
     for name, which in ENDS.items():
-        parser.add_argument("--" + name, nargs="+", metavar="KEY=VALUE",
+        parser.add_argument("--" + name, nargs="+", action="extend", metavar="KEY=VALUE",
                             help=f"what of the {which} stage is not divided: forward_time=0.2 mem_static=3 and so on")
 
 
