@@ -97,7 +97,7 @@ class WhyTest(FolderTest):
                                              ("schedule", "zb_auto", 2, "needs 1 stage per device, not 8 stages on 4 devices; nearest: 4 stages"),
                                              ("schedule", "zbv", 1, "needs 2 stages per device, not 4 stages on 4 devices; nearest: 8 stages")):
             strategy = ("--strategies", name) if command == "pick" else ("--strategy", name)
-            self.fail_with(1, f"no candidate fits: {name}: {needs}", command, *words, "--num-layers", 12, "--chunks", chunks, *strategy)
+            self.fail_with(1, f"ppsched {command}: {'no candidate fits: ' if command == 'pick' else ''}{name}: {needs}", command, *words, "--num-layers", 12, "--chunks", chunks, *strategy)
         self.fail_with(1, "no candidate fits: 1f1b: needs 1 stage per device", "pick", *words, "-s", 12, "--chunks", 3, "--strategies", "1f1b")
         self.fail_with(1, "8 stages, 2 a device, need 8 layers that may be apart, and there are 7; take 3 devices at most", "schedule", *words,
                        "--num-layers", 7, "--strategy", "zbv")

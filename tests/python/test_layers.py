@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import ppsched
 from ppsched.cli import main
@@ -119,6 +120,8 @@ class LayersTest(unittest.TestCase):
         for rows, part in (({"name": "d"}, "layers must be a list"), ("d", "layers must be a list"), ([], "0 layer entries; there must be 1"),
                            (["d"], "layer entry 0 must be a mapping"), ([{"count": 1}], "layer entry 0 has no name"),
                            ([{"name": "d", "count": 0}], "layer entry 0 \\(d\\): count is 0; it must be 1 or more"),
+                           ([{"name": "d", "count": 10**10}], "layer entry 0 \\(d\\): count is 10000000000; it must be at most 65535"),
+                           ([{"name": "d", "backward_time": 1}], "layer entry 0 \\(d\\): it has a time of its backward, and no forward_time"),
                            ([{"name": "d", "count": 1.5}], "count must be an integer"),
                            ([{"name": "d", "forward": 1}], "layer entry 0 has no 'forward'; it has name, count, "),
                            ([{"name": "d", "forward_time": "1"}], "forward_time must be one number, not '1'"),
@@ -133,7 +136,7 @@ class LayersTest(unittest.TestCase):
                            ([{**DECODER, "recompute": [{"name": "f", "time": 1}]}], "recompute 0 has no 'time'; it has name, backward_time, mem_forward"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 3, "mem_forward": 9}]}], "at most the layer's"),
-                           ([{**DECODER, "recompute": [FULL, FULL]}], "it must be of another name"),
+                           ([{**DECODER, "recompute": [FULL, FULL]}], "recomputes 0 and 1 are both called full; each must be of another name"),
                            ([HEAD, DECODER], "it is behind a layer for the last stage; put it before that"), ([DECODER, EMBEDDING], "layer entry 1")):
             with self.assertRaisesRegex(ppsched.Error, part) as caught:
                 ppsched.Layers(rows)
@@ -502,6 +505,41 @@ class PickTest(FolderTest):
                                  *(["--recompute", *cells["recompute"].split()] if cells["recompute"] else []), "--format", "json")
             self.assertEqual(json.loads(again)["metrics"]["makespan"], row["makespan"])
         self.assertIn(rows[0]["strategy"], first)
+
+    def test_what_is_proved_is_told(self):
+        """Above its bound, beside the gap; at its bound there is nothing to add."""
+        words = ("compare", "--num-devices", 4, "-b", 8, "--num-layers", 9, "--head", "forward_time=2", *QUICK, "zbv_auto", "--chunks", 1, 2)
+        rows = json.loads(self.succeed(*words, "--json"))
+        proved = {row["strategy"]: row["proved"] and row["step_time"] > 1.001 * row["bound"] for row in rows[::-1] if row["status"] == "fits"}
+        told = {name: ", proved" in line for name in proved for line in self.succeed(*words).splitlines() if f" {name} " in line}
+        self.assertEqual(told, proved)
+        self.assertEqual(set(proved.values()), {True, False})
+
+    def test_a_distance_of_its_own(self):
+        """Of group_interleaved_1f1b, where the best split does not lead to the order that it was found with."""
+        words = ("--num-devices", 2, "-b", 3, "--num-layers", 8, "-f", 5, "-bw", 2, "--mem-limit", 5, "--strategies", "group_interleaved_1f1b", "--chunks", 3)
+        row = self.pick(*words)
+        self.assertEqual(row["options"], {"group_size": 1, "min_group_size": 1})
+        self.assertLessEqual(row["makespan"], 127)  # which --split 1 1 1 3 1 1 takes with an order of its own
+        self.assertEqual(json.loads(self.succeed(*shlex.split(row["command"])[1:], "--format", "json"))["metrics"]["makespan"], row["makespan"])
+        self.assertIn("group_interleaved_1f1b (group_size 1, min_group_size 1)", self.succeed("compare", *words))
+
+    def test_small_rules(self):
+        layers = ppsched.Layers(ROWS)
+        self.assertEqual(layers.rows(ppsched.Split([4, 4, 3, 3], [])), layers.rows(ppsched.Split([4, 4, 3, 3], [0] * 14)))
+        words = ("--num-devices", 4, "-b", 8, "--num-layers", 8, "--strategies", "1f1b")
+        both = self.pick(*words, "--head", "forward_time=2", "--head", "backward_time=3")
+        self.assertEqual(both, self.pick(*words, "--head", "forward_time=2", "backward_time=3"))
+        self.fail_with(2, "-o x.trace.json: a table is no trace", "compare", *words, "-o", "x.trace.json")
+        self.fail_with(1, "split: stages 0 to 14 have 15 layers; there are 14", "schedule", "-c", "model.json", "--split", *[1] * 16)
+        self.fail_with(1, "--recompute 10-99:full: there are layers 0 to 13", "schedule", "-c", "model.json", "--split", 4, 4, 3, 3, "--recompute", "10-99:full")
+
+    def test_so_many_microbatches(self):
+        """No plans for each runtime, which would take minutes."""
+        words, told = ("pick", "-c", "model.json", *QUICK), "each runtime has the best of this plan, as so many microbatches make others long"
+        self.assertNotIn(told, self.succeed(*words))
+        with unittest.mock.patch("ppsched.each_runtime.MOST_FORWARDS", 100):
+            self.assertIn(told, self.succeed(*words))
 
     def test_ends_by_their_names(self):
         """An embedding at the begin and a head at the end need no place; elsewhere they are layers like others."""

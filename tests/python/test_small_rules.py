@@ -254,7 +254,7 @@ class LayersAndDevicesTest(unittest.TestCase):
         self.assertEqual([kinds(layers, words) for words in (None, [], ["0:some"], ["0-1:full"], ["1:full", "0:some"])],
                          [[0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 2, 0], [1, 2, 0]])
         for words, told in ((["2:full"], "layer 2 has no kind 'full'; it has none"), (["0:most"], "layer 0 has no kind 'most'; it has some, full"),
-                            (["1-3:full"], "layer 2 has no kind"), (["3:full"], "there are layers 0 to 2"), (["1-0:full"], "0 is before 1"),
+                            (["1-2:full"], "layer 2 has no kind"), (["1-3:full"], "there are layers 0 to 2"), (["3:full"], "there are layers 0 to 2"), (["1-0:full"], "0 is before 1"),
                             (["0:some", "0-1:full"], "layer 0 has kind some already"), (["full"], "it must be NUMBER:KIND")):
             with self.assertRaisesRegex(ppsched.Error, told):
                 kinds(layers, words)

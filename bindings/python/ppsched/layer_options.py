@@ -72,7 +72,7 @@ def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
     if count < 1:
         raise UsageError(f"--num-layers {count}: it must be 1 or more")
     if count > MAX_LAYERS:
-        raise UsageError(f"--num-layers {count}: it must be {MAX_LAYERS} or less")
+        raise UsageError(f"--num-layers {count}: it must be at most {MAX_LAYERS}")
     row: Dict[str, Any] = {"name": "decoder", "count": count}
     row.update({key: _one(name, values[name]) for name, key in OF_LAYERS.items() if values.get(name) is not None})
     row.setdefault("forward_time", 1.0)

@@ -135,7 +135,8 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     record.name = encoded("name", row["name"])
     record.count = integer(f"{where}: count", row.get("count", 1))
     if not 1 <= row.get("count", 1) <= _abi.MAX_LAYERS:
-        raise Error(f"{where}: count is {row['count']}; it must be 1 to {_abi.MAX_LAYERS}", Status.ERROR_RANGE)
+        bounds = "1 or more" if row["count"] < 1 else f"at most {_abi.MAX_LAYERS}"
+        raise Error(f"{where}: count is {row['count']}; it must be {bounds}", Status.ERROR_RANGE)
     record.place = _place(where, row.get("place", own_place))
     record.flags = _flags(where, row)
     for name in COSTS:
