@@ -112,7 +112,7 @@ static ppsched_status go_rounds(struct ppi_improving *improving, ppsched_error *
     const bool may_be_empty = splitting->state.may_be_empty, takes_turns = splitting->blocks >= splitting->state.stages;
     uint64_t length = first_length(improving, may_be_empty && takes_turns);
     ppsched_status status = PPSCHED_OK;
-    int most_idle = !improving->has_chunks ? MOST_IDLE : may_be_empty && takes_turns ? 2 : 1;
+    int most_idle = !improving->has_chunks ? MOST_IDLE : (may_be_empty && takes_turns) || splitting->first_lack > 0 ? 2 : 1;
     splitting->state.may_be_empty = may_be_empty && !(improving->has_chunks && takes_turns);
     for (int idle = 0; idle < most_idle && ppi_split_goes_on(improving) && status == PPSCHED_OK; length *= LONGER) {
         const struct ppi_split_price before = splitting->best;
