@@ -87,7 +87,9 @@ def _checked(where: str, row: object, known: Iterable[str]) -> Mapping[str, Any]
     unknown = next((key for key in row if key not in known), None)
     if unknown is not None:
         raise Error(f"{where} has no {shown(unknown)}; it has {', '.join(known)}")
-    if not isinstance(row.get("name"), str) or not row["name"]:
+    if not isinstance(row.get("name", ""), str):
+        raise Error(f"{where}: name must be a text, not {shown(row['name'])}")
+    if not row.get("name"):
         raise Error(f"{where} has no name")
     return row
 

@@ -155,7 +155,8 @@ def why_none(made: Plan) -> str:
         return NOTHING + _what_would_do(made, made.least_limit(), closest)
     except Error:
         refused = next((candidate.reason for candidate in made if candidate.reason), "there is none to try")
-        return f"{NOTHING}{_lack(made, closest)}{_too_large(made)}: {refused}"
+        found = f"{NOTHING}{_lack(made, closest)}{_too_large(made)}"
+        return f"{found}: {refused}" if closest is None else f"{found}; no limit was found that would do"
 
 
 def _lack(made: Plan, closest: Optional[Candidate]) -> str:
