@@ -125,7 +125,7 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
         values = {**values, **dict.fromkeys(("embedding", "head", *OF_LAYERS)), "chunks": stages_a_device(values) or values.get("chunks")}
     given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
     given.update(flags)
-    config = make_config({**values, "options": {}})
+    config = make_config({**values, "options": values.get("options_of_orders", {})})
     link_hosts(config, values)
     given.update(ranking_of(values, config.devices))
     if values.get("order_microbatches"):
