@@ -628,7 +628,7 @@ export const STRUCTS = {
     start: ["f64", 0, 1],
     end: ["f64", 8, 1],
   } },
-  Candidate: { size: 192, fields: {
+  Candidate: { size: 200, fields: {
     size: ["u32", 0, 1],
     status: ["i32", 4, 1],
     strategy: ["string", 8, 1],
@@ -662,7 +662,9 @@ export const STRUCTS = {
     scenario_time: ["f64", 168, 1],
     offloads: ["u64", 176, 1],
     offloaded: ["u32", 184, 1],
-    min_group_size: ["u32", 188, 1],
+    reserved: ["u32", 188, 1],
+    min_group_size: ["u32", 192, 1],
+    reserved_second: ["u32", 196, 1],
   } },
   ScenarioOptions: { size: 64, fields: {
     size: ["u32", 0, 1],

@@ -98,6 +98,13 @@ void ppi_layers_release(const ppsched_layers *layers)
     (void)layers;
 }
 
+ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers,
+                                 const struct ppi_microbatch_size *size, ppsched_error *error)
+{
+    (void)out, (void)layers, (void)size, (void)error;
+    __builtin_trap();
+}
+
 ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name, ppsched_error *error)
 {
     (void)out, (void)layers, (void)name, (void)error;
@@ -115,6 +122,12 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
 {
     (void)layers, (void)split;
     return lacks("layers", error);
+}
+
+double ppi_split_way(const ppsched_layers *layers)
+{
+    (void)layers;
+    __builtin_trap();
 }
 
 double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain)

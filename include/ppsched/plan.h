@@ -170,8 +170,10 @@ typedef struct ppsched_candidate {
                              0 without scenarios */
     uint64_t offloads;  /* of an iteration: activations that go to the host and come back */
     uint32_t offloaded; /* 1: it is one whose activations do */
-    uint32_t min_group_size; /* with layers, the option of that name that its split was found
-                                with; 0: not set, as it follows from the costs */
+    uint32_t reserved;  /* 0 */
+    uint32_t min_group_size;  /* with layers, the option of that name that its split was found
+                                 with; 0: not set, as it follows from the costs */
+    uint32_t reserved_second; /* 0 */
 } ppsched_candidate;
 
 /* --- making and running it --- */

@@ -1051,7 +1051,9 @@ class Candidate(Structure):
     scenario_time: float
     offloads: int
     offloaded: int
+    reserved: int
     min_group_size: int
+    reserved_second: int
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -1086,7 +1088,9 @@ class Candidate(Structure):
         ("scenario_time", c_double),
         ("offloads", c_uint64),
         ("offloaded", c_uint32),
+        ("reserved", c_uint32),
         ("min_group_size", c_uint32),
+        ("reserved_second", c_uint32),
     ]
 
 
