@@ -10,11 +10,12 @@
 #include "eval/timeline.h"
 #include "plan/restage.h"
 
-/* Rounds of longer searches for the splits of those candidates that lead, ever fewer; of those alike there is one. Their
+/* Rounds of longer searches for the splits of those candidates that lead, ever fewer; of those alike there is one, and for a
+ * runtime, which leaves fewer strategies, at first some more, and another of those alike with groups that are unlike. Their
  * searches visit so many nodes at least; in the last round those that are near the first, by a share of its time, about half
  * as many as with their strategy alone. Strategies that search are in it where their orders are forwards of so few stages; they
  * are worth as much as alone there. */
-enum { ROUNDS = 2, LOOKS_ALIKE = 1, TIMES_LONGER = 8, FEW_FORWARDS = 600 };
+enum { ROUNDS = 2, LOOKS_ALIKE = 1, MORE_LOOKS = 3, TIMES_LONGER = 8, FEW_FORWARDS = 600 };
 static const struct {
     uint32_t looks, visits;
     double near;
@@ -343,12 +344,24 @@ static bool may_gain(const struct ppi_candidate *candidate, uint32_t round)
            (round == 0 || strategy->plan == NULL || is_short);
 }
 
+static uint32_t looks_of(const ppsched_plan *plan, uint32_t round)
+{
+    return rounds[round].looks + (round == 0 && plan->runtime != NULL ? MORE_LOOKS : 0);
+}
+
+/* How many of those alike may be chosen, where this is one. */
+static uint32_t looks_alike(const ppsched_plan *plan, const struct ppi_candidate *candidate, uint32_t round)
+{
+    bool is_apart = candidate->group_size == plan->config->shape.devices || has_few_groups(candidate);
+    return LOOKS_ALIKE + (round == 0 && plan->runtime != NULL && candidate->group_size > 0 && is_apart);
+}
+
 /* With layers the first of the ranking, not all alike, are worth a longer search than each of all could get. They are chosen
  * once a round, whether or not the plan is then stopped. */
 static void choose_best(ppsched_plan *plan, uint32_t round)
 {
     bool is_longer = round == 0 || visits_of(plan, round) / visits_of(plan, round - 1) > 1;
-    uint32_t left = is_longer ? rounds[round].looks : 0;
+    uint32_t left = is_longer ? looks_of(plan, round) : 0;
     double most = PPI_INFINITE;
     for (uint32_t rank = 0; rank < plan->count && left > 0; rank++) {
         struct ppi_candidate *candidate = &plan->candidates[plan->order[rank]];
@@ -356,7 +369,8 @@ static void choose_best(ppsched_plan *plan, uint32_t round)
             most = ppi_candidate_rank_time(plan, candidate) * (1 + rounds[round].near);
         if (ppi_candidate_rank_time(plan, candidate) > most)
             break;
-        candidate->is_chosen = may_gain(candidate, round) && chosen_like(plan, candidate, rank) < LOOKS_ALIKE;
+        candidate->is_chosen = may_gain(candidate, round) &&
+                               chosen_like(plan, candidate, rank) < looks_alike(plan, candidate, round);
         left -= candidate->is_chosen;
     }
     plan->rounds = round + 1;
