@@ -44,9 +44,9 @@ typedef struct ppsched_plan_options {
     const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and all others that
                                       can be run; where M is above 64 those from D/2 to 2D and
                                       those that part M evenly (with layers: its divisors, and
-                                      where M V D is 5000 at most those to 2D; of
-                                      group_interleaved_1f1b none above D, but (D+1)/2; of
-                                      pipeoffload 1 and (D+1)/2 alone) */
+                                      where M V D is 5000 at most those from D to 2D).
+                                      With layers group_interleaved_1f1b has none above D, and
+                                      (D+1)/2 always; pipeoffload has D, (D+1)/2 and 1 alone */
     const uint32_t *microbatches;  /* M at the same batch. Default: the config's */
     const double *memory_limits;   /* each for all devices. Default: the config's */
     uint32_t strategy_count;       /* of each list; 0 with NULL */

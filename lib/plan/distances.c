@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "plan/layering.h"
 
-/* With more splits not all orders are tried; the share of the first one's visits that another has then. */
-enum { FEW_SPLITS = 20000, OTHER_SHARE = 8 };
+/* With more splits, or ops of all orders, not all are tried; the share of the first one's visits that another has then. */
+enum { FEW_SPLITS = 20000, FEW_OPS = 2000000, OTHER_SHARE = 8 };
 
 /* The best so far, and what holds for all that were tried. */
 struct measuring {
@@ -65,10 +65,16 @@ static ppsched_status try_distance(struct measuring *own, struct ppi_layering *l
     return status;
 }
 
+static bool may_try_all(const struct measuring *own, const struct ppi_layering *layering)
+{
+    const uint64_t orders = groups_of(own, own->most) - groups_of(own, own->least) + 1;
+    return orders * ppi_layering_ops(layering) <= FEW_OPS && ppi_layering_count_splits(layering) <= FEW_SPLITS;
+}
+
 /* The others: all where splits are few, else the least and the one that is larger than the first; none near another's split. */
 static ppsched_status try_others(struct measuring *own, struct ppi_layering *layering, uint32_t first, ppsched_error *error)
 {
-    const bool all = ppi_layering_count_splits(layering) <= FEW_SPLITS;
+    const bool all = may_try_all(own, layering);
     const uint64_t visits = all ? layering->plan->most_visited : layering->plan->most_visited / OTHER_SHARE;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t n = own->least; n <= own->most && status == PPSCHED_OK; n = groups_of(own, n) * own->group + 1) {

@@ -63,6 +63,19 @@ static const ppsched_layers *draw_layers(uint32_t count, uint64_t *seed)
     return make_layers(entries, 4);
 }
 
+/* Transfers that take as long between all devices, or each its own time. */
+static void draw_links(struct problem *problem, uint64_t *seed)
+{
+    double times[MOST_STAGES * MOST_STAGES] = {0};
+    const uint32_t devices = problem->devices, pairs = devices * devices;
+    for (uint32_t i = 0; i < pairs; i++)
+        times[i] = i / devices != i % devices ? 1 + random_below(seed, 8) / 4.0 : 0;
+    if (random_below(seed, 2) == 0)
+        expect_ok(ppsched_config_set_values(problem->config, PPSCHED_QUANTITY_P2P_TIME, times, pairs, NULL), NULL);
+    else
+        set_number(problem->config, PPSCHED_QUANTITY_P2P_TIME, random_below(seed, 3) / 2.0);
+}
+
 static void open_problem(struct problem *problem, bool forward_only, uint64_t *seed)
 {
     static const char *const rules[] = {"gpipe", "looped_bfs", "interleaved_1f1b"};
@@ -76,7 +89,7 @@ static void open_problem(struct problem *problem, bool forward_only, uint64_t *s
     problem->microbatches = problem->devices * (1 + random_below(seed, 3));
     problem->layers = draw_layers(problem->layers_count, seed);
     problem->config = make_config(problem->devices, problem->devices, problem->microbatches);
-    set_number(problem->config, PPSCHED_QUANTITY_P2P_TIME, random_below(seed, 3) / 2.0);
+    draw_links(problem, seed);
     if (forward_only) {
         expect_ok(ppsched_config_set_forward_only(problem->config, 1, NULL), NULL);
     } else {

@@ -477,6 +477,9 @@ class PickTest(FolderTest):
         self.fail_with(1, "Megatron-LM runs 1F1B orders", *words, "zbv", "--split", 2, 1, 1, 2, 2, 2, 1, 2, "--runtime", "megatron")
         self.fail_with(1, "Megatron-LM runs 1F1B orders", "schedule", "--strategy", "zbv", "--num-devices", 4, "-s", 8, "-b", 8, "--runtime", "megatron")
         self.fail_with(1, "ppsched schedule: 1f1b: needs 1 stage per device, not 20 stages on 4 devices", *words, "1f1b", "--chunks", 5)
+        for strategy, stages in (("1f1b", 4), ("interleaved_1f1b", 8)):
+            words = ("schedule", "--strategy", strategy, "--num-devices", 4, "-s", stages, "-b", 8)
+            self.assertEqual(self.succeed(*words, "--runtime", "megatron"), self.succeed(*words))
         self.write("own.json", {"runtime": "megatron"})
         self.succeed("schedule", "--strategy", "zbv", "--num-devices", 4, "-s", 8, "-b", 8, "-c", "own.json")
 
@@ -536,6 +539,16 @@ class PickTest(FolderTest):
         self.fail_with(2, "-o x.trace.json: a table is no trace", "compare", *words, "-o", "x.trace.json")
         self.fail_with(1, "split: stages 0 to 14 have 15 layers; there are 14", "schedule", "-c", "model.json", "--split", *[1] * 16)
         self.fail_with(1, "--recompute 10-99:full: there are layers 0 to 13", "schedule", "-c", "model.json", "--split", 4, 4, 3, 3, "--recompute", "10-99:full")
+
+    def test_bounds(self):
+        """The way of one microbatch over 16 layers, the head and 3 links, and back; weight gradients may wait."""
+        words = ("--num-devices", 4, "--num-layers", 16, "--strategies", "1f1b", "zb_h1")
+        one = self.pick(*words, "-b", 1, "--head", "forward_time=1")
+        self.assertEqual(one["bound"], 16 * 2 + 1)
+        self.assertGreaterEqual(one["step_time"], one["bound"])
+        far = self.pick(*words, "-b", 8, "--p2p-time", 100, "--head", "forward_time=3")
+        self.assertEqual(far["bound"], 6 * 100 + 16 * 2 + 3)
+        self.assertGreaterEqual(far["step_time"], far["bound"])
 
     def test_so_many_microbatches(self):
         """No plans for each runtime, which would take minutes."""
