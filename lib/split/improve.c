@@ -105,8 +105,8 @@ static uint64_t first_length(const struct ppi_improving *improving, bool takes_t
 }
 
 /* The last takes what is left, where that is too little for another. Where stages may be empty every other round makes none so,
- * with several stages a device the first: most of the best splits have none, and are found sooner among their like. There, and where a
- * limit is felt, one round that finds nothing is not the last. */
+ * with several stages a device the first: most of the best splits have none, and are found sooner among their like. There, and
+ * where a limit is felt, one round that finds nothing is not the last. */
 static ppsched_status go_rounds(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
