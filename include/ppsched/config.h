@@ -73,11 +73,13 @@ enum ppsched_quantity {
     /* Added when F of a stage pass starts: 1 or S, >= 0. Default: 1, or what the next two leave. */
     PPSCHED_QUANTITY_MEM_FORWARD = 8,
 
-    /* Added when I ends: 1 or S, <= 0. Default: 0, or what the other two leave. */
+    /* What I adds: 1 or S. Negative: given back when I ends. Positive: taken when I starts, until W
+     * ends, as output gradients that W needs; and while a B runs. Default: 0, or what the other two
+     * leave. */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 9,
 
-    /* Added when W ends: 1 or S, <= 0; B does both. The three sum to 0. Default: what the other two
-     * leave. */
+    /* Added when W ends: 1 or S, <= 0; B ends with nothing left. The three sum to 0, with
+     * MEM_RECOMPUTED_BACKWARD_INPUT the four. Default: what the others leave. */
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 10,
 
     /* What a stage always takes (gradients, optimizer): 1 or S, >= 0. Default: 0. */
@@ -244,7 +246,17 @@ enum ppsched_quantity {
      * evaluates without transfers knows no calls and leaves it out: ppsched_schedule_evaluate,
      * bounds, searches, scenarios, and lowering but for PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. As a call
      * only adds to what comes behind it, a bound stays one. Default: 0. */
-    PPSCHED_QUANTITY_SEND_OVERHEAD = 50
+    PPSCHED_QUANTITY_SEND_OVERHEAD = 50,
+
+    /* --- layers that are computed again inside a backward --- */
+
+    /* What I of a stage pass computes again when it starts, of what F did not keep: 1 or S, >= 0.
+     * W needs it too, so it stays until W ends. Default: 0. */
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 51,
+
+    /* What a B holds of that while it runs, as layer after layer comes back and goes: 1 or S, >= 0.
+     * Default: MEM_RECOMPUTED_BACKWARD_INPUT, all at once. */
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 52
 };
 
 /* --- making it --- */

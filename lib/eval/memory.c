@@ -265,6 +265,7 @@ static void start_op(struct walk *walk, const ppsched_op *op, double time)
 {
     const struct ppi_holding *holding = holding_of(walk, op);
     double factor = factor_of(walk, op);
+    change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_rise_of(&walk->timeline->costs, walk->schedule, op), time);
     if (op->kind == PPSCHED_KIND_F) {
         change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, forward_memory(walk, op), time);
         if (is_received(walk, op))
@@ -276,6 +277,14 @@ static void start_op(struct walk *walk, const ppsched_op *op, double time)
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, holding->work[op->kind] * factor, time);
 }
 
+/* What B, I or W gives back at its end; below 0. */
+static double released_by(const struct walk *walk, const ppsched_op *op)
+{
+    const struct ppi_costs *costs = &walk->timeline->costs;
+    double released = ppi_memory_of(costs, walk->schedule, op);
+    return op->kind == PPSCHED_KIND_B ? released - ppi_rise_of(costs, walk->schedule, op) : released;
+}
+
 static void end_op(struct walk *walk, const ppsched_op *op, double time)
 {
     const struct ppi_holding *holding = holding_of(walk, op);
@@ -283,7 +292,7 @@ static void end_op(struct walk *walk, const ppsched_op *op, double time)
     double factor = factor_of(walk, op);
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind] * factor, time);
     if (op->kind != PPSCHED_KIND_F)
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_memory_of(&walk->timeline->costs, walk->schedule, op), time);
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, released_by(walk, op), time);
     if (op->kind == PPSCHED_KIND_F)
         change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, holding->output * factor, time);
     else if (ppi_is_backward(op->kind))

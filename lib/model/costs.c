@@ -68,43 +68,75 @@ static ppsched_status resolve_durations(const ppsched_config *config, uint32_t s
     return PPSCHED_OK;
 }
 
+static ppsched_status fail_sum(double f, double again, double i, double w, uint32_t stage, ppsched_error *error)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.stage = stage;
+    if (again > 0)
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                           "stage %u: mem_forward (%g), mem_recomputed_backward_input (%g), mem_backward_input (%g) and "
+                           "mem_backward_weight (%g) must sum to 0",
+                           stage, f, again, i, w);
+    return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                       "stage %u: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0", stage,
+                       f, i, w);
+}
+
+static ppsched_status fail_release(double f, uint32_t stage, bool by_weight, ppsched_error *error)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.stage = stage;
+    return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                       "stage %u: %s releases more than mem_forward (%g) adds; the three must sum to 0%s", stage,
+                       by_weight ? "mem_backward_weight" : "mem_backward_input", f,
+                       by_weight ? ": give mem_backward_input too where I adds memory" : "");
+}
+
 /* Memory of a stage pass from what was given; what is not given makes the sum 0. */
-static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, double *memory, ppsched_error *error)
+static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, struct ppi_lane *lane, ppsched_error *error)
 {
     bool has_f = list_of(config, PPSCHED_QUANTITY_MEM_FORWARD) != NULL;
     bool has_i = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT) != NULL;
     bool has_w = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT) != NULL;
+    double again = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, stage, 0);
     double i = value_or(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, stage, 0);
     double w = value_or(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, stage, 0);
-    double f = value_or(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, has_i && has_w ? -(i + w) : 1);
-    struct ppi_place place = PPI_NOWHERE;
-    place.stage = stage;
+    double f = value_or(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, has_i && has_w ? ppi_larger(-(i + w) - again, 0) : 1);
+    double whole = f + again;
     if (!has_w)
-        w = -rest_of(f, -i);
+        w = -rest_of(whole, -i);
     else if (!has_i)
-        i = -rest_of(f, -w);
-    if (i > 0 || w > 0)
-        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
-                           "stage %u: %s releases more than mem_forward (%g) adds; the three must sum to 0", stage,
-                           i > 0 ? "mem_backward_weight" : "mem_backward_input", f);
-    if (has_f && has_i && has_w && !balances(f, i, w))
-        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
-                           "stage %u: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0",
-                           stage, f, i, w);
-    i = f + i < 0 ? -f : i; /* what is off by rounding must not add up over microbatches */
-    w = -(f + i);
-    memory[PPSCHED_KIND_F] = f;
-    memory[PPSCHED_KIND_B] = i + w;
-    memory[PPSCHED_KIND_I] = i;
-    memory[PPSCHED_KIND_W] = w;
+        i = -rest_of(whole, -w);
+    if (w > 0 || (i > 0 && !has_i))
+        return fail_release(whole, stage, i > 0, error);
+    if (has_i && has_w && !balances(whole, i, w))
+        return fail_sum(f, again, i, w, stage, error);
+    i = whole + i < 0 ? -whole : i; /* what is off by rounding must not add up over microbatches */
+    w = -(whole + i);
+    lane->rise[PPSCHED_KIND_I] = again + ppi_larger(i, 0);
+    lane->rise[PPSCHED_KIND_B] = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, stage, again) + ppi_larger(i, 0);
+    lane->memory[PPSCHED_KIND_F] = f;
+    lane->memory[PPSCHED_KIND_B] = again > 0 || i > 0 ? -f : i + w;
+    lane->memory[PPSCHED_KIND_I] = ppi_smaller(i, 0);
+    lane->memory[PPSCHED_KIND_W] = w;
     return PPSCHED_OK;
+}
+
+bool ppi_memory_rises(const ppsched_config *config)
+{
+    const struct ppi_values *input = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT);
+    for (size_t i = 0; input != NULL && i < input->count; i++)
+        if (input->values[i] > 0)
+            return true;
+    return list_of(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT) != NULL ||
+           list_of(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD) != NULL;
 }
 
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error)
 {
     ppsched_status status = resolve_durations(config, stage, out->duration, error);
     if (status == PPSCHED_OK)
-        status = resolve_memory(config, stage, out->memory, error);
+        status = resolve_memory(config, stage, out, error);
     return status;
 }
 

@@ -15,6 +15,7 @@ struct ppi_lane {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
+    double rise[PPI_COMPUTE_KINDS];   /* more, at the start of I until W's end, and of B until its end: what is computed again */
     double forward_delay;             /* of a transfer from the device of the stage before */
     double backward_delay;            /* from the device of the next stage */
     double forward_latency;           /* of these, what does not grow with what is sent */
@@ -89,6 +90,9 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
 /* Durations and memory of a stage, without the runtime's part; RANGE where the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);
 
+/* Whether some stage's memory rises when an I or a B starts. */
+bool ppi_memory_rises(const ppsched_config *config);
+
 /* Adds what the runtime takes for F, B, I and W, at their kinds. */
 void ppi_add_op_overhead(double *duration, const ppsched_config *config);
 
@@ -141,7 +145,8 @@ static inline double ppi_duration_of(const struct ppi_costs *costs, const ppsche
     return ppi_lane_of(costs, schedule, op)->duration[op->kind] * ppi_factor_of(costs, schedule, op).time;
 }
 
-/* What F, B, I or W adds; `memory` is that of kind k at k - 1. What I and W give back is what F took, as it is rounded. */
+/* What F, B, I or W adds where nothing rises; `memory` is that of kind k at k - 1. What I and W give back is what F took, as it
+ * is rounded. */
 static inline double ppi_memory_at(const double *memory, uint8_t kind, double factor)
 {
     if (kind != PPSCHED_KIND_W || factor == 1)
@@ -151,8 +156,17 @@ static inline double ppi_memory_at(const double *memory, uint8_t kind, double fa
 
 static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return ppi_memory_at(ppi_lane_of(costs, schedule, op)->memory + PPSCHED_KIND_F, op->kind,
-                         ppi_factor_of(costs, schedule, op).memory);
+    const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
+    double factor = ppi_factor_of(costs, schedule, op).memory;
+    if (op->kind == PPSCHED_KIND_W && lane->rise[PPSCHED_KIND_I] > 0)
+        return lane->memory[PPSCHED_KIND_W] * factor;
+    return ppi_memory_at(lane->memory + PPSCHED_KIND_F, op->kind, factor);
+}
+
+/* What it takes more while it runs; that of I stays until W ends. */
+static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return ppi_lane_of(costs, schedule, op)->rise[op->kind] * ppi_factor_of(costs, schedule, op).memory;
 }
 
 /* How long what an op takes from the stage before it (backward: from the next) is on its way when nothing else is. */

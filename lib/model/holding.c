@@ -12,7 +12,7 @@ bool ppi_holds_more(const ppsched_config *config)
     for (int32_t q = PPSCHED_QUANTITY_MEM_OPTIMIZER; q <= PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT; q++)
         if (config->values[q].values != NULL)
             return true;
-    return false;
+    return ppi_memory_rises(config);
 }
 
 static struct ppi_holding holding_of(const ppsched_config *config, uint32_t stage)

@@ -13,7 +13,7 @@ struct ppi_holding {
     double leaving[2]; /* how long a transfer occupies its edge */
 };
 
-/* Whether the config gives any of it, and so levels are sums of causes. */
+/* Whether the config gives any of it, or memory rises inside backwards, and so levels are sums of causes. */
 bool ppi_holds_more(const ppsched_config *config);
 
 /* Fills as many as there are lanes, which are those of the placement. */

@@ -27,24 +27,27 @@ static ppsched_status fail_order(ppsched_error *error, uint32_t entry, const pps
 
 static ppsched_status check_costs(const ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
+    enum sign { POSITIVE, NEGATIVE, ANY };
+    static const char *const wanted[] = {"finite and at least 0", "finite and at most 0", "finite"};
     const struct {
         const char *name;
         double value;
-        bool gives_back;
-    } costs[] = {{"forward_time", layer->forward_time, false},
-                 {"backward_time", layer->backward_time, false},
-                 {"backward_input_time", layer->backward_input_time, false},
-                 {"backward_weight_time", layer->backward_weight_time, false},
-                 {"mem_forward", layer->mem_forward, false},
-                 {"mem_backward_input", layer->mem_backward_input, true},
-                 {"mem_backward_weight", layer->mem_backward_weight, true},
-                 {"mem_static", layer->mem_static, false},
-                 {"mem_weights", layer->mem_weights, false},
-                 {"output_bytes", layer->output_bytes, false}};
-    for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++)
-        if (!ppi_is_finite(costs[i].value) || (costs[i].gives_back ? costs[i].value > 0 : costs[i].value < 0))
-            return fail_entry(error, entry, layer, costs[i].name, costs[i].value,
-                              costs[i].gives_back ? "finite and at most 0" : "finite and at least 0");
+        enum sign sign;
+    } costs[] = {{"forward_time", layer->forward_time, POSITIVE},
+                 {"backward_time", layer->backward_time, POSITIVE},
+                 {"backward_input_time", layer->backward_input_time, POSITIVE},
+                 {"backward_weight_time", layer->backward_weight_time, POSITIVE},
+                 {"mem_forward", layer->mem_forward, POSITIVE},
+                 {"mem_backward_input", layer->mem_backward_input, ANY},
+                 {"mem_backward_weight", layer->mem_backward_weight, NEGATIVE},
+                 {"mem_static", layer->mem_static, POSITIVE},
+                 {"mem_weights", layer->mem_weights, POSITIVE},
+                 {"output_bytes", layer->output_bytes, POSITIVE}};
+    for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++) {
+        double value = costs[i].value;
+        if (!ppi_is_finite(value) || (costs[i].sign == POSITIVE && value < 0) || (costs[i].sign == NEGATIVE && value > 0))
+            return fail_entry(error, entry, layer, costs[i].name, value, wanted[costs[i].sign]);
+    }
     return PPSCHED_OK;
 }
 
@@ -117,8 +120,8 @@ static ppsched_status complete_times(ppsched_layer *layer, uint32_t entry, ppsch
 static ppsched_status complete_memory(ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
     double *input = &layer->mem_backward_input, *weight = &layer->mem_backward_weight;
-    double left = layer->mem_forward + *input + *weight, rounding = PPI_ROUNDING * layer->mem_forward;
-    if (left < -rounding || (*input < 0 && *weight < 0 && left > rounding))
+    double left = layer->mem_forward + *input + *weight, rounding = PPI_ROUNDING * (layer->mem_forward + ppi_larger(*input, 0));
+    if (left < -rounding || (*input != 0 && *weight < 0 && left > rounding))
         return fail_entry(error, entry, layer, "what is left of its activations", left, "0");
     if (*weight < 0 && *input == 0)
         *input = -ppi_larger(left, 0);
@@ -132,18 +135,20 @@ static void fill_kinds(struct ppi_layer_entry *entry)
     const ppsched_layer *layer = &entry->given;
     for (uint32_t k = 0; k <= layer->recompute_count; k++) {
         double added = k > 0 ? layer->recomputes[k - 1].time : 0;
-        double held = k > 0 ? layer->recomputes[k - 1].mem_forward : layer->mem_forward;
-        double input = layer->mem_forward > 0 ? layer->mem_backward_input * (held / layer->mem_forward) : 0;
-        entry->kinds[k] = (struct ppi_layer_kind){.cost = {[PPI_LAYER_FORWARD] = layer->forward_time,
-                                                           [PPI_LAYER_BACKWARD] = layer->backward_time + added,
-                                                           [PPI_LAYER_INPUT] = layer->backward_input_time + added,
-                                                           [PPI_LAYER_WEIGHT] = layer->backward_weight_time,
-                                                           [PPI_LAYER_MEM_FORWARD] = held,
-                                                           [PPI_LAYER_MEM_INPUT] = input,
-                                                           [PPI_LAYER_MEM_WEIGHT] = -ppi_larger(held + input, 0),
-                                                           [PPI_LAYER_STATIC] = layer->mem_static,
-                                                           [PPI_LAYER_WEIGHTS] = layer->mem_weights},
-                                                  .added = added};
+        double held = k > 0 ? layer->recomputes[k - 1].mem_forward : layer->mem_forward, in_turn = layer->mem_forward - held;
+        entry->kinds[k] = (struct ppi_layer_kind){
+            .cost = {[PPI_LAYER_FORWARD] = layer->forward_time,
+                     [PPI_LAYER_BACKWARD] = layer->backward_time + added,
+                     [PPI_LAYER_INPUT] = layer->backward_input_time + added,
+                     [PPI_LAYER_WEIGHT] = layer->backward_weight_time,
+                     [PPI_LAYER_MEM_FORWARD] = held,
+                     [PPI_LAYER_MEM_AGAIN] = in_turn + ppi_larger(layer->mem_backward_input, 0),
+                     [PPI_LAYER_MEM_INPUT] = ppi_smaller(layer->mem_backward_input, 0),
+                     [PPI_LAYER_MEM_WEIGHT] = -ppi_larger(layer->mem_forward + layer->mem_backward_input, 0),
+                     [PPI_LAYER_STATIC] = layer->mem_static,
+                     [PPI_LAYER_WEIGHTS] = layer->mem_weights},
+            .added = added,
+            .in_turn = in_turn};
     }
 }
 

@@ -26,7 +26,7 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_OVERLAPPED_TIMES] = {"overlapped_times", PER_STAGE_PAIR, 0, NO_BOUND},
     [PPSCHED_QUANTITY_P2P_TIME] = {"p2p_time", PER_DEVICE_PAIR, 0, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_FORWARD] = {"mem_forward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_BACKWARD_INPUT] = {"mem_backward_input", PER_STAGE, -NO_BOUND, 0},
+    [PPSCHED_QUANTITY_MEM_BACKWARD_INPUT] = {"mem_backward_input", PER_STAGE, -NO_BOUND, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT] = {"mem_backward_weight", PER_STAGE, -NO_BOUND, 0},
     [PPSCHED_QUANTITY_MEM_STATIC] = {"mem_static", PER_STAGE, 0, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_WEIGHTS] = {"mem_weights", PER_STAGE, 0, NO_BOUND},
@@ -68,6 +68,8 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
     [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, 0, NO_BOUND},
     [PPSCHED_QUANTITY_COPY_SLOWDOWN] = {"copy_slowdown", PER_DEVICE, 1, PPI_INFINITE},
     [PPSCHED_QUANTITY_SEND_OVERHEAD] = {"send_overhead", PER_DEVICE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT] = {"mem_recomputed_backward_input", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD] = {"mem_recomputed_backward", PER_STAGE, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)
@@ -147,7 +149,9 @@ static const char *wanted_of(const struct row *row)
         return "at least 1";
     if (row->minimum > 0)
         return row->maximum > NO_BOUND ? "above 0" : "finite and above 0";
-    return row->minimum < 0 ? "finite and at most 0" : "finite and at least 0";
+    if (row->minimum < 0)
+        return row->maximum > 0 ? "finite" : "finite and at most 0";
+    return "finite and at least 0";
 }
 
 static ppsched_status check_value(const struct row *row, const struct ppi_shape *shape, size_t count, size_t index,

@@ -8,7 +8,7 @@
 
 #include "model/shape.h"
 
-enum { PPI_LAST_QUANTITY = PPSCHED_QUANTITY_SEND_OVERHEAD };
+enum { PPI_LAST_QUANTITY = PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD };
 
 /* A list as it was set; `values` NULL where the default holds. One value stands for all. */
 struct ppi_values {

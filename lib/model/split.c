@@ -78,13 +78,19 @@ static const int32_t quantities[PPI_LAYER_COSTS] = {
     [PPI_LAYER_MEM_FORWARD] = PPSCHED_QUANTITY_MEM_FORWARD,
     [PPI_LAYER_MEM_INPUT] = PPSCHED_QUANTITY_MEM_BACKWARD_INPUT,
     [PPI_LAYER_MEM_WEIGHT] = PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
+    [PPI_LAYER_MEM_AGAIN] = PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT,
     [PPI_LAYER_STATIC] = PPSCHED_QUANTITY_MEM_STATIC,
     [PPI_LAYER_WEIGHTS] = PPSCHED_QUANTITY_MEM_WEIGHTS,
 };
 
+static const struct ppi_layer_kind *kind_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t layer)
+{
+    return &ppi_layer_at(layers, layer)->kinds[split->recomputes != NULL ? split->recomputes[layer] : 0];
+}
+
 static double cost_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t layer, int cost)
 {
-    return ppi_layer_at(layers, layer)->kinds[split->recomputes != NULL ? split->recomputes[layer] : 0].cost[cost];
+    return kind_of(layers, split, layer)->cost[cost];
 }
 
 /* What the last stage holds of tied layers in the first. */
@@ -99,6 +105,14 @@ static double tied(const ppsched_layers *layers, const ppsched_split *split, int
     return sum;
 }
 
+static bool is_any(const double *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] != 0)
+            return true;
+    return false;
+}
+
 static ppsched_status put_cost(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split, double *list,
                                int cost, ppsched_error *error)
 {
@@ -109,7 +123,28 @@ static ppsched_status put_cost(ppsched_config *config, const ppsched_layers *lay
             list[s] += cost_of(layers, split, layer++, cost);
     }
     list[split->stages - 1] += tied(layers, split, cost);
+    if (cost == PPI_LAYER_MEM_AGAIN && !is_any(list, split->stages))
+        return PPSCHED_OK;
     return ppi_config_set_values(config, quantities[cost], list, split->stages, error);
+}
+
+/* What a whole backward computes again: the largest layer, as one goes before the next comes back. */
+static ppsched_status put_in_turn(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split,
+                                  double *list, ppsched_error *error)
+{
+    uint32_t layer = 0;
+    if (config->values[PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT].values == NULL)
+        return PPSCHED_OK;
+    for (uint32_t s = 0; s < split->stages; s++) {
+        double most = 0, stays = 0;
+        for (uint32_t i = 0; i < split->layers[s]; i++, layer++) {
+            const struct ppi_layer_kind *kind = kind_of(layers, split, layer);
+            most = ppi_larger(most, kind->in_turn);
+            stays += ppi_larger(ppi_layer_at(layers, layer)->given.mem_backward_input, 0);
+        }
+        list[s] = stays + most;
+    }
+    return ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, list, split->stages, error);
 }
 
 /* A stage without layers hands on what it gets. */
@@ -143,6 +178,8 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
     status = list != NULL ? ppi_config_take_run(made, config, error) : ppi_fail_memory(error, "the stages' costs");
     for (int cost = 0; cost < PPI_LAYER_COSTS && status == PPSCHED_OK; cost++)
         status = put_cost(made, layers, split, list, cost, error);
+    if (status == PPSCHED_OK)
+        status = put_in_turn(made, layers, split, list, error);
     if (status == PPSCHED_OK)
         status = put_bytes(made, layers, split, list, error);
     ppi_release(&config->host, list);

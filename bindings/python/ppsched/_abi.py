@@ -116,6 +116,8 @@ class Quantity(enum.IntEnum):
     OP_OVERHEAD = 48
     COPY_SLOWDOWN = 49
     SEND_OVERHEAD = 50
+    MEM_RECOMPUTED_BACKWARD_INPUT = 51
+    MEM_RECOMPUTED_BACKWARD = 52
 
 
 class LogLevel(enum.IntEnum):

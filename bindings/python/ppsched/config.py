@@ -73,6 +73,8 @@ class Quantities(TypedDict, total=False):
     op_overhead: Numbers
     copy_slowdown: Numbers
     send_overhead: Numbers
+    mem_recomputed_backward_input: Numbers
+    mem_recomputed_backward: Numbers
 
 
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
@@ -177,7 +179,8 @@ class Config:
     mem_output, mem_send_forward, mem_send_backward, mem_receive_forward, mem_receive_backward, mem_work_forward,
     mem_work_backward, mem_work_backward_input, mem_work_backward_weight; of sharded parameters unshard_times,
     reduce_grad_times, unshard_bytes, reduce_grad_bytes; of what is recomputed or offloaded
-    recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload. Per device: mem_limit, mem_other,
+    recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload; of what a backward computes again
+    mem_recomputed_backward_input, mem_recomputed_backward. Per device: mem_limit, mem_other,
     sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown, and send_overhead,
     host time that the call of each send or receive takes in evaluations with transfers. Per pair of devices: p2p_time, p2p_bandwidth. Per
     forward stage or pair of stages: overlapped_times. Per microbatch: microbatch_scale, by which its times, memory and bytes are
@@ -213,6 +216,7 @@ class Config:
                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                 mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
@@ -316,7 +320,7 @@ class Config:
     activation_bytes = Values("Size of what a forward hands on, a stage.")
     gradient_bytes = Values("Size of what a backward hands back, a stage; the activation's where it is not given.")
     mem_forward = Values("Memory that a stage pass takes at its forward, its activations, a stage (default: 1).")
-    mem_backward_input = Values("Memory added (negative) when the input gradient is done, a stage.")
+    mem_backward_input = Values("Memory of an I: negative is given back when it ends, positive taken when it starts, a stage.")
     mem_backward_weight = Values("Memory added (negative) when the weight gradient is done, a stage.")
     mem_static = Values("Memory that a stage always takes.")
     mem_weights = Values("Memory of one version of a stage's weights.")
@@ -355,6 +359,8 @@ class Config:
     op_overhead = Values("What the runtime takes for each op beside its stage: one number, or four, for F, B, I and W.")
     copy_slowdown = Values("How much longer compute ops take while a copy of a device runs, a device (default: 1; inf: they stand still).")
     send_overhead = Values("Host time that the call of a send or receive takes of its device, with transfers (default: 0).")
+    mem_recomputed_backward_input = Values("Memory that is computed again when an I starts and stays until W ends, a stage.")
+    mem_recomputed_backward = Values("Memory that is computed again while a full backward runs, a stage (default: that of an I).")
 
     def validate(self) -> None:
         """Raises where the lists contradict each other."""
