@@ -257,6 +257,14 @@ ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host
     return PPSCHED_OK;
 }
 
+bool ppi_layers_rise(const ppsched_layers *layers)
+{
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        if (layers->entries[e].given.recompute_count > 0 || layers->entries[e].given.mem_backward_input > 0)
+            return true;
+    return false;
+}
+
 void ppi_layers_retain(const ppsched_layers *layers)
 {
     atomic_fetch_add_explicit(&layers->self->references, 1, memory_order_relaxed);

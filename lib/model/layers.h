@@ -78,6 +78,9 @@ ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layer
 ppsched_status ppi_layers_join(const ppsched_layers **out, const ppsched_layers *layers, const char *name,
                                ppsched_error *error);
 
+/* Whether memory of some layer may rise inside a backward: it can be computed again there, or its I takes some. */
+bool ppi_layers_rise(const ppsched_layers *layers);
+
 void ppi_layers_retain(const ppsched_layers *layers);
 void ppi_layers_release(const ppsched_layers *layers);
 

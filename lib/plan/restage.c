@@ -6,7 +6,7 @@
 #include "model/costs.h"
 
 /* What a stage is given by, and the quantity that says so. */
-enum part { FORWARD, BACKWARD, INPUT, WEIGHT, MEM_FORWARD, MEM_INPUT, MEM_WEIGHT, STATIC, WEIGHTS, PARTS };
+enum part { FORWARD, BACKWARD, INPUT, WEIGHT, MEM_FORWARD, MEM_INPUT, MEM_WEIGHT, MEM_AGAIN, STATIC, WEIGHTS, PARTS };
 
 static const struct {
     int32_t quantity;
@@ -20,6 +20,7 @@ static const struct {
     [MEM_FORWARD] = {PPSCHED_QUANTITY_MEM_FORWARD, offsetof(ppsched_model_end, mem_forward), true},
     [MEM_INPUT] = {PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, offsetof(ppsched_model_end, mem_backward_input), true},
     [MEM_WEIGHT] = {PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, offsetof(ppsched_model_end, mem_backward_weight), true},
+    [MEM_AGAIN] = {PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, offsetof(ppsched_model_end, mem_backward_input), true},
     [STATIC] = {PPSCHED_QUANTITY_MEM_STATIC, offsetof(ppsched_model_end, mem_static), false},
     [WEIGHTS] = {PPSCHED_QUANTITY_MEM_WEIGHTS, offsetof(ppsched_model_end, mem_weights), false},
 };
@@ -30,13 +31,16 @@ struct making {
     ppsched_model_end embedding, head;
     struct ppi_slicing slicing; /* of microbatches that are cut, or nothing */
     double size;                /* of a microbatch, or of a slice, in old ones */
+    bool rises;                 /* memory does, inside backwards */
     double *old;                /* PARTS values for each old stage */
     double *list;               /* of all new stages */
 };
 
+/* What an I takes when it starts is apart from what it gives back. */
 static double end_value(const ppsched_model_end *end, enum part part)
 {
-    return *(const double *)(const void *)((const char *)end + parts[part].end);
+    double value = *(const double *)(const void *)((const char *)end + parts[part].end);
+    return part == MEM_INPUT ? ppi_smaller(value, 0) : part == MEM_AGAIN ? ppi_larger(value, 0) : value;
 }
 
 static double value_or_0(const ppsched_config *config, int32_t quantity, uint32_t stage)
@@ -59,6 +63,7 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
                                       lane.memory[PPSCHED_KIND_F],
                                       lane.memory[PPSCHED_KIND_I],
                                       lane.memory[PPSCHED_KIND_W],
+                                      lane.rise[PPSCHED_KIND_I],
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_STATIC, s),
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_WEIGHTS, s)};
         for (int part = 0; part < PARTS; part++)
@@ -74,22 +79,25 @@ static ppsched_status check_end(const ppsched_model_end *end, const char *name, 
     const struct {
         const char *name;
         double value;
-        bool gives_back;
-    } costs[] = {{"forward_time", end->forward_time, false},
-                 {"backward_time", end->backward_time, false},
-                 {"backward_input_time", end->backward_input_time, false},
-                 {"backward_weight_time", end->backward_weight_time, false},
-                 {"mem_forward", end->mem_forward, false},
-                 {"mem_backward_input", end->mem_backward_input, true},
-                 {"mem_backward_weight", end->mem_backward_weight, true},
-                 {"mem_static", end->mem_static, false},
-                 {"mem_weights", end->mem_weights, false}};
+    } costs[] = {{"forward_time", end->forward_time},
+                 {"backward_time", end->backward_time},
+                 {"backward_input_time", end->backward_input_time},
+                 {"backward_weight_time", end->backward_weight_time},
+                 {"mem_forward", end->mem_forward},
+                 {"mem_static", end->mem_static},
+                 {"mem_weights", end->mem_weights}};
     for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++)
-        if (!ppi_is_finite(costs[i].value) || (costs[i].gives_back ? costs[i].value > 0 : costs[i].value < 0))
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: %s is %g; it must be finite and at %s 0", name, costs[i].name,
-                            costs[i].value, costs[i].gives_back ? "most" : "least");
+        if (!ppi_is_finite(costs[i].value) || costs[i].value < 0)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: %s is %g; it must be finite and at least 0", name, costs[i].name,
+                            costs[i].value);
+    if (!ppi_is_finite(end->mem_backward_input))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: mem_backward_input is %g; it must be finite", name,
+                        end->mem_backward_input);
+    if (!ppi_is_finite(end->mem_backward_weight) || end->mem_backward_weight > 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: mem_backward_weight is %g; it must be finite and at most 0", name,
+                        end->mem_backward_weight);
     double left = end->mem_forward + end->mem_backward_input + end->mem_backward_weight;
-    if ((left < 0 ? -left : left) > PPI_ROUNDING * end->mem_forward)
+    if ((left < 0 ? -left : left) > PPI_ROUNDING * (end->mem_forward + ppi_larger(end->mem_backward_input, 0)))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "%s: mem_forward (%g), mem_backward_input (%g) and mem_backward_weight (%g) must sum to 0", name,
                         end->mem_forward, end->mem_backward_input, end->mem_backward_weight);
@@ -198,6 +206,8 @@ static ppsched_status put_part(struct making *making, enum part part, ppsched_er
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
     if ((part == STATIC || part == WEIGHTS) && making->from->values[parts[part].quantity].values == NULL)
         return PPSCHED_OK;
+    if (part == MEM_AGAIN && !making->rises)
+        return PPSCHED_OK;
     if (new > old)
         divide(making, part, new / old);
     else
@@ -298,6 +308,48 @@ static ppsched_status put_holding(struct making *making, int32_t quantity, enum 
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
 
+/* What a whole backward holds of an old stage for all of its time, and of its largest layer that is computed again. */
+struct in_turn {
+    double stays, largest;
+};
+
+static ppsched_status find_in_turn(struct in_turn *out, const struct making *making, uint32_t stage, ppsched_error *error)
+{
+    const struct ppi_values *input = &making->from->values[PPSCHED_QUANTITY_MEM_BACKWARD_INPUT];
+    struct ppi_lane lane;
+    ppsched_status status = ppi_resolve_stage(making->from, stage, &lane, error);
+    double first = stage == 0 ? end_value(&making->embedding, MEM_AGAIN) : 0,
+           last = stage + 1 == making->from->shape.stages ? end_value(&making->head, MEM_AGAIN) : 0;
+    if (status != PPSCHED_OK)
+        return status;
+    out->stays = ppi_larger(input->values != NULL ? ppi_larger(ppi_value_at(input, stage), 0) : 0, first + last);
+    out->largest = ppi_larger(lane.rise[PPSCHED_KIND_B] - out->stays, 0);
+    return PPSCHED_OK;
+}
+
+/* A part of a stage computes as large a layer again as the stage; several stages the largest of theirs. */
+static ppsched_status put_in_turn(struct making *making, ppsched_error *error)
+{
+    uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
+    const struct ppi_values *again = &making->to->values[PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT];
+    for (uint32_t s = 0; s < new && making->rises; s++) {
+        uint32_t first = new > old ? s / (new / old) : s *(old / new), count = new > old ? 1 : old / new;
+        struct in_turn sum = {0, 0};
+        for (uint32_t i = 0; i < count; i++) {
+            struct in_turn one;
+            ppsched_status status = find_in_turn(&one, making, first + i, error);
+            if (status != PPSCHED_OK)
+                return status;
+            sum.stays += one.stays / (new > old ? new / old : 1);
+            sum.largest = ppi_larger(sum.largest, one.largest);
+        }
+        making->list[s] = ppi_smaller((sum.stays + sum.largest) * making->size, ppi_value_at(again, s));
+    }
+    if (!making->rises)
+        return PPSCHED_OK;
+    return ppi_config_set_values(making->to, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, making->list, new, error);
+}
+
 /* Durations of pairs: one for all, or one a forward stage. */
 static ppsched_status put_overlapped(struct making *making, ppsched_error *error)
 {
@@ -333,6 +385,8 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
     ppsched_status status = PPSCHED_OK;
     for (int part = 0; part < PARTS && status == PPSCHED_OK; part++)
         status = put_part(making, (enum part)part, error);
+    if (status == PPSCHED_OK)
+        status = put_in_turn(making, error);
     if (status == PPSCHED_OK)
         status = put_bytes(making, PPSCHED_QUANTITY_ACTIVATION_BYTES, error);
     if (status == PPSCHED_OK)
@@ -373,7 +427,7 @@ ppsched_status ppi_restage(ppsched_config **out, const ppsched_config *config, c
 {
     const struct ppi_host *host = &config->host;
     uint32_t old = config->shape.stages, new = shape->stages;
-    struct making making = {.from = config};
+    struct making making = {.from = config, .rises = ppi_memory_rises(config)};
     making.size = (double)config->shape.microbatches / shape->microbatches / (shape->slices / config->shape.slices);
     if (slicing != NULL && shape->slices > config->shape.slices)
         making.slicing = *slicing;

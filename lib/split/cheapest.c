@@ -19,9 +19,7 @@ struct search {
     const struct ppi_fit *fit;
     uint32_t now[MOST_STAGES], best[MOST_STAGES];
     double best_cost;
-    double passes[MOST_STAGES][MOST_SETS];        /* of each stage, in the holding's sets that may lack room */
-    double weight_passes[MOST_STAGES][MOST_SETS]; /* those whose weight gradient alone is left */
-    double share[MOST_STAGES][MOST_SETS];         /* 1 by both */
+    double passes[MOST_STAGES][PPI_HELD][MOST_SETS]; /* of each stage, in the holding's sets that may lack room */
     uint32_t set_count;
     double least[MOST_STAGES + 1][MOST_SETS]; /* what a set needs at least for its stages from the i-th on */
     uint32_t steps;
@@ -32,44 +30,39 @@ struct search {
     bool is_bounded; /* there is room for all savings */
 };
 
+/* What the i-th stage needs in a set with a dish. */
+static double need_in(const struct search *search, uint32_t i, uint32_t set, const struct ppi_dish *dish)
+{
+    double need = 0;
+    for (uint32_t held = 0; held < search->fit->holding->width; held++)
+        need += search->passes[i][held][set] * dish->held[held];
+    return need;
+}
+
 /* Whether each set has room for a dish of the i-th stage beside what it needs for the others. */
 static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_dish *dish)
 {
-    for (uint32_t k = 0; k < search->set_count; k++) {
-        double more = search->passes[i][k] * dish->held + search->weight_passes[i][k] * dish->weight_held;
-        if (need[k] + more + search->least[i + 1][k] > search->fit->room)
+    for (uint32_t k = 0; k < search->set_count; k++)
+        if (need[k] + need_in(search, i, k, dish) + search->least[i + 1][k] > search->fit->room)
             return false;
-    }
     return true;
 }
 
-/* What a dish of the i-th stage may hold, where layers release all at once: then it holds as much until W. */
-static double most_held(const struct search *search, uint32_t i, const double *need)
-{
-    double most = PPI_INFINITE;
-    for (uint32_t k = 0; k < search->set_count; k++) {
-        double left = search->fit->room - need[k] - search->least[i + 1][k];
-        most = ppi_smaller(most, left >= 0 ? left * search->share[i][k] : -1);
-    }
-    return most;
-}
-
-/* The first dish of the i-th stage for which there is room, or the one behind the last. Those behind a dish hold less, where
- * layers release all at once. */
+/* The first dish of the i-th stage for which there is room, or the one behind the last. In a menu with an order those behind a
+ * dish hold no more. */
 static uint32_t first_with_room(const struct search *search, uint32_t i, const double *need)
 {
     uint32_t stage = search->fit->holding->stages[i], low = ppi_fit_first_of(search->fit, stage),
              high = ppi_fit_last_of(search->fit, stage) + 1;
     const struct ppi_dish *dishes = search->fit->menus[stage].dishes;
-    if (!search->fit->releases_at_once) {
+    if (!search->fit->menus[stage].is_ordered) {
         while (low < high && !has_room(search, i, need, &dishes[low]))
             low++;
         return low;
     }
-    double most = most_held(search, i, need);
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (dishes[middle].held <= most)
+        if (has_room(search, i, need, &dishes[middle]))
             high = middle;
         else
             low = middle + 1;
@@ -79,18 +72,11 @@ static uint32_t first_with_room(const struct search *search, uint32_t i, const d
 
 static void add_dish(const struct search *search, uint32_t i, const struct ppi_dish *dish, const double *need, double *sum)
 {
-    const double *passes = search->passes[i], *weight_passes = search->weight_passes[i];
-    const double held = dish->held, weight_held = dish->weight_held;
     for (uint32_t k = 0; k < search->set_count; k++)
-        sum[k] = need[k] + passes[k] * held + weight_passes[k] * weight_held;
+        sum[k] = need[k] + need_in(search, i, k, dish);
 }
 
 /* --- what the others cost at least --- */
-
-static double need_in(const struct search *search, uint32_t i, const struct ppi_dish *dish)
-{
-    return search->passes[i][search->tight] * dish->held + search->weight_passes[i][search->tight] * dish->weight_held;
-}
 
 /* Whether a saving gives more for its cost. */
 static bool is_cheaper(const struct saving *a, const struct saving *b)
@@ -113,10 +99,10 @@ static bool put_hull(struct search *search, uint32_t i)
     uint32_t stage = fit->holding->stages[i], count = 0;
     const struct ppi_dish *dishes = fit->menus[stage].dishes;
     struct saving hull[MOST_SAVINGS];
-    double least = need_in(search, i, &dishes[ppi_fit_first_of(fit, stage)]);
+    double least = need_in(search, i, search->tight, &dishes[ppi_fit_first_of(fit, stage)]);
     const struct ppi_dish *last = &dishes[ppi_fit_first_of(fit, stage)];
     for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage); d++) {
-        double need = need_in(search, i, &dishes[d]);
+        double need = need_in(search, i, search->tight, &dishes[d]);
         if (need >= least)
             continue;
         struct saving step = {least - need, fit->weight[stage] * (dishes[d].added - last->added), i, d};
@@ -148,7 +134,7 @@ static void list_savings(struct search *search, uint32_t tight)
     search->is_bounded = true;
     for (uint32_t i = count; i-- > 0;) {
         uint32_t stage = fit->holding->stages[i];
-        double need = need_in(search, i, &fit->menus[stage].dishes[ppi_fit_first_of(fit, stage)]);
+        double need = need_in(search, i, tight, &fit->menus[stage].dishes[ppi_fit_first_of(fit, stage)]);
         search->first_need[i] = search->first_need[i + 1] + need;
         search->is_bounded &= put_hull(search, i);
     }
@@ -172,9 +158,8 @@ static bool has_all_room(const struct search *search, const double *need)
 static void change_dish(const struct search *search, uint32_t i, uint32_t from, uint32_t to, double *need)
 {
     const struct ppi_dish *dishes = search->fit->menus[search->fit->holding->stages[i]].dishes;
-    double held = dishes[to].held - dishes[from].held, weight_held = dishes[to].weight_held - dishes[from].weight_held;
     for (uint32_t k = 0; k < search->set_count; k++)
-        need[k] += search->passes[i][k] * held + search->weight_passes[i][k] * weight_held;
+        need[k] += need_in(search, i, k, &dishes[to]) - need_in(search, i, k, &dishes[from]);
 }
 
 static void keep_best(struct search *search, double cost)
@@ -274,7 +259,7 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
             keep_best(search, with);
             break;
         }
-        if (!fit->releases_at_once && !has_room(search, i, need, &dishes[d]))
+        if (!fit->menus[stage].is_ordered && !has_room(search, i, need, &dishes[d]))
             continue;
         add_dish(search, i, &dishes[d], need, sum);
         if (with + least_cost(search, i + 1, sum[search->tight]) >= search->best_cost * (1 - 1e-12))
@@ -283,30 +268,27 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
     }
 }
 
-/* The most of what a stage's sets hold, and of what they hold until W. */
+/* The most of what a stage's sets hold, however far a pass is. */
 static struct ppi_dish most_of(const struct ppi_fit *fit, uint32_t stage)
 {
-    const struct ppi_dish *dishes = fit->menus[stage].dishes;
-    struct ppi_dish most = dishes[ppi_fit_first_of(fit, stage)];
-    for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage) && !fit->releases_at_once; d++) {
-        most.held = ppi_larger(most.held, dishes[d].held);
-        most.weight_held = ppi_larger(most.weight_held, dishes[d].weight_held);
-    }
+    const struct ppi_menu *menu = &fit->menus[stage];
+    struct ppi_dish most = menu->dishes[ppi_fit_first_of(fit, stage)];
+    for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage) && !menu->is_ordered; d++)
+        for (int i = 0; i < PPI_HELD; i++)
+            most.held[i] = ppi_larger(most.held[i], menu->dishes[d].held[i]);
     return most;
 }
 
 static void add_set(struct search *search, const uint32_t *set)
 {
+    const uint32_t width = search->fit->holding->width;
     uint32_t k = search->set_count++;
-    for (uint32_t i = 0; i < search->fit->holding->count; i++) {
-        search->passes[i][k] = set[2 * i];
-        search->weight_passes[i][k] = set[2 * i + 1];
-        search->share[i][k] = 1.0 / (set[2 * i] + set[2 * i + 1]); /* infinite where it has none */
-    }
+    for (uint32_t i = 0; i < width * search->fit->holding->count; i++)
+        search->passes[i / width][i % width][k] = set[i];
 }
 
-/* Lists the sets that may lack room: the others have it whatever is chosen. */
-static void list_sets(struct search *search)
+/* Lists the sets that may lack room: the others have it whatever is chosen. False where they are too many. */
+static bool list_sets(struct search *search)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t count = fit->holding->count;
@@ -318,10 +300,14 @@ static void list_sets(struct search *search)
         const uint32_t *set = ppi_fit_set_at(fit, k);
         double need = 0;
         for (uint32_t i = 0; i < count; i++)
-            need += set[2 * i] * most[i].held + set[2 * i + 1] * most[i].weight_held;
-        if (need > fit->room * (1 - 1e-12))
-            add_set(search, set);
+            need += ppi_fit_need(fit, set, i, &most[i]);
+        if (need <= fit->room * (1 - 1e-12))
+            continue;
+        if (search->set_count == MOST_SETS)
+            return false;
+        add_set(search, set);
     }
+    return true;
 }
 
 /* Fills in what sets need at least. */
@@ -341,12 +327,13 @@ static void sum_least(struct search *search)
 bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *visited)
 {
     struct search search; /* large, so that what is not read is not zeroed */
-    if (fit->holding->count > MOST_STAGES || fit->holding->set_count > MOST_SETS)
+    if (fit->holding->count > MOST_STAGES)
         return false;
     search.fit = fit;
     search.best_cost = PPI_INFINITE;
     search.steps = 0;
-    list_sets(&search);
+    if (!list_sets(&search))
+        return false;
     sum_least(&search);
     if (search.set_count > 0)
         choose_greedily(&search);

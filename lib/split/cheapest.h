@@ -26,19 +26,28 @@ static inline uint32_t ppi_fit_last_of(const struct ppi_fit *fit, uint32_t stage
 
 static inline const uint32_t *ppi_fit_set_at(const struct ppi_fit *fit, uint32_t set)
 {
-    return fit->holding->sets + (size_t)set * 2 * fit->holding->count;
+    return fit->holding->sets + (size_t)set * fit->holding->width * fit->holding->count;
 }
 
-/* The least of what a stage's sets hold, and of what they hold until W. */
+/* The least of what a stage's sets hold, however far a pass is. */
 static inline struct ppi_dish ppi_fit_least_of(const struct ppi_fit *fit, uint32_t stage)
 {
-    const struct ppi_dish *dishes = fit->menus[stage].dishes;
-    struct ppi_dish least = dishes[ppi_fit_last_of(fit, stage)];
-    for (uint32_t d = ppi_fit_first_of(fit, stage); d <= ppi_fit_last_of(fit, stage) && !fit->releases_at_once; d++) {
-        least.held = ppi_smaller(least.held, dishes[d].held);
-        least.weight_held = ppi_smaller(least.weight_held, dishes[d].weight_held);
-    }
+    const struct ppi_menu *menu = &fit->menus[stage];
+    struct ppi_dish least = menu->dishes[ppi_fit_last_of(fit, stage)];
+    for (uint32_t d = ppi_fit_first_of(fit, stage); d <= ppi_fit_last_of(fit, stage) && !menu->is_ordered; d++)
+        for (int i = 0; i < PPI_HELD; i++)
+            least.held[i] = ppi_smaller(least.held[i], menu->dishes[d].held[i]);
     return least;
+}
+
+/* What the i-th stage's passes in a set of the holding's need with a dish. */
+static inline double ppi_fit_need(const struct ppi_fit *fit, const uint32_t *set, uint32_t i, const struct ppi_dish *dish)
+{
+    const uint32_t *passes = set + (size_t)fit->holding->width * i;
+    double need = passes[PPI_HELD_KEPT] * dish->held[PPI_HELD_KEPT] + passes[PPI_HELD_WEIGHT] * dish->held[PPI_HELD_WEIGHT];
+    if (fit->holding->width > PPI_HELD_INPUT)
+        need += passes[PPI_HELD_INPUT] * dish->held[PPI_HELD_INPUT] + passes[PPI_HELD_WHOLE] * dish->held[PPI_HELD_WHOLE];
+    return need;
 }
 
 #endif

@@ -19,10 +19,8 @@ static const struct ppi_dish *dish_of(const struct ppi_fit *fit, const uint32_t 
 static double need_of(const struct ppi_fit *fit, const uint32_t *set, const uint32_t *dishes)
 {
     double need = 0;
-    for (uint32_t i = 0; i < fit->holding->count; i++) {
-        const struct ppi_dish *dish = dish_of(fit, dishes, i);
-        need += set[2 * i] * dish->held + set[2 * i + 1] * dish->weight_held;
-    }
+    for (uint32_t i = 0; i < fit->holding->count; i++)
+        need += ppi_fit_need(fit, set, i, dish_of(fit, dishes, i));
     return need;
 }
 
@@ -31,10 +29,9 @@ static void sum_columns(double *need, const struct ppi_fit *fit, const uint32_t 
 {
     const struct ppi_holding *holding = fit->holding;
     memset(need, 0, AT_ONCE * sizeof *need);
-    for (uint32_t i = 0; i < 2 * holding->count; i++) {
-        const struct ppi_dish *dish = dish_of(fit, dishes, i / 2);
+    for (uint32_t i = 0; i < holding->width * holding->count; i++) {
         const double *passes = holding->passes + (size_t)i * holding->set_count + first;
-        double held = i % 2 == 0 ? dish->held : dish->weight_held;
+        double held = dish_of(fit, dishes, i / holding->width)->held[i % holding->width];
         for (uint32_t k = 0; k < count && holding->has_any[i]; k++)
             need[k] += passes[k] * held;
     }
@@ -82,7 +79,7 @@ static bool step_down(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *vis
         const struct ppi_dish *now = dish_of(fit, dishes, i);
         for (uint32_t d = dishes[stage] + 1; d <= ppi_fit_last_of(fit, stage); d++) {
             const struct ppi_dish *dish = &fit->menus[stage].dishes[d];
-            double given = set[2 * i] * (now->held - dish->held) + set[2 * i + 1] * (now->weight_held - dish->weight_held);
+            double given = ppi_fit_need(fit, set, i, now) - ppi_fit_need(fit, set, i, dish);
             double cost = fit->weight[stage] * (dish->added - now->added);
             double value = ppi_smaller(given, lack) / (cost > 0 ? cost : 1e-300);
             if (given > 0 && value > best) {
@@ -104,7 +101,7 @@ bool ppi_fit_may(const struct ppi_fit *fit)
         double need = 0;
         for (uint32_t i = 0; i < fit->holding->count; i++) {
             const struct ppi_dish least = ppi_fit_least_of(fit, fit->holding->stages[i]);
-            need += set[2 * i] * least.held + set[2 * i + 1] * least.weight_held;
+            need += ppi_fit_need(fit, set, i, &least);
         }
         if (need > fit->room)
             return false;

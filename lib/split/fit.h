@@ -13,7 +13,6 @@ struct ppi_fit {
     const double *weight;         /* of all stages: what a unit of time added to one costs, > 0 */
     const uint32_t *pin;          /* of all stages: the set that it shall have, or PPSCHED_NONE */
     double room;
-    bool releases_at_once; /* no layer releases anything before W */
 };
 
 /* Chooses a set for each of the device's stages; `dishes` is that of all stages. Returns what the device still lacks, 0 where

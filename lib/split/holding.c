@@ -114,7 +114,7 @@ static void drop_within(struct making *making, uint32_t width)
 static void keep(struct making *making)
 {
     struct ppi_holding *holding = making->holding;
-    uint32_t width = 2 * holding->count;
+    uint32_t width = holding->width * holding->count;
     if (is_within_one(making, width))
         return;
     if (making->sum > making->least) /* else none is smaller */
@@ -137,23 +137,49 @@ static void add(struct making *making, uint32_t *number, int passes)
     making->mixed += added * (factor * factor * 0x9e3779b1u);
 }
 
+/* Where memory rises inside backwards: they hold most while they run. */
+static void follow_rising(struct making *making, const ppsched_op *op, uint32_t *held, bool grew)
+{
+    const int runs = op->kind == PPSCHED_KIND_I ? PPI_HELD_INPUT : PPI_HELD_WHOLE;
+    if (op->kind == PPSCHED_KIND_W) {
+        if (grew)
+            keep(making);
+        add(making, held + PPI_HELD_WEIGHT, -1);
+        return;
+    }
+    add(making, held + PPI_HELD_KEPT, -1);
+    add(making, held + runs, 1);
+    keep(making);
+    add(making, held + runs, -1);
+    if (op->kind == PPSCHED_KIND_I)
+        add(making, held + PPI_HELD_WEIGHT, 1);
+}
+
+static void follow_falling(struct making *making, const ppsched_op *op, uint32_t *held, bool grew)
+{
+    if (grew)
+        keep(making); /* the most is there before something is given back */
+    if (ppi_is_backward(op->kind))
+        add(making, held + PPI_HELD_KEPT, -1);
+    if (op->kind == PPSCHED_KIND_I || op->kind == PPSCHED_KIND_W)
+        add(making, held + PPI_HELD_WEIGHT, op->kind == PPSCHED_KIND_I ? 1 : -1);
+}
+
 static void follow(struct making *making, const ppsched_schedule *schedule, uint32_t device, const uint32_t *place)
 {
     const struct ppsched_queue *queue = &schedule->queues[device];
     uint32_t limit = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
-    bool grew = false;
+    bool grew = false, rises = making->holding->width > PPI_HELD_INPUT;
     for (size_t i = 0; i < queue->count && queue->ops[i].microbatch < limit; i++) {
         const ppsched_op *op = &queue->ops[i];
-        uint32_t *held = making->now + 2 * (size_t)place[op->stage];
-        if (op->kind != PPSCHED_KIND_F && grew)
-            keep(making); /* the most is there before something is given back */
-        grew = op->kind == PPSCHED_KIND_F;
+        uint32_t *held = making->now + making->holding->width * (size_t)place[op->stage];
         if (op->kind == PPSCHED_KIND_F)
-            add(making, held, 1);
-        if (ppi_is_backward(op->kind))
-            add(making, held, -1);
-        if (op->kind == PPSCHED_KIND_I || op->kind == PPSCHED_KIND_W)
-            add(making, held + 1, op->kind == PPSCHED_KIND_I ? 1 : -1);
+            add(making, held + PPI_HELD_KEPT, 1);
+        else if (rises)
+            follow_rising(making, op, held, grew);
+        else
+            follow_falling(making, op, held, grew);
+        grew = op->kind == PPSCHED_KIND_F;
     }
     if (grew)
         keep(making);
@@ -162,7 +188,7 @@ static void follow(struct making *making, const ppsched_schedule *schedule, uint
 /* The sets as columns too. */
 static void put_columns(struct ppi_holding *holding, struct ppi_room *room)
 {
-    uint32_t width = 2 * holding->count;
+    uint32_t width = holding->width * holding->count;
     holding->passes = ppi_room_take(room, (size_t)width * holding->set_count, sizeof *holding->passes);
     holding->has_any = ppi_room_take_zeroed(room, width, sizeof *holding->has_any);
     for (uint32_t i = 0; i < width && !room->is_short; i++)
@@ -190,13 +216,14 @@ static void list_stages(struct ppi_holding *holdings, const ppsched_schedule *sc
     }
 }
 
-ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room, const ppsched_schedule *schedule,
+ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room, const ppsched_schedule *schedule, bool rises,
                                 ppsched_error *error)
 {
+    uint32_t width = rises ? PPI_HELD : PPI_HELD_WEIGHT + 1;
     uint32_t lanes = schedule->placement.copies * schedule->shape.stages;
     struct ppi_holding *holdings = ppi_room_take_zeroed(room, schedule->shape.devices, sizeof *holdings);
     uint32_t *stages = ppi_room_take(room, lanes, sizeof *stages), *place = ppi_room_take(room, lanes, sizeof *place);
-    uint32_t *now = ppi_room_take(room, 2 * (size_t)lanes, sizeof *now);
+    uint32_t *now = ppi_room_take(room, width * (size_t)lanes, sizeof *now);
     ppsched_status status = ppi_room_check(room, "what devices hold", error);
     if (status == PPSCHED_OK)
         list_stages(holdings, schedule, stages);
@@ -204,7 +231,8 @@ ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room,
         struct making making = {.holding = &holdings[d], .room = room, .now = now};
         for (uint32_t i = 0; i < holdings[d].count; i++)
             place[holdings[d].stages[i]] = i;
-        memset(now, 0, 2 * (size_t)holdings[d].count * sizeof *now);
+        holdings[d].width = width;
+        memset(now, 0, width * (size_t)holdings[d].count * sizeof *now);
         follow(&making, schedule, d, place);
         put_columns(&holdings[d], room);
         status = ppi_room_check(room, "what devices hold", error);
@@ -213,11 +241,19 @@ ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room,
     return status;
 }
 
+bool ppi_holding_has_whole(const struct ppi_holding *holding)
+{
+    for (uint32_t i = 0; i < holding->count && holding->width > PPI_HELD_WHOLE; i++)
+        if (holding->has_any[(size_t)holding->width * i + PPI_HELD_WHOLE])
+            return true;
+    return false;
+}
+
 static bool is_alike(const struct ppi_holding *a, const struct ppi_holding *b)
 {
-    return a->count == b->count && a->set_count == b->set_count &&
+    return a->count == b->count && a->width == b->width && a->set_count == b->set_count &&
            memcmp(a->stages, b->stages, a->count * sizeof *a->stages) == 0 &&
-           (a->set_count == 0 || memcmp(a->sets, b->sets, (size_t)a->set_count * 2 * a->count * sizeof *a->sets) == 0);
+           (a->set_count == 0 || memcmp(a->sets, b->sets, (size_t)a->set_count * a->width * a->count * sizeof *a->sets) == 0);
 }
 
 bool ppi_holdings_are_alike(const struct ppi_holding *a, const struct ppi_holding *b, uint32_t devices)

@@ -49,6 +49,7 @@ static ppsched_status fail_menu(ppsched_error *error)
 static void put_empty(struct ppi_menu *out)
 {
     out->count = 1;
+    out->is_ordered = true;
     out->dishes[0] = (struct ppi_dish){0};
 }
 
@@ -63,17 +64,33 @@ static bool copy_menu(struct ppi_menu *out, struct ppi_room *room, const struct 
         out->capacity = capacity;
     }
     out->count = menu->count;
+    out->is_ordered = menu->is_ordered;
     memcpy(out->dishes, menu->dishes, menu->count * sizeof *menu->dishes);
     return true;
 }
 
+/* Whether a set holds no more than another of the same layers: what I holds, and leaves to W, is the same for all. A pass that
+ * runs its B is kept beside others, or is the only one; both count. */
+static bool holds_no_more(const struct ppi_dish *a, const struct ppi_dish *b, bool has_whole)
+{
+    return a->held[PPI_HELD_KEPT] <= b->held[PPI_HELD_KEPT] &&
+           (!has_whole || a->held[PPI_HELD_WHOLE] <= b->held[PPI_HELD_WHOLE]);
+}
+
 /* Whether a set that is kept holds no more; of those before `dish`, which add no more. */
-static bool is_beaten(const struct ppi_menu *menu, const struct ppi_dish *dish)
+static bool is_beaten(const struct ppi_menu *menu, const struct ppi_dish *dish, bool has_whole)
 {
     for (uint32_t i = menu->count; i-- > 0;)
-        if (menu->dishes[i].held <= dish->held && menu->dishes[i].weight_held <= dish->weight_held)
+        if (holds_no_more(&menu->dishes[i], dish, has_whole))
             return true;
     return false;
+}
+
+static void find_order(struct ppi_menu *menu, bool has_whole)
+{
+    menu->is_ordered = true;
+    for (uint32_t i = 1; i < menu->count && menu->is_ordered; i++)
+        menu->is_ordered = holds_no_more(&menu->dishes[i], &menu->dishes[i - 1], has_whole);
 }
 
 /* Leaves out every second one in between. */
@@ -91,14 +108,22 @@ static struct ppi_dish served(const struct ppi_menu *before, uint32_t dish, cons
 {
     const struct ppi_dish *old = &before->dishes[dish];
     const double *cost = entry->kinds[kind].cost;
-    double held = cost[PPI_LAYER_MEM_FORWARD];
-    return (struct ppi_dish){old->added + entry->kinds[kind].added, old->held + held,
-                             old->weight_held + held + cost[PPI_LAYER_MEM_INPUT], (uint16_t)dish, (uint8_t)kind};
+    double kept = cost[PPI_LAYER_MEM_FORWARD], again = cost[PPI_LAYER_MEM_AGAIN];
+    struct ppi_dish made = {.added = old->added + entry->kinds[kind].added,
+                            .in_turn = ppi_larger(old->in_turn, entry->kinds[kind].in_turn),
+                            .stays = old->stays + ppi_larger(entry->given.mem_backward_input, 0),
+                            .before = (uint16_t)dish,
+                            .kind = (uint8_t)kind};
+    made.held[PPI_HELD_KEPT] = old->held[PPI_HELD_KEPT] + kept;
+    made.held[PPI_HELD_WEIGHT] = old->held[PPI_HELD_WEIGHT] + kept + again + cost[PPI_LAYER_MEM_INPUT];
+    made.held[PPI_HELD_INPUT] = old->held[PPI_HELD_INPUT] + kept + again;
+    made.held[PPI_HELD_WHOLE] = made.held[PPI_HELD_KEPT] + made.stays + made.in_turn;
+    return made;
 }
 
 static bool comes_first(const struct ppi_dish *a, const struct ppi_dish *b)
 {
-    return a->added != b->added ? a->added < b->added : a->held < b->held;
+    return a->added != b->added ? a->added < b->added : a->held[PPI_HELD_KEPT] < b->held[PPI_HELD_KEPT];
 }
 
 /* One more layer: the sets of each of its kinds are sorted already, so they are merged. */
@@ -119,15 +144,16 @@ static void add_layer(struct ppi_kitchen *kitchen, struct ppi_menu *out, const s
                 found = true;
             }
         next[best.kind]++;
-        if (best.held >= least && is_beaten(out, &best))
+        if (best.held[PPI_HELD_KEPT] >= least && is_beaten(out, &best, kitchen->has_whole))
             continue;
-        least = ppi_smaller(least, best.held);
+        least = ppi_smaller(least, best.held[PPI_HELD_KEPT]);
         if (out->count == PPI_MENU_MOST) {
             thin(out);
             kitchen->has_thinned = true;
         }
         out->dishes[out->count++] = best;
     }
+    find_order(out, kitchen->has_whole);
 }
 
 /* The menu of an entry's first `count` layers, with those of fewer; NULL where memory is short. */
@@ -180,10 +206,8 @@ static void make_only_dish(struct ppi_menu *out, const struct ppi_kitchen *kitch
         const struct ppi_menu one = {.count = 1, .dishes = (struct ppi_dish *)&before};
         uint8_t kind = next_kind(kitchen, layer, &left);
         out->dishes[0] = served(&one, 0, ppi_layer_at(kitchen->layers, layer), kind == PPI_NO_SUCH_KIND ? 0 : kind);
-        if (kind == PPI_NO_SUCH_KIND) {
-            out->dishes[0].held += PPI_HELD_OUT_OF_REACH;
-            out->dishes[0].weight_held += PPI_HELD_OUT_OF_REACH;
-        }
+        for (int i = 0; i < PPI_HELD && kind == PPI_NO_SUCH_KIND; i++)
+            out->dishes[0].held[i] += PPI_HELD_OUT_OF_REACH;
     }
 }
 

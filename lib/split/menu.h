@@ -5,13 +5,16 @@
 #define PPSCHED_SPLIT_MENU_H
 
 #include "model/reach.h"
+#include "split/holding.h"
 
 /* Sets that are kept; of more some in between are left out. */
 enum { PPI_MENU_MOST = 256 };
 
-/* A set: what it adds to the backward, what remains of a microbatch, and what of that is left until W. */
+/* A set: what it adds to the backward, and what a stage pass holds with it, by how far the pass is. */
 struct ppi_dish {
-    double added, held, weight_held;
+    double added, held[PPI_HELD];
+    double in_turn;  /* the largest layer that a B computes again */
+    double stays;    /* what an I takes until W's end, and a B while it runs, whatever is computed again */
     uint16_t before; /* the set of all layers but the last one */
     uint8_t kind;    /* of the last one */
 };
@@ -19,6 +22,7 @@ struct ppi_dish {
 /* By what they add, the least first, which is that of no recomputation at all. */
 struct ppi_menu {
     uint32_t count, capacity;
+    bool is_ordered;     /* no set holds more than one before it, however far a pass is */
     uint32_t begin, end; /* of the layers whose it is, where it is among those that are remembered */
     struct ppi_dish *dishes;
 };
@@ -45,6 +49,7 @@ struct ppi_kitchen {
     struct ppi_menu *remembered;      /* menus of layers that are not equal */
     uint64_t work;                    /* sets that were looked at */
     const struct ppi_same_kind *same; /* NULL where each layer can choose */
+    bool has_whole;                   /* the order has Bs: what they hold counts */
     uint8_t *reached;                 /* of each entry: the kind that it has then, where it is one of the first */
     bool has_thinned;                 /* some sets were left out */
 };

@@ -13,6 +13,7 @@ ppsched_status ppi_split_moves_open(struct ppi_split_moves *out, const struct pp
     out->right = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->right);
     out->left = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->left);
     out->passes = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->passes);
+    out->whole_passes = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->whole_passes);
     out->share = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->share);
     out->slack = ppi_room_take_zeroed(state->room, state->schedule->shape.devices, sizeof *out->slack);
     for (int right = 0; right < 2; right++) {
@@ -61,7 +62,7 @@ static double share_of(const struct ppi_split_state *state, uint32_t stage)
 {
     const struct ppi_menu *menu = &state->menus[stage];
     double whole = memory_of(state, PPI_LAYER_MEM_FORWARD, state->border[stage], state->border[stage + 1]);
-    return whole > 0 ? menu->dishes[menu->count - 1].held / whole : 1;
+    return whole > 0 ? menu->dishes[menu->count - 1].held[PPI_HELD_KEPT] / whole : 1;
 }
 
 /* How often a device holds its stages where it holds most, and what is left then. */
@@ -74,7 +75,11 @@ static void find_slack(struct ppi_split_moves *moves, uint32_t device)
     moves->slack[device] = fit.room - ppi_fit_most(state->dish, &fit, &which);
     for (uint32_t i = 0; i < holding->count; i++) {
         uint32_t stage = holding->stages[i];
-        moves->passes[stage] = holding->set_count > 0 ? holding->sets[((size_t)which * holding->count + i) * 2] : 0;
+        const uint32_t *passes = holding->sets + ((size_t)which * holding->count + i) * holding->width;
+        moves->passes[stage] = holding->set_count > 0 ? passes[PPI_HELD_KEPT] : 0;
+        moves->whole_passes[stage] = holding->set_count > 0 && holding->width > PPI_HELD_INPUT
+                                         ? passes[PPI_HELD_WEIGHT] + passes[PPI_HELD_INPUT]
+                                         : 0;
         moves->share[stage] = share_of(state, stage);
     }
 }
@@ -87,7 +92,10 @@ static double need_of(const struct ppi_split_moves *moves, uint32_t stage, uint3
     uint32_t first = splitting->cut[begin], last = splitting->cut[end];
     double held = state->kitchen.same != NULL ? ppi_kitchen_held(&state->kitchen, first, last)
                                               : moves->share[stage] * memory_of(state, PPI_LAYER_MEM_FORWARD, first, last);
-    return moves->passes[stage] * held + memory_of(state, PPI_LAYER_STATIC, first, last) +
+    double need = moves->passes[stage] * held;
+    if (moves->whole_passes[stage] > 0)
+        need += moves->whole_passes[stage] * memory_of(state, PPI_LAYER_MEM_FORWARD, first, last);
+    return need + memory_of(state, PPI_LAYER_STATIC, first, last) +
            state->versions * memory_of(state, PPI_LAYER_WEIGHTS, first, last);
 }
 

@@ -16,7 +16,8 @@ struct ppi_split_move {
 struct ppi_split_moves {
     const struct ppi_splitting *splitting;
     double *right, *left;        /* of each stage: worth of a block that moves there from stage 0, and from there to stage 0 */
-    double *passes;              /* of each stage: held at once where its device holds most */
+    double *passes;              /* of each stage: held at once where its device holds most, */
+    double *whole_passes;        /* and those of which all is there, as it was computed again */
     double *share;               /* of each stage: of its activations what is kept */
     double *slack;               /* of each device: what is left of its memory; below 0 what it lacks */
     double *gives[2], *takes[2]; /* of each stage: memory of the block that goes, or comes, by a move to the left, or right */

@@ -29,9 +29,6 @@ static void sum_layers(struct ppi_split_state *state)
     }
     for (uint32_t e = 0; e < layers->entry_count; e++)
         state->has_bytes |= layers->entries[e].given.output_bytes > 0;
-    state->releases_at_once = true;
-    for (uint32_t e = 0; e < layers->entry_count; e++)
-        state->releases_at_once &= layers->entries[e].given.mem_backward_input == 0;
     state->has_bytes &= state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH].values != NULL;
 }
 
@@ -72,7 +69,7 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
     if (status == PPSCHED_OK)
         status = ppi_walk_make(&out->walk, room, schedule, by_span, error);
     if (status == PPSCHED_OK)
-        status = ppi_holding_make(&out->holdings, room, schedule, error);
+        status = ppi_holding_make(&out->holdings, room, schedule, ppi_layers_rise(layers), error);
     if (status == PPSCHED_OK)
         status = ppi_kitchen_open(&out->kitchen, room, layers, same, error);
     if (status == PPSCHED_OK)
@@ -81,6 +78,8 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
         status = ppi_long_ways_open(&out->long_ways, room, &out->walk, error);
     if (status != PPSCHED_OK)
         return status;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        out->kitchen.has_whole |= ppi_holding_has_whole(&out->holdings[d]);
     sum_layers(out);
     for (uint32_t s = 0; s <= out->stages; s++)
         out->border[s] = PPSCHED_NONE;
@@ -176,8 +175,7 @@ static double room_of(const struct ppi_split_state *state, uint32_t device)
 
 struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device)
 {
-    return (struct ppi_fit){&state->holdings[device], state->menus,           state->backward_weight, state->pin,
-                            room_of(state, device),   state->releases_at_once};
+    return (struct ppi_fit){&state->holdings[device], state->menus, state->backward_weight, state->pin, room_of(state, device)};
 }
 
 /* What a device lacks. */

@@ -28,7 +28,6 @@ struct ppi_split_state {
     struct ppi_long_ways long_ways;
     struct ppi_menu *menus;        /* of each stage; NULL where no device has a limit */
     uint32_t stages, versions;     /* versions of the weights */
-    bool releases_at_once;         /* no layer releases anything before W */
     bool may_be_empty;             /* stages but the first and the last */
     bool has_bytes;                /* delays follow from what layers hand on */
     double left_out;               /* passes of each stage that the schedule is too short for: see ppi_split_state_leave_out */
