@@ -162,9 +162,16 @@ static double peak_of(const struct graph *graph, uint32_t device, const ppsched_
     most = held;
     for (uint32_t u = graph->first[device]; u < graph->first[device + 1]; u++) {
         const struct unit *unit = &graph->unit[u];
-        for (uint32_t i = 0; i < unit->ops; i++)
-            held += unit->op[i].kind == PPSCHED_KIND_F ? stage[unit->op[i].stage].memory[PPSCHED_KIND_F] : 0;
-        most = held > most ? held : most;
+        double beside = 0;
+        for (uint32_t i = 0; i < unit->ops; i++) {
+            const struct split_cost *cost = &stage[unit->op[i].stage];
+            held += unit->op[i].kind == PPSCHED_KIND_F   ? cost->memory[PPSCHED_KIND_F]
+                    : unit->op[i].kind == PPSCHED_KIND_I ? cost->back + cost->more
+                    : unit->op[i].kind == PPSCHED_KIND_B ? cost->more
+                                                         : 0;
+            beside += unit->op[i].kind == PPSCHED_KIND_B ? cost->largest : 0;
+        }
+        most = held + beside > most ? held + beside : most;
         for (uint32_t i = 0; i < unit->ops; i++)
             held += unit->op[i].kind == PPSCHED_KIND_F ? 0 : stage[unit->op[i].stage].memory[unit->op[i].kind];
     }
@@ -205,13 +212,22 @@ static void add_cost(struct split_cost *sum, const struct split_cost *cost, doub
         sum->time[kind] += times * cost->time[kind];
         sum->memory[kind] += times * cost->memory[kind];
     }
+    sum->back += times * cost->back;
+    sum->largest = times > 0 && cost->largest > sum->largest ? cost->largest : sum->largest;
+    sum->more += times * cost->more;
     sum->fixed += times * cost->fixed;
 }
 
-/* What a stage pass holds from the start of F, and what from the end of I on (where there is one): all that peaks grow with. */
-static double kept(const struct split_cost *cost)
+/* What a stage pass holds from the start of F on; while I runs; from its end on; while B runs. All that peaks grow with. */
+enum { FROM_F, IN_I, FROM_I, IN_B, STATES };
+
+static double state_of(const struct split_cost *cost, int state)
 {
-    return cost->memory[PPSCHED_KIND_F] + cost->memory[PPSCHED_KIND_I];
+    double forward = cost->memory[PPSCHED_KIND_F], whole = forward + cost->back + cost->more;
+    return state == FROM_F   ? forward
+           : state == IN_I   ? whole
+           : state == FROM_I ? whole + cost->memory[PPSCHED_KIND_I]
+                             : forward + cost->more + cost->largest;
 }
 
 /* Peaks and the longest path only grow with these, so that what is no less in all of them cannot be better. */
@@ -220,7 +236,10 @@ static int no_worse(const struct split_cost *a, const struct split_cost *b)
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
         if (a->time[kind] > b->time[kind])
             return 0;
-    return a->memory[PPSCHED_KIND_F] <= b->memory[PPSCHED_KIND_F] && kept(a) <= kept(b) && a->fixed <= b->fixed;
+    for (int state = 0; state < STATES; state++)
+        if (state_of(a, state) > state_of(b, state))
+            return 0;
+    return a->fixed <= b->fixed;
 }
 
 /* 0 where there are too many. */
@@ -287,19 +306,23 @@ static int by_time(const void *a, const void *b)
 static void find_floor(struct ways *ways)
 {
     struct split_cost *floor = &ways->floor;
-    double least_kept = HUGE_VAL;
+    double least[STATES] = {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
     *floor = ways->way[0].cost;
     for (uint32_t i = 0; i < ways->count; i++) {
         const struct split_cost *cost = &ways->way[i].cost;
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
             floor->time[kind] = fmin(floor->time[kind], cost->time[kind]);
-        floor->memory[PPSCHED_KIND_F] = fmin(floor->memory[PPSCHED_KIND_F], cost->memory[PPSCHED_KIND_F]);
+        for (int state = 0; state < STATES; state++)
+            least[state] = fmin(least[state], state_of(cost, state));
         floor->fixed = fmin(floor->fixed, cost->fixed);
-        least_kept = fmin(least_kept, kept(cost));
     }
-    floor->memory[PPSCHED_KIND_B] = -floor->memory[PPSCHED_KIND_F];
-    floor->memory[PPSCHED_KIND_I] = least_kept - floor->memory[PPSCHED_KIND_F];
-    floor->memory[PPSCHED_KIND_W] = -least_kept;
+    floor->memory[PPSCHED_KIND_F] = least[FROM_F];
+    floor->memory[PPSCHED_KIND_B] = -least[FROM_F];
+    floor->memory[PPSCHED_KIND_I] = least[FROM_I] - least[IN_I];
+    floor->memory[PPSCHED_KIND_W] = -least[FROM_I];
+    floor->back = least[IN_I] - least[FROM_F];
+    floor->largest = least[IN_B] - least[FROM_F];
+    floor->more = 0;
 }
 
 /* --- all splits --- */

@@ -20,11 +20,15 @@ enum {
 enum split_place { SPLIT_ANYWHERE, SPLIT_FIRST, SPLIT_LAST };
 
 /* One layer with one choice of what it recomputes, or a whole stage; by PPSCHED_KIND_F, B, I and W.
- * Memory of F is added when it starts, that of the others (<= 0) when they end; memory[B] = memory[I] + memory[W]. */
+ * Memory of F is added when it starts, that of the others (<= 0) when they end: memory[I] is what I releases, W and B release
+ * all that is left. */
 struct split_cost {
     double time[5];
     double memory[5];
-    double fixed; /* static memory */
+    double back;    /* what is computed again: added when I starts */
+    double largest; /* the largest of it of one layer: held while B runs */
+    double more;    /* added when I or B starts, beside */
+    double fixed;   /* static memory */
 };
 
 /* `count` equal layers in a row. Entries are in the order of the model; those that must be in the first stage come first, those

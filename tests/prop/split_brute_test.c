@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The brute force over splits against the evaluator, against itself with nothing left out, and against what is known. */
 #include "prop/split_draw.h"
+#include "support/layer_objects.h"
 
 #include <math.h>
 
@@ -17,15 +18,21 @@ static void release(struct split_problem *problem)
     ppsched_schedule_release((ppsched_schedule *)problem->schedule);
 }
 
-/* Makespan and peaks of these stages as the evaluator has them, to the last bit. */
+/* Makespan and peaks as the evaluator has them, to the last bit. */
+static void expect_figures(const struct split_problem *problem, const ppsched_timeline *timeline, double makespan,
+                           const double *peak)
+{
+    assert_true(metrics_of(timeline).makespan == makespan);
+    for (uint32_t d = 0; d < ppsched_schedule_devices(problem->schedule); d++)
+        assert_true(device_metrics_of(timeline, d).peak_memory == peak[d]);
+}
+
 static void expect_evaluated(const struct split_problem *problem, const struct split_cost *stage, double makespan,
                              const double *peak)
 {
     ppsched_config *config = config_of_stages(problem, stage);
     ppsched_timeline *timeline = make_timeline(problem->schedule, config);
-    assert_true(metrics_of(timeline).makespan == makespan);
-    for (uint32_t d = 0; d < ppsched_schedule_devices(problem->schedule); d++)
-        assert_true(device_metrics_of(timeline, d).peak_memory == peak[d]);
+    expect_figures(problem, timeline, makespan, peak);
     ppsched_timeline_destroy(timeline);
     ppsched_config_destroy(config);
 }
@@ -50,6 +57,11 @@ static void test_stages_cost_what_the_evaluator_says(void **state)
             memory[PPSCHED_KIND_W] = -(double)random_below(&seed, 9) / 4;
             memory[PPSCHED_KIND_B] = memory[PPSCHED_KIND_I] + memory[PPSCHED_KIND_W];
             memory[PPSCHED_KIND_F] = -memory[PPSCHED_KIND_B];
+            if (random_below(&seed, 4) == 0) { /* I adds what it would release */
+                stage[s].more = -memory[PPSCHED_KIND_I];
+                memory[PPSCHED_KIND_I] = 0;
+                memory[PPSCHED_KIND_W] = memory[PPSCHED_KIND_B] = -memory[PPSCHED_KIND_F] - stage[s].more;
+            }
             stage[s].fixed = random_below(&seed, 9) / 4.0;
         }
         assert_true(brute_price_stages(&makespan, peak, &problem, stage));
@@ -86,10 +98,38 @@ static void expect_split(const struct split_problem *problem, const struct split
         assert_int_equal(placed[e], problem->entry[e].count);
 }
 
+/* Its layers cost so much as the evaluator has it, and hold so much as objects. */
+static void expect_layers(const struct split_problem *problem, const struct split_answer *answer)
+{
+    static const struct split_cost none[SPLIT_STAGES];
+    const ppsched_layers *layers = layers_of(problem);
+    ppsched_layer entries[SPLIT_ENTRIES];
+    ppsched_config *base = config_of_stages(problem, none), *config = NULL;
+    uint32_t counts[SPLIT_STAGES];
+    uint8_t recomputes[SPLIT_LAYERS];
+    ppsched_error error;
+    split_of_answer(counts, recomputes, problem, answer);
+    const ppsched_split split = {sizeof split, ppsched_schedule_stages(problem->schedule), counts, recomputes};
+    for (uint32_t e = 0; e < problem->entries; e++) {
+        entries[e].size = sizeof entries[e];
+        expect_ok(ppsched_layers_get_entry(&entries[e], layers, e, &error), &error);
+    }
+    expect_ok(ppsched_config_from_layers(&config, base, layers, &split, &error), &error);
+    ppsched_timeline *timeline = make_timeline(problem->schedule, config);
+    expect_figures(problem, timeline, answer->makespan, answer->peak);
+    const struct layer_objects objects = {problem->schedule, timeline, entries, problem->entries, &split, NULL};
+    for (uint32_t d = 0; d < ppsched_schedule_devices(problem->schedule); d++)
+        assert_true(object_peak(&objects, d) == answer->peak[d]);
+    ppsched_timeline_destroy(timeline);
+    ppsched_config_destroy(config);
+    ppsched_config_destroy(base);
+    ppsched_layers_release(layers);
+}
+
 static void expect_answer(const struct split_problem *problem, const struct split_answer *answer)
 {
     expect_split(problem, answer);
-    expect_evaluated(problem, answer->stage, answer->makespan, answer->peak);
+    expect_layers(problem, answer);
     for (uint32_t d = 0; d < ppsched_schedule_devices(problem->schedule); d++)
         assert_true(answer->peak[d] <= problem->limit[d] * (1 + 1e-9));
 }

@@ -44,6 +44,7 @@ static void draw_schedule(struct split_problem *out, const char **strategy, cons
     out->schedule = schedule;
 }
 
+/* The end of I releases some of what is held, or its start adds some; then W and B release what is left. */
 static struct split_cost draw_cost(uint64_t *seed)
 {
     struct split_cost cost = {.fixed = quarters(seed, 0, 4)};
@@ -53,12 +54,17 @@ static struct split_cost draw_cost(uint64_t *seed)
     cost.time[PPSCHED_KIND_B] = cost.time[PPSCHED_KIND_I] + cost.time[PPSCHED_KIND_W];
     cost.memory[PPSCHED_KIND_I] = -quarters(seed, 0, 8);
     cost.memory[PPSCHED_KIND_W] = -quarters(seed, 0, 4);
-    cost.memory[PPSCHED_KIND_B] = cost.memory[PPSCHED_KIND_I] + cost.memory[PPSCHED_KIND_W];
-    cost.memory[PPSCHED_KIND_F] = -cost.memory[PPSCHED_KIND_B];
+    cost.memory[PPSCHED_KIND_F] = -cost.memory[PPSCHED_KIND_I] - cost.memory[PPSCHED_KIND_W];
+    if (random_below(seed, 4) == 0) {
+        cost.more = quarters(seed, 0, 4);
+        cost.memory[PPSCHED_KIND_W] += cost.memory[PPSCHED_KIND_I] - cost.more;
+        cost.memory[PPSCHED_KIND_I] = 0;
+    }
+    cost.memory[PPSCHED_KIND_B] = -cost.memory[PPSCHED_KIND_F] - cost.more;
     return cost;
 }
 
-/* I takes longer by what is recomputed, and less is held until then; of that any share stays until W. */
+/* I takes longer by what is recomputed, and less is held until then. */
 static struct split_cost recomputed(const struct split_cost *own, uint64_t *seed)
 {
     struct split_cost cost = *own;
@@ -67,9 +73,8 @@ static struct split_cost recomputed(const struct split_cost *own, uint64_t *seed
     cost.time[PPSCHED_KIND_I] += more;
     cost.time[PPSCHED_KIND_B] += more;
     cost.memory[PPSCHED_KIND_F] = held;
-    cost.memory[PPSCHED_KIND_W] = -quarters(seed, 0, (uint32_t)(4 * held));
-    cost.memory[PPSCHED_KIND_I] = -held - cost.memory[PPSCHED_KIND_W];
-    cost.memory[PPSCHED_KIND_B] = -held;
+    cost.memory[PPSCHED_KIND_B] = -held - own->more;
+    cost.back = cost.largest = own->memory[PPSCHED_KIND_F] - held;
     return cost;
 }
 
@@ -108,6 +113,7 @@ static void draw_limits(struct split_problem *out, uint64_t *seed)
             struct split_cost *sum = &stage[at % ppsched_schedule_stages(out->schedule)];
             for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
                 sum->memory[kind] += out->entry[e].cost[0].memory[kind];
+            sum->more += out->entry[e].cost[0].more;
             sum->fixed += out->entry[e].cost[0].fixed;
         }
     assert_true(brute_price_stages(&makespan, peak, out, stage));
@@ -156,7 +162,7 @@ static void set_stages(ppsched_config *config, const struct split_cost *stage, u
             list[s] = stage[s].time[kind];
         set_list(config, times[kind], list, stages);
         for (uint32_t s = 0; s < stages; s++)
-            list[s] = stage[s].memory[kind];
+            list[s] = stage[s].memory[kind] + (kind == PPSCHED_KIND_I ? stage[s].more : 0);
         if (memory[kind] != 0)
             set_list(config, memory[kind], list, stages);
     }
@@ -181,4 +187,59 @@ ppsched_config *config_of_stages(const struct split_problem *problem, const stru
     if (problem->limit[0] < HUGE_VAL)
         set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, problem->limit, devices);
     return config;
+}
+
+/* --- as layers --- */
+
+static ppsched_layer layer_of(const struct split_entry *entry, ppsched_recompute *recomputes)
+{
+    static const char *const names[] = {"none", "some", "all"};
+    const struct split_cost *own = &entry->cost[0];
+    ppsched_layer layer = {.size = sizeof layer, .count = entry->count, .name = "layer"};
+    layer.place = entry->place == SPLIT_FIRST  ? PPSCHED_LAYER_PLACE_FIRST
+                  : entry->place == SPLIT_LAST ? PPSCHED_LAYER_PLACE_LAST
+                                               : PPSCHED_LAYER_PLACE_ANY;
+    layer.forward_time = own->time[PPSCHED_KIND_F];
+    layer.backward_time = own->time[PPSCHED_KIND_B];
+    layer.backward_input_time = own->time[PPSCHED_KIND_I];
+    layer.backward_weight_time = own->time[PPSCHED_KIND_W];
+    layer.mem_forward = own->memory[PPSCHED_KIND_F];
+    layer.mem_backward_input = own->memory[PPSCHED_KIND_I] + own->more;
+    layer.mem_backward_weight = own->memory[PPSCHED_KIND_W];
+    layer.mem_static = own->fixed;
+    layer.recomputes = recomputes;
+    layer.recompute_count = entry->choices - 1;
+    for (uint32_t i = 1; i < entry->choices; i++)
+        recomputes[i - 1] = (ppsched_recompute){names[i], entry->cost[i].time[PPSCHED_KIND_B] - own->time[PPSCHED_KIND_B],
+                                                entry->cost[i].memory[PPSCHED_KIND_F]};
+    return layer;
+}
+
+const ppsched_layers *layers_of(const struct split_problem *problem)
+{
+    ppsched_recompute recomputes[SPLIT_ENTRIES][SPLIT_CHOICES];
+    ppsched_layer layers[SPLIT_ENTRIES];
+    const ppsched_layer *list[SPLIT_ENTRIES];
+    const ppsched_layers *made = NULL;
+    ppsched_error error;
+    for (uint32_t e = 0; e < problem->entries; e++) {
+        layers[e] = layer_of(&problem->entry[e], recomputes[e]);
+        list[e] = &layers[e];
+    }
+    expect_ok(ppsched_layers_create(&made, list, problem->entries, NULL, &error), &error);
+    return made;
+}
+
+/* Of equal layers in a stage those that are left alone come first. */
+void split_of_answer(uint32_t counts[SPLIT_STAGES], uint8_t recomputes[SPLIT_LAYERS], const struct split_problem *problem,
+                     const struct split_answer *answer)
+{
+    uint32_t layer = 0;
+    for (uint32_t s = 0; s < ppsched_schedule_stages(problem->schedule); s++) {
+        counts[s] = 0;
+        for (uint32_t e = 0; e < problem->entries; e++)
+            for (uint32_t c = 0; c < problem->entry[e].choices; c++)
+                for (uint32_t i = 0; i < answer->chosen[s][e][c]; i++, counts[s]++)
+                    recomputes[layer++] = (uint8_t)c;
+    }
 }

@@ -20,4 +20,9 @@ void draw_split_problem(struct split_problem *out, const char **strategy, const 
 /* A config with these costs of its stages and the problem's sizes, placement, delays and limits; the caller destroys it. */
 ppsched_config *config_of_stages(const struct split_problem *problem, const struct split_cost stage[SPLIT_STAGES]);
 
+/* The problem's layers, which the caller releases; and which of them an answer puts where. */
+const ppsched_layers *layers_of(const struct split_problem *problem);
+void split_of_answer(uint32_t counts[SPLIT_STAGES], uint8_t recomputes[SPLIT_LAYERS], const struct split_problem *problem,
+                     const struct split_answer *answer);
+
 #endif

@@ -7,59 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A kind releases before W the share that the layer itself does. */
-static void make_proportional(struct split_problem *problem)
-{
-    for (uint32_t e = 0; e < problem->entries; e++)
-        for (uint32_t i = 1; i < problem->entry[e].choices; i++) {
-            double *memory = problem->entry[e].cost[i].memory, *own = problem->entry[e].cost[0].memory;
-            memory[PPSCHED_KIND_I] = own[PPSCHED_KIND_F] > 0
-                                         ? own[PPSCHED_KIND_I] * (memory[PPSCHED_KIND_F] / own[PPSCHED_KIND_F])
-                                         : 0;
-            memory[PPSCHED_KIND_W] = -(memory[PPSCHED_KIND_F] + memory[PPSCHED_KIND_I]);
-            memory[PPSCHED_KIND_B] = -memory[PPSCHED_KIND_F];
-        }
-}
-
-static ppsched_layer layer_of(const struct split_entry *entry, ppsched_recompute *recomputes)
-{
-    static const char *const names[] = {"none", "some", "all"};
-    const struct split_cost *own = &entry->cost[0];
-    ppsched_layer layer = {.size = sizeof layer, .count = entry->count, .name = "layer"};
-    layer.place = entry->place == SPLIT_FIRST  ? PPSCHED_LAYER_PLACE_FIRST
-                  : entry->place == SPLIT_LAST ? PPSCHED_LAYER_PLACE_LAST
-                                               : PPSCHED_LAYER_PLACE_ANY;
-    layer.forward_time = own->time[PPSCHED_KIND_F];
-    layer.backward_time = own->time[PPSCHED_KIND_B];
-    layer.backward_input_time = own->time[PPSCHED_KIND_I];
-    layer.backward_weight_time = own->time[PPSCHED_KIND_W];
-    layer.mem_forward = own->memory[PPSCHED_KIND_F];
-    layer.mem_backward_input = own->memory[PPSCHED_KIND_I];
-    layer.mem_backward_weight = own->memory[PPSCHED_KIND_W];
-    layer.mem_static = own->fixed;
-    layer.recomputes = recomputes;
-    layer.recompute_count = entry->choices - 1;
-    for (uint32_t i = 1; i < entry->choices; i++)
-        recomputes[i - 1] = (ppsched_recompute){names[i], entry->cost[i].time[PPSCHED_KIND_B] - own->time[PPSCHED_KIND_B],
-                                                entry->cost[i].memory[PPSCHED_KIND_F]};
-    return layer;
-}
-
-static const ppsched_layers *layers_of(const struct split_problem *problem)
-{
-    ppsched_recompute recomputes[SPLIT_ENTRIES][SPLIT_CHOICES];
-    ppsched_layer layers[SPLIT_ENTRIES];
-    const ppsched_layer *list[SPLIT_ENTRIES];
-    const ppsched_layers *made = NULL;
-    ppsched_error error;
-    for (uint32_t e = 0; e < problem->entries; e++) {
-        layers[e] = layer_of(&problem->entry[e], recomputes[e]);
-        list[e] = &layers[e];
-    }
-    expect_ok(ppsched_layers_create(&made, list, problem->entries, NULL, &error), &error);
-    return made;
-}
-
 /* `groups`: sizes to try; NULL: one microbatch a device. */
 static ppsched_plan *plan_of(const struct split_problem *problem, const char *strategy, const ppsched_layers *layers,
                              const uint32_t *groups, uint32_t group_count)
@@ -94,7 +41,6 @@ static void expect_best(uint64_t *seed, const struct split_sizes *sizes, int *fi
     ppsched_candidate candidate = {.size = sizeof candidate};
     ppsched_error error;
     draw_split_problem(&problem, &strategy, sizes, seed);
-    make_proportional(&problem);
     assert_true(brute_best_split(&answer, &problem));
     const ppsched_layers *layers = layers_of(&problem);
     ppsched_plan *plan = plan_of(&problem, strategy, layers, NULL, 0);
@@ -183,7 +129,6 @@ static void test_groups(void **state)
         struct split_problem problem;
         const char *strategy = NULL;
         draw_split_problem(&problem, &strategy, &sizes, &seed);
-        make_proportional(&problem);
         uint32_t microbatches = ppsched_schedule_microbatches(problem.schedule);
         double best = best_of_groups(&problem, strategy, microbatches, &served);
         const ppsched_layers *layers = layers_of(&problem);
