@@ -95,7 +95,6 @@ static ppsched_status fail_release(double f, uint32_t stage, bool by_weight, pps
 /* Memory of a stage pass from what was given; what is not given makes the sum 0. */
 static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, struct ppi_lane *lane, ppsched_error *error)
 {
-    bool has_f = list_of(config, PPSCHED_QUANTITY_MEM_FORWARD) != NULL;
     bool has_i = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT) != NULL;
     bool has_w = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT) != NULL;
     double again = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, stage, 0);

@@ -15,10 +15,10 @@ struct ppi_lane {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
-    double rise[PPI_COMPUTE_KINDS];   /* more, at the start of I until W's end, and of B until its end: what is computed again */
-    double forward_delay;             /* of a transfer from the device of the stage before */
-    double backward_delay;            /* from the device of the next stage */
-    double forward_latency;           /* of these, what does not grow with what is sent */
+    double rise[PPI_COMPUTE_KINDS]; /* more, at the start of I until W's end, and of B until its end: what is computed again */
+    double forward_delay;           /* of a transfer from the device of the stage before */
+    double backward_delay;          /* from the device of the next stage */
+    double forward_latency;         /* of these, what does not grow with what is sent */
     double backward_latency;
 };
 

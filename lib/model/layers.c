@@ -135,20 +135,20 @@ static void fill_kinds(struct ppi_layer_entry *entry)
     const ppsched_layer *layer = &entry->given;
     for (uint32_t k = 0; k <= layer->recompute_count; k++) {
         double added = k > 0 ? layer->recomputes[k - 1].time : 0;
-        double held = k > 0 ? layer->recomputes[k - 1].mem_forward : layer->mem_forward, in_turn = layer->mem_forward - held;
+        double held = k > 0 ? layer->recomputes[k - 1].mem_forward : layer->mem_forward;
         entry->kinds[k] = (struct ppi_layer_kind){
             .cost = {[PPI_LAYER_FORWARD] = layer->forward_time,
                      [PPI_LAYER_BACKWARD] = layer->backward_time + added,
                      [PPI_LAYER_INPUT] = layer->backward_input_time + added,
                      [PPI_LAYER_WEIGHT] = layer->backward_weight_time,
                      [PPI_LAYER_MEM_FORWARD] = held,
-                     [PPI_LAYER_MEM_AGAIN] = in_turn + ppi_larger(layer->mem_backward_input, 0),
-                     [PPI_LAYER_MEM_INPUT] = ppi_smaller(layer->mem_backward_input, 0),
+                     [PPI_LAYER_MEM_RELEASED] = ppi_smaller(layer->mem_backward_input, 0),
+                     [PPI_LAYER_MEM_AGAIN] = layer->mem_forward - held,
+                     [PPI_LAYER_MEM_ADDED] = ppi_larger(layer->mem_backward_input, 0),
                      [PPI_LAYER_MEM_WEIGHT] = -ppi_larger(layer->mem_forward + layer->mem_backward_input, 0),
                      [PPI_LAYER_STATIC] = layer->mem_static,
                      [PPI_LAYER_WEIGHTS] = layer->mem_weights},
-            .added = added,
-            .in_turn = in_turn};
+            .added = added};
     }
 }
 

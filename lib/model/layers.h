@@ -11,17 +11,18 @@
 #include "base/room.h"
 #include "model/config.h"
 
-/* What a layer, or a sum of layers, costs: per microbatch but for the last two. MEM_INPUT is what the end of I gives back, AGAIN
- * what comes when I starts: what is computed again, and a positive mem_backward_input. */
+/* What a layer, or a sum of layers, costs: per microbatch but for the last two. RELEASED is what the end of I gives back, ADDED
+ * what I takes instead, and AGAIN what is computed again: both from I's start until W's end. */
 enum ppi_layer_cost {
     PPI_LAYER_FORWARD,
     PPI_LAYER_BACKWARD,
     PPI_LAYER_INPUT,
     PPI_LAYER_WEIGHT,
     PPI_LAYER_MEM_FORWARD,
-    PPI_LAYER_MEM_INPUT,
+    PPI_LAYER_MEM_RELEASED,
     PPI_LAYER_MEM_WEIGHT,
     PPI_LAYER_MEM_AGAIN,
+    PPI_LAYER_MEM_ADDED,
     PPI_LAYER_STATIC,
     PPI_LAYER_WEIGHTS,
     PPI_LAYER_COSTS
@@ -30,8 +31,7 @@ enum ppi_layer_cost {
 /* An entry's costs with one kind of recomputation; 0 is none. */
 struct ppi_layer_kind {
     double cost[PPI_LAYER_COSTS];
-    double added;   /* to the backward */
-    double in_turn; /* of AGAIN what a whole backward computes again: layer after layer, so that it holds the largest alone */
+    double added; /* to the backward */
 };
 
 struct ppi_layer_entry {

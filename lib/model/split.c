@@ -69,28 +69,25 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
 
 /* --- what stages cost --- */
 
-/* Which list each cost goes to. */
+/* Which list each cost goes to; those of what rises inside backwards have none of their own. */
 static const int32_t quantities[PPI_LAYER_COSTS] = {
-    [PPI_LAYER_FORWARD] = PPSCHED_QUANTITY_FORWARD_TIMES,
-    [PPI_LAYER_BACKWARD] = PPSCHED_QUANTITY_BACKWARD_TIMES,
-    [PPI_LAYER_INPUT] = PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
-    [PPI_LAYER_WEIGHT] = PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
-    [PPI_LAYER_MEM_FORWARD] = PPSCHED_QUANTITY_MEM_FORWARD,
-    [PPI_LAYER_MEM_INPUT] = PPSCHED_QUANTITY_MEM_BACKWARD_INPUT,
-    [PPI_LAYER_MEM_WEIGHT] = PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
-    [PPI_LAYER_MEM_AGAIN] = PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT,
-    [PPI_LAYER_STATIC] = PPSCHED_QUANTITY_MEM_STATIC,
-    [PPI_LAYER_WEIGHTS] = PPSCHED_QUANTITY_MEM_WEIGHTS,
+    [PPI_LAYER_FORWARD] = PPSCHED_QUANTITY_FORWARD_TIMES,      [PPI_LAYER_BACKWARD] = PPSCHED_QUANTITY_BACKWARD_TIMES,
+    [PPI_LAYER_INPUT] = PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, [PPI_LAYER_WEIGHT] = PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
+    [PPI_LAYER_MEM_FORWARD] = PPSCHED_QUANTITY_MEM_FORWARD,    [PPI_LAYER_MEM_WEIGHT] = PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
+    [PPI_LAYER_STATIC] = PPSCHED_QUANTITY_MEM_STATIC,          [PPI_LAYER_WEIGHTS] = PPSCHED_QUANTITY_MEM_WEIGHTS,
 };
-
-static const struct ppi_layer_kind *kind_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t layer)
-{
-    return &ppi_layer_at(layers, layer)->kinds[split->recomputes != NULL ? split->recomputes[layer] : 0];
-}
 
 static double cost_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t layer, int cost)
 {
-    return kind_of(layers, split, layer)->cost[cost];
+    return ppi_layer_at(layers, layer)->kinds[split->recomputes != NULL ? split->recomputes[layer] : 0].cost[cost];
+}
+
+static double sum_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t begin, uint32_t count, int cost)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += cost_of(layers, split, begin + i, cost);
+    return sum;
 }
 
 /* What the last stage holds of tied layers in the first. */
@@ -105,46 +102,55 @@ static double tied(const ppsched_layers *layers, const ppsched_split *split, int
     return sum;
 }
 
-static bool is_any(const double *list, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i] != 0)
-            return true;
-    return false;
-}
-
 static ppsched_status put_cost(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split, double *list,
                                int cost, ppsched_error *error)
 {
     uint32_t layer = 0;
-    for (uint32_t s = 0; s < split->stages; s++) {
-        list[s] = 0;
-        for (uint32_t i = 0; i < split->layers[s]; i++)
-            list[s] += cost_of(layers, split, layer++, cost);
-    }
+    for (uint32_t s = 0; s < split->stages; layer += split->layers[s++])
+        list[s] = sum_of(layers, split, layer, split->layers[s], cost);
     list[split->stages - 1] += tied(layers, split, cost);
-    if (cost == PPI_LAYER_MEM_AGAIN && !is_any(list, split->stages))
-        return PPSCHED_OK;
     return ppi_config_set_values(config, quantities[cost], list, split->stages, error);
 }
 
-/* What a whole backward computes again: the largest layer, as one goes before the next comes back. */
-static ppsched_status put_in_turn(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split,
-                                  double *list, ppsched_error *error)
+/* --- what rises inside backwards --- */
+
+/* Of a stage's layers: what their Is release, and add; what all compute again, and the largest of them. */
+struct rising {
+    double released, added, again, largest;
+};
+
+static struct rising rising_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t begin, uint32_t count)
 {
+    struct rising sum = {.released = sum_of(layers, split, begin, count, PPI_LAYER_MEM_RELEASED),
+                         .added = sum_of(layers, split, begin, count, PPI_LAYER_MEM_ADDED),
+                         .again = sum_of(layers, split, begin, count, PPI_LAYER_MEM_AGAIN)};
+    for (uint32_t i = 0; i < count; i++)
+        sum.largest = ppi_larger(sum.largest, cost_of(layers, split, begin + i, PPI_LAYER_MEM_AGAIN));
+    return sum;
+}
+
+/* A stage's I either releases or adds. Where its layers do both, what is added counts as computed again. A whole backward
+ * computes layer after layer again, so that it holds the largest alone. */
+static ppsched_status put_rising(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split, double *list,
+                                 ppsched_error *error)
+{
+    double *again = list + split->stages, *in_turn = again + split->stages;
+    bool rises = false;
     uint32_t layer = 0;
-    if (config->values[PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT].values == NULL)
-        return PPSCHED_OK;
-    for (uint32_t s = 0; s < split->stages; s++) {
-        double most = 0, stays = 0;
-        for (uint32_t i = 0; i < split->layers[s]; i++, layer++) {
-            const struct ppi_layer_kind *kind = kind_of(layers, split, layer);
-            most = ppi_larger(most, kind->in_turn);
-            stays += ppi_larger(ppi_layer_at(layers, layer)->given.mem_backward_input, 0);
-        }
-        list[s] = stays + most;
+    for (uint32_t s = 0; s < split->stages; layer += split->layers[s++]) {
+        struct rising sum = rising_of(layers, split, layer, split->layers[s]);
+        double apart = sum.released < 0 ? sum.added : 0;
+        list[s] = sum.released < 0 ? sum.released : sum.added;
+        again[s] = sum.again + apart;
+        in_turn[s] = sum.largest + apart;
+        rises = rises || again[s] > 0;
     }
-    return ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, list, split->stages, error);
+    ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, list, split->stages, error);
+    if (status == PPSCHED_OK && rises)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, again, split->stages, error);
+    if (status == PPSCHED_OK && rises)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, in_turn, split->stages, error);
+    return status;
 }
 
 /* A stage without layers hands on what it gets. */
@@ -174,12 +180,13 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
         status = ppi_config_create(&made, &shape, &config->host, error);
     if (status != PPSCHED_OK)
         return status;
-    double *list = ppi_allocate(&config->host, split->stages, sizeof *list);
+    double *list = ppi_allocate(&config->host, split->stages, 3 * sizeof *list);
     status = list != NULL ? ppi_config_take_run(made, config, error) : ppi_fail_memory(error, "the stages' costs");
     for (int cost = 0; cost < PPI_LAYER_COSTS && status == PPSCHED_OK; cost++)
-        status = put_cost(made, layers, split, list, cost, error);
+        if (quantities[cost] != 0)
+            status = put_cost(made, layers, split, list, cost, error);
     if (status == PPSCHED_OK)
-        status = put_in_turn(made, layers, split, list, error);
+        status = put_rising(made, layers, split, list, error);
     if (status == PPSCHED_OK)
         status = put_bytes(made, layers, split, list, error);
     ppi_release(&config->host, list);

@@ -108,17 +108,17 @@ static struct ppi_dish served(const struct ppi_menu *before, uint32_t dish, cons
 {
     const struct ppi_dish *old = &before->dishes[dish];
     const double *cost = entry->kinds[kind].cost;
-    double kept = cost[PPI_LAYER_MEM_FORWARD], again = cost[PPI_LAYER_MEM_AGAIN];
-    struct ppi_dish made = {.added = old->added + entry->kinds[kind].added,
-                            .in_turn = ppi_larger(old->in_turn, entry->kinds[kind].in_turn),
-                            .stays = old->stays + ppi_larger(entry->given.mem_backward_input, 0),
-                            .before = (uint16_t)dish,
-                            .kind = (uint8_t)kind};
-    made.held[PPI_HELD_KEPT] = old->held[PPI_HELD_KEPT] + kept;
-    made.held[PPI_HELD_WEIGHT] = old->held[PPI_HELD_WEIGHT] + kept + again + cost[PPI_LAYER_MEM_INPUT];
-    made.held[PPI_HELD_INPUT] = old->held[PPI_HELD_INPUT] + kept + again;
-    made.held[PPI_HELD_WHOLE] = made.held[PPI_HELD_KEPT] + made.stays + made.in_turn;
-    return made;
+    double kept = cost[PPI_LAYER_MEM_FORWARD], again = cost[PPI_LAYER_MEM_AGAIN], added = cost[PPI_LAYER_MEM_ADDED];
+    double largest = ppi_larger(old->largest, again);
+    return (struct ppi_dish){
+        .added = old->added + entry->kinds[kind].added,
+        .held = {[PPI_HELD_KEPT] = old->held[PPI_HELD_KEPT] + kept,
+                 [PPI_HELD_WEIGHT] = old->held[PPI_HELD_WEIGHT] + kept + again + added + cost[PPI_LAYER_MEM_RELEASED],
+                 [PPI_HELD_INPUT] = old->held[PPI_HELD_INPUT] + kept + again + added,
+                 [PPI_HELD_WHOLE] = old->held[PPI_HELD_WHOLE] - old->largest + kept + added + largest},
+        .largest = largest,
+        .before = (uint16_t)dish,
+        .kind = (uint8_t)kind};
 }
 
 static bool comes_first(const struct ppi_dish *a, const struct ppi_dish *b)

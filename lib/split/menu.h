@@ -13,8 +13,7 @@ enum { PPI_MENU_MOST = 256 };
 /* A set: what it adds to the backward, and what a stage pass holds with it, by how far the pass is. */
 struct ppi_dish {
     double added, held[PPI_HELD];
-    double in_turn;  /* the largest layer that a B computes again */
-    double stays;    /* what an I takes until W's end, and a B while it runs, whatever is computed again */
+    double largest;  /* of its layers that are computed again */
     uint16_t before; /* the set of all layers but the last one */
     uint8_t kind;    /* of the last one */
 };

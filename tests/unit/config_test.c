@@ -80,7 +80,8 @@ static void test_lists(void **state)
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative + 1, 1, PPSCHED_ERROR_RANGE, "mem_limit (value 0) is -1");
-    expect_bad_list(PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
+    expect_bad_list(PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
+    expect_bad_list(PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, infinite, 1, PPSCHED_ERROR_RANGE, "Infinity; it must be finite");
     expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, negative, 4, PPSCHED_ERROR_RANGE, "overlapped_times of stage 1 is -1");
     snprintf(past, sizeof past, "there is no quantity 99; it must be 1 to %d", LAST_QUANTITY);
     expect_bad_list(99, positive, 1, PPSCHED_ERROR_ARGUMENT, past);
@@ -295,13 +296,14 @@ static void test_quantity_names(void **state)
 /* What a quantity has values for, and what they may be, as config.h says. */
 static const struct {
     int32_t quantity;
-    char per;     /* Stage, Pair of stages, Device, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
-    char allowed; /* 0: finite, 0 or more; -: finite, 0 or less; +: more than 0; f: that, finite; 1: 1 or more; s: a share */
+    char per; /* Stage, Pair of stages, Device, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
+    char
+        allowed; /* 0: finite, 0 or more; -: finite, 0 or less; a: finite; +: more than 0; f: that, finite; 1: 1 or more; s: a share */
 } quantities[] = {
     {PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, '1', 's'},
     {PPSCHED_QUANTITY_OVERLAPPED_TIMES, 'P', '0'},
     {PPSCHED_QUANTITY_P2P_TIME, 'L', '0'},
-    {PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, 'S', '-'},
+    {PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, 'S', 'a'},
     {PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 'S', '-'},
     {PPSCHED_QUANTITY_MEM_LIMIT, 'D', '0'},
     {PPSCHED_QUANTITY_P2P_BANDWIDTH, 'L', '+'},
@@ -336,6 +338,7 @@ static int is_allowed(char allowed, double value)
         return value > 0 && (allowed == '+' || value >= 1);
     return isfinite(value) &&
            (allowed == '-'   ? value <= 0
+            : allowed == 'a' ? 1
             : allowed == 'f' ? value > 0
                              : value >= 0) &&
            (allowed != 's' || value <= 1);

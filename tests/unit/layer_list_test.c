@@ -140,7 +140,7 @@ static void test_bad_entries(void **state)
         BAD("backward_input_time is -2; it must be finite and at least 0", .backward_input_time = -2),
         BAD("backward_weight_time is -2; it must be finite and at least 0", .backward_weight_time = -2),
         BAD("mem_forward is -1; it must be finite and at least 0", .mem_forward = -1),
-        BAD("mem_backward_input is 1; it must be finite and at most 0", .mem_backward_input = 1),
+        BAD("mem_backward_input is NaN; it must be finite", .mem_backward_input = NAN),
         BAD("mem_backward_weight is -Infinity; it must be finite and at most 0", .mem_backward_weight = -INFINITY),
         BAD("mem_static is -1; it must be finite and at least 0", .mem_static = -1),
         BAD("mem_weights is -1; it must be finite and at least 0", .mem_weights = -1),
@@ -164,6 +164,9 @@ static void test_bad_entries(void **state)
         BAD("the sum of both backwards is Infinity; it must be finite", .backward_input_time = DBL_MAX,
             .backward_weight_time = DBL_MAX),
         BAD("what is left of its activations is -1; it must be 0", .mem_forward = 1, .mem_backward_input = -2),
+        BAD("what is left of its activations is -1; it must be 0", .mem_forward = 4, .mem_backward_weight = -5),
+        BAD("what is left of its activations is 1; it must be 0", .mem_forward = 4, .mem_backward_input = 2,
+            .mem_backward_weight = -5),
         BAD("what is left of its activations is 1; it must be 0", .mem_forward = 3, .mem_backward_input = -1,
             .mem_backward_weight = -1),
         BAD("the number of layers up to it is 65536; it must be at most 65535", .count = 65535),
@@ -385,10 +388,12 @@ static void test_sums(void **state)
     expect_values(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, (double[]){2.125, 0, 1, 1.75});
     expect_values(config, PPSCHED_QUANTITY_MEM_FORWARD, (double[]){0.625, 0, 0.125, 1.5});
     expect_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, (double[]){0, 0, 0, 0});
-    expect_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, (double[]){-0.625, 0, -0.125, -1.5});
-    expect_values(config, PPSCHED_QUANTITY_MEM_STATIC, (double[]){3, 0, 1, 3});       /* the tied one twice */
-    expect_values(config, PPSCHED_QUANTITY_MEM_WEIGHTS, (double[]){1.25, 0, 0.5, 1}); /* likewise */
-    expect_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, (double[]){8, 8, 8, 0}); /* handed on */
+    expect_values(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, (double[]){-2, 0, -1, -1.5}); /* what comes back, too */
+    expect_values(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, (double[]){1.375, 0, 0.875, 0});
+    expect_values(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, (double[]){0.875, 0, 0.875, 0}); /* the largest */
+    expect_values(config, PPSCHED_QUANTITY_MEM_STATIC, (double[]){3, 0, 1, 3});                      /* the tied one twice */
+    expect_values(config, PPSCHED_QUANTITY_MEM_WEIGHTS, (double[]){1.25, 0, 0.5, 1});                /* likewise */
+    expect_values(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, (double[]){8, 8, 8, 0});                /* handed on */
     ppsched_config_destroy(config);
     expect_ok(from_layers(&config, layers, (uint32_t[]){6}, 1, NULL, &error), &error);
     expect_values(config, PPSCHED_QUANTITY_MEM_STATIC, (double[]){6}); /* one stage has it once */
@@ -396,8 +401,8 @@ static void test_sums(void **state)
     ppsched_layers_release(layers);
 }
 
-/* What is kept is released in the proportion of the whole layer, whatever that rounds to. */
-static void test_releases_are_proportional(void **state)
+/* A layer that is computed again is whole when its I ends, so it releases as much as without. */
+static void test_releases_of_what_comes_back(void **state)
 {
     uint64_t random = 11;
     (void)state;
@@ -413,7 +418,9 @@ static void test_releases_are_proportional(void **state)
         expect_ok(from_layers(&config, layers, (uint32_t[]){3, 3}, 2, kinds, &error), &error);
         expect_ok(ppsched_config_validate(config, &error), &error);
         double held = at(config, PPSCHED_QUANTITY_MEM_FORWARD, 0);
-        assert_true(fabs(at(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, 0) - held * (input / whole)) <= 1e-9 * whole);
+        assert_true(fabs(at(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, 0) - 3 * input) <= 1e-9 * whole);
+        assert_true(fabs(held + (kind.mem_forward < whole ? at(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, 0) : 0) -
+                         3 * whole) <= 1e-9 * whole);
         ppsched_config_destroy(config);
         ppsched_layers_release(layers);
     }
@@ -478,7 +485,7 @@ int main(void)
         cmocka_unit_test(test_bad_splits),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_releases_are_proportional),
+        cmocka_unit_test(test_releases_of_what_comes_back),
         cmocka_unit_test(test_the_rest_is_carried),
         cmocka_unit_test(test_sums_that_overflow),
     };
