@@ -96,6 +96,11 @@ static double true_objective(struct ppi_attempt *attempt, double reckoned)
 void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
 {
     struct ppi_orders best = attempt->candidate;
+    bool fits = true;
+    if (attempt->problem.rises && attempt->problem.has_limits && ppi_is_finite(objective))
+        ppi_attempt_peak(attempt, &fits);
+    if (!fits) /* planners know what rises by and large */
+        return;
     objective = true_objective(attempt, objective);
     if (attempt->pool != NULL && ppi_is_finite(objective))
         ppi_pool_offer(attempt->pool, &best, objective);
@@ -116,11 +121,13 @@ double ppi_attempt_peak(const struct ppi_attempt *attempt, bool *fits)
         const ppsched_op *end = op + attempt->candidate.count[d];
         double level = 0, peak = 0;
         for (; op < end; op++) {
-            level += ppi_problem_memory(&attempt->problem, op->stage, op->kind,
-                                        op->microbatch * attempt->problem.slices + op->slice);
+            uint32_t piece = op->microbatch * attempt->problem.slices + op->slice;
+            if (attempt->problem.rises)
+                peak = ppi_larger(peak, level + ppi_problem_rise(&attempt->problem, op->stage, op->kind, piece));
+            level += ppi_problem_memory(&attempt->problem, op->stage, op->kind, piece);
             peak = ppi_larger(peak, level);
         }
-        *fits = *fits && !(peak > device->limit + (device->limit + device->fixed) * PPI_ROUNDING);
+        *fits = *fits && !(peak > device->peak_limit + (device->peak_limit + device->fixed) * PPI_ROUNDING);
         most = ppi_larger(most, peak + device->fixed);
     }
     return most;

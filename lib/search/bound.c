@@ -171,8 +171,9 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     }
     for (uint32_t s = stages; s-- > 0;) {
         round_trip += least[s].forward + least[s].input;
-        least[s].area = lane[s].memory[PPSCHED_KIND_F] * round_trip +
-                        (lane[s].memory[PPSCHED_KIND_F] + lane[s].memory[PPSCHED_KIND_I]) * least[s].weight;
+        double rest = lane[s].memory[PPSCHED_KIND_F] +
+                      ppi_smaller(lane[s].rise[PPSCHED_KIND_I] + lane[s].memory[PPSCHED_KIND_I], 0);
+        least[s].area = lane[s].memory[PPSCHED_KIND_F] * round_trip + rest * least[s].weight;
         least[s].on_the_way = lane[s].memory[PPSCHED_KIND_F] * on_the_way;
         *delays += ppi_scaled_delay(lane[s].forward_delay, lane[s].forward_latency, sent) +
                    (s > 0 ? ppi_scaled_delay(lane[s - 1].backward_delay, lane[s - 1].backward_latency, sent) : 0);

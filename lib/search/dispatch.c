@@ -143,7 +143,8 @@ static bool fits(const struct ppi_periodic *pattern, const struct ppi_problem *p
         double level = 0;
         for (uint32_t i = 0; i < problem->device[d].count; i++) {
             uint32_t s = ppi_stage_at(problem, d, i);
-            level += problem->stage[s].memory[PPSCHED_KIND_F] * ppi_periodic_in_flight(pattern, problem, s);
+            double most = problem->stage[s].memory[PPSCHED_KIND_F] + ppi_larger(problem->stage[s].memory[PPSCHED_KIND_I], 0);
+            level += most * ppi_periodic_in_flight(pattern, problem, s);
         }
         if (level > problem->device[d].limit)
             return false;

@@ -25,6 +25,7 @@ static void connect(struct ppi_greedy *greedy)
         struct ppi_greedy_stage *stage = &greedy->stage[s];
         stage->costs = costs;
         stage->device = &greedy->device[costs->device];
+        stage->device->rise = ppi_larger(stage->device->rise, costs->memory[PPSCHED_KIND_I]);
         stage->device->work += (costs->duration[PPSCHED_KIND_F] + costs->duration[PPSCHED_KIND_I] +
                                 costs->duration[PPSCHED_KIND_W]) *
                                problem->microbatches;
@@ -66,7 +67,7 @@ void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out)
         memset(greedy->stage[s].done, 0, sizeof greedy->stage[s].done);
     for (uint32_t d = 0; d < problem->devices; d++) {
         struct ppi_greedy_device *device = &greedy->device[d];
-        device->clock = device->level = device->idle = 0;
+        device->clock = device->level = device->due_level = device->idle = 0;
         device->start = -1;
         device->next = out->ops + out->first[d];
         device->due = device->due_end = greedy->due + (size_t)problem->device[d].first * problem->microbatches;

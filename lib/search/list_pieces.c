@@ -32,7 +32,7 @@ struct lister {
     uint32_t *turn;           /* of each row of each stage: how many ops are put */
     double *clock, *next;     /* by device: when it is free, and when it starts its next op; infinite: nothing is there */
     uint32_t *choice;         /* by device: the row of that op, 3 * stage + row */
-    double *level;            /* by device */
+    double *rise;             /* by device: what comes back for a backward, at most */
     double *held, *needed;    /* by device and microbatch: what it holds of it, and what its Fs still add */
     uint32_t *oldest, *count; /* by device: the first microbatch that is not over, and behind the last that has begun */
     double looks;             /* at microbatches that have begun, since they were counted as work */
@@ -87,7 +87,7 @@ static bool is_admitted(struct lister *lister, uint32_t device, uint32_t microba
 {
     const double *held = lister->held + (size_t)device * lister->microbatches;
     const double *needed = lister->needed + (size_t)device * lister->microbatches;
-    const double limit = ppi_device_allows(&lister->problem->device[device]);
+    const double limit = ppi_device_allows_at_peak(&lister->problem->device[device]) - lister->rise[device];
     double behind = 0;
     if (limit == PPI_INFINITE)
         return true;
@@ -99,6 +99,20 @@ static bool is_admitted(struct lister *lister, uint32_t device, uint32_t microba
             return false;
     }
     return true;
+}
+
+/* Whether there is memory for what comes back for a backward. */
+static bool may_rise(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t piece)
+{
+    const struct ppi_problem *problem = lister->problem;
+    const double limit = ppi_device_allows_at_peak(&problem->device[device]);
+    double level = ppi_problem_rise(problem, stage, kind, piece);
+    if (!problem->rises || limit == PPI_INFINITE)
+        return true;
+    lister->looks += lister->count[device] - lister->oldest[device];
+    for (uint32_t j = lister->oldest[device]; j < lister->count[device]; j++)
+        level += lister->held[(size_t)device * lister->microbatches + j];
+    return level <= limit;
 }
 
 /* Whether the first of two rows of a device comes before the second, where both could start now. */
@@ -134,6 +148,8 @@ static void choose(struct lister *lister, uint32_t device)
                 continue;
             if (row == FORWARD && !is_admitted(lister, device, piece / problem->slices,
                                                ppi_problem_memory(problem, stage, PPSCHED_KIND_F, piece)))
+                continue;
+            if (row == INPUT && !may_rise(lister, device, stage, kind_of(lister, stage, row), piece))
                 continue;
             lister->next[device] = start;
             lister->choice[device] = number;
@@ -238,6 +254,19 @@ static ppsched_status list(struct lister *lister, double most, ppsched_error *er
 
 /* --- all rules --- */
 
+/* Whatever rule is tried. */
+static void find_rises(struct lister *lister)
+{
+    for (uint32_t s = 0; s < lister->problem->stages; s++) {
+        const struct ppi_stage *stage = &lister->problem->stage[s];
+        double *rise = &lister->rise[stage->device];
+        if (stage->splits)
+            *rise = ppi_larger(*rise, stage->rise[PPSCHED_KIND_I]);
+        if (!stage->splits || stage->fuses)
+            *rise = ppi_larger(*rise, stage->rise[PPSCHED_KIND_B]);
+    }
+}
+
 static ppsched_status prepare(struct lister *lister, struct ppi_room *room, struct ppi_attempt *attempt, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
@@ -250,6 +279,7 @@ static ppsched_status prepare(struct lister *lister, struct ppi_room *room, stru
     lister->end[0] = ppi_room_take(room, 2 * cells, sizeof *lister->end[0]);
     lister->turn = ppi_room_take(room, (size_t)ROWS * problem->stages, sizeof *lister->turn);
     lister->clock = ppi_room_take(room, 2 * devices, sizeof *lister->clock);
+    lister->rise = ppi_room_take_zeroed(room, devices, sizeof *lister->rise);
     lister->choice = ppi_room_take(room, 3 * devices, sizeof *lister->choice);
     lister->held = ppi_room_take(room, 2 * held, sizeof *lister->held);
     lister->left = ppi_room_take(room, held, sizeof *lister->left);
@@ -260,6 +290,7 @@ static ppsched_status prepare(struct lister *lister, struct ppi_room *room, stru
         lister->oldest = lister->choice + devices;
         lister->count = lister->oldest + devices;
         lister->needed = lister->held + held;
+        find_rises(lister);
     }
     return status;
 }

@@ -68,11 +68,11 @@ static void find_in_flight(struct relaxation *r)
 {
     const struct ppi_problem *problem = r->problem;
     for (uint32_t d = 0; d < problem->devices; d++) {
-        double own = 0, limit = ppi_device_allows(&problem->device[d]);
+        double own = 0, limit = ppi_device_allows_at_peak(&problem->device[d]);
         for (uint32_t i = 0; i < problem->device[d].count; i++) {
             uint32_t s = ppi_stage_at(problem, d, i);
             const double *memory = problem->stage[s].memory;
-            double rest = memory[PPSCHED_KIND_F] + memory[PPSCHED_KIND_I], counts[2] = {0, 0}, most = r->microbatches;
+            double rest = problem->stage[s].rest, counts[2] = {0, 0}, most = r->microbatches;
             own += memory[PPSCHED_KIND_F];
             if (own > 0 && limit < PPI_INFINITE)
                 counts[0] = limit / own + 1e-9;

@@ -94,7 +94,7 @@ static double area_of(const struct ppi_partial *partial, uint32_t s)
     double forwards = partial->problem->microbatches - done->forwards;
     double begun = done->forwards - done->inputs, pending = done->inputs - done->weights;
     double until_input = partial->stage[s].head.backward - partial->device[stage->device].clock;
-    double area = forwards * stage->area, rest = stage->memory[PPSCHED_KIND_F] + stage->memory[PPSCHED_KIND_I];
+    double area = forwards * stage->area, rest = stage->rest;
     if (begun > 0)
         area += stage->memory[PPSCHED_KIND_F] * (begun * until_input + stage->input * begun * (begun + 1) / 2) +
                 rest * begun * stage->weight;
@@ -117,11 +117,11 @@ static double chains_of(const struct ppi_partial *partial, uint32_t device)
             chain = ppi_larger(chain, at->head.forward + forwards * stage->duration[PPSCHED_KIND_F] + stage->tail.forward);
         if (inputs > 0)
             chain = ppi_larger(chain, at->head.backward + inputs * stage->input + stage->tail.backward);
-        if (own->limit < PPI_INFINITE)
+        if (own->peak_limit < PPI_INFINITE)
             area += area_of(partial, s);
     }
-    if (area > 0 && own->limit > 0)
-        chain = ppi_larger(chain, area / own->limit + ppi_partial_time(partial, device));
+    if (area > 0 && own->peak_limit > 0)
+        chain = ppi_larger(chain, area / own->peak_limit + ppi_partial_time(partial, device));
     return chain;
 }
 

@@ -39,6 +39,38 @@ void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from)
 
 /* --- what can be next --- */
 
+/* What a device holds when all Ws that are due have run. */
+static double level_behind_weights(const struct ppi_partial *partial, uint32_t device)
+{
+    const struct ppi_problem *problem = partial->problem;
+    double level = partial->device[device].level;
+    for (uint32_t i = 0; i < problem->device[device].count; i++) {
+        uint32_t s = ppi_stage_at(problem, device, i);
+        const struct ppi_done *done = &partial->stage[s].done;
+        level += (done->inputs - done->weights) * problem->stage[s].memory[PPSCHED_KIND_W];
+    }
+    return level;
+}
+
+/* Of a device with one stage, where its backward rises: whether there is memory for that behind one more F. */
+static bool has_memory_to_rise(const struct ppi_partial *partial, uint32_t stage)
+{
+    const struct ppi_problem *problem = partial->problem;
+    const struct ppi_device *own = &problem->device[problem->stage[stage].device];
+    double rise = own->least - problem->stage[stage].memory[PPSCHED_KIND_F] * problem->held;
+    return level_behind_weights(partial, problem->stage[stage].device) + problem->stage[stage].memory[PPSCHED_KIND_F] + rise <=
+           own->peak_limit;
+}
+
+/* Whether there is memory for an I or a B. */
+static bool may_rise(const struct ppi_partial *partial, uint32_t stage, uint8_t kind)
+{
+    const struct ppi_problem *problem = partial->problem;
+    uint32_t device = problem->stage[stage].device;
+    return !problem->rises || kind == PPSCHED_KIND_F || kind == PPSCHED_KIND_W ||
+           partial->device[device].level + problem->stage[stage].rise[kind] <= problem->device[device].peak_limit;
+}
+
 /* Whether there is memory for one more F: now, and for getting all microbatches that have begun through, the oldest first. Of
  * those, the oldest that still lacks an F on this device needs most; all before it can be got out of the way. */
 static bool has_memory(const struct ppi_partial *partial, uint32_t stage)
@@ -49,9 +81,11 @@ static bool has_memory(const struct ppi_partial *partial, uint32_t stage)
     const uint32_t *list = &problem->stage_list[own->first];
     uint32_t last = list[own->count - 1];
     uint32_t oldest = partial->stage[last].done.forwards + (stage == last);
-    if (partial->device[device].level + problem->stage[stage].memory[PPSCHED_KIND_F] > own->limit)
+    if (partial->device[device].level + problem->stage[stage].memory[PPSCHED_KIND_F] > own->peak_limit)
         return false;
-    if (own->count == 1 || oldest >= problem->microbatches)
+    if (own->count == 1 && problem->rises)
+        return has_memory_to_rise(partial, stage);
+    if (own->count == 1 || (oldest >= problem->microbatches && !problem->rises))
         return true;
     double needed = own->least;
     for (uint32_t i = 0; i < own->count; i++) {
@@ -59,7 +93,7 @@ static bool has_memory(const struct ppi_partial *partial, uint32_t stage)
         if (forwards > oldest + 1)
             needed += (forwards - oldest - 1) * problem->stage[list[i]].memory[PPSCHED_KIND_F];
     }
-    return needed <= own->limit;
+    return needed <= own->peak_limit;
 }
 
 static bool is_blocked(const struct ppi_partial *partial, uint32_t stage)
@@ -94,7 +128,7 @@ bool ppi_partial_may_be_next(const struct ppi_partial *partial, struct ppi_step 
         ready = is_weight_due ? 0 : PPI_INFINITE;
     else if (step->kind == PPSCHED_KIND_B ? is_weight_due || !stage->fuses : !stage->splits)
         return false;
-    if (ready == PPI_INFINITE)
+    if (ready == PPI_INFINITE || !may_rise(partial, step->stage, step->kind))
         return false;
     step->start = ppi_larger(device->clock, ready);
     step->end = step->start + stage->duration[step->kind];
@@ -122,7 +156,7 @@ bool ppi_partial_is_scarce(const struct ppi_partial *partial, uint32_t device)
         uint32_t stage = ppi_stage_at(problem, device, i);
         all += (problem->microbatches - partial->stage[stage].done.forwards) * problem->stage[stage].memory[PPSCHED_KIND_F];
     }
-    return own->count > 1 && all > own->limit;
+    return own->count > 1 && all > own->peak_limit;
 }
 
 bool ppi_partial_is_complete(const struct ppi_partial *partial)
@@ -161,9 +195,9 @@ static void renew_device(struct ppi_partial *partial, uint32_t device)
             finish = ppi_smaller(finish, ppi_larger(clock, at->ready.forward) + duration[PPSCHED_KIND_F]);
         if (at->done.weights < at->done.inputs)
             finish = ppi_smaller(finish, clock + duration[PPSCHED_KIND_W]);
-        else if (problem->stage[s].fuses)
+        else if (problem->stage[s].fuses && may_rise(partial, s, PPSCHED_KIND_B))
             finish = ppi_smaller(finish, backward + duration[PPSCHED_KIND_B]);
-        if (problem->stage[s].splits)
+        if (problem->stage[s].splits && may_rise(partial, s, PPSCHED_KIND_I))
             finish = ppi_smaller(finish, backward + duration[PPSCHED_KIND_I]);
     }
     partial->device[device].finish = finish;

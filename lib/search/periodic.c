@@ -169,7 +169,8 @@ static bool row_fits(const struct ppi_problem *problem, const struct ppi_beats *
     for (uint32_t i = 0; i < row->count; i++)
         steady = row->beat[i]->turn >= steady ? row->beat[i]->turn + 1 : steady;
     for (uint32_t i = 0; i < row->count; i++) {
-        uint32_t m = row->beat[i]->kind != PPSCHED_KIND_F ? microbatches : steady < microbatches ? steady : 0;
+        bool adds = problem->stage[row->beat[i]->stage].memory[row->beat[i]->kind] > 0;
+        uint32_t m = !adds ? microbatches : steady < microbatches ? steady : 0;
         for (; m <= steady && m < microbatches; m++)
             if (memory_behind(problem, row, i, m, microbatches) > limit)
                 return false;

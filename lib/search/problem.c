@@ -18,13 +18,35 @@ static struct ppi_stage read_stage(const struct ppi_lane *lane, const struct ppi
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
         stage.duration[kind] = lane->duration[kind] * scale->time;
         stage.memory[kind] = ppi_memory_at(lane->memory + PPSCHED_KIND_F, kind, scale->memory);
+        stage.rise[kind] = lane->rise[kind] * scale->memory;
+    }
+    if (stage.rise[PPSCHED_KIND_I] > 0) { /* until W's end */
+        stage.memory[PPSCHED_KIND_I] += stage.rise[PPSCHED_KIND_I];
+        stage.memory[PPSCHED_KIND_W] = -(stage.memory[PPSCHED_KIND_F] + stage.memory[PPSCHED_KIND_I]);
     }
     double input = stage.duration[PPSCHED_KIND_I], full = stage.duration[PPSCHED_KIND_B];
     double split = input + stage.duration[PPSCHED_KIND_W];
-    stage.fuses = !splits || full < split * (1 - 1e-9);
-    stage.input = !splits || (stage.fuses && full < input) ? full : input;
-    stage.weight = (stage.fuses ? full : split) - stage.input;
+    bool is_shorter = !splits || full < split * (1 - 1e-9);
+    stage.fuses = is_shorter || stage.rise[PPSCHED_KIND_B] < stage.rise[PPSCHED_KIND_I];
+    stage.input = !splits || (is_shorter && full < input) ? full : input;
+    stage.weight = (is_shorter ? full : split) - stage.input;
     return stage;
+}
+
+/* The least by which memory rises for a backward of a stage. */
+static double least_rise(const struct ppi_stage *stage)
+{
+    if (!stage->splits)
+        return stage->rise[PPSCHED_KIND_B];
+    return stage->fuses ? ppi_smaller(stage->rise[PPSCHED_KIND_B], stage->rise[PPSCHED_KIND_I]) : stage->rise[PPSCHED_KIND_I];
+}
+
+/* What is there while a backward runs and not behind it. A B of a stage that may split is left out, as few orders have any:
+ * candidates are held against `peak_limit`. */
+static double passing_rise(const struct ppi_stage *stage)
+{
+    return stage->splits ? stage->rise[PPSCHED_KIND_I] - ppi_larger(stage->memory[PPSCHED_KIND_I], 0)
+                         : stage->rise[PPSCHED_KIND_B];
 }
 
 /* Memory beside activations, on the safe side: an output counts from the start of its F, gradients from the beginning, and the
@@ -81,7 +103,25 @@ static void list_stages(struct ppi_problem *problem)
         problem->stage_list[problem->device[problem->stage[s].device].first + problem->stage[s].place] = s;
 }
 
-static void sum_devices(struct ppi_problem *problem, const ppsched_config *config)
+/* What a device must hold at least: one microbatch on its way, which comes back to its last stage first. `held` is what the
+ * stages up to one hold of it. */
+static void raise_least(struct ppi_device *device, const struct ppi_problem *problem, const struct ppi_stage *stage,
+                        double *held)
+{
+    *held += stage->memory[PPSCHED_KIND_F] * problem->held;
+    device->least = ppi_larger(device->least, *held + least_rise(stage));
+}
+
+/* Where memory rises inside backwards. */
+static void find_rises(struct ppi_problem *problem)
+{
+    for (uint32_t s = 0; s < problem->stages && problem->rises; s++) {
+        struct ppi_device *device = &problem->device[problem->stage[s].device];
+        device->limit = ppi_smaller(device->limit, device->peak_limit - passing_rise(&problem->stage[s]));
+    }
+}
+
+static void sum_devices(struct ppi_problem *problem, const ppsched_config *config, double *held)
 {
     const struct ppi_values *limit = &config->values[PPSCHED_QUANTITY_MEM_LIMIT];
     for (uint32_t s = 0; s < problem->stages; s++) {
@@ -91,15 +131,16 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
         device->work += problem->microbatches * (duration[PPSCHED_KIND_F] + stage->input + stage->weight);
         device->split_work += problem->microbatches *
                               (duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W]);
-        device->least += stage->memory[PPSCHED_KIND_F] * problem->held;
+        raise_least(device, problem, stage, &held[stage->device]);
         ppi_add_static_memory(&device->fixed, config, s, 1);
     }
     for (uint32_t d = 0; d < problem->devices; d++) {
         struct ppi_device *device = &problem->device[d];
         ppi_add_other_memory(&device->fixed, config, d);
-        device->limit = PPI_INFINITE;
+        device->peak_limit = PPI_INFINITE;
         if (limit->values != NULL) /* decimal limits are rounded */
-            device->limit = ppi_value_at(limit, d) * (1 + 1e-12) - device->fixed;
+            device->peak_limit = ppi_value_at(limit, d) * (1 + 1e-12) - device->fixed;
+        device->limit = device->peak_limit;
         problem->least_limit = ppi_larger(problem->least_limit, device->least + device->fixed);
         problem->least_period = ppi_larger(problem->least_period, device->work / problem->microbatches);
         problem->split_work = ppi_larger(problem->split_work, device->split_work / problem->microbatches);
@@ -133,8 +174,8 @@ static void find_areas(struct ppi_problem *problem)
     for (uint32_t s = problem->stages; s-- > 0;) {
         struct ppi_stage *stage = &problem->stage[s];
         time += stage->duration[PPSCHED_KIND_F] + stage->input;
-        stage->area = stage->memory[PPSCHED_KIND_F] * time +
-                      (stage->memory[PPSCHED_KIND_F] + stage->memory[PPSCHED_KIND_I]) * stage->weight;
+        stage->rest = stage->memory[PPSCHED_KIND_F] + ppi_smaller(stage->memory[PPSCHED_KIND_I], 0);
+        stage->area = stage->memory[PPSCHED_KIND_F] * time + stage->rest * stage->weight;
         time += stage->forward_delay + (s > 0 ? stage[-1].backward_delay : 0);
     }
 }
@@ -177,15 +218,19 @@ static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *co
                            const struct ppi_placement *place, ppsched_error *error)
 {
     const struct ppi_ratio scale = scale_of(problem, costs);
-    ppsched_status status = PPSCHED_OK;
+    double *held = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *held);
+    ppsched_status status = held != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
     for (uint32_t s = 0; s < problem->stages; s++)
         problem->stage[s] = read_stage(&costs->lanes[s], &scale, !config->has_whole_backwards);
-    if (ppi_holds_more(config))
+    if (status == PPSCHED_OK && ppi_holds_more(config))
         status = add_holdings(problem, config, place, scale.memory, error);
     list_stages(problem);
-    sum_devices(problem, config);
+    if (status == PPSCHED_OK)
+        sum_devices(problem, config, held);
+    find_rises(problem);
     find_tails(problem);
     find_areas(problem);
+    ppi_release(&config->host, held);
     return status;
 }
 
@@ -201,6 +246,7 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, 
         .by_span = by_span,
         .span_share = by_span ? 1 : 0,
         .has_limits = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL,
+        .rises = ppi_memory_rises(config),
         .stage = ppi_room_take(room, config->shape.stages, sizeof *problem.stage),
         .device = ppi_room_take_zeroed(room, config->shape.devices, sizeof *problem.device),
         .stage_list = ppi_room_take(room, config->shape.stages, sizeof *problem.stage_list),
@@ -236,7 +282,7 @@ ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_room *
 uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem)
 {
     for (uint32_t d = 0; d < problem->devices; d++)
-        if (problem->device[d].least > problem->device[d].limit)
+        if (problem->device[d].least > problem->device[d].peak_limit)
             return d;
     return PPSCHED_NONE;
 }

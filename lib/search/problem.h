@@ -19,10 +19,11 @@ struct ppi_ways {
 
 struct ppi_stage {
     uint32_t device, place; /* place: its number among its device's stages */
-    bool fuses;             /* its B is shorter than I and W, or alone allowed */
+    bool fuses;             /* its B is shorter than I and W, or holds less, or alone allowed */
     bool splits;            /* it may run I and W */
     double duration[PPI_COMPUTE_KINDS];
-    double memory[PPI_COMPUTE_KINDS]; /* that an op of each kind adds */
+    double memory[PPI_COMPUTE_KINDS]; /* that an op of each kind adds: more is there behind it, or less */
+    double rise[PPI_COMPUTE_KINDS];   /* by how much more is there while an I or a B runs */
     double forward_delay;             /* from the stage before */
     double backward_delay;            /* from the next stage */
     double forward_latency;           /* of these, what does not grow with what is sent */
@@ -30,6 +31,7 @@ struct ppi_stage {
     double input, weight; /* the least times of a backward: until the stage before can go on, and from there on */
     struct ppi_ways tail; /* the objective ends at least this long after an F, an I */
     double area;          /* memory of a stage pass times the least time for which it is held */
+    double rest;          /* what of it is held between its I and the end of its W, at least */
 };
 
 /* What one device is to the problem. */
@@ -38,7 +40,8 @@ struct ppi_device {
     double work;           /* the least time of all its ops */
     double split_work;     /* the same where all backwards are split */
     double fixed;          /* memory that it always needs */
-    double limit;          /* of its activations; infinite where none is set */
+    double peak_limit;     /* of its activations; infinite where none is set */
+    double limit;          /* the same behind each op: what rises while one runs is left free */
     double least;          /* activations that it must hold to get one microbatch through */
 };
 
@@ -60,6 +63,7 @@ struct ppi_problem {
     double span_share;    /* of the objective that is the longest device span; the rest is the makespan. 1, 0, or 1 / N: N
                              iterations take N - 1 makespans and a span */
     bool has_limits;      /* of memory, on any device */
+    bool rises;           /* some stage's memory does, when an I or a B starts */
     double least_period;  /* the shortest time in which each device can run all its ops of one microbatch */
     double split_work;    /* the same where all backwards are split */
     double least_limit;   /* of memory, one for all devices, under which a schedule exists */
@@ -89,6 +93,12 @@ static inline double ppi_device_allows(const struct ppi_device *device)
     return device->limit + (device->limit + device->fixed) * 1e-10;
 }
 
+/* The same while ops run. */
+static inline double ppi_device_allows_at_peak(const struct ppi_device *device)
+{
+    return device->peak_limit + (device->peak_limit + device->fixed) * 1e-10;
+}
+
 /* The piece that comes behind so many others in a stage's Fs, or in its backwards; and behind how many a piece comes. */
 static inline uint32_t ppi_piece_in_turn(const struct ppi_problem *problem, bool is_backward, uint32_t turn)
 {
@@ -108,6 +118,14 @@ static inline double ppi_problem_memory(const struct ppi_problem *problem, uint3
     if (problem->ratio == NULL)
         return memory[kind];
     return ppi_memory_at(memory + PPSCHED_KIND_F, kind, problem->ratio[microbatch].memory);
+}
+
+/* By how much what its device holds rises when an op starts; 0 for a W. */
+static inline double ppi_problem_rise(const struct ppi_problem *problem, uint32_t stage, uint8_t kind, uint32_t microbatch)
+{
+    const struct ppi_stage *own = &problem->stage[stage];
+    double rise = kind == PPSCHED_KIND_F ? own->memory[kind] : own->rise[kind];
+    return problem->ratio == NULL ? rise : rise * problem->ratio[microbatch].memory;
 }
 
 /* Its ops, at most: where all backwards are split. */

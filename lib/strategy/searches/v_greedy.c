@@ -46,7 +46,7 @@ static bool has_room(const struct ppi_greedy *g, uint32_t r)
 {
     const struct ppi_greedy_stage *a = a_of(g, r), *z = z_of(g, r);
     double needed = (1 + r) * (a->costs->memory[PPSCHED_KIND_F] + z->costs->memory[PPSCHED_KIND_F]);
-    return a->done[PPSCHED_KIND_F] < g->problem->microbatches && a->device->level + needed <= a->device->limit &&
+    return a->done[PPSCHED_KIND_F] < g->problem->microbatches && a->device->level + needed + a->device->rise <= a->device->limit &&
            a->device->clock + a->costs->duration[PPSCHED_KIND_F] <= ppi_greedy_arrival(z, PPSCHED_KIND_F);
 }
 
@@ -97,7 +97,10 @@ static void fill_and_put(struct ppi_greedy *g, struct ppi_greedy_stage *stage, u
     double arrival = ppi_greedy_arrival(stage, kind), behind = g->longest - (device->work + device->idle);
     double least = may_overrun ? ppi_larger(behind, device->spare - device->idle) : PPI_INFINITE;
     ppi_greedy_fill_gap(g, stage->device, arrival, least);
-    ppi_greedy_put(g, stage, kind, arrival);
+    if (kind == PPSCHED_KIND_I)
+        ppi_greedy_put_input(g, stage, arrival);
+    else
+        ppi_greedy_put(g, stage, kind, arrival);
 }
 
 /* Whether a device's next I is one of a. */
@@ -149,7 +152,7 @@ static void limit_forwards(struct ppi_greedy *g)
     uint32_t all = g->problem->microbatches;
     for (uint32_t r = 0; r < g->problem->devices; r++) {
         double each = a_of(g, r)->costs->memory[PPSCHED_KIND_F];
-        double rest = g->device[r].limit - z_of(g, r)->costs->memory[PPSCHED_KIND_F];
+        double rest = g->device[r].limit - g->device[r].rise - z_of(g, r)->costs->memory[PPSCHED_KIND_F];
         g->device[r].ahead = rest < each ? 1 : rest < each * all ? (uint32_t)(rest / each) : all;
     }
 }

@@ -43,7 +43,10 @@ static double arrival(const struct ppi_greedy *g, uint32_t s, uint8_t kind)
 
 static void put(struct ppi_greedy *g, uint32_t s, uint8_t kind)
 {
-    ppi_greedy_put(g, &g->stage[s], kind, arrival(g, s, kind));
+    if (kind == PPSCHED_KIND_I)
+        ppi_greedy_put_input(g, &g->stage[s], arrival(g, s, kind));
+    else
+        ppi_greedy_put(g, &g->stage[s], kind, arrival(g, s, kind));
 }
 
 /* --- the warm-up --- */
@@ -60,7 +63,7 @@ static uint32_t warmup_of(const struct ppi_greedy *g, const struct choice *choic
         level += costs->memory[PPSCHED_KIND_F];
         double end = clock + costs->duration[PPSCHED_KIND_F];
         bool late = choice->bubble_before_first_backward ? end > ready : clock >= ready;
-        if (late || level > device->limit)
+        if (late || level + device->rise > device->limit)
             break;
         clock = end;
         more++;
@@ -152,7 +155,10 @@ static void fill_and_put(struct ppi_greedy *g, const struct choice *choice, uint
 {
     double ready = arrival(g, s, kind);
     ppi_greedy_fill_gap(g, &g->device[s], ready, choice->fill_small_gaps ? 0 : g->worst_idle - g->device[s].idle);
-    ppi_greedy_put(g, &g->stage[s], kind, ready);
+    if (kind == PPSCHED_KIND_I)
+        ppi_greedy_put_input(g, &g->stage[s], ready);
+    else
+        ppi_greedy_put(g, &g->stage[s], kind, ready);
 }
 
 /* Where a stage with forwards left runs none, those before it do not either. False where a device would go over its limit. */

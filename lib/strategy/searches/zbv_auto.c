@@ -209,7 +209,7 @@ static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &p
 static void limit_by_default(struct ppi_problem *problem)
 {
     for (uint32_t r = 0; r < problem->devices && !problem->has_limits; r++)
-        problem->device[r].limit = usual_limit(problem, r);
+        problem->device[r].limit = problem->device[r].peak_limit = usual_limit(problem, r);
     problem->has_limits = true;
 }
 
