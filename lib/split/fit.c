@@ -127,6 +127,47 @@ static bool is_settled(const struct ppi_fit *fit)
     return true;
 }
 
+static bool is_ordered(const struct ppi_fit *fit)
+{
+    for (uint32_t i = 0; i < fit->holding->count; i++)
+        if (!fit->menus[fit->holding->stages[i]].is_ordered)
+            return false;
+    return true;
+}
+
+/* The set of the i-th stage with which the device holds least beside what the others have; false where none is better. */
+static bool choose_leaner(const struct ppi_fit *fit, uint32_t *dishes, uint32_t i, double *most)
+{
+    uint32_t stage = fit->holding->stages[i], best = dishes[stage], which;
+    bool is_leaner = false;
+    for (uint32_t d = ppi_fit_first_of(fit, stage); d <= ppi_fit_last_of(fit, stage); d++) {
+        dishes[stage] = d;
+        double with = ppi_fit_most(dishes, fit, &which);
+        if (with < *most) {
+            *most = with;
+            best = d;
+            is_leaner = true;
+        }
+    }
+    dishes[stage] = best;
+    return is_leaner;
+}
+
+/* The sets that hold least. In menus with an order they are the last ones; else they are looked for stage by stage. */
+static void choose_leanest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *visited)
+{
+    uint32_t which;
+    choose_all(fit, dishes, true);
+    double most = ppi_fit_most(dishes, fit, &which);
+    for (bool goes_on = !is_ordered(fit); goes_on && most > fit->room;) {
+        goes_on = false;
+        for (uint32_t i = 0; i < fit->holding->count; i++) {
+            goes_on |= choose_leaner(fit, dishes, i, &most);
+            *visited += (uint64_t)fit->menus[fit->holding->stages[i]].count * (1 + fit->holding->set_count);
+        }
+    }
+}
+
 double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *visited)
 {
     choose_all(fit, dishes, false);
@@ -134,10 +175,10 @@ double ppi_fit_device(uint32_t *dishes, const struct ppi_fit *fit, uint64_t *vis
         return ppi_larger(0, ppi_fit_lack(dishes, fit));
     if (fits(fit, dishes) || ppi_fit_cheapest(fit, dishes, visited))
         return 0;
-    choose_all(fit, dishes, true);
+    choose_leanest(fit, dishes, visited);
     double lack = ppi_fit_lack(dishes, fit);
-    if (lack > 0)
-        return lack;
+    if (lack > 0 || !is_ordered(fit))
+        return ppi_larger(0, lack);
     choose_all(fit, dishes, false);
     while (!fits(fit, dishes) && step_down(fit, dishes, visited))
         continue;
@@ -152,10 +193,36 @@ static bool both_fit(const struct ppi_fit *pair, const uint32_t *dishes, uint64_
     return fits(&pair[0], dishes) && fits(&pair[1], dishes);
 }
 
+/* Where a menu has no order: all sets of the one stage, with the first of the other that fit. */
+static void try_all_pairs(uint32_t *dishes, const struct ppi_fit *pair, uint64_t *visited)
+{
+    const uint32_t one = pair->holding->stages[0], other = pair->holding->stages[1];
+    const struct ppi_dish *of_one = pair->menus[one].dishes, *of_other = pair->menus[other].dishes;
+    uint32_t best[2] = {ppi_fit_last_of(pair, one), ppi_fit_last_of(pair, other)};
+    double best_cost = PPI_INFINITE;
+    for (dishes[one] = ppi_fit_first_of(pair, one); dishes[one] <= ppi_fit_last_of(pair, one); dishes[one]++)
+        for (dishes[other] = ppi_fit_first_of(pair, other); dishes[other] <= ppi_fit_last_of(pair, other); dishes[other]++) {
+            double cost = pair->weight[one] * of_one[dishes[one]].added + pair->weight[other] * of_other[dishes[other]].added;
+            if (cost >= best_cost)
+                break;
+            if (!both_fit(pair, dishes, visited))
+                continue;
+            best_cost = cost;
+            best[0] = dishes[one];
+            best[1] = dishes[other];
+        }
+    dishes[one] = best[0];
+    dishes[other] = best[1];
+}
+
 /* With more for the one stage less will do for the other. */
 void ppi_fit_pair(uint32_t *dishes, const struct ppi_fit *pair, uint64_t *visited)
 {
     const struct ppi_holding *holding = pair->holding;
+    if (!is_ordered(pair)) {
+        try_all_pairs(dishes, pair, visited);
+        return;
+    }
     uint32_t one = holding->stages[0], other = holding->stages[1],
              best[2] = {ppi_fit_last_of(pair, one), ppi_fit_last_of(pair, other)};
     const struct ppi_dish *of_one = pair->menus[one].dishes, *of_other = pair->menus[other].dishes;

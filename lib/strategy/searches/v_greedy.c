@@ -46,7 +46,8 @@ static bool has_room(const struct ppi_greedy *g, uint32_t r)
 {
     const struct ppi_greedy_stage *a = a_of(g, r), *z = z_of(g, r);
     double needed = (1 + r) * (a->costs->memory[PPSCHED_KIND_F] + z->costs->memory[PPSCHED_KIND_F]);
-    return a->done[PPSCHED_KIND_F] < g->problem->microbatches && a->device->level + needed + a->device->rise <= a->device->limit &&
+    return a->done[PPSCHED_KIND_F] < g->problem->microbatches &&
+           a->device->level + needed + a->device->rise <= a->device->limit &&
            a->device->clock + a->costs->duration[PPSCHED_KIND_F] <= ppi_greedy_arrival(z, PPSCHED_KIND_F);
 }
 
