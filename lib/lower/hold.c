@@ -48,9 +48,8 @@ static struct changes changes_of(const struct hold *hold, const ppsched_op *unit
     if (unit->kind == PPSCHED_KIND_RELOAD)
         changes.rise = *state_of(hold, unit) == HAS_GONE ? moved_by(hold, unit) : 0;
     for (size_t i = 0; i < length; i++) {
-        double change = ppi_change_by(hold->plain, &unit[i]);
-        changes.rise += ppi_larger(change, 0);
-        changes.falls[i] = ppi_smaller(change, 0);
+        changes.rise += ppi_taken_by(hold->plain, &unit[i]);
+        changes.falls[i] = ppi_released_by(hold->plain, &unit[i]);
     }
     return changes;
 }

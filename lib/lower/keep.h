@@ -33,17 +33,28 @@ static inline bool ppi_recomputes(const ppsched_timeline *plain, const ppsched_o
     return plain->keeping != NULL && (ppi_kept_pass_of(plain->keeping, op)->flags & PPI_HAS_RECOMPUTE) != 0;
 }
 
-/* Memory that F, B, I, W or RECOMPUTE adds, in a schedule that has been evaluated; 0 for all others. */
-static inline double ppi_change_by(const ppsched_timeline *plain, const ppsched_op *op)
+/* Memory that F, I, B or RECOMPUTE takes when it starts, in a schedule that has been evaluated; 0 for all others. */
+static inline double ppi_taken_by(const ppsched_timeline *plain, const ppsched_op *op)
 {
     bool recomputes = op->kind == PPSCHED_KIND_RECOMPUTE;
-    if (!ppi_is_compute(op->kind) && !recomputes)
+    if (op->kind == PPSCHED_KIND_I || op->kind == PPSCHED_KIND_B)
+        return ppi_rise_of(&plain->costs, plain->schedule, op);
+    if (op->kind != PPSCHED_KIND_F && !recomputes)
         return 0;
-    if (!recomputes && (op->kind != PPSCHED_KIND_F || !ppi_recomputes(plain, op)))
+    if (!recomputes && !ppi_recomputes(plain, op))
         return ppi_memory_of(&plain->costs, plain->schedule, op);
     double whole = ppi_lane_of(&plain->costs, plain->schedule, op)->memory[PPSCHED_KIND_F],
            kept = ppi_keeping_cost_of(plain->keeping, op)->kept;
     return (recomputes ? whole - kept : kept) * ppi_factor_of(&plain->costs, plain->schedule, op).memory;
+}
+
+/* What B, I or W gives back when it ends, below 0; 0 for all others. */
+static inline double ppi_released_by(const ppsched_timeline *plain, const ppsched_op *op)
+{
+    if (!ppi_is_compute(op->kind) || op->kind == PPSCHED_KIND_F)
+        return 0;
+    double released = ppi_memory_of(&plain->costs, plain->schedule, op);
+    return op->kind == PPSCHED_KIND_B ? released - ppi_rise_of(&plain->costs, plain->schedule, op) : released;
 }
 
 #endif

@@ -22,10 +22,9 @@ static void find_changes(const struct ppi_placing *placing, const ppsched_op *un
 {
     *rise = *fall = 0;
     for (size_t k = 0; k < length; k++) {
-        double change = ppi_change_by(placing->plain, &unit[k]);
         const struct ppi_trip *trip = ppi_is_backward(unit[k].kind) ? trip_of(placing, &unit[k]) : NULL;
-        *rise += ppi_larger(change, 0);
-        *fall += ppi_smaller(change, 0);
+        *rise += ppi_taken_by(placing->plain, &unit[k]);
+        *fall += ppi_released_by(placing->plain, &unit[k]);
         *rise += trip != NULL && trip->is_picked ? trip->moved : 0;
     }
 }
@@ -93,7 +92,7 @@ double ppi_least_held(const struct ppi_placing *placing, uint32_t device)
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         double rise = 0;
         for (size_t k = 0; k < ppi_unit_length(&queue->ops[i]); k++)
-            rise += ppi_larger(ppi_change_by(placing->plain, &queue->ops[i + k]), 0);
+            rise += ppi_taken_by(placing->plain, &queue->ops[i + k]);
         most = ppi_larger(most, rise);
     }
     return placing->plain->devices[device].static_memory + most;

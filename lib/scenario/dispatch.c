@@ -108,10 +108,12 @@ static struct ppi_dispatch_task task_of_unit(const struct making *making, size_t
     struct ppi_dispatch_task task = {.device = device, .stage = ops->stage, .duration = node->duration, .stream = node->stream};
     for (size_t i = 0; i < ppi_unit_length(ops); i++) {
         double memory = ppi_memory_of(making->costs, making->schedule, &ops[i]);
+        double rise = ppi_rise_of(making->costs, making->schedule, &ops[i]);
+        task.taken += rise;
         if (ops[i].kind == PPSCHED_KIND_F)
             task.taken += memory;
         else
-            task.given -= memory;
+            task.given -= ops[i].kind == PPSCHED_KIND_B ? memory - rise : memory;
     }
     task.takes = task.taken > 0;
     return task;

@@ -248,9 +248,11 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         status = try_choices(attempt, &greedy, false, error);
     if (status != PPSCHED_OK)
         return status;
-    if (!ppi_is_finite(attempt->objective))
+    if (!ppi_is_finite(attempt->objective) && !attempt->problem.rises)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     status = ppi_offer_split(attempt, fixed, error);
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective)) /* what rises leaves a greedy plan no room */
+        status = ppi_go_straight(attempt, error);
     if (status != PPSCHED_OK || attempt->objective <= attempt->goal * FAR)
         return status;
     status = try_choices(attempt, &greedy, true, error);

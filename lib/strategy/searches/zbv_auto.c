@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "search/compact.h"
+#include "search/explore.h"
 #include "search/periodic.h"
 #include "strategy/descriptors.h"
 #include "strategy/searches/v_greedy.h"
@@ -208,8 +209,11 @@ static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &p
 /* Where no limit is given, what ZB-V needs is it. */
 static void limit_by_default(struct ppi_problem *problem)
 {
-    for (uint32_t r = 0; r < problem->devices && !problem->has_limits; r++)
-        problem->device[r].limit = problem->device[r].peak_limit = usual_limit(problem, r);
+    for (uint32_t r = 0; r < problem->devices && !problem->has_limits; r++) {
+        problem->device[r].limit = usual_limit(problem, r);
+        if (!problem->rises)
+            problem->device[r].peak_limit = problem->device[r].limit;
+    }
     problem->has_limits = true;
 }
 
@@ -225,9 +229,13 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         status = try_patterns(attempt, error);
     if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* with less, patterns are shorter */
         status = try_greedy(attempt, error);
-    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective) && !attempt->problem.rises)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    return status == PPSCHED_OK ? ppi_offer_split(attempt, fixed, error) : status;
+    if (status == PPSCHED_OK)
+        status = ppi_offer_split(attempt, fixed, error);
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective)) /* what rises leaves patterns and plans no room */
+        status = ppi_go_straight(attempt, error);
+    return status;
 }
 
 static const char *const aliases[] = {"zbv_greedy"};
