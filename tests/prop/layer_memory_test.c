@@ -85,34 +85,62 @@ static void compare_peak(double peak, const ppsched_timeline *timeline, uint32_t
     assert_true(by_cause == peak && by_item == peak);
 }
 
-/* The curve without points at which nothing changes. */
-static size_t levels_of(ppsched_memory_point out[OBJECT_POINTS], const ppsched_timeline *timeline, uint32_t device)
+/* What a curve comes to at each time at which it changes: the last level, and the highest. */
+struct step {
+    double time, last, most;
+};
+
+static size_t steps_of(struct step *out, const ppsched_memory_point *points, size_t count)
 {
-    size_t count = 0, left = 1;
+    size_t steps = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (steps == 0 || out[steps - 1].time != points[i].time) {
+            if (steps > 0 && points[i].memory == out[steps - 1].last)
+                continue;
+            out[steps++] = (struct step){points[i].time, points[i].memory, points[i].memory};
+        }
+        out[steps - 1].last = points[i].memory;
+        out[steps - 1].most = fmax(out[steps - 1].most, points[i].memory);
+    }
+    return steps;
+}
+
+static void compare_levels(const ppsched_memory_point *levels, size_t count, const ppsched_timeline *timeline, uint32_t device)
+{
+    static ppsched_memory_point points[OBJECT_POINTS];
+    static struct step own[OBJECT_POINTS], theirs[OBJECT_POINTS];
+    size_t found = 0, steps = steps_of(own, levels, count);
     ppsched_error error;
-    expect_ok(ppsched_timeline_get_memory(out, OBJECT_POINTS, &count, timeline, device, &error), &error);
+    expect_ok(ppsched_timeline_get_memory(points, OBJECT_POINTS, &found, timeline, device, &error), &error);
+    assert_int_equal(steps_of(theirs, points, found), steps);
+    for (size_t i = 0; i < steps; i++)
+        assert_true(own[i].time == theirs[i].time && own[i].last == theirs[i].last && own[i].most == theirs[i].most);
+}
+
+/* When the highest level first stands. */
+static double time_of_peak(const ppsched_memory_point *levels, size_t count)
+{
+    size_t peak = 0;
     for (size_t i = 1; i < count; i++)
-        if (out[i].memory != out[left - 1].memory)
-            out[left++] = out[i];
-    return left;
+        if (levels[i].memory > levels[peak].memory)
+            peak = i;
+    return levels[peak].time;
 }
 
 static void compare(const struct problem *p, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                     const char *what)
 {
-    static ppsched_memory_point own[OBJECT_POINTS], theirs[OBJECT_POINTS];
+    static ppsched_memory_point own[OBJECT_POINTS];
     const struct layer_objects objects = objects_of(p, schedule, timeline);
     for (uint32_t d = 0; d < p->devices; d++) {
-        size_t count = object_levels(own, &objects, d), found = levels_of(theirs, timeline, d);
+        size_t count = object_levels(own, &objects, d);
         ppsched_device_metrics figures = device_metrics_of(timeline, d);
         double peak = object_peak(&objects, d);
         if (figures.peak_memory != peak)
             fail_msg("%s of %u stages, %s: device %u holds %.17g, right is %.17g", p->strategy.name, p->stages, what, d,
                      figures.peak_memory, peak);
-        assert_true(figures.static_memory == own[0].memory);
-        assert_int_equal(found, count);
-        for (size_t i = 0; i < count; i++)
-            assert_true(own[i].time == theirs[i].time && own[i].memory == theirs[i].memory);
+        assert_true(figures.static_memory == own[0].memory && figures.peak_time == time_of_peak(own, count));
+        compare_levels(own, count, timeline, d);
         compare_peak(peak, timeline, d);
         if (d == 0)
             compare_causes(own, count, timeline, d);
