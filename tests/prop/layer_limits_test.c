@@ -161,7 +161,7 @@ static int look_at_candidate(const struct problem *p, const ppsched_plan *plan, 
                  choice.candidate.stages, choice.candidate.peak_memory, choice.candidate.fits ? "fits" : "does not fit",
                  choice.candidate.memory_limit, most);
     assert_true(!choice.candidate.fits || choice.candidate.bound <= choice.candidate.step_time * (1 + 1e-9));
-    if (!is_lowered)
+    if (!is_lowered && !choice.candidate.offloaded)
         look_again(p, &choice, plan, number, metrics_of(timeline).makespan);
     ppsched_timeline_destroy(timeline);
     return (int)choice.candidate.fits;
@@ -190,7 +190,7 @@ static void look_at_least_limit(const struct problem *p, const ppsched_plan *pla
 }
 
 struct seen {
-    uint32_t candidates, fitting, recomputing, problems_without;
+    uint32_t candidates, fitting, offloaded, recomputing, problems_without;
 };
 
 static void look_at_plan(const struct problem *p, const ppsched_plan_options *options, struct seen *seen)
@@ -205,6 +205,7 @@ static void look_at_plan(const struct problem *p, const ppsched_plan_options *op
         if (!look_at_candidate(p, plan, i, options->lowering != 0))
             continue;
         fitting++;
+        seen->offloaded += candidate_of(plan, i).offloaded;
         expect_ok(ppsched_plan_get_recomputes(recomputes, DRAWN_LAYERS, NULL, plan, i, NULL), NULL);
         for (uint32_t k = 0; k < p->model->count; k++)
             if (recomputes[k] > 0) {
@@ -225,13 +226,15 @@ static void test_plans(void **state)
     struct seen seen = {0};
     uint64_t seed = 1;
     (void)state;
-    for (int n = 0; n < ROUNDS(120); n++) {
+    for (int n = 0; n < ROUNDS(64); n++) {
         struct problem p;
         uint32_t devices = 2 + random_below(&seed, MOST_DEVICES - 1), spare = 2 + random_below(&seed, 5);
         open_problem(&p, devices, 2 + random_below(&seed, 5), 2 * devices + spare, MOST_ENTRIES, DRAWN_KINDS, &seed);
         const uint32_t microbatches[] = {p.microbatches, 2 * p.microbatches};
         const char *names[NAMES];
         draw_names(names, &seed);
+        set_number(p.config, PPSCHED_QUANTITY_HOST_LATENCY, 0.125); /* for copies */
+        set_number(p.config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 8);
         const ppsched_plan_options options = {.size = sizeof options,
                                               .layers = p.model->layers,
                                               .strategies = names,
@@ -246,12 +249,13 @@ static void test_plans(void **state)
                                               .slices = n % 4 == 3 ? chunks : NULL,
                                               .slice_count = n % 4 == 3 ? 2 : 0,
                                               .empty_stages = random_below(&seed, 2),
+                                              .offload = n % 8 == 5,
                                               .split_effort = n % 8 == 0 ? 0 : 1};
         look_at_plan(&p, &options, &seen);
         close_problem(&p);
     }
-    print_message("# %u candidates, %u fit, %u of them recompute; %u problems of which none does\n", seen.candidates,
-                  seen.fitting, seen.recomputing, seen.problems_without);
+    print_message("# %u candidates, %u fit, %u of them recompute, %u offload; %u problems of which none does\n",
+                  seen.candidates, seen.fitting, seen.recomputing, seen.offloaded, seen.problems_without);
     assert_true(seen.fitting > seen.candidates / 4 && seen.recomputing > seen.fitting / 8);
     assert_true(ROUND_SHARE > 1 || seen.problems_without > 0);
 }

@@ -391,6 +391,58 @@ static void test_stages_put_together(void **state)
     assert_true(looked > ROUNDS(60));
 }
 
+/* --- ops that keep less of a pass --- */
+
+/* A pass with a RECOMPUTE comes back whole with that, as ever. */
+static void test_recompute_ops(void **state)
+{
+    uint64_t seed = 8;
+    int looked = 0;
+    (void)state;
+    for (int n = 0; n < ROUNDS(400); n++) {
+        struct problem p;
+        ppsched_schedule *schedule = NULL;
+        ppsched_recompute_options options = {.size = sizeof options};
+        ppsched_error error;
+        draw(&p, 0, 1 + n % 2, &seed);
+        options.chunks = random_below(&seed, p.chunks + 1);
+        expect_ok(ppsched_schedule_recompute(&schedule, p.schedule, &options, &error), &error);
+        ppsched_timeline *timeline = make_timeline(schedule, p.config);
+        compare(&p, schedule, timeline, "with ops that recompute");
+        looked++;
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        clear(&p);
+    }
+    assert_int_equal(looked, ROUNDS(400));
+}
+
+/* What goes to the host is what F holds; what is computed again comes back behind that. */
+static void test_copies(void **state)
+{
+    uint64_t seed = 9;
+    int copied = 0;
+    (void)state;
+    for (int n = 0; n < ROUNDS(240); n++) {
+        struct problem p;
+        ppsched_schedule *schedule = NULL;
+        ppsched_offload_options options = {.size = sizeof options};
+        ppsched_error error;
+        draw(&p, DRAWN_KINDS, 1 + n % 2, &seed);
+        set_number(p.config, PPSCHED_QUANTITY_OFFLOAD_TIMES, (1 + random_below(&seed, 12)) / 8.0);
+        set_number(p.config, PPSCHED_QUANTITY_RELOAD_TIMES, (1 + random_below(&seed, 12)) / 8.0);
+        options.chunks = random_below(&seed, p.chunks + 1);
+        expect_ok(ppsched_schedule_offload(&schedule, p.schedule, p.config, &options, &error), &error);
+        ppsched_timeline *timeline = make_timeline(schedule, p.config);
+        compare(&p, schedule, timeline, "with copies");
+        copied += ppsched_schedule_op_count(schedule) > ppsched_schedule_op_count(p.schedule);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        clear(&p);
+    }
+    assert_true(copied > ROUNDS(100));
+}
+
 /* --- memory by stage --- */
 
 static void set_by_layer(ppsched_config *config, const struct drawn_layers *model, int32_t quantity, size_t field)
@@ -510,6 +562,8 @@ int main(void)
                                        cmocka_unit_test(test_given_by_stage),
                                        cmocka_unit_test(test_microbatches_of_another_size),
                                        cmocka_unit_test(test_stages_put_together),
+                                       cmocka_unit_test(test_recompute_ops),
+                                       cmocka_unit_test(test_copies),
                                        cmocka_unit_test(test_nothing_is_recomputed),
                                        cmocka_unit_test(test_released_with_the_input_gradient),
                                        cmocka_unit_test(test_added_with_the_input_gradient),
