@@ -11,8 +11,8 @@ struct ppi_ticks {
     double up[2]; /* their product is 2^k */
 };
 
-/* The least k from 10 on of which half a tick is below 2^-20 of the shortest length; but all times up to the latest are 2^52 ticks
- * at most. Neither is negative; 0: there is none. */
+/* The least k from 10 on of which half a tick is below 2^-20 of the shortest length; but all times up to the latest are 2^52
+ * ticks at most. Neither is negative; 0: there is none. */
 struct ppi_ticks ppi_ticks_for(double shortest, double latest);
 
 /* The nearest whole number of ticks: of equal times the same, of a later time no fewer. The time is at most the latest. */

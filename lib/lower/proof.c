@@ -103,8 +103,8 @@ static uint32_t awaited_by(const struct run *run, uint32_t device)
     return ppi_awaited_by(&run->comms.channels, i);
 }
 
-/* What keeps a comm op from having its turn, or itself where nothing does. A device that does nothing else meanwhile has not come
- * to what stands behind the head of its queue. */
+/* What keeps a comm op from having its turn, or itself where nothing does. A device that does nothing else meanwhile has not
+ * come to what stands behind the head of its queue. */
 static uint32_t obstacle(const struct run *run, uint32_t i)
 {
     if (!ppi_comm_issued(&run->comms, i)) {
@@ -190,8 +190,8 @@ static ppsched_wait wait_of(const struct run *run, uint32_t i)
     return (ppsched_wait){.device = device, .position = position_of(run, i), .op = run->schedule->ops[i]};
 }
 
-/* What an op waits for that keeps its device waiting for itself: an op before it in its queue, or, as a receive takes what was sent
- * first, the receive of that. */
+/* What an op waits for that keeps its device waiting for itself: an op before it in its queue, or, as a receive takes what was
+ * sent first, the receive of that. */
 static void describe_own(const struct run *run, uint32_t i, char *text, size_t capacity)
 {
     char other[PPI_TOKEN_SIZE], sent[PPI_TOKEN_SIZE];
