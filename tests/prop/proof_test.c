@@ -139,7 +139,7 @@ static void test_circle_of_receives_in_another_order(void **state)
     ppsched_schedule_release(schedule);
 }
 
-/* Gradients are received in another order than they are sent in: with sends that wait for nobody the device waits for itself. */
+/* Gradients are received in another order than they are sent in: where sends wait for nobody the device waits for itself. */
 static void test_device_that_waits_for_itself(void **state)
 {
     static const char *const rows[2][12] = {{"0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B1", "0B1", "0RECV_B0", "0B0"},
