@@ -47,7 +47,9 @@ typedef struct ppsched_channel_model {
 } ppsched_channel_model;
 
 /* A wait of a circle: `device` waits in `op`, at `position` of its queue, for the device of the
- * next wait; the last for that of the first. 20 bytes, no padding. */
+ * next wait; the last for that of the first. That may be the same device, where an op waits for
+ * another of its own: one before it in its channel, or the receive of what was sent first, which
+ * stands later. 20 bytes, no padding. */
 typedef struct ppsched_wait {
     uint32_t device;
     uint32_t position;
@@ -59,6 +61,7 @@ typedef struct ppsched_wait {
  *   - Up to `capacity` waits of the circle go to `out`; `*count` (may be NULL) gets how many there
  *     are, 0 where it is safe. Where `out` is too small that is no error: this is a report.
  *   - Of several circles it is a shortest one that devices wait in, the lowest device first.
+ *   - The words name for each wait the device, or what it waits for on its own one, and where.
  *   - No run of the model depends on speeds: it ends always or never.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; INVALID_SCHEDULE also where a send has no receive, or an
  *   input is never received, of which there is no circle; NO_MEMORY. But for INVALID_SCHEDULE

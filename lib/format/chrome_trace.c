@@ -2,9 +2,12 @@
 /* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track a device, a memory counter a
  * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV;
  * UNSHARD and REDUCE_GRAD too where they take time, and OFFLOAD and RELOAD.
+ * Viewers add and subtract times in an order of their own, so all are whole numbers of a tick; the exact ones are among the
+ * arguments, in units of time.
  * Format: "Trace Event Format" (Google, 2016). */
 #include "eval/memory.h"
 #include "format/formats.h"
+#include "format/ticks.h"
 #include "model/transfer.h"
 
 /* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
@@ -20,6 +23,7 @@ struct trace {
     const ppsched_schedule *schedule;
     const ppsched_timeline *timeline;
     double scale;
+    struct ppi_ticks ticks;         /* of times, scaled */
     struct ppi_transfers transfers; /* empty without comm ops */
     struct ppi_memory_room *room;   /* as ppi_memory_room_make gives it */
 };
@@ -93,19 +97,26 @@ static void write_details(struct ppi_writer *writer, const ppsched_op *unit)
     }
 }
 
+static uint64_t tick_of(const struct trace *trace, double time)
+{
+    return ppi_tick_of(&trace->ticks, time * trace->scale);
+}
+
 static void write_unit(const struct trace *trace, uint64_t track, const ppsched_op *unit, const ppsched_span *span)
 {
     struct ppi_writer *writer = trace->writer;
     char token[PPI_UNIT_TOKEN_SIZE];
-    double start = span->start * trace->scale;
+    uint64_t start = tick_of(trace, span->start);
     ppi_write_text(writer, ",\n{\"name\": \"");
     ppi_write(writer, token, ppi_unit_token(token, unit));
     ppi_write_text(writer, ppi_is_compute(unit->kind) ? "\", \"cat\": \"compute\"" : "\", \"cat\": \"communication\"");
     ppi_write_field(writer, ", \"ph\": \"X\", \"pid\": 0, \"tid\": ", track);
-    ppi_write_figure(writer, ", \"ts\": ", start);
-    ppi_write_figure(writer, ", \"dur\": ", span->end * trace->scale - start);
+    ppi_write_ticks(writer, ", \"ts\": ", &trace->ticks, start);
+    ppi_write_ticks(writer, ", \"dur\": ", &trace->ticks, tick_of(trace, span->end) - start);
     ppi_write_text(writer, ", \"args\": {");
     write_details(writer, unit);
+    ppi_write_figure(writer, ", \"start\": ", span->start);
+    ppi_write_figure(writer, ", \"end\": ", span->end);
     ppi_write_text(writer, "}}");
 }
 
@@ -117,7 +128,7 @@ static void write_arrow_end(const struct trace *trace, uint64_t track, const pps
     ppi_write_text(trace->writer, ppi_is_send(op->kind) ? "\"s\"" : "\"f\", \"bp\": \"e\"");
     ppi_write_field(trace->writer, ", \"id\": ", number);
     ppi_write_field(trace->writer, ", \"pid\": 0, \"tid\": ", track);
-    ppi_write_figure(trace->writer, ", \"ts\": ", time * trace->scale);
+    ppi_write_ticks(trace->writer, ", \"ts\": ", &trace->ticks, tick_of(trace, time));
     ppi_write_text(trace->writer, "}");
 }
 
@@ -179,12 +190,12 @@ struct counter {
     uint32_t device;
 };
 
-static void write_memory(struct ppi_writer *writer, uint32_t device, double time, double memory)
+static void write_memory(const struct trace *trace, uint32_t device, double time, double memory)
 {
+    struct ppi_writer *writer = trace->writer;
     ppi_write_text(writer, ",\n{\"name\": \"memory of device ");
     ppi_write_integer(writer, device);
-    ppi_write_text(writer, "\", \"ph\": \"C\", \"pid\": 0, \"ts\": ");
-    ppi_write_json_number(writer, time);
+    ppi_write_ticks(writer, "\", \"ph\": \"C\", \"pid\": 0, \"ts\": ", &trace->ticks, tick_of(trace, time));
     ppi_write_text(writer, ", \"args\": {\"memory\": ");
     ppi_write_json_number(writer, memory);
     ppi_write_text(writer, "}}");
@@ -195,7 +206,7 @@ static void count_step(void *user, double time, uint32_t position, const double 
     const struct counter *counter = user;
     (void)position;
     (void)by_cause;
-    write_memory(counter->trace->writer, counter->device, time * counter->trace->scale, level);
+    write_memory(counter->trace, counter->device, time, level);
 }
 
 static void write_device(const struct trace *trace, uint32_t device)
@@ -211,14 +222,28 @@ static void write_device(const struct trace *trace, uint32_t device)
     }
     struct counter counter = {trace, device};
     const struct ppi_memory_listener listener = {.user = &counter, .step = count_step};
-    write_memory(trace->writer, device, 0, trace->timeline->devices[device].static_memory);
+    write_memory(trace, device, 0, trace->timeline->devices[device].static_memory);
     ppi_memory_go_through(trace->timeline, device, trace->room, &listener);
+}
+
+/* By the shortest op that takes time, and when the last is at its end. */
+static struct ppi_ticks ticks_of(const ppsched_timeline *timeline, uint64_t ops, double scale)
+{
+    double shortest = 0, latest = timeline->metrics.makespan * scale;
+    for (uint64_t i = 0; i < ops; i++) {
+        double length = (timeline->spans[i].end - timeline->spans[i].start) * scale;
+        if (length > 0 && (shortest == 0 || length < shortest))
+            shortest = length;
+    }
+    return ppi_ticks_for(shortest, latest);
 }
 
 static void write_trace(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                         const ppsched_export_options *options)
 {
-    struct trace trace = {writer, schedule, timeline, options->time_scale != 0 ? options->time_scale : 1, {.ops = NULL}, NULL};
+    const double scale = options->time_scale != 0 ? options->time_scale : 1;
+    struct trace trace = {writer,        schedule, timeline, scale, ticks_of(timeline, schedule->op_count, scale),
+                          {.ops = NULL}, NULL};
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&trace.transfers, schedule, NULL) != PPSCHED_OK) {
         writer->lacks = "the transfers";
         return;

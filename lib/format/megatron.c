@@ -11,10 +11,18 @@ static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_er
     uint32_t last = order->microbatches % order->group_size;
     if (order->devices == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Megatron-LM interleaves on more than one device only");
+    if (order->microbatches < order->devices)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM interleaves only with D <= group <= M: %u devices need at least %u microbatches, not %u",
+                        order->devices, order->devices, order->microbatches);
     if (order->group_size < order->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM interleaves groups of at least %u microbatches on %u devices, not of %u", order->devices,
-                        order->devices, order->group_size);
+                        "Megatron-LM interleaves only with D <= group <= M: groups of %u to %u microbatches, not of %u",
+                        order->devices, order->microbatches, order->group_size);
+    if (order->group_size > order->microbatches)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "Megatron-LM interleaves only with D <= group <= M: groups of %u to %u microbatches, not larger ones",
+                        order->devices, order->microbatches);
     if (last > 0 && last < order->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Megatron-LM wants a last group of at least %u microbatches; %u in groups of %u leave %u",
@@ -24,18 +32,53 @@ static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_er
 
 ppsched_status ppi_megatron_fits(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, ppsched_error *error)
 {
+    struct ppi_order_1f1b found = *order;
     if (order->overlapped && order->chunks == 1 && order->devices > 1 && schedule->placement.copies == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Megatron-LM overlaps forwards and backwards with two stages a device or more, or on one device");
-    ppsched_status status = ppi_has_order(schedule, order, "Megatron-LM", error);
-    return status == PPSCHED_OK && order->chunks > 1 ? fits_groups(order, error) : status;
+    ppsched_status status = ppi_find_order(&found, schedule, "Megatron-LM", error);
+    return status == PPSCHED_OK && found.chunks > 1 ? fits_groups(&found, error) : status;
+}
+
+/* --- what Transformer Engine's list holds --- */
+
+static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, ppsched_error *error)
+{
+    const ppsched_op *op = &queue->ops[i];
+    struct ppi_place place = {queue->device, op->stage, op->microbatch, (uint32_t)i};
+    char token[PPI_UNIT_TOKEN_SIZE];
+    ppi_unit_token(token, op);
+    if (ppi_unit_length(op) == 2)
+        return ppi_fail_at(
+            error, PPSCHED_ERROR_REFUSED, place,
+            "the format megatron has no overlapped pairs, and device %u has %s at position %zu; csv and json hold "
+            "them, and arguments of Megatron-LM (launch) tell those of interleaved 1F1B",
+            queue->device, token, i);
+    return ppi_fail_at(
+        error, PPSCHED_ERROR_REFUSED, place,
+        "the format megatron has whole backwards alone, and device %u has %s at position %zu; csv, json and sail "
+        "hold I and W, and 1f1b and interleaved_1f1b have none",
+        queue->device, token, i);
+}
+
+/* OK, or REFUSED with the first op that it has no number for but that is a computation. */
+static ppsched_status holds(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        for (size_t i = 0; i < schedule->queues[d].count; i++) {
+            const ppsched_op *op = &schedule->queues[d].ops[i];
+            if (ppi_unit_length(op) == 2 || op->kind == PPSCHED_KIND_I || op->kind == PPSCHED_KIND_W)
+                return refuse_op(&schedule->queues[d], i, error);
+        }
+    return PPSCHED_OK;
 }
 
 /* Without overlapped pairs: what Transformer Engine takes for these is another list. */
 static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_order_1f1b order = ppi_order_of(schedule);
-    return ppi_megatron_fits(schedule, &order, error);
+    ppsched_status status = holds(schedule, error);
+    return status == PPSCHED_OK ? ppi_megatron_fits(schedule, &order, error) : status;
 }
 
 static void write_sizes(struct ppi_writer *writer, const struct ppi_order_1f1b *order)

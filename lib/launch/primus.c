@@ -63,6 +63,55 @@ static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, 
                     why);
 }
 
+/* The algorithms that take no fewer than `times` * D - `less` microbatches, whatever M is. */
+static const struct {
+    struct ppi_class class;
+    uint32_t times, less;
+} least[] = {{{"1f1b", &ppi_1f1b}, 1, 1}, {{"zero-bubble", &ppi_zb_h1}, 1, 0}, {{"zbv-formatted", &ppi_zbv}, 2, 1}};
+
+/* An order of an algorithm's kind with sizes that it does not take. */
+static ppsched_status refuse_sizes(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, ppsched_error *error)
+{
+    ppsched_error why;
+    if (!ppi_has_whole_groups(&schedule->shape))
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved wants a multiple of D = %u microbatches, not %u",
+                 order->devices, order->microbatches);
+    else if (order->group_size != order->devices)
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved has groups of D = %u microbatches, not %s ones",
+                 order->devices, order->group_size < order->devices ? "smaller" : "larger");
+    else
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED,
+                 "Primus's 1f1b-interleaved wants no longer warm-up than all forwards: at least %u microbatches, not %u",
+                 2 * order->devices, order->microbatches);
+    return refuse(schedule, why.message, error);
+}
+
+static ppsched_status refuse_order(const ppsched_schedule *schedule, ppsched_error *error)
+{
+    const struct ppi_class *found = NULL;
+    ppsched_error why;
+    ppsched_status status = PPSCHED_OK;
+    uint64_t wanted = 0;
+    for (size_t i = 0; i < sizeof least / sizeof least[0] && found == NULL && status == PPSCHED_OK; i++) {
+        status = ppi_class_find(&found, &least[i].class, 1, schedule, error);
+        wanted = (uint64_t)least[i].times * schedule->shape.devices - least[i].less;
+    }
+    if (status != PPSCHED_OK)
+        return status;
+    if (found != NULL) {
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's %s wants at least %llu microbatches on %u devices, not %u", found->name,
+                 (unsigned long long)wanted, schedule->shape.devices, schedule->shape.microbatches);
+        return refuse(schedule, why.message, error);
+    }
+    struct ppi_order_1f1b order = ppi_order_of(schedule);
+    status = ppi_find_order(&order, schedule, "Primus", &why);
+    if (status == PPSCHED_ERROR_NO_MEMORY)
+        return ppi_fail_memory(error, "the order of a runtime");
+    if (status == PPSCHED_OK && order.chunks > 1)
+        return refuse_sizes(schedule, &order, error);
+    return refuse(schedule, "Primus has no algorithm that makes this order", error);
+}
+
 static ppsched_status check_memory(const ppsched_schedule *schedule, const struct ppi_class *class, uint32_t part,
                                    ppsched_error *error)
 {
@@ -89,7 +138,7 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
         launch->maker = class;
         return check_memory(schedule, class, planners[i].part, error);
     }
-    return refuse(schedule, "Primus has no algorithm that makes this order", error);
+    return refuse_order(schedule, error);
 }
 
 /* Its own code for a v recomputes none. */

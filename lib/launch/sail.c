@@ -76,6 +76,20 @@ static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, 
                : ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only its scheduled nodes (format sail) carry this order", why);
 }
 
+static ppsched_status refuse_order(const struct ppi_launch *launch, ppsched_error *error)
+{
+    struct ppi_order_1f1b order = launch->order;
+    ppsched_error why;
+    ppsched_status status = ppi_find_order(&order, launch->schedule, "sail-sg", &why);
+    if (status == PPSCHED_ERROR_NO_MEMORY)
+        return ppi_fail_memory(error, "the kind of order");
+    if (status != PPSCHED_OK || order.group_size <= order.devices)
+        return refuse(launch->schedule, "sail-sg has no flags for this order", error);
+    ppi_fail(&why, PPSCHED_ERROR_REFUSED, "sail-sg interleaves groups of at most D = %u microbatches, not larger ones",
+             order.devices);
+    return refuse(launch->schedule, why.message, error);
+}
+
 static ppsched_status check_memory(const ppsched_schedule *schedule, const struct ppi_sail_kind *kind, ppsched_error *error)
 {
     ppsched_error why;
@@ -132,7 +146,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         kind = kind_of_name(schedule);
     launch->kind = kind;
     if (kind == NULL)
-        return refuse(schedule, "sail-sg has no flags for this order", error);
+        return refuse_order(launch, error);
     if (launch->exact && kind != &kind_1f1b)
         return refuse(schedule, "sail-sg plans an order of its own of that kind", error);
     if (launch->parts != NULL && launch->parts->recomputed == PPI_RECOMPUTED_FIRST && !may_recompute_first(schedule))

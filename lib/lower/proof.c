@@ -103,12 +103,24 @@ static uint32_t awaited_by(const struct run *run, uint32_t device)
     return ppi_awaited_by(&run->comms.channels, i);
 }
 
-/* What keeps a comm op from having its turn, or itself where nothing does. */
+/* What keeps a comm op from having its turn, or itself where nothing does. A device that does nothing else meanwhile has not
+ * come to what stands behind the head of its queue. */
 static uint32_t obstacle(const struct run *run, uint32_t i)
 {
-    if (!ppi_comm_issued(&run->comms, i))
-        return awaited_by(run, comm_of(run, i)->device);
+    if (!ppi_comm_issued(&run->comms, i)) {
+        uint32_t awaited = awaited_by(run, comm_of(run, i)->device);
+        bool is_reached = run->comms.model.blocking == 0 || ppi_comm_turn(&run->comms, awaited);
+        return is_reached ? awaited : head_of(run, comm_of(run, awaited)->queue);
+    }
     return ppi_comm_turn(&run->comms, i) ? i : head_of(run, comm_of(run, i)->queue);
+}
+
+/* The transfer that an op's channel has to deliver first. */
+static uint32_t oldest_before(const struct run *run, uint32_t i)
+{
+    const struct ppi_channels *channels = &run->comms.channels;
+    uint32_t channel = channels->routes[comm_of(run, i)->transfer].channel;
+    return channels->carried[channels->channel_first[channel] + run->comms.received[channel]];
 }
 
 /* The op for which one that is not done waits: on its own device what has not let it come to its turn; else what is wrong at
@@ -122,9 +134,8 @@ static uint32_t next_in_circle(const struct run *run, uint32_t i)
         return before;
     if (!run->comms.done[partner] && obstacle(run, partner) != partner)
         return obstacle(run, partner);
-    uint32_t channel = channels->routes[comm_of(run, i)->transfer].channel;
-    uint32_t oldest = channels->carried[channels->channel_first[channel] + run->comms.received[channel]];
-    uint32_t send = channels->transfers.ops[oldest].send, receive = channels->transfers.ops[oldest].receive;
+    uint32_t oldest = oldest_before(run, i), send = channels->transfers.ops[oldest].send,
+             receive = channels->transfers.ops[oldest].receive;
     if (run->comms.model.rendezvous != 0 && obstacle(run, send) != send)
         return obstacle(run, send);
     return obstacle(run, receive);
@@ -168,35 +179,80 @@ static size_t shortest_circle(struct run *run, uint32_t *first)
     return shortest;
 }
 
+static uint32_t position_of(const struct run *run, uint32_t i)
+{
+    return (uint32_t)(i - run->schedule->queues[comm_of(run, i)->device].first);
+}
+
 static ppsched_wait wait_of(const struct run *run, uint32_t i)
 {
     uint32_t device = comm_of(run, i)->device;
-    return (ppsched_wait){
-        .device = device, .position = (uint32_t)(i - run->schedule->queues[device].first), .op = run->schedule->ops[i]};
+    return (ppsched_wait){.device = device, .position = position_of(run, i), .op = run->schedule->ops[i]};
+}
+
+/* What an op waits for that keeps its device waiting for itself: an op before it in its queue, or, as a receive takes what was
+ * sent first, the receive of that. */
+static void describe_own(const struct run *run, uint32_t i, char *text, size_t capacity)
+{
+    char other[PPI_TOKEN_SIZE], sent[PPI_TOKEN_SIZE];
+    uint32_t before = obstacle(run, i);
+    if (before != i) {
+        ppi_op_token(other, &run->schedule->ops[before]);
+        ppi_print(text, capacity, "for its %s, which stands before, at position %u", other, position_of(run, before));
+        return;
+    }
+    const struct ppi_transfer_ops *first = &run->comms.channels.transfers.ops[oldest_before(run, i)];
+    ppi_op_token(other, &run->schedule->ops[first->receive]);
+    ppi_op_token(sent, &run->schedule->ops[first->send]);
+    ppi_print(text, capacity, "for its %s, which stands %s, at position %u, as %s comes first", other,
+              first->receive < i ? "before" : "later", position_of(run, first->receive), sent);
+}
+
+/* Of one wait. */
+enum { LINK_SIZE = 4 * PPI_TOKEN_SIZE + 80 };
+
+/* "device 0 waits in 0SEND_F1 for device 1"; `before` stands before the second and all others. */
+static void describe_link(const struct run *run, uint32_t i, const char *before, char text[LINK_SIZE])
+{
+    char token[PPI_TOKEN_SIZE];
+    uint32_t next = next_in_circle(run, i), device = comm_of(run, i)->device;
+    ppi_op_token(token, &run->schedule->ops[i]);
+    if (before == NULL)
+        ppi_print(text, LINK_SIZE, "device %u waits in %s ", device, token);
+    else
+        ppi_print(text, LINK_SIZE, "%s waits in %s ", before, token);
+    size_t used = strlen(text);
+    if (comm_of(run, next)->device == device)
+        describe_own(run, i, text + used, LINK_SIZE - used);
+    else
+        ppi_print(text + used, LINK_SIZE - used, "for device %u", comm_of(run, next)->device);
 }
 
 /* "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0" */
 static void describe(const struct run *run, uint32_t first, size_t length, char *text, size_t capacity)
 {
-    size_t used = 0;
-    for (uint32_t i = first, n = 0; n < length && used + 1 < capacity; n++) {
-        char token[PPI_TOKEN_SIZE];
+    static const char end[] = ", and so on, 18446744073709551615 waits in all";
+    const char *before = NULL;
+    size_t used = 0, n = 0;
+    for (uint32_t i = first; n < length; n++) {
+        char link[LINK_SIZE];
         uint32_t next = next_in_circle(run, i);
-        ppi_op_token(token, &run->schedule->ops[i]);
-        if (n == 0)
-            ppi_print(text, capacity, "device %u waits in %s for device %u", comm_of(run, i)->device, token,
-                      comm_of(run, next)->device);
-        else
-            ppi_print(text + used, capacity - used, ", which waits in %s for device %u", token, comm_of(run, next)->device);
-        used += strlen(text + used);
+        describe_link(run, i, before, link);
+        if (used + strlen(link) + sizeof end > capacity)
+            break;
+        ppi_print(text + used, capacity - used, "%s", link);
+        used += strlen(link);
+        before = comm_of(run, next)->device == comm_of(run, i)->device ? "; it" : ", which";
         i = next;
     }
+    if (n < length)
+        ppi_print(text + used, capacity - used, ", and so on, %zu waits in all", length);
 }
 
 static ppsched_status report(struct run *run, ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error)
 {
     uint32_t first = 0;
-    char text[400] = "";
+    char text[460] = "";
     size_t length = shortest_circle(run, &first);
     for (uint32_t i = first, n = 0; n < length && n < capacity; n++, i = next_in_circle(run, i))
         circle[n] = wait_of(run, i);

@@ -102,3 +102,38 @@ ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_
     ppi_release(&schedule->host, ops);
     return status;
 }
+
+/* The size of groups that the last device's warm-up shows; the least that does where it runs all forwards first. 0: none. */
+static uint64_t wide_group_of(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order)
+{
+    const ppsched_queue *queue = &schedule->queues[schedule->shape.devices - 1];
+    uint64_t forwards = 0, visits = ppi_visits_of(order), steps = order->chunks - 1;
+    while (forwards < queue->count && queue->ops[forwards].kind == PPSCHED_KIND_F &&
+           ppi_unit_length(&queue->ops[forwards]) == 1)
+        forwards++;
+    if (forwards < 2)
+        return 0;
+    uint64_t warmup = forwards - 1; /* without the first pair's forward, or the one more that overlapped pairs want */
+    if (forwards >= visits)
+        return (warmup + steps - 1) / steps;
+    return warmup % steps == 0 ? warmup / steps : 0;
+}
+
+ppsched_status ppi_find_order(struct ppi_order_1f1b *order, const ppsched_schedule *schedule, const char *runtime,
+                              ppsched_error *error)
+{
+    ppsched_status status = ppi_has_order(schedule, order, runtime, error);
+    if (status != PPSCHED_ERROR_REFUSED || order->chunks == 1)
+        return status;
+    struct ppi_order_1f1b wide = *order;
+    uint64_t group = wide_group_of(schedule, order);
+    if (group <= order->microbatches || group > UINT32_MAX)
+        return status;
+    wide.group_size = (uint32_t)group;
+    ppsched_status found = ppi_has_order(schedule, &wide, runtime, NULL);
+    if (found == PPSCHED_OK)
+        *order = wide;
+    return found == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "the order of a runtime")
+           : found == PPSCHED_OK            ? found
+                                            : status;
+}

@@ -112,4 +112,9 @@ struct ppi_order_1f1b ppi_order_of(const ppsched_schedule *schedule);
 ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, const char *runtime,
                              ppsched_error *error);
 
+/* The same of the order that `*order` has the sizes of, also where its groups are of more than M microbatches, which the
+ * warm-up alone shows: `order->group_size` gets the least size that does. */
+ppsched_status ppi_find_order(struct ppi_order_1f1b *order, const ppsched_schedule *schedule, const char *runtime,
+                              ppsched_error *error);
+
 #endif

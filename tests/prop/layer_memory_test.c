@@ -85,34 +85,62 @@ static void compare_peak(double peak, const ppsched_timeline *timeline, uint32_t
     assert_true(by_cause == peak && by_item == peak);
 }
 
-/* The curve without points at which nothing changes. */
-static size_t levels_of(ppsched_memory_point out[OBJECT_POINTS], const ppsched_timeline *timeline, uint32_t device)
+/* What a curve comes to at each time at which it changes: the last level, and the highest. */
+struct step {
+    double time, last, most;
+};
+
+static size_t steps_of(struct step *out, const ppsched_memory_point *points, size_t count)
 {
-    size_t count = 0, left = 1;
+    size_t steps = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (steps == 0 || out[steps - 1].time != points[i].time) {
+            if (steps > 0 && points[i].memory == out[steps - 1].last)
+                continue;
+            out[steps++] = (struct step){points[i].time, points[i].memory, points[i].memory};
+        }
+        out[steps - 1].last = points[i].memory;
+        out[steps - 1].most = fmax(out[steps - 1].most, points[i].memory);
+    }
+    return steps;
+}
+
+static void compare_levels(const ppsched_memory_point *levels, size_t count, const ppsched_timeline *timeline, uint32_t device)
+{
+    static ppsched_memory_point points[OBJECT_POINTS];
+    static struct step own[OBJECT_POINTS], theirs[OBJECT_POINTS];
+    size_t found = 0, steps = steps_of(own, levels, count);
     ppsched_error error;
-    expect_ok(ppsched_timeline_get_memory(out, OBJECT_POINTS, &count, timeline, device, &error), &error);
+    expect_ok(ppsched_timeline_get_memory(points, OBJECT_POINTS, &found, timeline, device, &error), &error);
+    assert_int_equal(steps_of(theirs, points, found), steps);
+    for (size_t i = 0; i < steps; i++)
+        assert_true(own[i].time == theirs[i].time && own[i].last == theirs[i].last && own[i].most == theirs[i].most);
+}
+
+/* When the highest level first stands. */
+static double time_of_peak(const ppsched_memory_point *levels, size_t count)
+{
+    size_t peak = 0;
     for (size_t i = 1; i < count; i++)
-        if (out[i].memory != out[left - 1].memory)
-            out[left++] = out[i];
-    return left;
+        if (levels[i].memory > levels[peak].memory)
+            peak = i;
+    return levels[peak].time;
 }
 
 static void compare(const struct problem *p, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
                     const char *what)
 {
-    static ppsched_memory_point own[OBJECT_POINTS], theirs[OBJECT_POINTS];
+    static ppsched_memory_point own[OBJECT_POINTS];
     const struct layer_objects objects = objects_of(p, schedule, timeline);
     for (uint32_t d = 0; d < p->devices; d++) {
-        size_t count = object_levels(own, &objects, d), found = levels_of(theirs, timeline, d);
+        size_t count = object_levels(own, &objects, d);
         ppsched_device_metrics figures = device_metrics_of(timeline, d);
         double peak = object_peak(&objects, d);
         if (figures.peak_memory != peak)
             fail_msg("%s of %u stages, %s: device %u holds %.17g, right is %.17g", p->strategy.name, p->stages, what, d,
                      figures.peak_memory, peak);
-        assert_true(figures.static_memory == own[0].memory);
-        assert_int_equal(found, count);
-        for (size_t i = 0; i < count; i++)
-            assert_true(own[i].time == theirs[i].time && own[i].memory == theirs[i].memory);
+        assert_true(figures.static_memory == own[0].memory && figures.peak_time == time_of_peak(own, count));
+        compare_levels(own, count, timeline, d);
         compare_peak(peak, timeline, d);
         if (d == 0)
             compare_causes(own, count, timeline, d);
@@ -363,6 +391,58 @@ static void test_stages_put_together(void **state)
     assert_true(looked > ROUNDS(60));
 }
 
+/* --- ops that keep less of a pass --- */
+
+/* A pass with a RECOMPUTE comes back whole with that, as ever. */
+static void test_recompute_ops(void **state)
+{
+    uint64_t seed = 8;
+    int looked = 0;
+    (void)state;
+    for (int n = 0; n < ROUNDS(400); n++) {
+        struct problem p;
+        ppsched_schedule *schedule = NULL;
+        ppsched_recompute_options options = {.size = sizeof options};
+        ppsched_error error;
+        draw(&p, 0, 1 + n % 2, &seed);
+        options.chunks = random_below(&seed, p.chunks + 1);
+        expect_ok(ppsched_schedule_recompute(&schedule, p.schedule, &options, &error), &error);
+        ppsched_timeline *timeline = make_timeline(schedule, p.config);
+        compare(&p, schedule, timeline, "with ops that recompute");
+        looked++;
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        clear(&p);
+    }
+    assert_int_equal(looked, ROUNDS(400));
+}
+
+/* What goes to the host is what F holds; what is computed again comes back behind that. */
+static void test_copies(void **state)
+{
+    uint64_t seed = 9;
+    int copied = 0;
+    (void)state;
+    for (int n = 0; n < ROUNDS(240); n++) {
+        struct problem p;
+        ppsched_schedule *schedule = NULL;
+        ppsched_offload_options options = {.size = sizeof options};
+        ppsched_error error;
+        draw(&p, DRAWN_KINDS, 1 + n % 2, &seed);
+        set_number(p.config, PPSCHED_QUANTITY_OFFLOAD_TIMES, (1 + random_below(&seed, 12)) / 8.0);
+        set_number(p.config, PPSCHED_QUANTITY_RELOAD_TIMES, (1 + random_below(&seed, 12)) / 8.0);
+        options.chunks = random_below(&seed, p.chunks + 1);
+        expect_ok(ppsched_schedule_offload(&schedule, p.schedule, p.config, &options, &error), &error);
+        ppsched_timeline *timeline = make_timeline(schedule, p.config);
+        compare(&p, schedule, timeline, "with copies");
+        copied += ppsched_schedule_op_count(schedule) > ppsched_schedule_op_count(p.schedule);
+        ppsched_timeline_destroy(timeline);
+        ppsched_schedule_release(schedule);
+        clear(&p);
+    }
+    assert_true(copied > ROUNDS(100));
+}
+
 /* --- memory by stage --- */
 
 static void set_by_layer(ppsched_config *config, const struct drawn_layers *model, int32_t quantity, size_t field)
@@ -482,6 +562,8 @@ int main(void)
                                        cmocka_unit_test(test_given_by_stage),
                                        cmocka_unit_test(test_microbatches_of_another_size),
                                        cmocka_unit_test(test_stages_put_together),
+                                       cmocka_unit_test(test_recompute_ops),
+                                       cmocka_unit_test(test_copies),
                                        cmocka_unit_test(test_nothing_is_recomputed),
                                        cmocka_unit_test(test_released_with_the_input_gradient),
                                        cmocka_unit_test(test_added_with_the_input_gradient),

@@ -129,10 +129,43 @@ static void test_circle_of_receives_in_another_order(void **state)
         ppsched_error error;
         size_t count = 0;
         assert_int_equal(ppsched_schedule_prove(circle, 2, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
-        assert_string_equal(error.message, "device 1 waits in 1RECV_F1 for device 1");
+        assert_string_equal(
+            error.message,
+            "device 1 waits in 1RECV_F1 for its 1RECV_F0, which stands later, at position 4, as 0SEND_F0 comes first");
         assert_int_equal(count, 1);
         assert_int_equal(circle[0].device, 1);
         assert_int_equal(circle[0].position, 0);
+    }
+    ppsched_schedule_release(schedule);
+}
+
+/* Gradients are received in another order than they are sent in: where sends wait for nobody the device waits for itself. */
+static void test_device_that_waits_for_itself(void **state)
+{
+    static const char *const rows[2][12] = {{"0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B1", "0B1", "0RECV_B0", "0B0"},
+                                            {"1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1", "1B1", "1SEND_B1"}};
+    static const char own[] =
+        "device 0 waits in 0RECV_B1 for its 0RECV_B0, which stands later, at position 6, as 1SEND_B0 comes "
+        "first";
+    ppsched_schedule *schedule = schedule_of(rows, 8);
+    ppsched_wait circle[4];
+    ppsched_error error;
+    size_t count = 0;
+    (void)state;
+    for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_PAIR; order++) {
+        ppsched_channel_model model = {.size = sizeof model, .order = order};
+        assert_int_equal(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_int_equal(count, 1);
+        assert_string_equal(error.message, own);
+        model.rendezvous = 1;
+        assert_int_equal(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_int_equal(count, order == PPSCHED_CHANNEL_ORDER_GROUP ? 3 : 2);
+        assert_string_equal(
+            error.message,
+            order == PPSCHED_CHANNEL_ORDER_GROUP
+                ? "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0, which waits in "
+                  "0RECV_B1 for its 0SEND_F1, which stands before, at position 3"
+                : "device 0 waits in 0RECV_B1 for device 1, which waits in 1SEND_B0 for device 0");
     }
     ppsched_schedule_release(schedule);
 }
@@ -143,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_shuffled_orders),
         cmocka_unit_test(test_circle_in_words),
         cmocka_unit_test(test_circle_of_receives_in_another_order),
+        cmocka_unit_test(test_device_that_waits_for_itself),
     };
     return cmocka_run_group_tests_name("proof", tests, NULL, NULL);
 }

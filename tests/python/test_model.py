@@ -218,7 +218,7 @@ class FileTest(unittest.TestCase):
         self.refused("model_type 'whisper' is not known; known are llama", {**LLAMA, "model_type": "whisper"})
         for kind in ("llama4", "gpt_oss", "qwen2_moe", "gpt3"):
             self.refused(f"model_type '{kind}' is not known; known are llama", {**LLAMA, "model_type": kind})
-        self.refused("; hidden_size, vocab_size are missing in it too; give Megatron-LM's argument names",
+        self.refused("; hidden_size, vocab_size are missing in it too; another of them in its place would be another model; plan by the costs of its layers",
                      {"model_type": "olmo", "num_hidden_layers": 3, "intermediate_size": 8, "num_attention_heads": 2})
         self.refused("model_type is missing; add it", {**LLAMA, "model_type": None})
         self.refused("model_type is missing; add it", {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 4})

@@ -71,8 +71,9 @@ def ranges(spans, shift=0.0, **more):
     return [event("PP:" + token, start + shift, end + shift, **more) for token, start, end in spans]
 
 
-def trace(events, rank=None, **more):
-    info = {} if rank is None else {"distributedInfo": {"backend": "nccl", "rank": rank}}
+def trace(events, rank=None, told=None, **more):
+    """told: what distributedInfo has beside the rank."""
+    info = {} if rank is None else {"distributedInfo": {"backend": "nccl", "rank": rank, **(told or {})}}
     return {"schemaVersion": 1, **info, **more, "traceEvents": [{"ph": "M", "name": "process_name", "pid": 1}, *events]}
 
 
@@ -277,6 +278,77 @@ class TraceTest(FilesTest):
         self.refused("stage 1 has no F; give the traces of all ranks", self.profile, whole[0], whole[2])
         self.refused("0F0 is in ", self.profile, silent[0], silent[0])
 
+    def of_ranks(self, spans, ranks, told, more=()):
+        """The traces of a pipeline's devices, as these ranks of a run."""
+        return self.profile(*(trace([*ranges(queue), *more], rank, told(rank) if callable(told) else told)
+                              for rank, queue in zip(ranks, spans)))
+
+    def test_a_part_of_a_pipeline_by_its_world(self):
+        """A pipeline is the whole run, or a row of its ranks where others are replicas or have a part of each layer."""
+        for devices in (2, 3, 4):
+            timeline = plan(devices=devices)
+            spans = spans_of(timeline)
+            for count in range(1, devices):
+                for size in {devices, count + 1, 2 * count + 1} - {count}:
+                    if count == 1 or size % count:
+                        self.refused("give the traces of all ranks", self.of_ranks, spans[:count], range(count), {"world_size": size})
+            for size, ranks in ((devices, range(devices)), (2 * devices, range(devices)), (2 * devices, range(0, 2 * devices, 2)),
+                                (8 * devices, range(3, 8 * devices, 8)), (4 * devices, range(1, 2 * devices, 2)),
+                                (2 * devices, range(devices, 2 * devices))):
+                self.check_times(self.of_ranks(spans, ranks, {"world_size": size}), timeline)
+            for size, ranks in ((2 * devices, range(1, devices + 1)), (devices + 1, range(devices)),
+                                (4 * devices, (*range(devices - 1), devices + 1)), (2 * devices, range(0, 4 * devices, 4))):
+                if max(ranks) < size:
+                    self.refused("are no whole pipeline", self.of_ranks, spans, ranks, {"world_size": size})
+        one = spans_of(plan(devices=1))
+        self.assertEqual(self.of_ranks(one, [0], {"world_size": 1}).devices, 1)
+        self.refused("the run had 2 ranks, and this is rank 0 alone", self.of_ranks, one, [0], {"world_size": 2})
+        self.refused("rank 2 in a world of 2 ranks", self.of_ranks, one, [2], {"world_size": 2})
+        self.refused("world_size in distributedInfo must be a whole number", self.of_ranks, one, [0], {"world_size": "2"})
+        self.refused("world_size in distributedInfo is 0", self.of_ranks, one, [0], {"world_size": 0})
+        self.refused("a run of 4 ranks, but ", self.of_ranks, spans_of(plan(devices=2)), [0, 1], lambda rank: {"world_size": 2 + 2 * rank})
+        rank0 = json.loads(TRACES[0].read_text(encoding="utf-8"))
+        self.refused("give the traces of all ranks", self.profile, rank0)
+
+    def test_a_part_of_a_pipeline_by_its_process_groups(self):
+        def group(ranks, description, name="0"):
+            return {"pg_name": name, "pg_desc": description, "backend_config": "cuda:nccl", "pg_size": len(ranks), "ranks": ranks}
+
+        timeline = plan(devices=4)
+        spans = spans_of(timeline)
+        world = group(list(range(8)), "default_pg")
+        pipeline, replicas = group([0, 2, 4, 6], "mesh_pp"), [group([rank, rank + 1], "mesh_dp", str(rank)) for rank in (0, 2, 4, 6)]
+        row = [0, 2, 4, 6]
+        for groups in ([world, pipeline, *replicas], [world, group(row, "undefined"), *replicas], [world, group([0], "tp"), pipeline]):
+            told = {"world_size": 8, "pg_count": len(groups), "pg_config": groups}
+            self.check_times(self.of_ranks(spans, row, told), timeline)
+            self.refused("rank 6 of them has no trace", self.of_ranks, spans[:3], row, told)
+            self.refused("ranks 4, 6 of them have no trace", self.of_ranks, spans[:2], row, told)
+            self.refused("give the traces of all ranks of the pipeline", self.of_ranks, spans[:1], row, told)
+        self.refused("", self.of_ranks, spans, [0, 1, 2, 3], {"world_size": 8, "pg_config": [world, pipeline]})
+        alone = {"world_size": 8, "pg_config": [{**world, "ranks": []}]}  # all of them, in one group: so there are no replicas
+        self.refused("the nearest is ranks 0, 1, 2, 3, 4, 5, 6, 7, and ranks 4, 5, 6, 7 of them", self.of_ranks, spans, range(4), alone)
+        single = {"world_size": 2, "pg_config": [group([0, 1], "default_pg"), group([0], "mesh_pp"), group([0, 1], "mesh_dp")]}
+        self.assertEqual(self.of_ranks(spans_of(plan(devices=1)), [0], single).devices, 1)
+
+    def test_a_part_of_a_pipeline_by_its_transfers(self):
+        timeline = plan(devices=2)
+        spans = spans_of(timeline)
+        for token in ("0SEND_F0", "0RECV_B1"):
+            self.refused(f"it has {token}, whose other end is stage 1", self.profile, trace(ranges(spans[0]) + [event("PP:" + token, 50, 51)]))
+        sends = [event(f"PP:{token}", 50, 51, tid=1) for token in ("0SEND_F0", "1RECV_F0", "1SEND_B0", "0RECV_B0")]
+        self.check_times(self.profile(*(trace([*ranges(queue), *sends]) for queue in spans)), timeline)
+        arguments = {"Collective name": "send", "Group size": 4, "Process Group Ranks": "[0, 1, 2, 3]"}
+        send = event("nccl:send", 50, 51, cat="cpu_op", args=arguments)
+        told = {"world_size": 8}
+        self.check_times(self.of_ranks(spans, [0, 1], told), timeline)
+        self.refused("its sends and receives are between ranks 0, 1, 2, 3, and ranks 2, 3 of them have no trace", self.of_ranks, spans,
+                     [0, 1], told, [send])
+        ring = event("nccl:send", 50, 51, cat="cpu_op", args={**arguments, "Process Group Ranks": "[0, 4]"})  # of a ring of another kind
+        self.check_times(self.of_ranks(spans, [0, 1], told, [ring]), timeline)
+        cut = event("nccl:send", 50, 51, cat="cpu_op", args={**arguments, "Process Group Ranks": "[0, 1, ..., 7]"})
+        self.check_times(self.of_ranks(spans, [0, 1], told, [cut]), timeline)
+
     def test_what_is_neither_a_trace_nor_a_profile(self):
         """A list, or an object with traceEvents, is a trace; all else is read as a profile, whose reader says what is wrong."""
         for text, reason in (("3", "must hold a mapping"), ('"traceEvents"', "must hold a mapping"), ("null", "must hold a mapping"),
@@ -379,7 +451,7 @@ class TraceTest(FilesTest):
     def test_waits_on_the_cpu_are_left_out(self):
         events = [event("PP:0F0", 0, 5), event("c10d::recv_", 0, 1, cat="cpu_op"), event("aten::linear", 3, 4, cat="cpu_op"),
                   event("aten::tanh", 4, 5, cat="cpu_op"), event("aten::mm", 1, 2, cat="cpu_op", tid=5), event("PP:0I0", 5, 8),
-                  event("PP:0SEND_F0", 8, 9), event("aten::detach", 8, 9, cat="cpu_op"), event("PP:0W0", 9, 11),
+                  event("PP:0UNSHARD", 8, 9), event("aten::detach", 8, 9, cat="cpu_op"), event("PP:0W0", 9, 11),
                   event("aten::view", 9, 9, cat="cpu_op")]
         profile = self.profile(trace(events))
         self.assertEqual(profile.lists(), {"forward_times": [2], "backward_input_times": [0], "backward_weight_times": [2]})

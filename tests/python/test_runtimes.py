@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runtimes and viewers read of an export: sail-sg's nodes by the rules of its runtime, traces by those of the format."""
 import collections
+import fractions
 import json
+import math
 import pathlib
 import random
 import re
@@ -167,7 +169,7 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(set(tracks), set(names))
         for slices in tracks.values():
             slices.sort()
-            self.assertTrue(all(a[1] <= b[0] + 1e-6 for a, b in zip(slices, slices[1:])), slices)
+            self.assertTrue(all(a[1] <= b[0] for a, b in zip(slices, slices[1:])), slices)
         starts, ends = ({event["id"]: event for event in by_phase[phase]} for phase in "sf")
         self.assertEqual((len(by_phase["s"]), len(by_phase["f"])), (len(starts), len(ends)))
         self.assertEqual(set(starts), set(ends))
@@ -180,6 +182,72 @@ class TraceTest(unittest.TestCase):
                 self.assertTrue(any(a <= event["ts"] <= b for a, b, _ in tracks[event["tid"]]), event)
         self.assertTrue(by_phase["C"])
         return names, tracks, starts
+
+    def whole_ticks(self, timeline, scale):
+        """Whoever adds and subtracts starts and lengths, in doubles in any order or in decimals, finds events that touch where those
+        of the schedule do, and all in one another that were; returns how many neighbours touch."""
+        text = timeline.export("chrome", time_scale=scale)
+        exact = [event for event in json.loads(text, parse_float=fractions.Fraction)["traceEvents"] if "ts" in event]
+        doubles = [event for event in json.loads(text)["traceEvents"] if "ts" in event]
+        lengths = [event["args"]["end"] - event["args"]["start"] for event in doubles if event["ph"] == "X"]
+        shortest = fractions.Fraction(min(length for length in ((span.end - span.start) * scale for spans in timeline.spans
+                                                                for span in spans) if length > 0))
+        latest = timeline.metrics.makespan * scale
+        most = 52 - (math.frexp(latest)[1] - (math.frexp(latest)[0] == 0.5))
+        bits = next(k for k in range(10, 1200) if fractions.Fraction(1, 2**(k + 1)) < shortest / 2**20)
+        tick = fractions.Fraction(2)**-min(bits, most)
+        touching, tracks = 0, collections.defaultdict(list)
+        for event, double in zip(exact, doubles):
+            self.assertEqual(fractions.Fraction(event["ts"]) % tick, 0)
+            self.assertEqual(double["ts"], fractions.Fraction(event["ts"]))  # all digits stand in the text
+            if event["ph"] == "X":
+                start, end = double["args"]["start"] * scale, double["args"]["end"] * scale
+                self.assertEqual(double["dur"], fractions.Fraction(event["dur"]))
+                self.assertLessEqual(abs(fractions.Fraction(start) - fractions.Fraction(event["ts"])), tick / 2)
+                self.assertLessEqual(abs(fractions.Fraction(end) - fractions.Fraction(event["ts"]) - fractions.Fraction(event["dur"])),
+                                     tick / 2)
+                tracks[event["tid"]].append((double, event))
+        self.assertEqual(sum(map(len, tracks.values())), len(lengths))
+        for events in tracks.values():
+            events.sort(key=lambda pair: (pair[0]["ts"], pair[0]["ts"] + pair[0]["dur"]))
+            for (a, exact_a), (b, exact_b) in zip(events, events[1:]):
+                ends = [(a["ts"] + a["dur"], b["ts"]), (exact_a["ts"] + exact_a["dur"], exact_b["ts"])]
+                ends += [((a["ts"] - origin) + a["dur"], b["ts"] - origin) for origin in (events[0][0]["ts"], a["ts"])]
+                touches = a["args"]["end"] == b["args"]["start"]
+                self.assertTrue(all(end == start if touches else end <= start for end, start in ends), (a, b))
+                touching += touches
+        return touching
+
+    def test_neighbours_touch_in_every_viewer(self):
+        dice, touching = random.Random(7), 0
+        strategies = [(name, 1 if name in ("1f1b", "zb_h1", "zb_auto", "gpipe", "1f1b_overlap") else 2) for name in
+                      ("1f1b", "zb_h1", "zb_auto", "gpipe", "1f1b_overlap", "zbv", "interleaved_1f1b", "interleaved_zb", "dualpipe_v",
+                       "v_half", "looped_bfs")]
+        for trial in range(66):
+            name, chunks = strategies[trial % len(strategies)]
+            devices = dice.choice([2, 3, 4])
+            unit = 10.0**dice.choice([-300, -18, -9, -3, 0, 0, 0, 2, 6, 12, 18, 200])
+            times = [[dice.choice([1.1, 2.3, 0.7, 1 / 3, 1, dice.random() + 0.01]) * unit for _ in range(devices * chunks)] for _ in range(3)]
+            config = ppsched.Config(devices, 2 * devices * dice.choice([1, 2]), devices * chunks, forward_times=times[0],
+                                    backward_input_times=times[1], backward_weight_times=times[2],
+                                    p2p_time=dice.choice([0, 0.1, 0.37]) * unit)
+            schedule = ppsched.generate(name, config)
+            timeline = schedule.evaluate()
+            scale = dice.choice([1, 1000, 1e6, 0.001, 3])
+            touching += self.whole_ticks(timeline, scale)
+            if name not in ("dualpipe_v", "1f1b_overlap"):
+                touching += self.whole_ticks(schedule.lower("just_in_time").evaluate_transfers(), scale)
+        self.assertGreater(touching, 1000)
+
+    def test_very_short_ops_beside_very_long_ones(self):
+        for short, long in ((1e-7, 1), (1e-3, 1e9), (2.0**-30, 2.0**40), (1e-320, 1), (1, 1e300), (1e-15, 1.1)):
+            config = ppsched.Config(2, 4, forward_times=[short, long], backward_times=[long, 3 * short], p2p_time=short)
+            self.assertGreater(self.whole_ticks(ppsched.generate("1f1b", config).evaluate(), 1), 0)
+
+    def test_whole_times_are_written_as_such(self):
+        timeline = ppsched.generate("1f1b", ppsched.Config(2, 2)).evaluate()
+        text = timeline.export("chrome", time_scale=1000)
+        self.assertIn('"ts": 7000, "dur": 2000, "args": {"kind": "full backward", "stage": 0, "microbatch": 1, "start": 7, "end": 9}', text)
 
     def test_lowered(self):
         for p2p_time in (None, 0, 0.5, 3):

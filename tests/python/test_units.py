@@ -347,7 +347,9 @@ class OutputTest(CommandTest):
     def test_traces_and_conversion(self):
         for words, scale in ((TIMES, 1000), ((*TIMES, "--time-scale", 1), 1)):
             events = json.loads(self.succeed("schedule", *SIZES, *words, "--format", "chrome"))["traceEvents"]
-            self.assertAlmostEqual(next(event["dur"] for event in events if event["name"] == "0F0"), 6.1 * scale)
+            first = next(event for event in events if event["name"] == "0F0")
+            self.assertAlmostEqual(first["dur"], 6.1 * scale, delta=6.1 * scale * 2**-19)
+            self.assertEqual(first["args"]["end"] - first["args"]["start"], 6.1)
         self.succeed("schedule", *SIZES, "-o", "a.csv")
         self.assertIn("peak 63.2 GB", self.succeed("convert", "a.csv", "--to", "text", *TIMES, *MEMORY))
         self.write("a.json", {"mem_static": 60})

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PHASES = 3 };
+enum { MOST_PHASES = 5 };
 
 /* At equal times the order of the queue holds, of the start of an op before its end. */
 struct moment {
@@ -108,6 +108,22 @@ static void change(struct object *object, struct moment from, double holds)
     object->phase[object->phases++].holds = holds;
 }
 
+/* What a layer holds from its birth until it comes back for the backward, where that is not all the time the same. */
+static void change_between(struct world *world, struct object *object, size_t forward, double whole)
+{
+    size_t again = op_behind(world, forward, PPSCHED_KIND_RECOMPUTE), gone = op_behind(world, forward, PPSCHED_KIND_OFFLOAD);
+    double own = object->phase[0].holds;
+    if (again < world->count) {
+        assert_true(own == whole); /* no kind of its own */
+        object->phase[0].holds = 0;
+        change(object, start_of(world, again), whole);
+    } else if (gone < world->count) {
+        size_t back = op_behind(world, forward, PPSCHED_KIND_RELOAD);
+        change(object, (struct moment){world->spans[gone].end, 0}, 0);
+        change(object, (struct moment){world->spans[back].start, SIZE_MAX}, own);
+    }
+}
+
 /* One layer of the stage pass whose F is at `forward`. Returns what comes back of it. */
 static double take_layer(struct world *world, size_t forward, uint32_t number, double scale)
 {
@@ -118,6 +134,7 @@ static double take_layer(struct world *world, size_t forward, uint32_t number, d
     double own = kind > 0 ? layer->recomputes[kind - 1].mem_forward * scale : whole;
     struct object *object = give_birth(world, start_of(world, forward), own);
     size_t full = op_behind(world, forward, PPSCHED_KIND_B), half = op_behind(world, forward, PPSCHED_KIND_I);
+    change_between(world, object, forward, whole);
     if (full < world->count) {
         change(object, start_of(world, full), own + fmax(input, 0));
         object->death = end_of(world, full);
@@ -188,7 +205,6 @@ static void create(struct world *world, const struct layer_objects *given, uint3
     world->spans = ppsched_timeline_spans(given->timeline, device, NULL);
     take_fixed(world);
     for (size_t i = 0; i < world->count; i++) {
-        assert_true(world->ops[i].kind < PPSCHED_KIND_RECOMPUTE); /* what keeps less in other ways is not known here */
         if (world->ops[i].kind == PPSCHED_KIND_F)
             take_pass(world, i);
     }
@@ -212,24 +228,46 @@ static double level_at(const struct world *world, struct moment now)
     return level;
 }
 
-/* The ops of a queue start and end one after another. */
+static int by_moment(const void *a, const void *b)
+{
+    return comes_before(*(const struct moment *)b, *(const struct moment *)a) -
+           comes_before(*(const struct moment *)a, *(const struct moment *)b);
+}
+
+/* All at which something is born, changes or dies. */
+static size_t moments_of(struct moment *out, const struct world *world)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < world->object_count; i++) {
+        const struct object *object = &world->objects[i];
+        for (size_t k = 0; k < object->phases; k++)
+            if (object->phase[k].from.time >= 0)
+                out[count++] = object->phase[k].from;
+        if (object->death.time < HUGE_VAL)
+            out[count++] = object->death;
+    }
+    qsort(out, count, sizeof *out, by_moment);
+    return count;
+}
+
 size_t object_levels(ppsched_memory_point out[OBJECT_POINTS], const struct layer_objects *objects, uint32_t device)
 {
     struct world world;
     size_t count = 0;
     create(&world, objects, device);
+    struct moment *moments = malloc((MOST_PHASES + 1) * (world.object_count + 1) * sizeof *moments);
+    assert_non_null(moments);
+    size_t moment_count = moments_of(moments, &world);
     out[count++] = (ppsched_memory_point){0, level_at(&world, (struct moment){-1, 0})};
-    for (size_t i = 0; i < world.count; i++) {
-        if (world.ops[i].kind > PPSCHED_KIND_W || leader_of(&world, i) != i)
+    for (size_t i = 0; i < moment_count; i++) {
+        if (i > 0 && !comes_before(moments[i - 1], moments[i]))
             continue;
-        for (int is_end = 0; is_end < 2; is_end++) {
-            struct moment now = is_end ? end_of(&world, i) : start_of(&world, i);
-            double level = level_at(&world, now);
-            assert_true(count < OBJECT_POINTS);
-            if (level != out[count - 1].memory)
-                out[count++] = (ppsched_memory_point){now.time, level};
-        }
+        double level = level_at(&world, moments[i]);
+        assert_true(count < OBJECT_POINTS);
+        if (level != out[count - 1].memory)
+            out[count++] = (ppsched_memory_point){moments[i].time, level};
     }
+    free(moments);
     free(world.objects);
     return count;
 }

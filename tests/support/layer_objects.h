@@ -7,7 +7,10 @@
  *     where it is positive, and goes when I ends where it is negative. All die when W ends.
  *   - A whole backward has its recomputed layers come back one by one: beside the others lives the largest of what comes back,
  *     from its start until its end, when all die. Positive mem_backward_input is added when it starts.
- *   - A pass without a backward stays. */
+ *   - A pass without a backward stays.
+ *   - A pass that goes to the host does so with all that its F holds: its layers are gone from the end of the copy until the
+ *     next one starts. At equal times what goes is gone before all else, and what comes back comes behind all else.
+ *   - A pass with a RECOMPUTE holds nothing until that starts; then it is whole. Its layers have no kind of their own. */
 #ifndef PPSCHED_TESTS_LAYER_OBJECTS_H
 #define PPSCHED_TESTS_LAYER_OBJECTS_H
 
@@ -16,7 +19,7 @@
 enum { OBJECT_POINTS = 4096 }; /* most changes of a device */
 
 struct layer_objects {
-    const ppsched_schedule *schedule; /* F, B, I and W; sends, receives and the like hold nothing */
+    const ppsched_schedule *schedule; /* sends, receives and what is beside stage passes hold nothing */
     const ppsched_timeline *timeline; /* of that schedule */
     const ppsched_layer *entries;     /* as ppsched_layers_create got them */
     size_t entry_count;

@@ -3,6 +3,9 @@
 
 #include "support/lowering.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum { MOST_LINKS = 64 };
 
 /* --- a plain execution of the model: every comm op is looked at again and again until nothing changes --- */
@@ -61,11 +64,13 @@ static bool ends(struct plain *plain)
     return true;
 }
 
+/* How the last execution ended. */
+static struct plain last;
+
 static bool ends_plainly(const ppsched_schedule *schedule, const ppsched_channel_model *model)
 {
-    static struct plain plain;
-    plain_start(&plain, schedule, model);
-    return ends(&plain);
+    plain_start(&last, schedule, model);
+    return ends(&last);
 }
 
 /* --- what is proved --- */
@@ -81,6 +86,59 @@ static void check_link(const ppsched_schedule *lowered, const ppsched_wait *link
     ppsched_op other = partner_of(&link->op);
     if (next != NULL && next->device != link->device)
         assert_int_equal(next->device, ppsched_schedule_device_of(lowered, other.stage, other.microbatch));
+}
+
+/* The op of a token. */
+static size_t where_is(uint32_t device, const char *token)
+{
+    for (size_t i = 0; i < last.count[device]; i++) {
+        char text[64];
+        expect_ok(ppsched_op_write_token(text, sizeof text, NULL, &last.ops[device][i], NULL), NULL);
+        if (strcmp(text, token) == 0)
+            return i;
+    }
+    fail_msg("device %u has no %s", (unsigned)device, token);
+    return 0;
+}
+
+/* A link that waits for something on its own device: what that is, and where, is told. A receive that stands later has its send
+ * before that of the link's, which is done or could be. */
+static void check_own(const ppsched_wait *link, const char *words)
+{
+    char token[64], side[16], first[64];
+    unsigned position = 0;
+    int found = sscanf(words, "for its %63[^,], which stands %15[a-z], at position %u, as %63s comes first", token, side,
+                       &position, first);
+    assert_true(found >= 3);
+    assert_int_equal(where_is(link->device, token), position);
+    assert_false(last.done[link->device][position]);
+    assert_string_equal(side, position < link->position ? "before" : "later");
+    assert_true(found == 4 || position < link->position);
+    if (found == 3)
+        return;
+    const ppsched_op *receive = &last.ops[link->device][position];
+    ppsched_op send = partner_of(receive), own = partner_of(&link->op);
+    uint32_t peer = device_of(&last, send.stage, send.microbatch);
+    assert_int_equal(peer, device_of(&last, own.stage, own.microbatch));
+    assert_int_equal(where_is(peer, first), find(&last, peer, &send));
+    assert_true(find(&last, peer, &send) < find(&last, peer, &own));
+}
+
+/* A link has been come to, and is not done in the plain execution; if it waits for its own device the words say for what. */
+static void check_words(const char **words, const ppsched_wait *link, const ppsched_wait *next)
+{
+    char start[100], token[64];
+    assert_true(link->position <= last.position[link->device]);
+    assert_false(last.done[link->device][link->position]);
+    expect_ok(ppsched_op_write_token(token, sizeof token, NULL, &link->op, NULL), NULL);
+    snprintf(start, sizeof start, "waits in %s for ", token);
+    *words = strstr(*words, start);
+    assert_non_null(*words);
+    *words += strlen(start) - strlen("for ");
+    if (next->device == link->device)
+        check_own(link, *words);
+    else
+        assert_memory_equal(*words, "for device ", 11);
 }
 
 /* The links of a circle each wait for the next one's device, and the plain execution agrees. */
@@ -107,6 +165,9 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
             assert_true(circle[i].device != circle[k].device || circle[i].position != circle[k].position);
         check_link(lowered, &circle[i], i + 1 == count ? &circle[0] : i + 1 < MOST_LINKS ? &circle[i + 1] : NULL);
     }
+    const char *words = error.message;
+    for (size_t i = 0; i < count && strstr(error.message, ", and so on") == NULL; i++)
+        check_words(&words, &circle[i], &circle[(i + 1) % count]);
 }
 
 void check_all_models(const ppsched_schedule *lowered, const char *what, int must_be_safe, int *unsafe)

@@ -3,6 +3,7 @@
 #include "support/last.h"
 #include "support/launching.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,12 +212,55 @@ static void test_groups_of_megatron(void **state)
                  "--pipeline-model-parallel-size 3 --num-virtual-stages-per-pipeline-rank 2");
     expect_sized("interleaved_1f1b", 2, 6, 4, NULL, MEGATRON,
                  "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 3");
-    expect_sized("interleaved_1f1b", 3, 6, 6, "2", MEGATRON, "!at least 3 microbatches on 3 devices, not of 2; torchtitan");
+    expect_sized("interleaved_1f1b", 3, 6, 6, "2", MEGATRON,
+                 "!D <= group <= M: groups of 3 to 6 microbatches, not of 2; torchtitan");
     expect_sized("interleaved_1f1b", 3, 6, 10, "4", MEGATRON, "!10 in groups of 4 leave 2; torchtitan, pytorch and jaxpp");
-    expect_sized("interleaved_1f1b", 3, 6, 2, "2", MEGATRON, "!at least 3 microbatches on 3 devices, not of 2; torchtitan");
-    expect_sized("interleaved_1f1b", 2, 4, 4, "5", MEGATRON, "!where Megatron-LM would run 2B0; torchtitan, pytorch and jaxpp");
     expect_sized("interleaved_1f1b", 1, 2, 4, "2", MEGATRON,
                  "!Megatron-LM interleaves on more than one device only; pytorch and jaxpp");
+}
+
+/* One group of more than M microbatches looks like one of M but for the warm-up: what Megatron-LM wants of sizes is the reason,
+ * not an op, whatever D, V, M and the group are. */
+static void test_groups_beyond_the_microbatches(void **state)
+{
+    static const char *const strategies[] = {"interleaved_1f1b", "interleaved_1f1b_overlap"};
+    char group[16], part[200];
+    (void)state;
+    for (int d = 2; d <= 5; d++)
+        for (int v = 2; v <= 4; v++)
+            for (int m = 1; m <= d + 2; m++)
+                for (int g = m < d ? m : m + 1; g <= 2 * d + 3; g++)
+                    for (int i = 0; i < 2; i++) {
+                        snprintf(group, sizeof group, "%d", g);
+                        if (m < d)
+                            snprintf(part, sizeof part, "!D <= group <= M: %d devices need at least %d microbatches, not %d; ",
+                                     d, d, m);
+                        else
+                            snprintf(part, sizeof part, "!D <= group <= M: groups of %d to %d microbatches, not larger ones; ",
+                                     d, m);
+                        expect_sized(strategies[i], d, v * d, m, group, MEGATRON, part);
+                    }
+}
+
+/* Other orders of as few microbatches are told by an op, or by the sizes that their own runtime's rule wants. */
+static void test_other_orders_of_few_microbatches(void **state)
+{
+    (void)state;
+    expect_sized("looped_bfs", 4, 8, 3, NULL, MEGATRON, "!device 0 has 4B2 at position 6, where Megatron-LM would run 4B0; ");
+    expect_sized("looped_bfs", 4, 8, 8, NULL, MEGATRON, "!device 0 has 4F7 at position 15, where Megatron-LM would run 4B0; ");
+    expect_sized("interleaved_zb", 4, 8, 3, NULL, MEGATRON, "!device 0 has 4I0 at position 6, where ");
+    expect_sized("1f1b", 4, 4, 2, NULL, PRIMUS, "!Primus's 1f1b wants at least 3 microbatches on 4 devices, not 2; ");
+    expect_sized("zb_h1", 4, 4, 3, NULL, PRIMUS, "!Primus's zero-bubble wants at least 4 microbatches on 4 devices, not 3; ");
+    expect_sized("zbv", 4, 8, 6, NULL, PRIMUS, "!Primus's zbv-formatted wants at least 7 microbatches on 4 devices, not 6; ");
+    expect_sized("interleaved_1f1b", 4, 8, 3, NULL, PRIMUS,
+                 "!1f1b-interleaved wants a multiple of D = 4 microbatches, not 3; ");
+    expect_sized("interleaved_1f1b", 4, 8, 9, NULL, PRIMUS,
+                 "!1f1b-interleaved wants a multiple of D = 4 microbatches, not 9; ");
+    expect_sized("interleaved_1f1b", 4, 8, 4, NULL, PRIMUS, "!all forwards: at least 8 microbatches, not 4; ");
+    expect_sized("interleaved_1f1b", 4, 8, 8, "8", PRIMUS, "!groups of D = 4 microbatches, not larger ones; ");
+    expect_sized("interleaved_1f1b", 3, 6, 6, "2", PRIMUS, "!groups of D = 3 microbatches, not smaller ones; ");
+    expect_sized("interleaved_1f1b", 4, 8, 8, "9", SAIL,
+                 "!sail-sg interleaves groups of at most D = 4 microbatches, not larger");
 }
 
 static void test_pairs_of_megatron(void **state)
@@ -298,7 +342,8 @@ static void test_memory_of_sail(void **state)
     expect_limited("v_half", 4, 8, 5, "!v_half may hold 6 stage passes on a device and takes no limit, this one holds 5");
     expect_limited("v_min", 4, 8, 4, V_SCHEDULE("min"));
     expect_sized("zbv", 4, 8, 2, NULL, SAIL, V_SCHEDULE("zb"));
-    expect_sized("interleaved_1f1b", 4, 8, 10, "5", SAIL, "!sail-sg has no flags for this order; only its scheduled nodes");
+    expect_sized("interleaved_1f1b", 4, 8, 10, "5", SAIL,
+                 "!sail-sg interleaves groups of at most D = 4 microbatches, not larger ones; only its scheduled nodes");
     expect_sized("interleaved_1f1b", 4, 8, 9, "3", SAIL, "!sail-sg counts a device's stages by their layers");
 }
 
@@ -353,6 +398,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_strategy),
         cmocka_unit_test(test_groups_of_megatron),
+        cmocka_unit_test(test_groups_beyond_the_microbatches),
+        cmocka_unit_test(test_other_orders_of_few_microbatches),
         cmocka_unit_test(test_pairs_of_megatron),
         cmocka_unit_test(test_sizes_of_pytorch),
         cmocka_unit_test(test_one_device),

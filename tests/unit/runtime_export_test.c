@@ -73,10 +73,27 @@ static void test_other_orders_are_refused(void **state)
         expect_queues_refused("0F0 0SEND_F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1", formats[i], "device 0 has 0SEND_F0 at position 1");
         expect_queues_refused("", "", formats[i], "device 0 has nothing at position 0");
     }
-    expect_strategy_refused("interleaved_zb", 4, PPSCHED_FORMAT_MEGATRON, "where Megatron-LM would run");
     expect_strategy_refused("looped_bfs", 4, PPSCHED_FORMAT_MEGATRON, "where Megatron-LM would run");
-    expect_strategy_refused("zbv", 4, PPSCHED_FORMAT_MEGATRON, "where Megatron-LM would run");
+    expect_strategy_refused("v_1f1b", 4, PPSCHED_FORMAT_MEGATRON, "where Megatron-LM would run");
     expect_strategy_refused("interleaved_1f1b", 4, PPSCHED_FORMAT_DEEPSPEED, "one stage a device, not 4 stages on 2");
+}
+
+/* Transformer Engine's list has no number for I, W and pairs: which formats and which orders do. */
+static void test_what_is_not_in_the_list_of_transformer_engine(void **state)
+{
+    static const char *const split[] = {"zb_h1", "zb_h2", "zb_auto", "interleaved_zb", "zbv", "zbv_auto"};
+    static const char *const paired[] = {"1f1b_overlap", "interleaved_1f1b_overlap"};
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        expect_strategy_refused(split[i], i < 3 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "whole backwards alone, and device 0 has ");
+        expect_strategy_refused(split[i], i < 3 ? 2 : 4, PPSCHED_FORMAT_MEGATRON,
+                                "csv, json and sail hold I and W, and 1f1b and interleaved_1f1b have none");
+    }
+    for (int i = 0; i < 2; i++) {
+        expect_strategy_refused(paired[i], i == 0 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "no overlapped pairs, and device 0 has (");
+        expect_strategy_refused(paired[i], i == 0 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "csv and json hold them");
+    }
+    expect_strategy_refused("dualpipe_v", 4, PPSCHED_FORMAT_MEGATRON, "the format megatron has ");
 }
 
 static void test_sizes_are_refused(void **state)
@@ -126,11 +143,12 @@ static void test_groups(void **state)
     expect_groups(3, 8, "4", NULL);
     expect_groups(3, 7, "4", NULL);
     expect_groups(3, 6, "6", NULL);
-    expect_groups(3, 6, "2", "at least 3 microbatches on 3 devices, not of 2");
+    expect_groups(3, 6, "2", "D <= group <= M: groups of 3 to 6 microbatches, not of 2");
     expect_groups(3, 10, "4", "a last group of at least 3 microbatches; 10 in groups of 4 leave 2");
-    expect_groups(3, 2, "2", "at least 3 microbatches on 3 devices, not of 2");
+    expect_groups(3, 2, "2", "D <= group <= M: 3 devices need at least 3 microbatches, not 2");
+    expect_groups(3, 2, "3", "D <= group <= M: 3 devices need at least 3 microbatches, not 2");
     expect_groups(1, 4, "2", "more than one device");
-    expect_groups(2, 4, "5", "device 0 has 2F3 at position 7, where Megatron-LM would run 2B0"); /* larger than M */
+    expect_groups(2, 4, "5", "D <= group <= M: groups of 2 to 4 microbatches, not larger ones");
 }
 
 /* 1F1B on two devices with its sends and receives. */
@@ -226,11 +244,9 @@ static void test_writers_that_stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_orders_are_refused),
-        cmocka_unit_test(test_sizes_are_refused),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_buffers_that_are_too_small),
-        cmocka_unit_test(test_writers_that_stop),
+        cmocka_unit_test(test_other_orders_are_refused),   cmocka_unit_test(test_what_is_not_in_the_list_of_transformer_engine),
+        cmocka_unit_test(test_sizes_are_refused),          cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_buffers_that_are_too_small), cmocka_unit_test(test_writers_that_stop),
     };
     return cmocka_run_group_tests_name("runtime_export", tests, NULL, NULL);
 }

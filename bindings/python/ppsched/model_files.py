@@ -4,7 +4,8 @@ from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from ._library import Error
 from .config_file import _read_json, _read_yaml, file_text, is_yaml
-from .huggingface import TYPES, Reader, longest_sequence, read_huggingface
+from .huggingface import TYPES, read_huggingface
+from .huggingface_reader import Reader
 from .megatron_names import is_megatron, read_megatron
 from .model import Transformer
 
@@ -13,12 +14,13 @@ VOCABULARY_OF_GPT3 = 51200
 
 class ModelFile(NamedTuple):
     """transformer; options: of the command, that the file holds; sequence: the longest that the model says, or 0; not_taken: what the
-    file holds that would change the answer, and does not."""
+    file holds that would change the answer, and does not; warnings: lines for whoever asked."""
 
     transformer: Transformer
     options: Dict[str, object]
     sequence: int = 0
     not_taken: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
@@ -55,7 +57,8 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         return ModelFile(named.transformer, named.options, 0, named.not_taken)
     if "model_type" not in fields:
         raise Error(f"{where}: it has no model_type, nor num_layers; give Hugging Face's config.json, or Megatron-LM's argument names")
-    return ModelFile(read_huggingface(where, fields)[0], {}, longest_sequence(fields))
+    described = read_huggingface(where, fields)
+    return ModelFile(described.transformer, {}, described.sequence, (), described.warnings)
 
 
 def read_model(path: str) -> ModelFile:

@@ -122,14 +122,16 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
                                                             "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
     options.update({name: value for name, value in given.items() if value is not None})
-    _warn(arguments.command, {path or arguments.config: found.not_taken,
-                              **({arguments.config: not_taken(plain(config))} if path is not None and config else {})})
+    _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
+                                              **({arguments.config: not_taken(plain(config))} if path is not None and config else {})})
     return found, {**options, "sizes": sizes or None}
 
 
-def _warn(command: str, unread: Mapping[str, Sequence[str]]) -> None:
-    """What files say that would change the answer, and does not: a line a file."""
+def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]]) -> None:
+    """Warnings of a file, and what files say that would change the answer, and does not: a line a file."""
     from .cli import _tell  # which needs this module
+    for warning in warnings:
+        _tell(command, f"warning: {warning}")
     for path, names in unread.items():
         if names:
             _tell(command, f"warning: not taken from {path}: {', '.join(names)}")

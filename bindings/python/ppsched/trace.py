@@ -12,12 +12,13 @@ import io
 import json
 import re
 import zlib
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
 from . import _abi
 from ._abi import Kind
 from ._library import Error
 from .op import Op
+from .trace_ranks import Ranks, Told, check_whole, group_of_transfer, groups_of, neighbour_of, whole_number, world_of
 
 PREFIX = "PP:"
 COMPUTE = (Kind.F, Kind.B, Kind.I, Kind.W)
@@ -50,12 +51,14 @@ class Work(NamedTuple):
 
 
 class RankTrace(NamedTuple):
-    """What one rank ran, by start. rank: as the trace names it; base: nanoseconds to be added to all times; or None."""
+    """What one rank ran, by start. rank: as the trace names it; base: nanoseconds to be added to all times; or None. told: of the
+    other ranks."""
 
     path: str
     rank: Optional[int]
     base: Optional[int]
     work: List[Work]
+    told: Told
 
 
 class _Range(NamedTuple):
@@ -154,6 +157,9 @@ class _File:
         self.launches: Dict[int, float] = {}
         self.kernels: List[Tuple[int, float, float]] = []
         self.single_stage = False
+        self.info: Dict[str, Any] = {}
+        self.transfers: Dict[int, str] = {}
+        self.sent_in: Set[Ranks] = set()
         if isinstance(value, dict):
             if "traceEvents" not in value:
                 raise Error(f"{path}: there are no traceEvents, so it is no trace; a profile file stands alone")
@@ -168,17 +174,22 @@ class _File:
 
     def _read_header(self, value: Dict[str, Any]) -> None:
         info = value.get("distributedInfo")
-        self.rank = info.get("rank") if isinstance(info, dict) else None
-        self.base = value.get("baseTimeNanoseconds")
-        for name, number in (("the rank in distributedInfo", self.rank), ("baseTimeNanoseconds", self.base)):
-            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63):
-                raise Error(f"{self.path}: {name} must be a whole number, not {str(number)[:40]!r}")
+        self.info = info if isinstance(info, dict) else {}
+        self.rank = whole_number(self.path, "the rank in distributedInfo", self.info.get("rank"))
+        self.base = whole_number(self.path, "baseTimeNanoseconds", value.get("baseTimeNanoseconds"))
+
+    def told(self) -> Told:
+        """What it tells of other ranks."""
+        groups, named = groups_of(self.info, self.rank)
+        return Told(world_of(self.path, self.info, self.rank), groups, named, tuple(self.sent_in), self.transfers)
 
     def _fault(self, index: int, name: object, problem: object) -> Error:
         return Error(f"{self.path}: event {index} ({str(name)[:60]!r}): {problem}")
 
     def _read_event(self, index: int, event: Dict[str, Any]) -> None:
         name, category, phase = event.get("name"), event.get("cat"), event.get("ph")
+        if (group := group_of_transfer(event.get("args"))) is not None and self.rank in group:
+            self.sent_in.add(group)
         if isinstance(name, str) and name.startswith(PREFIX) and not name.startswith(PREFIX + ":"):
             if phase != "X":
                 raise self._fault(index, name, f"its ph is {str(phase)[:20]!r}, where a range has 'X'")
@@ -208,6 +219,8 @@ class _File:
         found = _Range(index, ops, start, duration, self._track(index, name, event), identity)
         if ops[0].kind in COMPUTE:
             (self.annotations if category == "gpu_user_annotation" else self.ranges).append(found)
+        elif (stage := neighbour_of(ops[0])) is not None:
+            self.transfers.setdefault(stage, token)
 
     def _times(self, index: int, name: object, event: Dict[str, Any]) -> Tuple[float, float]:
         start: Any = event.get("ts")
@@ -382,13 +395,20 @@ def _work(file: _File, ranges: List[_Range], alone: bool) -> List[Work]:
 def ranks_of(path: str, value: Any) -> List[RankTrace]:
     """What each rank of a trace ran. The rank that a trace names is kept where the trace has one rank alone."""
     file = _File(path, value)
-    ranks = file.ranks()
-    return [RankTrace(path, file.rank if len(ranks) == 1 else None, file.base, _work(file, ranges, len(ranks) == 1))
+    ranks, told = file.ranks(), file.told()
+    return [RankTrace(path, file.rank if len(ranks) == 1 else None, file.base, _work(file, ranges, len(ranks) == 1), told)
             for ranges in ranks]
 
 
 def in_order(ranks: List[RankTrace]) -> List[RankTrace]:
-    """By the rank that the traces name where all do, else as they are."""
+    """By the rank that the traces name where all do, else as they are; raises Error where they tell that there are more."""
+    ordered = _by_rank(ranks)
+    check_whole([(trace.path, trace.rank, trace.told) for trace in ordered],
+                frozenset(op.stage for trace in ordered for work in trace.work for op in work.ops))
+    return ordered
+
+
+def _by_rank(ranks: List[RankTrace]) -> List[RankTrace]:
     named = {trace.rank: trace for trace in ranks if trace.rank is not None}
     if not named:
         return ranks
