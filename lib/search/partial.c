@@ -52,14 +52,22 @@ static double level_behind_weights(const struct ppi_partial *partial, uint32_t d
     return level;
 }
 
-/* Of a device with one stage, where its backward rises: whether there is memory for that behind one more F. */
+/* Whether behind one more F there is memory for the backwards of the oldest microbatch that has all its Fs on the device, one
+ * after the other, each with its W; then there is for those of the next ones. */
 static bool has_memory_to_rise(const struct ppi_partial *partial, uint32_t stage)
 {
     const struct ppi_problem *problem = partial->problem;
     const struct ppi_device *own = &problem->device[problem->stage[stage].device];
-    double rise = own->least - problem->stage[stage].memory[PPSCHED_KIND_F] * problem->held;
-    return level_behind_weights(partial, problem->stage[stage].device) + problem->stage[stage].memory[PPSCHED_KIND_F] + rise <=
-           own->peak_limit;
+    const uint32_t *list = &problem->stage_list[own->first], last = list[own->count - 1];
+    const uint32_t oldest = partial->stage[list[0]].done.inputs, begun = partial->stage[last].done.forwards + (stage == last);
+    double level = level_behind_weights(partial, problem->stage[stage].device) + problem->stage[stage].memory[PPSCHED_KIND_F];
+    for (uint32_t i = own->count; i-- > 0 && oldest < begun;) {
+        if (level + problem->stage[list[i]].least_rise > ppi_device_allows_at_peak(own))
+            return false;
+        if (partial->stage[list[i]].done.inputs <= oldest)
+            level -= problem->stage[list[i]].memory[PPSCHED_KIND_F];
+    }
+    return true;
 }
 
 /* Whether there is memory for an I or a B. */
@@ -83,9 +91,9 @@ static bool has_memory(const struct ppi_partial *partial, uint32_t stage)
     uint32_t oldest = partial->stage[last].done.forwards + (stage == last);
     if (partial->device[device].level + problem->stage[stage].memory[PPSCHED_KIND_F] > own->peak_limit)
         return false;
-    if (own->count == 1 && problem->rises)
-        return has_memory_to_rise(partial, stage);
-    if (own->count == 1 || (oldest >= problem->microbatches && !problem->rises))
+    if (problem->rises && !has_memory_to_rise(partial, stage))
+        return false;
+    if (own->count == 1 || oldest >= problem->microbatches)
         return true;
     double needed = own->least;
     for (uint32_t i = 0; i < own->count; i++) {

@@ -30,15 +30,10 @@ static struct ppi_stage read_stage(const struct ppi_lane *lane, const struct ppi
     stage.fuses = is_shorter || stage.rise[PPSCHED_KIND_B] < stage.rise[PPSCHED_KIND_I];
     stage.input = !splits || (is_shorter && full < input) ? full : input;
     stage.weight = (is_shorter ? full : split) - stage.input;
+    stage.least_rise = splits ? stage.rise[PPSCHED_KIND_I] : stage.rise[PPSCHED_KIND_B];
+    if (stage.fuses)
+        stage.least_rise = ppi_smaller(stage.least_rise, stage.rise[PPSCHED_KIND_B]);
     return stage;
-}
-
-/* The least by which memory rises for a backward of a stage. */
-static double least_rise(const struct ppi_stage *stage)
-{
-    if (!stage->splits)
-        return stage->rise[PPSCHED_KIND_B];
-    return stage->fuses ? ppi_smaller(stage->rise[PPSCHED_KIND_B], stage->rise[PPSCHED_KIND_I]) : stage->rise[PPSCHED_KIND_I];
 }
 
 /* What is there while a backward runs and not behind it. A B of a stage that may split is left out, as few orders have any:
@@ -109,7 +104,7 @@ static void raise_least(struct ppi_device *device, const struct ppi_problem *pro
                         double *held)
 {
     *held += stage->memory[PPSCHED_KIND_F] * problem->held;
-    device->least = ppi_larger(device->least, *held + least_rise(stage));
+    device->least = ppi_larger(device->least, *held + stage->least_rise);
 }
 
 /* Where memory rises inside backwards. */

@@ -24,6 +24,7 @@ struct ppi_stage {
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* that an op of each kind adds: more is there behind it, or less */
     double rise[PPI_COMPUTE_KINDS];   /* by how much more is there while an I or a B runs */
+    double least_rise;                /* for a backward */
     double forward_delay;             /* from the stage before */
     double backward_delay;            /* from the next stage */
     double forward_latency;           /* of these, what does not grow with what is sent */
