@@ -247,7 +247,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              uint32_t candidate,
                                                              ppsched_error *error);
 
-/* The candidate's own problem: stages, microbatches, limit and the strategy's options.
+/* The candidate's own problem: stages, microbatches, limit and the strategy's options; the placement
+ * where that is a v or bidirectional, so that a builder puts stages where its schedule has them.
  * Errors: ARGUMENT; RANGE, also past the last; REFUSED where its stages cannot be made of the
  *   config's; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,

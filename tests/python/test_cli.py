@@ -19,6 +19,7 @@ from unittest import mock
 
 from in_process import run_command
 
+import ppsched
 from ppsched import published
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -183,6 +184,33 @@ class ScheduleTest(CommandTest):
                                                "SendGrad:0 ReduceTiedGrads ReduceGrads OptimizerStep")
         self.fail_with(1, "one stage a device", "schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 4,
                        "--format", "deepspeed")
+
+    def test_forwards_alone(self):
+        """A file that lost all its backwards, or one of inference; one that lost some of them is not complete."""
+        for strategy, stages, words in (("gpipe", 2, ()), ("looped_bfs", 4, ()), ("interleaved_1f1b", 4, ()), ("zbv", 4, ()), ("1f1b", 2, ()),
+                                        ("zb_h1", 2, ()), ("zbv", 4, ("--lower", "just_in_time"))):
+            path = self.folder / "whole.csv"
+            self.succeed("schedule", "--strategy", strategy, "--num-devices", 2, "-s", stages, "-b", 4, *words, "-o", path)
+            rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+            self.assertNotIn("forwards alone", self.succeed("check", path))
+            self.assertIs(json.loads(self.succeed("check", path, "--json"))["forward_only"], False)
+            kept = ("F", "SEND_F", "RECV_F")
+            lost = [[cell for cell in row if cell.strip("0123456789") in kept] for row in rows]
+            alone = self.folder / "alone.csv"
+            alone.write_text("".join(",".join(row) + "\n" for row in lost), encoding="utf-8")
+            self.assertRegex(self.succeed("check", alone), r"^ok: custom: .* ops, forwards alone\n")
+            row = json.loads(self.succeed("check", alone, "--json"))
+            self.assertIs(row["forward_only"], True)
+            self.assertIs(row["valid"], True)
+            result = run("convert", alone, "--to", "json")
+            self.assertEqual((result.returncode, result.stderr), (0, f"ppsched convert: note: {alone} has forwards alone, no backward\n"))
+            schedule = ppsched.read(alone)
+            self.assertTrue(schedule.forward_only and schedule.config.forward_only)
+            self.assertLessEqual(ppsched.lower_bound(schedule.config).value, schedule.evaluate().metrics.makespan)
+            some = [[cell for cell in row if "B0" not in cell and "I0" not in cell] for row in rows]
+            alone.write_text("".join(",".join(row) + "\n" for row in some), encoding="utf-8")
+            self.assertEqual(run("check", alone).returncode, 1)
+            self.assertFalse(ppsched.read(alone).forward_only)
 
     def test_columns_and_time_scale(self):
         text = self.succeed("schedule", "-s", 4, "-b", 32, "--text-columns", 80)
