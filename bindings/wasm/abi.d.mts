@@ -185,6 +185,7 @@ export type LayerPlace = (typeof LayerPlace)[keyof typeof LayerPlace];
 export const LayerFlag: {
   readonly WITH_NEXT: 1;
   readonly TIED: 2;
+  readonly COPIES_EMBEDDING: 4;
 };
 export type LayerFlag = (typeof LayerFlag)[keyof typeof LayerFlag];
 
@@ -217,6 +218,7 @@ export const TransformerFlag: {
   readonly CAUSAL: 512;
   readonly DROPOUT: 1024;
   readonly NO_FINAL_NORM: 2048;
+  readonly NO_LATENT_NORMS: 4096;
 };
 export type TransformerFlag = (typeof TransformerFlag)[keyof typeof TransformerFlag];
 
@@ -539,6 +541,7 @@ export interface Transformer {
   expert_interval: number;
   expert_offset: number;
   mtp_layers: number;
+  expert_layers: number;
 }
 
 export interface Training {

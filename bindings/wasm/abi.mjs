@@ -171,6 +171,7 @@ export const LayerPlace = Object.freeze({
 export const LayerFlag = Object.freeze({
   WITH_NEXT: 1,
   TIED: 2,
+  COPIES_EMBEDDING: 4,
 });
 
 export const Lowering = Object.freeze({
@@ -200,6 +201,7 @@ export const TransformerFlag = Object.freeze({
   CAUSAL: 512,
   DROPOUT: 1024,
   NO_FINAL_NORM: 2048,
+  NO_LATENT_NORMS: 4096,
 });
 
 export const TrainingFlag = Object.freeze({
@@ -493,7 +495,7 @@ export const STRUCTS = {
     most: ["f64", 8, 1],
     bound: ["f64", 16, 1],
   } },
-  Transformer: { size: 92, fields: {
+  Transformer: { size: 100, fields: {
     size: ["u32", 0, 1],
     flags: ["u32", 4, 1],
     layers: ["u32", 8, 1],
@@ -517,6 +519,8 @@ export const STRUCTS = {
     expert_offset: ["u32", 80, 1],
     mtp_layers: ["u32", 84, 1],
     reserved: ["u32", 88, 1],
+    reserved_too: ["u32", 92, 1],
+    expert_layers: ["pointer", 96, 1],
   } },
   Training: { size: 72, fields: {
     size: ["u32", 0, 1],

@@ -36,9 +36,13 @@ enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1, /* never in another stage than the layer after it; of several
                                          equal ones the last with what follows, and each with the
                                          one after it */
-    PPSCHED_LAYER_FLAG_TIED = 2       /* the last stage holds its weights and static memory too, as
+    PPSCHED_LAYER_FLAG_TIED = 2,      /* the last stage holds its weights and static memory too, as
                                          an embedding whose weights the head shares; only of a layer
                                          in the first stage */
+    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4 /* each stage with such layers, but the first, holds the
+                                               weights and static memory of those with place FIRST
+                                               too, once, as Megatron-LM's stages with MTP layers
+                                               do; not of a layer in the first stage */
 };
 
 /* A way to keep less of a layer's activations: they are computed again before its backward. A plain

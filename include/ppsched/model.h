@@ -56,7 +56,8 @@ enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512, /* half of the scores; of use to kernels that do not keep
                                                   them */
     PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* behind attention and MLP; of scores that are kept */
-    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048
+    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
+    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* none of the ranks of latent attention */
 };
 
 /* A decoder-only transformer. Sized: set `size`. What it does not have is 0. */
@@ -88,6 +89,10 @@ typedef struct ppsched_transformer {
     uint32_t mtp_layers; /* that predict further tokens (DeepSeek-V3, arXiv 2412.19437); each as the
                             last layer, with a projection of 2h to h and three norms more */
     uint32_t reserved;   /* 0 */
+    uint32_t reserved_too;        /* 0 */
+    const uint8_t *expert_layers; /* `layers` values, 1 where the layer has experts, else 0; copied.
+                                     NULL: as dense_layers, expert_interval and expert_offset say,
+                                     which else are 0 */
 } ppsched_transformer;
 
 /* --- how it is trained --- */
@@ -183,7 +188,8 @@ PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 
 /* Parameters, all of the model's, whatever the training divides. Sized.
  *   attention  h (a + 2k) d + a d h, biases, norms of q and k; with ranks q (of queries) and r:
- *              h q + q + q a (d + rope) + h (r + rope) + r + r a (d + v) + a v h
+ *              h q + q + q a (d + rope) + h (r + rope) + r + r a (d + v) + a v h, with
+ *              NO_LATENT_NORMS q and r less
  *   MLP        2 h f, gated 3 h f, biases; router h E, bias E
  *   norms      2 a layer (4 with POST_NORMS), one last; of h, with bias 2h
  * `active` is what one token multiplies with, embedding and output included; `total` and `active`
@@ -305,7 +311,8 @@ typedef struct ppsched_calibration {
 
 /* The model's layers in order, for plans: "embedding" first, "decoder" and "moe_decoder", "mtp",
  * "head" last, with what they cost: times in seconds, memory in bytes. mem_weights is one version
- * of the weights, mem_static gradients and optimizer; a tied embedding says so. Recompute kinds are
+ * of the weights, mem_static gradients and optimizer; a tied embedding says so, and "mtp" that its
+ * stage copies the embedding. Recompute kinds are
  * "selective", where that frees anything, and "full". `calibration` may be NULL.
  * Errors: ARGUMENT; STRUCT_SIZE; RANGE without an accelerator, or a factor that is negative or not
  *   finite; NO_MEMORY. */

@@ -41,15 +41,20 @@ typedef struct ppsched_plan_options {
                                       those that search long (see ppsched_strategy_info) only with
                                       an `effort` */
     const uint32_t *chunks;        /* V, stages a device. Default: 1 to 4 */
-    const uint32_t *group_sizes;   /* g of the interleaved ones. Default: D, and all others that
-                                      can be run; where M is above 64 those from D/2 to 2D and
-                                      those that part M evenly (with layers: its divisors, and
-                                      where M V D is 5000 at most those from D to 2D).
-                                      With layers group_interleaved_1f1b has none above D, and
-                                      (D+1)/2 always; pipeoffload has D, (D+1)/2 and 1 alone */
-    const uint32_t *microbatches;  /* M at the same batch. Default: the config's */
-    const double *memory_limits;   /* each for all devices. Default: the config's */
-    uint32_t strategy_count;       /* of each list; 0 with NULL */
+    const uint32_t *group_sizes;  /* g of the interleaved ones. Default: D, and of those from 1 to M
+                                     that can be run all where M is 64 at most, or M M S 1000000
+                                     (S: the config's stages). Of more some: 1; (D+1)/2 to 2D, each
+                                     ceil(D/16) above the one before at most; and up to M, behind
+                                     each g, the next above 5 g / 4 that parts M into fewer groups
+                                     than any smaller size (but ceil(4 g / 3) where that is above
+                                     3 g / 2 and g 32 at least). With layers, where M is above 64
+                                     or V above 16, of these those that divide M, and where M V D
+                                     is 5000 at most those from D to 2D; group_interleaved_1f1b has
+                                     none above D, and (D+1)/2 always; pipeoffload has D, (D+1)/2
+                                     and 1 alone */
+    const uint32_t *microbatches; /* M at the same batch. Default: the config's */
+    const double *memory_limits;  /* each for all devices. Default: the config's */
+    uint32_t strategy_count;      /* of each list; 0 with NULL */
     uint32_t chunk_count;
     uint32_t group_size_count;
     uint32_t microbatch_count;
@@ -242,7 +247,8 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              uint32_t candidate,
                                                              ppsched_error *error);
 
-/* The candidate's own problem: stages, microbatches, limit and the strategy's options.
+/* The candidate's own problem: stages, microbatches, limit and the strategy's options; and the
+ * placement where that is a v or bidirectional, so that a builder puts stages as the schedule has.
  * Errors: ARGUMENT; RANGE, also past the last; REFUSED where its stages cannot be made of the
  *   config's; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,

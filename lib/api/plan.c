@@ -399,6 +399,17 @@ static void end_lent(struct lent *lent, const ppsched_plan *plan)
         ppi_candidate_drop_order(plan, &lent->candidate);
 }
 
+/* Where the candidate's stages are, if they are where a builder would not put them by itself. */
+static ppsched_status carry_placement(ppsched_config *config, const struct ppi_candidate *candidate, ppsched_error *error)
+{
+    int32_t own = candidate->strategy->placement, placement = own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement;
+    bool is_loop = placement != PPSCHED_PLACEMENT_V && placement != PPSCHED_PLACEMENT_BIDIRECTIONAL;
+    if (is_loop || config->placement != PPSCHED_PLACEMENT_DEFAULT ||
+        ppi_placement_fits(placement, &config->shape, NULL) != PPSCHED_OK)
+        return PPSCHED_OK;
+    return ppi_config_set_placement(config, placement, NULL, 0, error);
+}
+
 ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_plan *plan, uint32_t candidate,
                                           ppsched_error *error)
 {
@@ -406,9 +417,16 @@ ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_pl
     PPI_REQUIRE(out);
     PPI_REQUIRE(plan);
     ppsched_status status = lend(&lent, plan, candidate, error);
+    ppsched_config *config = NULL;
     if (status == PPSCHED_OK)
-        status = ppi_candidate_config(out, plan, &lent.candidate, error);
+        status = ppi_candidate_config(&config, plan, &lent.candidate, error);
+    if (status == PPSCHED_OK)
+        status = carry_placement(config, &lent.candidate, error);
     end_lent(&lent, plan);
+    if (status == PPSCHED_OK)
+        *out = config;
+    else
+        ppi_config_destroy(config);
     return status;
 }
 

@@ -88,10 +88,12 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
         return status;
     if (layer->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %u (%q): reserved is not 0", entry, layer->name);
-    if (layer->flags > (PPSCHED_LAYER_FLAG_WITH_NEXT | PPSCHED_LAYER_FLAG_TIED))
-        return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 3");
+    if (layer->flags > (PPSCHED_LAYER_FLAG_WITH_NEXT | PPSCHED_LAYER_FLAG_TIED | PPSCHED_LAYER_FLAG_COPIES_EMBEDDING))
+        return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 7");
     if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0 && layer->place != PPSCHED_LAYER_PLACE_FIRST)
         return fail_entry(error, entry, layer, "the flag of tied weights", 1, "that of a layer in the first stage");
+    if ((layer->flags & PPSCHED_LAYER_FLAG_COPIES_EMBEDDING) != 0 && layer->place == PPSCHED_LAYER_PLACE_FIRST)
+        return fail_entry(error, entry, layer, "the flag of a copied embedding", 1, "that of a layer behind the first stage's");
     if (layer->recompute_count > PPSCHED_MAX_RECOMPUTES || (layer->recompute_count > 0 && layer->recomputes == NULL))
         return fail_entry(error, entry, layer, "recompute_count", layer->recompute_count, "0 to 8, with that many records");
     status = check_costs(layer, entry, error);

@@ -90,14 +90,15 @@ static double sum_of(const ppsched_layers *layers, const ppsched_split *split, u
     return sum;
 }
 
-/* What the last stage holds of tied layers in the first. */
-static double tied(const ppsched_layers *layers, const ppsched_split *split, int cost)
+/* What a stage behind the first holds of the layers in it: those that it copies, and the last stage the tied ones. */
+static double copied(const ppsched_layers *layers, const ppsched_split *split, uint32_t stage, bool copies, int cost)
 {
     double sum = 0;
-    if (split->stages == 1 || (cost != PPI_LAYER_STATIC && cost != PPI_LAYER_WEIGHTS))
+    bool is_last = stage + 1 == split->stages;
+    if (stage == 0 || (cost != PPI_LAYER_STATIC && cost != PPI_LAYER_WEIGHTS))
         return 0;
     for (uint32_t i = 0; i < layers->first; i++)
-        if ((ppi_layer_at(layers, i)->given.flags & PPSCHED_LAYER_FLAG_TIED) != 0)
+        if (copies || (is_last && (ppi_layer_at(layers, i)->given.flags & PPSCHED_LAYER_FLAG_TIED) != 0))
             sum += cost_of(layers, split, i, cost);
     return sum;
 }
@@ -106,9 +107,12 @@ static ppsched_status put_cost(ppsched_config *config, const ppsched_layers *lay
                                int cost, ppsched_error *error)
 {
     uint32_t layer = 0;
-    for (uint32_t s = 0; s < split->stages; layer += split->layers[s++])
-        list[s] = sum_of(layers, split, layer, split->layers[s], cost);
-    list[split->stages - 1] += tied(layers, split, cost);
+    for (uint32_t s = 0; s < split->stages; layer += split->layers[s++]) {
+        bool copies = false;
+        for (uint32_t i = 0; i < split->layers[s]; i++)
+            copies |= (ppi_layer_at(layers, layer + i)->given.flags & PPSCHED_LAYER_FLAG_COPIES_EMBEDDING) != 0;
+        list[s] = sum_of(layers, split, layer, split->layers[s], cost) + copied(layers, split, s, copies, cost);
+    }
     return ppi_config_set_values(config, quantities[cost], list, split->stages, error);
 }
 

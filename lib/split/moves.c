@@ -92,11 +92,12 @@ static double need_of(const struct ppi_split_moves *moves, uint32_t stage, uint3
     uint32_t first = splitting->cut[begin], last = splitting->cut[end];
     double held = state->kitchen.same != NULL ? ppi_kitchen_held(&state->kitchen, first, last)
                                               : moves->share[stage] * memory_of(state, PPI_LAYER_MEM_FORWARD, first, last);
+    double copied = state->copies != NULL ? ppi_split_state_copied(state, stage, first, last) : 0;
     double need = moves->passes[stage] * held;
     if (moves->whole_passes[stage] > 0)
         need += moves->whole_passes[stage] * memory_of(state, PPI_LAYER_MEM_FORWARD, first, last);
     return need + memory_of(state, PPI_LAYER_STATIC, first, last) +
-           state->versions * memory_of(state, PPI_LAYER_WEIGHTS, first, last);
+           state->versions * memory_of(state, PPI_LAYER_WEIGHTS, first, last) + copied;
 }
 
 /* The first or last block of each stage, given, and that next to it, taken. */

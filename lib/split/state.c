@@ -13,6 +13,11 @@ enum { KINDS = PPI_COMPUTE_KINDS - 1, A_PRICE = 64, A_STAGE = 5, A_CHANGE = 32, 
 
 /* --- making it --- */
 
+static bool copies_embedding(const struct ppi_layer_entry *entry)
+{
+    return (entry->given.flags & PPSCHED_LAYER_FLAG_COPIES_EMBEDDING) != 0;
+}
+
 static void sum_layers(struct ppi_split_state *state)
 {
     const ppsched_layers *layers = state->layers;
@@ -22,11 +27,14 @@ static void sum_layers(struct ppi_split_state *state)
         for (uint32_t i = 0; i < layers->count; i++)
             sums[i + 1] = sums[i] + ppi_layer_at(layers, i)->kinds[0].cost[cost];
     }
-    for (uint32_t e = 0; e < layers->entry_count && state->stages > 1; e++) {
+    for (uint32_t e = 0; e < layers->entry_count; e++) {
         const ppsched_layer *layer = &layers->entries[e].given;
-        if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0)
-            state->tied += layer->count * (layer->mem_static + state->versions * layer->mem_weights);
+        double memory = layer->count * (layer->mem_static + state->versions * layer->mem_weights);
+        state->tied += (layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0 ? memory : 0;
+        state->first += layer->place == PPSCHED_LAYER_PLACE_FIRST ? memory : 0;
     }
+    for (uint32_t i = 0; state->copies != NULL && i < layers->count; i++)
+        state->copies[i + 1] = state->copies[i] + copies_embedding(ppi_layer_at(layers, i));
     for (uint32_t e = 0; e < layers->entry_count; e++)
         state->has_bytes |= layers->entries[e].given.output_bytes > 0;
     state->has_bytes &= state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH].values != NULL;
@@ -38,6 +46,9 @@ static ppsched_status take_room(struct ppi_split_state *state, bool has_same, pp
     size_t stages = state->stages, devices = state->schedule->shape.devices, layers = state->layers->count;
     for (int cost = 0; cost < PPI_LAYER_COSTS; cost++)
         state->sums[cost] = ppi_room_take(room, layers + 1, sizeof *state->sums[cost]);
+    for (uint32_t e = 0; e < state->layers->entry_count && state->copies == NULL; e++)
+        if (copies_embedding(&state->layers->entries[e]))
+            state->copies = ppi_room_take_zeroed(room, layers + 1, sizeof *state->copies);
     if (state->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || has_same)
         state->menus = ppi_room_take_zeroed(room, stages, sizeof *state->menus);
     state->border = ppi_room_take(room, stages + 1, sizeof *state->border);
@@ -161,7 +172,7 @@ static double fixed_of(const struct ppi_split_state *state, const struct ppi_hol
     for (uint32_t i = 0; i < holding->count; i++) {
         uint32_t stage = holding->stages[i];
         sum += between(state, PPI_LAYER_STATIC, stage) + state->versions * between(state, PPI_LAYER_WEIGHTS, stage);
-        sum += stage + 1 == state->stages ? state->tied : 0;
+        sum += ppi_split_state_copied(state, stage, state->like[2 * (size_t)stage], state->like[2 * (size_t)stage + 1]);
     }
     return sum;
 }

@@ -34,6 +34,8 @@ struct ppi_split_state {
     double pass_overhead;          /* of a device in each of them */
     double *sums[PPI_LAYER_COSTS]; /* of the layers before each */
     double tied;                   /* memory that the last stage holds for the first */
+    double first;                  /* that of all layers that belong into the first stage */
+    uint32_t *copies;              /* of the layers before each, those whose stage copies these; NULL where there are none */
     uint32_t *border;              /* first layer of each stage, and behind them the number of all */
     uint32_t *like;                /* of each stage: first layer of some that are the same, and behind them */
     uint32_t *dish;                /* of each stage */
@@ -89,6 +91,16 @@ void ppi_split_state_choose_by_way(struct ppi_split_state *state);
 
 /* Prices sets that are chosen, `dish`, whatever memory they take; the next call of the others fits them again. */
 double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish);
+
+/* Memory that a stage has of layers in the first, beside its own layers, which are those from `begin` to before `end`. */
+static inline double ppi_split_state_copied(const struct ppi_split_state *state, uint32_t stage, uint32_t begin, uint32_t end)
+{
+    if (stage == 0)
+        return 0;
+    if (state->copies != NULL && state->copies[end] > state->copies[begin])
+        return state->first;
+    return stage + 1 == state->stages ? state->tied : 0;
+}
 
 /* The device's question of what its stages recompute. */
 struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device);

@@ -70,6 +70,7 @@ static void put_entry(struct listing *listing, int32_t layer, uint32_t count)
         entry->place = PPSCHED_LAYER_PLACE_LAST;
         entry->output_bytes = 0;
     } else {
+        entry->flags = layer == PPSCHED_MODEL_LAYER_MTP ? PPSCHED_LAYER_FLAG_COPIES_EMBEDDING : 0;
         put_recomputes(listing, entry, layer, &memory);
     }
     listing->list[listing->count++] = entry;

@@ -58,9 +58,11 @@ static void put_latent(struct ppi_ops *ops, const ppsched_model *model, const st
     double hidden = shape->hidden_size, rank = shape->query_rank, latent = shape->key_value_rank;
     double input = kept_input(model);
     bool has_bias = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_QKV_BIAS);
+    bool has_norms = !ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS);
     if (rank > 0) {
         ppi_put_linear(ops, model, rows, hidden, rank, has_bias, input);
-        ppi_put_norm(ops, model, rows, rank);
+        if (has_norms)
+            ppi_put_norm(ops, model, rows, rank);
         ppi_put_linear(ops, model, tokens, rank, widths->queries, false, tokens * rank * size);
         input = 0;
     } else {
@@ -68,7 +70,8 @@ static void put_latent(struct ppi_ops *ops, const ppsched_model *model, const st
         input = 0;
     }
     ppi_put_linear(ops, model, rows, hidden, latent + shape->rope_head_size, has_bias, input);
-    ppi_put_norm(ops, model, rows, latent);
+    if (has_norms)
+        ppi_put_norm(ops, model, rows, latent);
     ppi_put_linear(ops, model, tokens, latent, widths->heads * (shape->head_size + widths->value), false,
                    tokens * latent * size);
 }

@@ -75,6 +75,22 @@ static ppsched_status check_experts(const ppsched_transformer *shape, ppsched_er
     return PPSCHED_OK;
 }
 
+/* Of each layer whether it has experts, by itself or by the three numbers. */
+static ppsched_status check_expert_layers(const ppsched_transformer *shape, ppsched_error *error)
+{
+    if (shape->expert_layers == NULL)
+        return PPSCHED_OK;
+    if ((shape->dense_layers | shape->expert_interval | shape->expert_offset) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "expert_layers says which layers have experts; dense_layers, expert_interval and expert_offset must "
+                        "be 0 beside it");
+    for (uint32_t i = 0; i < shape->layers; i++)
+        if (shape->expert_layers[i] > (shape->experts > 0))
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "expert_layers: entry %u is %u; it must be %s", i,
+                            (unsigned)shape->expert_layers[i], shape->experts > 0 ? "0 or 1" : "0, as there are no experts");
+    return PPSCHED_OK;
+}
+
 static void complete_shape(ppsched_transformer *shape)
 {
     if (shape->key_value_heads == 0)
@@ -87,7 +103,7 @@ static void complete_shape(ppsched_transformer *shape)
 
 static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *error)
 {
-    const uint32_t flags = 2 * PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM - 1;
+    const uint32_t flags = 2 * PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS - 1;
     const struct bounded sizes[] = {{"layers", shape->layers, 1, PPSCHED_MAX_LAYERS - 64},
                                     {"hidden_size", shape->hidden_size, 1, MOST_COUNT},
                                     {"heads", shape->heads, 1, MOST_COUNT},
@@ -98,13 +114,16 @@ static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *err
                                     {"positions", shape->positions, 0, MOST_SIZE},
                                     {"experts", shape->experts, 0, MOST_COUNT},
                                     {"mtp_layers", shape->mtp_layers, 0, 32},
-                                    {"reserved", shape->reserved, 0, 0}};
+                                    {"reserved", shape->reserved, 0, 0},
+                                    {"reserved_too", shape->reserved_too, 0, 0}};
     if ((shape->flags & ~flags) != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the transformer are %u; known ones are up to %u", shape->flags,
                         flags);
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
     if (status == PPSCHED_OK && shape->head_size == 0 && !divides(shape->heads, shape->hidden_size))
         status = fail_divisor(error, "of hidden_size (head_size is not given)", shape->hidden_size, "heads", shape->heads);
+    if (status == PPSCHED_OK)
+        status = check_expert_layers(shape, error);
     if (status == PPSCHED_OK)
         complete_shape(shape);
     if (status == PPSCHED_OK)

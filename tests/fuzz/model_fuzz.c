@@ -24,7 +24,7 @@ static uint32_t optional(struct bytes *bytes)
 static ppsched_transformer shape_from(struct bytes *bytes)
 {
     ppsched_transformer shape = {.size = sizeof shape,
-                                 .flags = take_u32(bytes) & (take_below(bytes, 8) > 0 ? 4095 : 0xFFFFFFFFu),
+                                 .flags = take_u32(bytes) & (take_below(bytes, 8) > 0 ? 8191 : 0xFFFFFFFFu),
                                  .layers = size_from(bytes) % 300,
                                  .hidden_size = size_from(bytes),
                                  .ffn_size = size_from(bytes),
@@ -42,6 +42,10 @@ static ppsched_transformer shape_from(struct bytes *bytes)
         shape.experts = size_from(bytes), shape.experts_per_token = size_from(bytes);
         shape.expert_ffn_size = size_from(bytes), shape.shared_ffn_size = optional(bytes);
         shape.dense_layers = optional(bytes), shape.expert_interval = optional(bytes), shape.expert_offset = optional(bytes);
+    }
+    if (take_below(bytes, 8) == 0) {
+        static const uint8_t some[300] = {[1] = 1, [2] = 1, [4] = 1, [200] = 1};
+        shape.dense_layers = shape.expert_interval = shape.expert_offset = 0, shape.expert_layers = some;
     }
     return shape;
 }

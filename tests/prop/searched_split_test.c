@@ -59,8 +59,22 @@ static void draw_layers(struct problem *p, uint32_t recomputed, uint64_t *seed)
     p->layers = make_layers(p->entries, p->count);
 }
 
+/* The first is an embedding, tied or not, which stages copy that have some of the others. */
+static void copy_embedding(struct problem *p, uint64_t *seed)
+{
+    ppsched_layers_release(p->layers);
+    p->entries[0].place = PPSCHED_LAYER_PLACE_FIRST;
+    p->entries[0].mem_static = 1 + random_below(seed, 6);
+    p->entries[0].mem_weights = random_below(seed, 3);
+    p->entries[0].flags |= random_below(seed, 2) * PPSCHED_LAYER_FLAG_TIED;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (random_below(seed, 3) == 0)
+            p->entries[i].flags |= PPSCHED_LAYER_FLAG_COPIES_EMBEDDING;
+    p->layers = make_layers(p->entries, p->count);
+}
+
 /* With a limit that is felt, or none. `more`: layers beyond one a stage, at most. */
-static void draw(struct problem *p, uint32_t more, uint32_t recomputed, uint64_t *seed)
+static void draw(struct problem *p, uint32_t more, uint32_t recomputed, bool copies, uint64_t *seed)
 {
     double held = 0;
     *p = (struct problem){.search = &searches[random_below(seed, SEARCHES)], .may_be_empty = random_below(seed, 4) == 0};
@@ -68,6 +82,8 @@ static void draw(struct problem *p, uint32_t more, uint32_t recomputed, uint64_t
     p->stages = p->devices * p->search->chunks;
     p->count = p->stages + random_below(seed, more + 1);
     draw_layers(p, recomputed, seed);
+    if (copies)
+        copy_embedding(p, seed);
     const uint32_t microbatches = 2 + random_below(seed, 7);
     for (uint32_t i = 0; i < p->count; i++)
         held += p->entries[i].mem_static + p->entries[i].mem_forward * fmin(microbatches, p->devices);
@@ -165,13 +181,13 @@ static ppsched_plan *plan_of(const struct problem *p)
 }
 
 /* Those that have few ways. */
-static void expect_best(uint32_t problems, uint32_t more, uint32_t recomputed, uint64_t seed)
+static void expect_best(uint32_t problems, uint32_t more, uint32_t recomputed, bool copies, uint64_t seed)
 {
     uint32_t found = 0, none = 0;
     for (uint32_t i = 0; i < problems; i++) {
         struct problem p;
         uint32_t counts[MOST_STAGES];
-        draw(&p, more, recomputed, &seed);
+        draw(&p, more, recomputed, copies, &seed);
         if (count_ways(&p, 0, 0) > FEW) {
             clear(&p);
             continue;
@@ -193,13 +209,20 @@ static void expect_best(uint32_t problems, uint32_t more, uint32_t recomputed, u
 static void test_all_splits(void **state)
 {
     (void)state;
-    expect_best(ROUNDS(300), 4, 0, 1);
+    expect_best(ROUNDS(300), 4, 0, false, 1);
 }
 
 static void test_all_ways_to_recompute(void **state)
 {
     (void)state;
-    expect_best(ROUNDS(300), 2, 5, 2);
+    expect_best(ROUNDS(300), 2, 5, false, 2);
+}
+
+static void test_copied_embeddings(void **state)
+{
+    (void)state;
+    expect_best(ROUNDS(300), 4, 0, true, 5);
+    expect_best(ROUNDS(100), 2, 4, true, 6);
 }
 
 /* Whether the border behind a stage one layer farther on, or back, is better. */
@@ -268,6 +291,6 @@ static void test_none_near_is_better(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_splits), cmocka_unit_test(test_all_ways_to_recompute),
-                                       cmocka_unit_test(test_none_near_is_better)};
+                                       cmocka_unit_test(test_copied_embeddings), cmocka_unit_test(test_none_near_is_better)};
     return cmocka_run_group_tests_name("searched_split", tests, NULL, NULL);
 }

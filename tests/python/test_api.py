@@ -51,6 +51,34 @@ class ScheduleTest(unittest.TestCase):
             with self.assertRaises(ppsched.Error, msg=token):
                 ppsched.Op.from_token(token)
 
+    def test_a_schedule_s_config_has_its_placement(self):
+        """So queues and config make it again, for all strategies, lowered or not, and what a plan has."""
+        for strategy in ppsched.strategies():
+            for stages in (4, 8):
+                config = ppsched.Config(devices=4, microbatches=8, stages=stages)
+                try:
+                    schedule = ppsched.generate(strategy.name, config)
+                except ppsched.Refused:
+                    continue
+                again = ppsched.Schedule.from_queues(schedule.config, schedule.queues, flushes=schedule.flushes)
+                self.assertEqual([[again.device_of(stage, m) for stage in range(stages)] for m in range(8)],
+                                 [[schedule.device_of(stage, m) for stage in range(stages)] for m in range(8)])
+                self.assertEqual(again.check(), [], strategy.name)
+                self.assertEqual(again.evaluate().metrics.makespan, schedule.evaluate().metrics.makespan)
+                self.assertEqual(config.placement, ppsched.Placement.DEFAULT)
+                if not strategy.searches_long:
+                    twice = ppsched.generate(strategy.name, schedule.config)
+                    self.assertEqual([list(queue) for queue in twice.queues], [list(queue) for queue in schedule.queues])
+        schedule = ppsched.generate("zbv", ppsched.Config(4, 8, 8))
+        for made in (schedule.lower("just_in_time"), schedule.recompute(), schedule.renumber(), schedule.evaluate().schedule):
+            self.assertEqual(made.config.placement, ppsched.Placement.V)
+            self.assertEqual(ppsched.Schedule.from_queues(made.config, made.queues).check(), [])
+        plan = ppsched.plan(ppsched.Config(4, 8, 4), strategies=["zbv", "dualpipe_v", "interleaved_1f1b", "dualpipe"])
+        for candidate in plan:
+            if candidate.status == "fits":
+                made = plan.schedule(candidate)
+                self.assertEqual(ppsched.Schedule.from_queues(plan.config_of(candidate), made.queues).check(), [], candidate.strategy)
+
     def test_own_schedule(self):
         config = ppsched.Config(devices=2, microbatches=2)
         queues = [["0F0", "0F1", "0B0", "0B1"], ["1F0", ppsched.Op(1, ppsched.Kind.F, 1, overlapped=True), "1B0", "1B1"]]

@@ -19,6 +19,7 @@ from unittest import mock
 
 from in_process import run_command
 
+import ppsched
 from ppsched import published
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -183,6 +184,33 @@ class ScheduleTest(CommandTest):
                                                "SendGrad:0 ReduceTiedGrads ReduceGrads OptimizerStep")
         self.fail_with(1, "one stage a device", "schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 4,
                        "--format", "deepspeed")
+
+    def test_forwards_alone(self):
+        """A file that lost all its backwards, or one of inference; one that lost some of them is not complete."""
+        for strategy, stages, words in (("gpipe", 2, ()), ("looped_bfs", 4, ()), ("interleaved_1f1b", 4, ()), ("zbv", 4, ()), ("1f1b", 2, ()),
+                                        ("zb_h1", 2, ()), ("zbv", 4, ("--lower", "just_in_time"))):
+            path = self.folder / "whole.csv"
+            self.succeed("schedule", "--strategy", strategy, "--num-devices", 2, "-s", stages, "-b", 4, *words, "-o", path)
+            rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+            self.assertNotIn("forwards alone", self.succeed("check", path))
+            self.assertIs(json.loads(self.succeed("check", path, "--json"))["forward_only"], False)
+            kept = ("F", "SEND_F", "RECV_F")
+            lost = [[cell for cell in row if cell.strip("0123456789") in kept] for row in rows]
+            alone = self.folder / "alone.csv"
+            alone.write_text("".join(",".join(row) + "\n" for row in lost), encoding="utf-8")
+            self.assertRegex(self.succeed("check", alone), r"^ok: custom: .* ops, forwards alone\n")
+            row = json.loads(self.succeed("check", alone, "--json"))
+            self.assertIs(row["forward_only"], True)
+            self.assertIs(row["valid"], True)
+            result = run("convert", alone, "--to", "json")
+            self.assertEqual((result.returncode, result.stderr), (0, f"ppsched convert: note: {alone} has forwards alone, no backward\n"))
+            schedule = ppsched.read(alone)
+            self.assertTrue(schedule.forward_only and schedule.config.forward_only)
+            self.assertLessEqual(ppsched.lower_bound(schedule.config).value, schedule.evaluate().metrics.makespan)
+            some = [[cell for cell in row if "B0" not in cell and "I0" not in cell] for row in rows]
+            alone.write_text("".join(",".join(row) + "\n" for row in some), encoding="utf-8")
+            self.assertEqual(run("check", alone).returncode, 1)
+            self.assertFalse(ppsched.read(alone).forward_only)
 
     def test_columns_and_time_scale(self):
         text = self.succeed("schedule", "-s", 4, "-b", 32, "--text-columns", 80)
@@ -410,6 +438,59 @@ class BadInputTest(CommandTest):
         link.symlink_to(target)
         self.succeed("schedule", "-s", 2, "-b", 2, "-o", link)
         self.assertTrue(link.is_symlink() and target.read_text(encoding="utf-8").startswith("0F0"))
+
+    def test_output_on_a_circle_of_links(self):
+        """One line, and the links stay; a link to what is not there yet makes it; also where a folder on the way is one."""
+        one, other, self_link = (self.folder / name for name in ("one", "other", "self"))
+        one.symlink_to(other)
+        other.symlink_to(one)
+        self_link.symlink_to(self_link)
+        before = sorted(path.name for path in self.folder.iterdir())
+        for ending in (".csv", ".json", ".trace.json", *([".svg", ".png"] if HAS_MATPLOTLIB else [])):
+            circle = self.folder / f"circle{ending}"
+            circle.symlink_to(circle)
+            for path in (circle, one / f"x{ending}", self_link / "folder" / f"x{ending}"):
+                self.fail_with(1, "Too many levels of symbolic links", "schedule", "-s", 2, "-b", 2, "-o", path)
+            self.assertTrue(circle.is_symlink())
+            circle.unlink()
+        circle = self.folder / "t.csv"
+        circle.symlink_to(circle)
+        page = self.folder / "page.html"
+        page.symlink_to(page)
+        whole = self.write("whole.csv", "0F0,0B0\n1F0,1B0\n")
+        for words in (("compare", "-s", 2, "-b", 2, "-o", circle), ("convert", whole, "--to", "csv", "-o", circle),
+                      ("convert", whole, "-o", page), ("check", whole, "-o", circle),
+                      ("schedule", "-s", 2, "-b", 2, "--launch", "pytorch", "-o", circle)):
+            result = run(*words)
+            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result.stderr)
+            self.assertIn("Too many levels of symbolic links", result.stderr)
+            self.assertTrue(circle.is_symlink() and page.is_symlink())
+        circle.unlink()
+        page.unlink()
+        (self.folder / "p.1.et").symlink_to(self.folder / "p.1.et")
+        self.fail_with(1, "Too many levels of symbolic links", "convert", whole, "--lower", "just_in_time", "--to", "chakra", "-o", self.folder / "p")
+        (self.folder / "p.1.et").unlink()
+        whole.unlink()
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), before)
+        dangling = self.folder / "dangling.csv"
+        dangling.symlink_to(self.folder / "target.csv")
+        self.succeed("schedule", "-s", 2, "-b", 2, "-o", dangling)
+        self.assertTrue(dangling.is_symlink() and (self.folder / "target.csv").read_text(encoding="utf-8").startswith("0F0"))
+
+    def test_output_has_the_modes_of_others(self):
+        """A new file has what the mask leaves, an old one keeps its own; the mask itself is never another, for other threads' files."""
+        masks = []
+        with mock.patch("os.umask", side_effect=masks.append):
+            for mode in (None, 0o600, 0o640, 0o444):
+                path = self.folder / f"{mode}.csv"
+                if mode is not None:
+                    path.write_text("old", encoding="utf-8")
+                    path.chmod(mode)
+                self.succeed("schedule", "-s", 2, "-b", 2, "-o", path)
+                self.assertEqual(path.stat().st_mode & 0o777, mode if mode is not None else 0o666 & ~int(
+                    next(line for line in pathlib.Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+                         if line.startswith("Umask")).split()[1], 8))
+        self.assertEqual(masks, [])
 
     def test_refusal_leaves_the_old_file(self):
         path = self.write("a.json", "old")

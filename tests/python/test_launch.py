@@ -157,6 +157,7 @@ class CommandTest(unittest.TestCase):
         """The line; of torchtitan's split backwards, and of orders that sail-sg and Primus plan themselves, there is a note."""
         result = self.run_command(*words)
         notes = [line for line in result.stderr.splitlines() if " plans an order of its own of that kind; only " not in line]
+        notes = [line for line in notes if "note: without validation: PyTorch's eval() stops" not in line]
         self.assertEqual((result.returncode, [line for line in notes if "note: split backwards" not in line]), (0, []))
         if notes:
             self.assertIn("torchtitan", words)
@@ -179,6 +180,25 @@ class CommandTest(unittest.TestCase):
             result = self.run_command("schedule", "--strategy", strategy, "--num-devices", 4, "-s", 8, "-b", 8, "--launch", runtime)
             self.assertEqual(result.stderr.count(" plans an order of its own of that kind; "), int(words is not None), result.stderr)
             self.assertIn(words or "", result.stderr)
+
+    def test_validation(self):
+        """PyTorch's eval() stops where neighbouring stages are on one rank, by class or by CSV; that of other orders works."""
+        for strategy, devices, stages, rank in (("zbv", 4, 8, 3), ("dualpipe_v", 4, 8, 3), ("v_1f1b", 2, 4, 1), ("v_half", 2, 4, 1),
+                                                ("v_min", 2, 4, 1), ("zbv_auto", 2, 4, 1), ("gpipe", 4, 4, None), ("1f1b", 4, 4, None),
+                                                ("interleaved_1f1b", 2, 4, None), ("interleaved_zb", 2, 6, None), ("looped_bfs", 2, 4, None),
+                                                ("zb_h1", 2, 2, None), ("eager_1f1b", 3, 3, None), ("1f1b", 1, 1, None),
+                                                ("interleaved_1f1b", 1, 3, 0)):
+            words = ("schedule", "--strategy", strategy, "--num-devices", devices, "-s", stages, "-b", 8, "--launch")
+            for runtime in ("pytorch", "torchtitan", "sail", "primus", "colossalai", "jaxpp", "megatron"):
+                result = self.run_command(*words, runtime)
+                told = f"note: without validation: PyTorch's eval() stops with AssertionError on rank {rank}, which has the neighbouring " \
+                       f"stages {stages // 2 - 1 if devices > 1 else 0} and {stages // 2 if devices > 1 else 1}; "
+                if result.returncode == 0:
+                    self.assertEqual("eval()" in result.stderr, rank is not None and runtime in ("pytorch", "torchtitan"), result.stderr)
+                    self.assertTrue("eval()" not in result.stderr or told in result.stderr, result.stderr)
+        path = self.folder / "own.csv"
+        path.write_text("0F0,1F0,1B0,0B0\n2F0,3F0,3B0,2B0\n", encoding="utf-8")
+        self.assertIn("on rank 0, which has the neighbouring stages 0 and 1; ", self.run_command("convert", path, "--launch", "pytorch").stderr)
 
     def test_schedule(self):
         self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 8, "--launch", "megatron"), "--pipeline-model-parallel-size 4")

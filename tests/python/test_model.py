@@ -266,7 +266,7 @@ class FileTest(unittest.TestCase):
                                "swiglu": "yes",
                                "num-experts": 8, "moe-layer-freq": [0, 1, 1, 1], "seq-length": 128})
         self.assertEqual(found.transformer.vocabulary_size, 1024)
-        self.assertEqual((found.transformer.dense_layers, found.transformer.gated, found.transformer.ffn_size), (1, True, 256))
+        self.assertEqual((found.transformer.dense_layers, found.transformer.gated, found.transformer.ffn_size), (1, True, 128))
         self.assertEqual(found.options, {"tp": 2, "seq": 128})
 
     MEGATRON = {"num_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 1000}
@@ -296,7 +296,7 @@ class FileTest(unittest.TestCase):
                      {**self.MEGATRON, "tensor_model_parallel_size": 2, "tp": 4})
 
     def test_dropout(self):
-        for given, has in (({}, False), ({"hidden_dropout": 0.1}, True), ({"hidden_dropout": 0.0, "attention_dropout": 0.0}, False),
+        for given, has in (({}, True), ({"hidden_dropout": 0.1}, True), ({"hidden_dropout": 0}, False), ({"hidden_dropout": 0.0, "attention_dropout": 0.0}, False),
                            ({"attention_dropout": 0.1}, True)):
             self.assertEqual(model_of("m", {**self.MEGATRON, **given}).transformer.dropout, has)
         gpt2 = {"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 64, "vocab_size": 100}

@@ -2,14 +2,18 @@
 """The pictures: that they fit paper, can be read there, and name what they draw."""
 import collections
 import importlib.util
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
+import xml.etree.ElementTree
 
 import ppsched
+from ppsched import shown
 
 NAMES = {"curve": re.compile(r"devices? (\d+)(?:-(\d+))?: peak")}
 
@@ -131,6 +135,32 @@ class PictureTest(unittest.TestCase):
             self.assertTrue(title[2].startswith(f"order of microbatches: {count - 1} {count - 2} "))
             self.assertEqual((len(title), title[-1].endswith("...")), (3, False) if count == 5 else (5, True))
         self.assertEqual(len(self.figures["small"][1].axes[0].get_title(loc="left").splitlines()), 2)
+
+    def test_any_name_makes_xml(self):
+        """Of names of one's own: control characters, what XML has no letter for, formulas, markup and comments."""
+        config = ppsched.Config(2, 2)
+        queues = ppsched.generate("1f1b", config).queues
+        names = [*(f"a{chr(code)}b" for code in (*range(1, 32), 0x7F, 0x85, 0x9F, 0x200E, 0x2028, 0xFEFF, 0xFFFE, 0xFFFF, 0x1FFFE, 0x4E2D)),
+                 "$x^$", "$", "$$", "\\frac{$", "a & b <c> \"d\" 'e'", "--", "-->", "]]>", "%s {0} \\n"]
+        for name in names:
+            with warnings.catch_warnings(record=True) as told, self.assertNoLogs("matplotlib"):
+                warnings.simplefilter("always")
+                text = ppsched.Schedule.from_queues(config, queues, name).evaluate().to_svg()
+            self.assertEqual([str(one.message) for one in told], [], name)
+            xml.etree.ElementTree.fromstring(text)
+        self.assertEqual(shown.printable("a\x1b\ufffe\U0001ffffb\u4e2d"), "a???b\u4e2d")
+
+    def test_pictures_are_drawn_in_silence(self):
+        """Standard error stays empty, whatever matplotlib lacks: letters in its font, a folder for its cache."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "own.json")
+            text = ppsched.generate("1f1b", ppsched.Config(2, 2)).evaluate().export("json")
+            path.write_text(text.replace('"1f1b"', r'"\u4e2d\u6587 \u0001"'), encoding="utf-8")
+            for ending, more in (("png", {"MPLCONFIGDIR": "/proc/nowhere"}), ("svg", {}), ("pdf", {})):
+                environment = {**os.environ, **more, "PYTHONPATH": os.pathsep.join(sys.path)}
+                result = subprocess.run([sys.executable, "-m", "ppsched", "convert", str(path), "-o", f"{folder}/a.{ending}"], check=False,
+                                        capture_output=True, text=True, env=environment)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
     def test_the_command_draws_them(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -277,7 +277,7 @@ static const ppsched_transformer shape = {.size = sizeof shape,
                                           .experts = 4,
                                           .experts_per_token = 2,
                                           .expert_ffn_size = 64,
-                                          .dense_layers = 1};
+                                          .expert_layers = (const uint8_t[]){0, 1, 1, 0}};
 
 static ppsched_status model_create(struct attempt *attempt)
 {

@@ -145,7 +145,9 @@ static void test_bad_entries(void **state)
         BAD("mem_static is -1; it must be finite and at least 0", .mem_static = -1),
         BAD("mem_weights is -1; it must be finite and at least 0", .mem_weights = -1),
         BAD("output_bytes is -1; it must be finite and at least 0", .output_bytes = -1),
-        BAD("flags is 4; it must be 0 to 3", .flags = 4),
+        BAD("flags is 8; it must be 0 to 7", .flags = 8),
+        BAD("the flag of a copied embedding is 1; it must be that of a layer behind the first stage's",
+            .flags = PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, .place = PPSCHED_LAYER_PLACE_FIRST),
         BAD("the flag of tied weights is 1; it must be that of a layer in the first stage", .flags = PPSCHED_LAYER_FLAG_TIED),
         BAD("recompute_count is 9; it must be 0 to 8, with that many records", .recompute_count = 9, .recomputes = twice),
         BAD("recompute_count is 1; it must be 0 to 8, with that many records", .recompute_count = 1),
@@ -401,6 +403,42 @@ static void test_sums(void **state)
     ppsched_layers_release(layers);
 }
 
+/* A stage with MTP layers copies the embedding once, that of the last stage, which is tied, included; not the first. */
+static void test_copied_embeddings(void **state)
+{
+    static const struct {
+        uint32_t flags, counts[4];
+        double memory[4], weights[4];
+    } cases[] = {
+        {0, {2, 1, 2, 2}, {8, 1, 10, 12}, {3, 0.5, 3.5, 3.75}},
+        {0, {2, 0, 4, 1}, {8, 0, 13, 3}, {3, 0, 4.5, 0.75}},
+        {0, {5, 1, 0, 1}, {12, 9, 0, 3}, {4.5, 3, 0, 0.75}},
+        {PPSCHED_LAYER_FLAG_TIED, {2, 1, 2, 2}, {8, 1, 10, 12}, {3, 0.5, 3.5, 3.75}},
+        {PPSCHED_LAYER_FLAG_TIED, {2, 0, 4, 1}, {8, 0, 13, 10}, {3, 0, 4.5, 3.25}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const uint32_t copies = PPSCHED_LAYER_FLAG_COPIES_EMBEDDING;
+        const ppsched_layer list[] = {
+            LAYER("embedding", .place = PPSCHED_LAYER_PLACE_FIRST, .mem_static = 7, .mem_weights = 2.5,
+                  .flags = cases[i].flags),
+            LAYER("decoder", .count = 3, .forward_time = 1, .mem_static = 1, .mem_weights = 0.5),
+            LAYER("mtp", .count = 2, .forward_time = 1, .mem_static = 2, .mem_weights = 0.5, .flags = copies),
+            LAYER("head", .place = PPSCHED_LAYER_PLACE_LAST, .mem_static = 3, .mem_weights = 0.75)};
+        const ppsched_layers *layers = make_layers(list, 4);
+        ppsched_config *config = NULL;
+        ppsched_error error;
+        expect_ok(from_layers(&config, layers, cases[i].counts, 4, NULL, &error), &error);
+        expect_values(config, PPSCHED_QUANTITY_MEM_STATIC, cases[i].memory);
+        expect_values(config, PPSCHED_QUANTITY_MEM_WEIGHTS, cases[i].weights);
+        ppsched_config_destroy(config);
+        expect_ok(from_layers(&config, layers, (uint32_t[]){7}, 1, NULL, &error), &error);
+        expect_values(config, PPSCHED_QUANTITY_MEM_STATIC, (double[]){17}); /* none */
+        ppsched_config_destroy(config);
+        ppsched_layers_release(layers);
+    }
+}
+
 /* A layer that is computed again is whole when its I ends, so it releases as much as without. */
 static void test_releases_of_what_comes_back(void **state)
 {
@@ -485,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_bad_splits),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_copied_embeddings),
         cmocka_unit_test(test_releases_of_what_comes_back),
         cmocka_unit_test(test_the_rest_is_carried),
         cmocka_unit_test(test_sums_that_overflow),

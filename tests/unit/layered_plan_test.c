@@ -734,15 +734,52 @@ static bool serves_group(const ppsched_config *base, const char *strategy, uint3
     return serves;
 }
 
-/* As plan.h says: D, and of the others that can be run all, of many microbatches with layers the divisors, and those to 2D
- * where they are few passes; of the group-interleaved ones with layers none above D, but (D+1)/2, which alone there is of those
- * with copies, and 1. */
+static uint32_t groups_of(uint32_t microbatches, uint32_t size)
+{
+    return (microbatches + size - 1) / size;
+}
+
+/* The size behind another one, 0 at first, that parts the microbatches into fewer groups than any smaller one. */
+static uint32_t next_even(uint32_t microbatches, uint32_t group)
+{
+    uint32_t size = group + group / 4 + 1;
+    while (size < microbatches && size > 1 && groups_of(microbatches, size) == groups_of(microbatches, size - 1))
+        size++;
+    if (size >= microbatches)
+        size = microbatches;
+    return group >= 32 && size > group + group / 2 && group + group / 4 < microbatches ? group + (group + 2) / 3 : size;
+}
+
+/* The next one from (D+1)/2 to 2D, or M + 1. */
+static uint32_t next_near(uint32_t devices, uint32_t microbatches, uint32_t group)
+{
+    uint32_t half = (devices + 1) / 2, next = group + (devices + 15) / 16;
+    next = group < half ? half : group < devices && next > devices ? devices : next;
+    return next <= 2 * devices ? next : microbatches + 1;
+}
+
+/* As plan.h says, of any sizes from 1 to M: all, or of many microbatches those near D and those that part them evenly. */
+static bool is_tried(uint32_t devices, uint32_t stages, uint32_t microbatches, uint32_t group)
+{
+    uint32_t tried = 0;
+    if (microbatches <= 64 || microbatches * microbatches * stages <= 1000000)
+        return true;
+    while (tried < group) {
+        uint32_t even = next_even(microbatches, tried), near = next_near(devices, microbatches, tried);
+        tried = near < even ? near : even;
+    }
+    return tried == group;
+}
+
+/* As plan.h says: D, and of the others that can be run those that are tried, of many microbatches with layers the divisors, and
+ * those to 2D where they are few passes; of the group-interleaved ones with layers none above D, but (D+1)/2, which alone there
+ * is of those with copies, and 1. */
 static bool is_listed(const ppsched_config *base, const char *strategy, uint32_t group, bool has_layers)
 {
     uint32_t devices = ppsched_config_devices(base), microbatches = ppsched_config_microbatches(base);
     if (group == devices)
         return true;
-    if (!serves_group(base, strategy, group))
+    if (!is_tried(devices, ppsched_config_stages(base), microbatches, group) || !serves_group(base, strategy, group))
         return false;
     if (has_layers && strcmp(strategy, "pipeoffload") == 0)
         return group == 1 || group == (devices + 1) / 2;
@@ -792,6 +829,19 @@ static void test_group_sizes(void **state)
             expect_groups(devices, 12, strategies[i], layers);
             expect_groups(devices, 72, strategies[i], layers);
         }
+    for (uint32_t devices = 2; devices <= 5; devices++) { /* 2 D stages: all up to M M S = 1000000, some of more */
+        uint32_t most = 1;
+        while ((most + 1) * (most + 1) * 2 * devices <= 1000000)
+            most++;
+        for (uint32_t more = 0; more < 3; more++)
+            expect_groups(devices, most + more, strategies[more % 2], NULL);
+        expect_groups(devices, 1024, strategies[0], NULL);
+    }
+    expect_groups(17, 200, strategies[0], NULL);
+    expect_groups(40, 300, strategies[0], NULL);
+    expect_groups(33, 64, strategies[0], NULL);
+    expect_groups(4, 512, strategies[0], layers);
+    expect_groups(4, 720, strategies[0], layers);
     expect_groups(16, 156, "interleaved_1f1b", layers);
     expect_groups(16, 160, "interleaved_1f1b", layers);
     ppsched_layers_release(layers);

@@ -92,10 +92,17 @@ static void test_shapes(void **state)
     BAD_SHAPE(mtp_layers, 33, "mtp_layers is 33");
     BAD_SHAPE(flags, 1u << 20, "flags of the transformer");
     BAD_SHAPE(reserved, 1, "reserved is 1");
+    BAD_SHAPE(reserved_too, 1, "reserved_too is 1");
     BAD_SHAPE(positions, (1u << 24) + 1, "positions is");
     BAD_EXPERTS(experts_per_token, 17, "experts_per_token is 17; it must be 1 to 16");
     BAD_EXPERTS(expert_ffn_size, 0, "expert_ffn_size is 0");
     BAD_EXPERTS(dense_layers, 7, "dense_layers is 7; it must be 0 to 6");
+    BAD_EXPERTS(expert_layers, (const uint8_t[]){0}, "must be 0 beside it"); /* dense_layers is 2 */
+    ppsched_transformer listed = with_experts(), none = small;
+    listed.dense_layers = 0, listed.expert_layers = (const uint8_t[]){0, 1, 0, 2, 1, 1};
+    expect_refused(&listed, &plain, NULL, "expert_layers: entry 3 is 2; it must be 0 or 1");
+    none.expert_layers = listed.expert_layers;
+    expect_refused(&none, &plain, NULL, "expert_layers: entry 1 is 1; it must be 0, as there are no experts");
     ppsched_transformer huge = small;
     huge.layers = 65000;
     huge.hidden_size = huge.ffn_size = 1 << 20;
@@ -377,6 +384,13 @@ static void test_latent_attention(void **state)
     assert_int_equal(count.total - count.active, 4 * 12 * 3 * 64 * 32);
     expect_sums(model);
     ppsched_model_destroy(model);
+    const uint64_t with = count.attention_with_norms;
+    shape.flags |= PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS;
+    model = make(&shape, &plain);
+    expect_ok(ppsched_model_get_parameters(&count, model, NULL), NULL);
+    assert_int_equal(with - count.attention_with_norms, 16 + 8);
+    expect_sums(model);
+    ppsched_model_destroy(model);
 }
 
 /* Half of the scores; parts that context parallelism divides. */
@@ -432,6 +446,8 @@ static void test_layers(void **state)
     expect_entry(layers, 4, "head", 1, PPSCHED_LAYER_PLACE_LAST);
     expect_ok(ppsched_layers_get_entry(&entry, layers, 0, NULL), NULL);
     assert_int_equal(entry.flags, PPSCHED_LAYER_FLAG_TIED);
+    expect_ok(ppsched_layers_get_entry(&entry, layers, 3, NULL), NULL);
+    assert_int_equal(entry.flags, PPSCHED_LAYER_FLAG_COPIES_EMBEDDING);
     ppsched_layers_release(layers);
     shape.dense_layers = 0, shape.expert_interval = 2, shape.mtp_layers = 0;
     model = make(&shape, &plain);
@@ -439,6 +455,38 @@ static void test_layers(void **state)
     assert_int_equal(ppsched_layers_entries(layers), 8); /* experts and none in turns */
     expect_entry(layers, 1, "moe_decoder", 1, PPSCHED_LAYER_PLACE_ANY);
     ppsched_layers_release(layers);
+    ppsched_model_destroy(model);
+}
+
+/* Of each layer by itself: what a model is made of may go, and is told as that by numbers is. */
+static void test_any_expert_layers(void **state)
+{
+    ppsched_transformer shape = with_experts();
+    uint8_t list[] = {1, 1, 0, 1, 0, 0};
+    ppsched_parameters count = {.size = sizeof count}, other = {.size = sizeof other};
+    const ppsched_layers *layers = NULL;
+    (void)state;
+    shape.dense_layers = shape.expert_interval = shape.expert_offset = 0, shape.expert_layers = list;
+    ppsched_model *model = make(&shape, &plain);
+    memset(list, 7, sizeof list);
+    expect_ok(ppsched_model_get_parameters(&count, model, NULL), NULL);
+    assert_int_equal(count.expert_layers, 3);
+    assert_int_equal(count.dense_layers, 3);
+    expect_ok(ppsched_layers_from_model(&layers, model, NULL, NULL), NULL);
+    expect_entry(layers, 1, "moe_decoder", 2, PPSCHED_LAYER_PLACE_ANY);
+    expect_entry(layers, 2, "decoder", 1, PPSCHED_LAYER_PLACE_ANY);
+    expect_entry(layers, 3, "moe_decoder", 1, PPSCHED_LAYER_PLACE_ANY);
+    expect_entry(layers, 4, "decoder", 2, PPSCHED_LAYER_PLACE_ANY);
+    ppsched_layers_release(layers);
+    ppsched_model_destroy(model);
+    memcpy(list, (uint8_t[]){0, 0, 1, 1, 1, 1}, sizeof list);
+    model = make(&shape, &plain);
+    expect_ok(ppsched_model_get_parameters(&count, model, NULL), NULL);
+    ppsched_model_destroy(model);
+    shape.expert_layers = NULL, shape.dense_layers = 2;
+    model = make(&shape, &plain);
+    expect_ok(ppsched_model_get_parameters(&other, model, NULL), NULL);
+    assert_memory_equal(&count, &other, sizeof count);
     ppsched_model_destroy(model);
 }
 
@@ -501,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_latent_attention),
         cmocka_unit_test(test_causal_and_context),
         cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_any_expert_layers),
         cmocka_unit_test(test_updates),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -183,6 +183,7 @@ class LayerPlace(enum.IntEnum):
 class LayerFlag(enum.IntEnum):
     WITH_NEXT = 1
     TIED = 2
+    COPIES_EMBEDDING = 4
 
 
 class Lowering(enum.IntEnum):
@@ -212,6 +213,7 @@ class TransformerFlag(enum.IntEnum):
     CAUSAL = 512
     DROPOUT = 1024
     NO_FINAL_NORM = 2048
+    NO_LATENT_NORMS = 4096
 
 
 class TrainingFlag(enum.IntEnum):
@@ -760,6 +762,8 @@ class Transformer(Structure):
     expert_offset: int
     mtp_layers: int
     reserved: int
+    reserved_too: int
+    expert_layers: _Pointer[c_uint8]
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -784,6 +788,8 @@ class Transformer(Structure):
         ("expert_offset", c_uint32),
         ("mtp_layers", c_uint32),
         ("reserved", c_uint32),
+        ("reserved_too", c_uint32),
+        ("expert_layers", POINTER(c_uint8)),
     ]
 
 

@@ -63,7 +63,7 @@ def _size_words(config: Config, has_layers: bool) -> List[str]:
         words.append("--forward-only")
     if config._weight_versions:
         words += ["--weight-versions", str(config._weight_versions)]
-    if config.placement != Placement.DEFAULT:
+    if config._asked_placement != Placement.DEFAULT:
         words += ["--placement", *(map(str, config._map) if config._map else [config.placement.name.lower()])]
     return words
 

@@ -195,6 +195,7 @@ class Config:
     _weight_versions: int  # what the library keeps to itself, as it was given
     _map: List[int]        # the device of each stage, empty where the placement has a name
     _options: Dict[str, str]
+    _carries: bool = False  # the placement is that of a schedule, which the caller did not ask for
     microbatch_order: Tuple[int, ...] = ()  # of each, its number in the config that Schedule.order_microbatches was asked with
 
     @names_checked
@@ -253,8 +254,22 @@ class Config:
         config._own(handle)
         config.units, config.split_backward, config.forward_only = self.units, self.split_backward, self.forward_only
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
-        config.microbatch_order = self.microbatch_order
+        config.microbatch_order, config._carries = self.microbatch_order, self._carries
         return config
+
+    def _placed(self, placement: Placement) -> "Config":
+        """This one, or where it leaves the placement open a copy with that of a schedule that is not where a builder would put it."""
+        if self.placement != Placement.DEFAULT or placement not in (Placement.V, Placement.BIDIRECTIONAL):
+            return self
+        config = self.__copy__()
+        config._set_placement(placement)
+        config._carries = True
+        return config
+
+    @property
+    def _asked_placement(self) -> Placement:
+        """That of the problem, whatever a schedule's is."""
+        return Placement.DEFAULT if self._carries else self.placement
 
     def __copy__(self) -> "Config":
         return self._like(new_handle(lib.ppsched_config_copy, self._handle))

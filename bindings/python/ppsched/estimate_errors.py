@@ -12,7 +12,12 @@ def _is_scaled(options: Mapping[str, Any]) -> bool:
 
 
 def estimate_line(options: Mapping[str, Any]) -> str:
-    """For people. options: of the command, which may have what was measured."""
+    """For people. options: of the command, which may have what was measured, and what its files leave to be assumed."""
+    assumed = options.get("assumed")
+    return _errors_line(options) + (f"\nassumed, where the model's file says nothing: {', '.join(assumed)}" if assumed else "")
+
+
+def _errors_line(options: Mapping[str, Any]) -> str:
     if _is_scaled(options):
         return f"times are calibrated by the measured step; memory is an estimate, within {ERRORS['memory']:.1%} of {FOUND_ON}"
     return (f"estimates: step time within {ERRORS['step_time']:.1%}, times of stages {ERRORS['stage_time']:.1%}, a layer's forward "
@@ -22,4 +27,5 @@ def estimate_line(options: Mapping[str, Any]) -> str:
 def estimate_row(options: Mapping[str, Any]) -> Dict[str, Any]:
     """For JSON: the largest error, and that of each figure."""
     errors = {"memory": ERRORS["memory"]} if _is_scaled(options) else ERRORS
-    return {"estimate_error": max(errors.values()), "estimate_errors": errors, "estimate_error_of": FOUND_ON}
+    return {"estimate_error": max(errors.values()), "estimate_errors": errors, "estimate_error_of": FOUND_ON,
+            **({"assumed": options["assumed"]} if options.get("assumed") else {})}

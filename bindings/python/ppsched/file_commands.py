@@ -107,6 +107,8 @@ def _good_line(schedule: Schedule) -> str:
     words = [counted(schedule.devices, "device"), counted(schedule.stages, "stage"),
              counted(schedule.microbatches, "microbatch", "es"), counted(schedule.iterations, "iteration"),
              f"{schedule.placement.name.lower()} placement", counted(len(schedule), "op")]
+    if schedule.forward_only:
+        words.append("forwards alone")
     return f"ok: {printable(schedule.name)}: {', '.join(words)}"
 
 
@@ -118,7 +120,8 @@ def _finding_row(finding: Finding) -> Dict[str, Any]:
 def _schedule_row(schedule: Schedule, findings: List[Finding]) -> Dict[str, Any]:
     return {"valid": not findings, "strategy": schedule.name, "placement": schedule.placement.name.lower(),
             "devices": schedule.devices, "stages": schedule.stages, "microbatches": schedule.microbatches,
-            "iterations": schedule.iterations, "ops": len(schedule), "findings": [_finding_row(finding) for finding in findings]}
+            "iterations": schedule.iterations, "ops": len(schedule), "forward_only": schedule.forward_only,
+            "findings": [_finding_row(finding) for finding in findings]}
 
 
 def _error_row(error: Error) -> Dict[str, Any]:
@@ -253,6 +256,8 @@ def _draw(timeline: Timeline, path: str) -> None:
 def run_convert(arguments: argparse.Namespace) -> None:
     output, format = arguments.output, _format(arguments)
     schedule = _read(arguments)
+    if schedule.forward_only:
+        print(f"ppsched convert: note: {printable(arguments.file)} has forwards alone, no backward", file=sys.stderr)
     schedule.config, model = _problem(arguments, schedule, format)
     schedule = lower(schedule, vars(arguments))
     if arguments.renumber:

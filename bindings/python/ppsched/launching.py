@@ -59,7 +59,17 @@ def launch_notes(schedule: "Schedule", runtime: str, model: Optional[LayerSplit]
     if runtime == "torchtitan" and schedule.kinds & {Kind.I, Kind.W}:
         notes.append("split backwards need an attention other than torchtitan's default FlexAttention, at whose BlockMask its backward of "
                      "inputs stops")
+    if runtime in ("pytorch", "torchtitan") and (turn := _turning_stage(schedule)) is not None:
+        notes.append(f"without validation: PyTorch's eval() stops with AssertionError on rank {schedule.device_of(turn)}, which has the "
+                     f"neighbouring stages {turn} and {turn + 1}; where they are on different ranks it works")
     return notes
+
+
+def _turning_stage(schedule: "Schedule") -> Optional[int]:
+    """The first stage whose next one is on the same device too, as where a v turns: it hands gradients over without a transfer, in
+    eval() too, where there are none."""
+    devices = [schedule.device_of(stage) for stage in range(schedule.stages)]
+    return next((stage for stage, (one, other) in enumerate(zip(devices, devices[1:])) if one == other), None)
 
 
 def with_options(line: str, options: str) -> str:

@@ -107,5 +107,5 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: 
 
 
 def _placement_words(config: Config) -> List[str]:
-    name = ",".join(map(str, config._map)) if config._map else config.placement.name.lower()
+    name = ",".join(map(str, config._map)) if config._map else config._asked_placement.name.lower()
     return [] if name == "default" else [f"placement={name}"]

@@ -2,11 +2,11 @@
 """What the layers of a transformer cost before it was ever run."""
 import ctypes
 import weakref
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar, Union, cast
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union, cast
 
 from . import _abi
 from ._abi import LayerFlag, LayerPlace, ModelLayer, ModelPass, TrainingFlag, TransformerFlag
-from ._library import call, decoded, lib, new_handle
+from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
 from .config import integer, numbers
 from .enums import member
@@ -18,7 +18,9 @@ Record = TypeVar("Record", bound=NamedTuple)
 
 
 class Transformer(NamedTuple):
-    """A decoder-only transformer; what it does not have is 0 or False. include/ppsched/model.h tells of each field."""
+    """A decoder-only transformer; what it does not have is 0 or False. include/ppsched/model.h tells of each field.
+
+    expert_layers: of each layer 1 where it has experts, else 0; or nothing, and dense_layers, expert_interval and expert_offset say."""
 
     layers: int
     hidden_size: int
@@ -52,6 +54,8 @@ class Transformer(NamedTuple):
     causal: bool = True
     dropout: bool = False
     no_final_norm: bool = False
+    no_latent_norms: bool = False
+    expert_layers: Sequence[int] = ()
 
 
 class Training(NamedTuple):
@@ -144,9 +148,22 @@ def _record(struct: Type[Any], values: NamedTuple, flags: Type[Any]) -> Any:
             record.flags |= known[name] if value else 0
         elif name.endswith("_bytes"):
             setattr(record, name, numbers(name, value)[0])
+        elif name == "expert_layers":
+            record.expert_layers = _expert_layers(value, record.layers)
         else:
             setattr(record, name, _count(name, value))
     return record
+
+
+def _expert_layers(value: object, layers: int) -> Any:
+    """As many as there are layers; None where it is empty."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        raise Error(f"expert_layers must be a list of 0 and 1, not {shown(value)}")
+    if not value:
+        return None
+    if len(value) != layers:
+        raise Error(f"expert_layers has {len(value)} values, and there are {layers} layers; give one for each")
+    return (ctypes.c_uint8 * layers)(*(min(_count("expert_layers", one), 255) for one in value))
 
 
 def _count(name: str, value: object) -> int:
@@ -242,6 +259,8 @@ def _row(entry: Any) -> Layer:
         row["place"] = LayerPlace(entry.place).name.lower()
     if entry.flags & LayerFlag.TIED:
         row["tied"] = True
+    if entry.flags & LayerFlag.COPIES_EMBEDDING:
+        row["copies_embedding"] = True
     row.update({name: getattr(entry, name) for name in _TIMES})
     backward = entry.backward_input_time + entry.backward_weight_time
     kinds = [entry.recomputes[number] for number in range(entry.recompute_count)]

@@ -46,6 +46,7 @@ def take_pick_config(arguments: argparse.Namespace) -> None:
     if arguments.model is None and "model" not in config:
         return
     config = {str(name): value for name, value in config.items()}
-    arguments.job = {name: value for name, value in plain(config).items() if name in OF_JOB}
+    arguments.job = {name: value for name, value in
+                     plain(arguments.config, {name: value for name, value in config.items() if name.replace("-", "_") in OF_JOB}).items()}
     arguments.job_keys = (*OPTIONS, *OF_JOB, *(name for name in config if name.replace("-", "_") in OF_JOB))
     _set_options(arguments, config)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a job is estimated to hold and to take: memory of each device by cause, the time of a step, what that is in tokens."""
+import itertools
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._library import Error
@@ -24,6 +25,7 @@ class DeviceMemory(NamedTuple):
     buffers: float
     parameters: float = 0.0
     expert_parameters: float = 0.0
+    embeddings: int = 0  # how many it holds, copies among them
 
     @property
     def total(self) -> float:
@@ -51,14 +53,19 @@ def states_of(names: Sequence[str], held: Mapping[str, LayerMemory]) -> List[flo
     return [sum(getattr(held[name], field) for name in names) for field in fields]
 
 
+def own_names(names: Sequence[str], counts: Sequence[int]) -> List[List[str]]:
+    """Of each stage its layers."""
+    ends = list(itertools.accumulate(counts))
+    return [list(names[end - count:end]) for end, count in zip(ends, counts)]
+
+
 def stage_names(names: Sequence[str], counts: Sequence[int], tied: bool) -> List[List[str]]:
-    """Of each stage its layers, a tied embedding in the last one too."""
-    stages, end = [], 0
-    for count in counts:
-        stages.append(list(names[end:end + count]))
-        end += count
-    if tied and len(stages) > 1:
-        stages[-1].append("embedding")
+    """Of each stage its layers, and behind them the embedding where it holds a copy: the last one of one that is tied, and those with MTP
+    layers, but the first, which has its own."""
+    stages = own_names(names, counts)
+    for number, stage in enumerate(stages):
+        if number > 0 and ("mtp" in stage or (tied and number + 1 == len(stages))):
+            stage.append("embedding")
     return stages
 
 
@@ -78,19 +85,17 @@ def _in_flight(job: Job, device: int, chunk: int) -> int:
 def even_memory(job: Job) -> List[DeviceMemory]:
     """Of each device, with 1F1B and an even split; no buffers."""
     held, names = memory_by_kind(job.model), layer_names(job.model)
-    stages = stage_names(names, even_split(names, job.pp * job.vpp), job.model.transformer.tied)
-    last_is_tied = job.model.transformer.tied and len(stages) > 1
+    counts = even_split(names, job.pp * job.vpp)
+    stages, active = stage_names(names, counts, job.model.transformer.tied), own_names(names, counts)
     memory = []
     for device in range(job.pp):
         kept, all_names = 0.0, []
         for chunk in range(job.vpp):
-            own = stages[chunk * job.pp + device]
-            active = own[:-1] if last_is_tied and own is stages[-1] else own
             kept += sum(kept_of(held[name], job.recompute if "decoder" in name else "none")
-                        for name in active) * _in_flight(job, device, chunk)
-            all_names += own
+                        for name in active[chunk * job.pp + device]) * _in_flight(job, device, chunk)
+            all_names += stages[chunk * job.pp + device]
         weights, gradients, optimizer, parameters, experts = states_of(all_names, held)
-        memory.append(DeviceMemory(weights, gradients, optimizer, kept, 0.0, parameters, experts))
+        memory.append(DeviceMemory(weights, gradients, optimizer, kept, 0.0, parameters, experts, all_names.count("embedding")))
     return memory
 
 
@@ -114,6 +119,24 @@ def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, fl
     costs = [model.update_cost(device.parameters, device.expert_parameters) for device in memory]
     slowest = max(costs, key=lambda cost: cost.optimizer_time + cost.reduce_time)
     return slowest.optimizer_time, slowest.reduce_time
+
+
+def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
+    """Of MTP layers: of summing the gradients of the embedding and its copies, once a step, by an all-reduce of the devices that hold one,
+    as Megatron-LM does."""
+    device, holders = job.model.accelerator, sum(row.embeddings > 0 for row in memory)
+    assert device is not None
+    if not job.model.transformer.mtp_layers or holders < 2:
+        return 0.0
+    link = device.inside if job.devices <= device.node_devices else device.between
+    size = job.model.memory("embedding").gradients
+    return link.latency + 2 * (link.all_reduce or 1.0) * size * (1 - 1 / holders) / link.rate
+
+
+def once_a_step(job: Job, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
+    """Optimizer time, and exposed time of gradients and weights between replicas and between copies."""
+    optimizer, between = update_time(job.model, memory)
+    return optimizer, between + copies_time(job, memory)
 
 
 def even_step(job: Job, layers: Layers) -> float:
@@ -188,7 +211,7 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
     measured = step if step is not None else job.global_batch * job.model.training.sequence_length / rate if rate else None
     if measured is None:
         return Calibrated(layers, notes)
-    once = sum(update_time(job.model, even_memory(job._replace(vpp=1))))
+    once = sum(once_a_step(job, even_memory(job._replace(vpp=1))))
     pipeline = even_step(job, layers)
     if not measured > once:
         raise Error(f"the measured step of {measured:g} s is not longer than the {once:g} s of its optimizer; give a longer one")

@@ -14,13 +14,16 @@ VOCABULARY_OF_GPT3 = 51200
 
 class ModelFile(NamedTuple):
     """transformer; options: of the command, that the file holds; sequence: the longest that the model says, or 0; not_taken: what the
-    file holds that would change the answer, and does not; warnings: lines for whoever asked."""
+    file holds that would change the answer, and does not; warnings: lines for whoever asked; assumed: what is not as in Megatron-LM's
+    launcher where the file says nothing; is_megatron: it has the launcher's names."""
 
     transformer: Transformer
     options: Dict[str, object]
     sequence: int = 0
     not_taken: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    assumed: Sequence[str] = ()
+    is_megatron: bool = False
 
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
@@ -54,7 +57,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         raise Error(f"{where}: model_type is missing; add it, as Hugging Face's config.json has it; known are {', '.join(TYPES)}")
     if is_megatron(fields):
         named = read_megatron(where, fields)
-        return ModelFile(named.transformer, named.options, 0, named.not_taken)
+        return ModelFile(named.transformer, named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True)
     if "model_type" not in fields:
         raise Error(f"{where}: it has no model_type, nor num_layers; give Hugging Face's config.json, or Megatron-LM's argument names")
     described = read_huggingface(where, fields)

@@ -5,7 +5,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._library import Error
 from .accelerators import Accelerator
-from .megatron_names import SIZES, check_names, is_megatron, not_taken, plain
+from .megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from .megatron_training import training_options
 from .model import Model, Training
 from .model_files import ModelFile, model_of, read_mapping_of, read_model
@@ -99,7 +99,7 @@ def _check_training(where: str, config: Mapping[str, Any]) -> None:
     """Of a config file beside --model."""
     needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
     check_names(where, {**needed, **config})
-    twice = next((name for name in (*needed, *SIZES) if name in config), None)
+    twice = next((name for name in (*needed, *SIZES, *LATENT) if name in config), None)
     if twice is not None:
         raise Error(f"{where}: {twice}: with --model it follows from there; leave it out")
 
@@ -113,17 +113,19 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     found = read_model(path) if path is not None else model_of(arguments.config, config)
     options: Dict[str, Any] = dict(found.options)
     if path is not None:
-        _check_training(arguments.config, plain(config))
-        options.update(training_options(arguments.config or "", plain(config)))
+        training = plain(arguments.config, config)
+        _check_training(arguments.config, training)
+        options.update(training_options(arguments.config or "", training))
     elif not is_megatron(config):
-        options.update(training_options(arguments.config, plain({key: value for key, value in config.items()
-                                                                 if not isinstance(value, dict)})))
+        options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
+                                                                                   if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
     options.update({name: value for name, value in given.items() if value is not None})
+    arguments.assumed = list(found.assumed)
     _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
-                                              **({arguments.config: not_taken(plain(config))} if path is not None and config else {})})
+                                              **({arguments.config: not_taken(training)} if path is not None and config else {})})
     return found, {**options, "sizes": sizes or None}
 
 
@@ -143,7 +145,7 @@ def sharding_of(options: Mapping[str, Any], found: ModelFile, replicas: int) -> 
         return _one(options, "zero")
     if options.get("use_distributed_optimizer") or options.get("distributed_optimizer"):
         return 1
-    return 1 if "distributed_optimizer" not in options and not found.options and replicas > 1 else 0
+    return 1 if "distributed_optimizer" not in options and not (found.options or found.is_megatron) and replicas > 1 else 0
 
 
 def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
@@ -161,9 +163,9 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
 
 def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
-    sequence = _one(options, "seq", min(found.sequence, 8192) or 4096)
+    sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.transformer.positions or 4096))
     sizes: Dict[str, Any] = _bytes(options.get("sizes"))
-    rows = options.get("sequence_parallel", tensor > 1 and not found.options)
+    rows = options.get("sequence_parallel", tensor > 1 and not (found.options or found.is_megatron))
     return Training(sequence_length=sequence, micro_batch_size=_one(options, "micro_batch"), tensor_parallel=tensor,
                     context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp",
                                                                                                                0),

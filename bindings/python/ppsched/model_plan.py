@@ -4,9 +4,8 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 
 from ._library import Error
 from .microbatches import one_number
-from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, speed,
-                             stage_names, states_of,
-                             update_time)
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, once_a_step,
+                             speed, stage_names, states_of)
 from .model_options import Job
 from .model_profile import MEASURED, stage_factors
 from .plan import Candidate, Plan
@@ -92,15 +91,17 @@ def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) ->
         end += count
     memory = []
     for device, own_stages in enumerate(_stages_on(timeline)):
-        states = states_of([name for stage in own_stages for name in stages[stage]], held)
+        held_names = [name for stage in own_stages for name in stages[stage]]
+        states = states_of(held_names, held)
         buffers = _buffer_bytes(made.job, [[word for stage in own_stages for word in words[stage]]])[0]
         activations = max(timeline.device_metrics[device].peak_memory - sum(states[:3]), 0.0)
-        memory.append(DeviceMemory(states[0], states[1], states[2], activations, buffers, states[3], states[4]))
+        memory.append(DeviceMemory(states[0], states[1], states[2], activations, buffers, states[3], states[4],
+                                   held_names.count("embedding")))
     return memory
 
 
 def candidate_step(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Step:
-    optimizer, between = update_time(made.job.model, memory)
+    optimizer, between = once_a_step(made.job, memory)
     pipeline = candidate.step_time or 0.0
     whole = pipeline + optimizer + between
     return Step(whole, pipeline, optimizer, between, *speed(made.job, whole))

@@ -73,6 +73,9 @@ def evaluate_own(function: Function, config: Config, number: int, objective: Obj
     schedule: Optional[Schedule] = None
     try:
         schedule = generate(function, config)
+        if schedule.forward_only != config.forward_only:
+            has, wanted = ("forwards alone", "backwards") if schedule.forward_only else ("backwards", "forwards alone")
+            return Own(_refused(name, config, number, f"the schedule has {has}, and the problem has {wanted}"), config, None)
         if runtime is not None:
             schedule.launch(runtime)
         return Own(candidate_of(time(schedule), number, objective), config, schedule)

@@ -6,7 +6,8 @@ import base64
 def escaped(text: str, quotes: bool = True) -> str:
     """As it stands between tags; with quotes also within an attribute."""
     import html
-    return html.escape(text, quote=quotes)
+    from .shown import printable
+    return html.escape(printable(text), quote=quotes)
 
 
 def source_digest(text: str) -> str:

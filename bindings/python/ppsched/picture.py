@@ -2,9 +2,13 @@
 """A picture of a timeline, drawn with matplotlib: a row a device, below it the memory of each device over time, and where times vary the
 makespans of all scenarios."""
 import collections
+import contextlib
 import importlib.util
 import io
+import logging
 import textwrap
+import threading
+import warnings
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._abi import Kind, Placement
@@ -15,6 +19,7 @@ from .microbatch_map import order_line
 from .op import Op
 from .scenarios import QUANTILES, Found, Scenarios
 from .schedule import Schedule
+from .shown import printable
 from .timeline import Timeline
 
 LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient",
@@ -38,6 +43,24 @@ _MOST_SHOWN = 20_000  # ops in a notebook without being asked for
 _LEAST_EDGED = 3.0  # pixels, of ops that have a white edge
 _LETTERS = 11.0     # of the title an inch, about
 _MOST_LINES = 3     # for the order of microbatches
+
+
+_ONE_AT_A_TIME = threading.RLock()
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without what matplotlib has to say: letters that its font lacks, its cache of fonts, folders that it may not write. Filters
+    and levels belong to all threads, so one draws at a time."""
+    log = logging.getLogger("matplotlib")
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        level = log.level
+        log.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            log.setLevel(level)
 
 
 def _new_figure(width: float, height: float) -> Any:
@@ -277,13 +300,19 @@ def _title(timeline: Timeline, width: float) -> str:
     if schedule.iterations > 1:
         sizes += f", {schedule.iterations} iterations"
     bubble, unit = metrics.bubble, timeline.config.units.after_time
-    return (f"{schedule.name}: {sizes}\nmakespan {metrics.makespan:g}{unit}, span {metrics.span:g}{unit};  "
+    name = printable(schedule.name).replace("$", r"\$")  # which would be a formula
+    return (f"{name}: {sizes}\nmakespan {metrics.makespan:g}{unit}, span {metrics.span:g}{unit};  "
             f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span"
             + _order_lines(timeline, width))
 
 
 def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> Any:
     """A matplotlib.figure.Figure of its own: no backend is chosen, and pyplot does not know it."""
+    with _quietly():
+        return _figure_of(timeline, scenarios, ready)
+
+
+def _figure_of(timeline: Timeline, scenarios: Optional[Scenarios], ready: Optional[Scenarios]) -> Any:
     width, devices = _width(timeline, len(timeline.schedule)), timeline.schedule.devices
     rows = min(_ALL_ROWS, max(1.2, _ROW * devices))
     heights = [rows, _MEMORY, *([] if scenarios is None else [_HISTOGRAM])]
@@ -304,13 +333,15 @@ def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None, ready: 
 
 def draw(timeline: Timeline, path: str, file_format: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
     """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
-    figure_of(timeline, scenarios, ready).savefig(path, format=file_format, dpi=_DOTS, metadata=UNDATED.get(file_format))
+    with _quietly():
+        figure_of(timeline, scenarios, ready).savefig(path, format=file_format, dpi=_DOTS, metadata=UNDATED.get(file_format))
 
 
 def svg_of(timeline: Timeline) -> str:
     """The picture as the text of an SVG file."""
     text = io.StringIO()
-    figure_of(timeline).savefig(text, format="svg", metadata=UNDATED["svg"])
+    with _quietly():
+        figure_of(timeline).savefig(text, format="svg", metadata=UNDATED["svg"])
     return text.getvalue()
 
 

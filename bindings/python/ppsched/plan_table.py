@@ -11,6 +11,7 @@ from .layers import LayerSplit
 from .microbatch_map import words_of
 from .page_text import escaped
 from .plan import Candidate
+from .shown import printable
 from .strategy import strategies
 from .timeline import Bubble
 from .units import Units
@@ -178,6 +179,8 @@ def plain_row(candidate: Candidate) -> Dict[str, Plain]:
 def _cell(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return " ".join(map(str, value))
+    if isinstance(value, str):
+        return printable(value)  # of a name of one's own
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 

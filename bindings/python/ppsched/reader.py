@@ -73,6 +73,6 @@ def config_for(schedule: "Schedule", quantities: Quantities, units: Units = PLAI
     if placement == Placement.MAP:
         placement = [schedule.device_of(stage) or 0 for stage in range(schedule.stages)]
     config = Config(schedule.devices, schedule.microbatches, schedule.stages, iterations=schedule.iterations, slices=schedule.slices, placement=placement,
-                    weight_versions=schedule.weight_versions, units=units, **by_slot(quantities, order))
+                    weight_versions=schedule.weight_versions, forward_only=schedule.forward_only, units=units, **by_slot(quantities, order))
     config.microbatch_order = tuple(order)
     return config

@@ -31,7 +31,7 @@ def _problem(config: Config) -> Dict[str, Any]:
     """As the page's problem.js has it."""
     given = {name: getattr(config, name) for name in QUANTITIES}
     return {"devices": config.devices, "stages": config.stages, "microbatches": config.microbatches, "iterations": config.iterations,
-            "slices": config.slices, "placement": config.placement.name.lower(), "split_backward": int(config.split_backward),
+            "slices": config.slices, "placement": config._asked_placement.name.lower(), "split_backward": int(config.split_backward),
             "forward_only": int(config.forward_only),
             "values": {name: _numbers(values) for name, values in given.items() if values},
             "options": {name: str(value) for name, value in config._options.items()}}

@@ -29,7 +29,7 @@ def _numbers(config: Config) -> List[Dict[str, Any]]:
 def question_row(config: Config, command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None,
                  layers: Optional[List[Any]] = None) -> Dict[str, Any]:
     """command: the line that made the page; profile: what measured times are from; layers: the rows of a model by its layers."""
-    placement = [int(device) for device in config._map] or config.placement.name.lower()
+    placement = [int(device) for device in config._map] or config._asked_placement.name.lower()
     return {"version": decoded(lib.ppsched_version_text()), "command": command, "numbers": _numbers(config),
             "placement": placement, "slices": config.slices, "iterations": config.iterations, "split_backward": config.split_backward,
             "forward_only": config.forward_only,

@@ -57,14 +57,14 @@ class Schedule(Shared):
     """For each device the queue of its ops. Immutable; may be shared between threads.
 
     Made by ppsched.generate, ppsched.read, Schedule.from_text, Schedule.from_queues or a Builder. `config` is the problem that
-    it was made for.
+    it was made for, with the placement of its stages: from_queues with it and the queues makes the same schedule.
     """
 
     config: Config
 
     def __init__(self, handle: ctypes.c_void_p, config: Config) -> None:
         self._own(handle)
-        self.config = config
+        self.config = config._placed(self.placement)
 
     def _own(self, handle: ctypes.c_void_p) -> None:
         self._handle = handle
@@ -273,6 +273,11 @@ class Schedule(Shared):
     @property
     def weight_versions(self) -> int:
         return lib.ppsched_schedule_weight_versions(self._handle)
+
+    @property
+    def forward_only(self) -> bool:
+        """Whether it has forwards alone, no backward."""
+        return self.kinds & {Kind.F, Kind.B, Kind.I, Kind.W} == {Kind.F}
 
     def __len__(self) -> int:
         """Number of ops on all devices."""

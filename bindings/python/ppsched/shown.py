@@ -30,7 +30,12 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """A text from elsewhere for a terminal, which would obey control characters and those of format."""
+    """A text from elsewhere for a terminal, which would obey control characters and those of format, or for a picture or a table."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join("?" if unicodedata.category(character) in _OBEYED else character for character in text)
+    return "".join("?" if _is_obeyed(character) else character for character in text)
+
+
+def _is_obeyed(character: str) -> bool:
+    """Or stands for nothing: XML has no U+FFFE and U+FFFF."""
+    return unicodedata.category(character) in _OBEYED or ord(character) & 0xFFFE == 0xFFFE

@@ -202,8 +202,10 @@ static void backward(struct walk *walk, const struct task *task)
 static void last(const struct walk *walk, int kind, double start)
 {
     double left = walk->work * (kind == PPSCHED_KIND_B ? 2 : 1) - (MPI_Wtime() - start);
+    struct timespec rest = {.tv_sec = (time_t)left};
+    rest.tv_nsec = (long)((left - (double)rest.tv_sec) * 1e9);
     if (left > 0)
-        nanosleep(&(struct timespec){(time_t)left, (long)((left - (double)(time_t)left) * 1e9)}, NULL);
+        nanosleep(&rest, NULL); /* which may be a macro: no commas but its own */
 }
 
 static void compute(struct walk *walk, const struct task *task)

@@ -35,8 +35,13 @@ function make(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
+/** A text as XML can have it: control characters, halves of pairs and U+FFFE stand for nothing there. */
+function inXml(text) {
+  return String(text).replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, "?");
+}
+
 function makeSvg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children);
+  return fill(document.createElementNS(SVG, tag), attributes, children.map((child) => (typeof child === "string" ? inXml(child) : child)));
 }
 
 function makeButton(text, label, action) {
