@@ -101,8 +101,9 @@ enum ppsched_memory_cause {
     PPSCHED_MEMORY_CAUSE_RECEIVES = 7,    /* mem_receive_forward, mem_receive_backward */
     PPSCHED_MEMORY_CAUSE_OUTPUTS = 8,     /* mem_output */
     PPSCHED_MEMORY_CAUSE_WORK = 9,        /* mem_work_forward and so on */
-    PPSCHED_MEMORY_CAUSE_ACTIVATIONS = 10 /* mem_forward, less what mem_backward_input and
-                                             mem_backward_weight have released */
+    PPSCHED_MEMORY_CAUSE_ACTIVATIONS = 10 /* mem_forward and what backwards compute again, less what
+                                             mem_backward_input and mem_backward_weight have
+                                             released */
 };
 
 /* A time in which a device computes nothing. 32 bytes, no padding. */

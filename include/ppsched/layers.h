@@ -45,20 +45,23 @@ enum ppsched_layer_flag {
                                                do; not of a layer in the first stage */
 };
 
-/* A way to keep less of a layer's activations: they are computed again before its backward. A plain
- * record. */
+/* A way to keep less of a layer's activations: they are computed again in its backward. A plain
+ * record. An I computes all such layers of its stage again when it starts, and they stay until its W
+ * ends; a B computes one after the other again, so that it holds the largest while it runs. */
 typedef struct ppsched_recompute {
     const char *name;   /* such as "selective" or "full"; no two of a layer alike */
     double time;        /* added to the backward (to I where it is split), >= 0 */
-    double mem_forward; /* what remains of a microbatch's memory, 0 to the layer's own */
+    double mem_forward; /* what remains of a microbatch's memory until then, 0 to the layer's own */
 } ppsched_recompute;
 
 /* One layer, or several equal ones behind each other. Sized: set `size`. Times and memory in the
- * caller's units, finite and >= 0 but for what is released, which is <= 0.
+ * caller's units, finite and >= 0, but mem_backward_weight <= 0, and mem_backward_input of any sign.
  *   - Of the three backward times those that are 0 are what is left of backward = input + weight;
  *     where both of these are 0, each is half of backward.
  *   - Of mem_backward_input and mem_backward_weight one that is 0 releases what the other leaves;
- *     where both are 0, W releases all. A kind of recomputation releases in the same proportion. */
+ *     where both are 0, W releases all. A positive mem_backward_input is taken when I starts, until
+ *     W ends, and while a B runs. From I to W a layer holds mem_forward + mem_backward_input, also
+ *     one that is computed again. */
 typedef struct ppsched_layer {
     uint32_t size;
     uint32_t count;   /* how many; 0 means one */

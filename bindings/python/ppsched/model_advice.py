@@ -51,14 +51,14 @@ def numbers_that_do(make: Make, job: Job, limit: float, values: Mapping[str, Any
 
 
 def limit_that_does(made: JobPlan, values: Mapping[str, Any], planner: Planner) -> List[str]:
-    """In tenths of GiB; the plan's own least limit has no buffers of what is computed again."""
+    """In tenths of GiB, buffers included."""
     try:
         least, strategy = made.plan.least_limit().limit, made.plan.least_limit().candidate.strategy
     except Error:
         return []
     buffers = made.limit - max(made.plan.config.mem_limit, default=made.limit)
     tenths = math.ceil(10 * (least + max(buffers, 0.0)) / GIB)
-    for limit in (tenths, tenths + 1, *(math.ceil(factor * tenths) for factor in (1.05, 1.1, 1.2, 1.3, 1.5))):
+    for limit in (tenths, tenths + 1, math.ceil(1.05 * tenths)):
         if _fits(made.job, {**values, "mem_limit": [limit / 10 * GIB]}, planner, strategy):
             return [f"--mem-limit {limit / 10:.1f}GiB"]
     return []

@@ -83,19 +83,22 @@ def _in_flight(job: Job, device: int, chunk: int) -> int:
 
 
 def even_memory(job: Job) -> List[DeviceMemory]:
-    """Of each device, with 1F1B and an even split; no buffers."""
+    """Of each device, with 1F1B and an even split; no buffers. Activations are those that are kept, and of the layers that are computed
+    again the largest, which comes back for its backward."""
     held, names = memory_by_kind(job.model), layer_names(job.model)
     counts = even_split(names, job.pp * job.vpp)
     stages, active = stage_names(names, counts, job.model.transformer.tied), own_names(names, counts)
     memory = []
     for device in range(job.pp):
-        kept, all_names = 0.0, []
+        kept, largest, all_names = 0.0, 0.0, []
         for chunk in range(job.vpp):
-            kept += sum(kept_of(held[name], job.recompute if "decoder" in name else "none")
-                        for name in active[chunk * job.pp + device]) * _in_flight(job, device, chunk)
+            own = [(held[name], kept_of(held[name], job.recompute if "decoder" in name else "none"))
+                   for name in active[chunk * job.pp + device]]
+            kept += sum(layer for _, layer in own) * _in_flight(job, device, chunk)
+            largest = max([largest, *(layer.activations - remains for layer, remains in own)])
             all_names += stages[chunk * job.pp + device]
         weights, gradients, optimizer, parameters, experts = states_of(all_names, held)
-        memory.append(DeviceMemory(weights, gradients, optimizer, kept, 0.0, parameters, experts, all_names.count("embedding")))
+        memory.append(DeviceMemory(weights, gradients, optimizer, kept + largest, 0.0, parameters, experts, all_names.count("embedding")))
     return memory
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a job: its layers in the plan of schedules, memory of each device by cause, and the time of a step."""
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from ._library import Error
 from .microbatches import one_number
-from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, kept_of, links_of, memory_by_kind, once_a_step,
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, once_a_step,
                              speed, stage_names, states_of)
 from .model_options import Job
 from .model_profile import MEASURED, stage_factors
@@ -12,8 +12,6 @@ from .plan import Candidate, Plan
 from .timeline import Timeline
 
 Planner = Callable[[Mapping[str, Any]], Plan]
-_OVER = 1e-9  # by so much more than a limit the library holds to be rounding
-_GENTLE = 4   # plans after which the room for another shrinks ever faster, so that there are a few dozens at most
 
 
 class Step(NamedTuple):
@@ -64,13 +62,9 @@ def check_states(job: Job, limit: float) -> None:
 
 # --- memory ---
 
-def _buffer_bytes(job: Job, recomputed: List[List[Tuple[str, str]]]) -> List[float]:
-    """Of each device: what is received and sent, a tensor each way forward and backward; with recomputation the largest layer that
-    comes back for its backward."""
-    held = memory_by_kind(job.model)
-    ends = 4 * held["head"].output_bytes if job.pp > 1 else 0.0
-    returned = [[held[name].activations - kept_of(held[name], kind) for name, kind in layers] for layers in recomputed]
-    return [ends + max(layers, default=0.0) for layers in returned]
+def buffer_bytes(job: Job) -> float:
+    """Of a device: what is received and sent, a tensor each way forward and backward."""
+    return 4 * memory_by_kind(job.model)["head"].output_bytes if job.pp > 1 else 0.0
 
 
 def _stages_on(timeline: Timeline) -> List[List[int]]:
@@ -81,19 +75,13 @@ def _stages_on(timeline: Timeline) -> List[List[int]]:
 def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) -> List[DeviceMemory]:
     """Of each device by cause, with the candidate's split and order."""
     layers, split = made.measured.layers, made.plan.split(candidate)
-    held, kinds, names = memory_by_kind(made.job.model), layers.kinds, layers.names
-    stages = stage_names(names, split.layers, made.job.model.transformer.tied)
-    words: List[List[Tuple[str, str]]] = []
-    end = 0
-    for count in split.layers:
-        own = range(end, end + count)
-        words.append([(names[layer], kinds[layer][split.recomputes[layer] - 1]) for layer in own if split.recomputes[layer]])
-        end += count
+    held = memory_by_kind(made.job.model)
+    stages = stage_names(layers.names, split.layers, made.job.model.transformer.tied)
+    buffers = buffer_bytes(made.job)
     memory = []
     for device, own_stages in enumerate(_stages_on(timeline)):
         held_names = [name for stage in own_stages for name in stages[stage]]
         states = states_of(held_names, held)
-        buffers = _buffer_bytes(made.job, [[word for stage in own_stages for word in words[stage]]])[0]
         activations = max(timeline.device_metrics[device].peak_memory - sum(states[:3]), 0.0)
         memory.append(DeviceMemory(states[0], states[1], states[2], activations, buffers, states[3], states[4],
                                    held_names.count("embedding")))
@@ -126,7 +114,7 @@ def _attention_share(job: Job, values: Mapping[str, Any], measured: Calibrated) 
 
 
 def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
-    """The plan whose best candidate fits with its buffers; planned anew with less room where recomputation needs more of them."""
+    """The plan of a job, whose devices have room for their buffers, too."""
     device = job.model.accelerator
     assert device is not None
     given = values.get("mem_limit")
@@ -136,16 +124,5 @@ def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
     check_states(job, limit)
     measured = calibrated(job, values, *stage_factors(job, values))
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
-    room, tries = limit - _buffer_bytes(job, [[]])[0], 0
-    while True:
-        made = JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])
-        if made.plan.best is None:
-            return made
-        most = max(candidate_memory(made, made.plan.best, made.plan.timeline(made.plan.best)), key=lambda memory: memory.total)
-        if most.total <= limit * (1 + _OVER):
-            return made
-        tries += 1
-        less = room - (most.total - limit) * 2**max(0, tries - _GENTLE)
-        if most.total - most.buffers <= less:  # which would find the same plan
-            less = limit - most.buffers
-        room = max(0.0, less)  # without any nothing fits
+    room = max(0.0, limit - buffer_bytes(job))  # without any nothing fits
+    return JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])
