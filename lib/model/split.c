@@ -69,12 +69,17 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
 
 /* --- what stages cost --- */
 
-/* Which list each cost goes to; those of what rises inside backwards have none of their own. */
+/* Which list each cost goes to; what is computed again and added has none of its own: see put_rising. */
 static const int32_t quantities[PPI_LAYER_COSTS] = {
-    [PPI_LAYER_FORWARD] = PPSCHED_QUANTITY_FORWARD_TIMES,      [PPI_LAYER_BACKWARD] = PPSCHED_QUANTITY_BACKWARD_TIMES,
-    [PPI_LAYER_INPUT] = PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, [PPI_LAYER_WEIGHT] = PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
-    [PPI_LAYER_MEM_FORWARD] = PPSCHED_QUANTITY_MEM_FORWARD,    [PPI_LAYER_MEM_WEIGHT] = PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
-    [PPI_LAYER_STATIC] = PPSCHED_QUANTITY_MEM_STATIC,          [PPI_LAYER_WEIGHTS] = PPSCHED_QUANTITY_MEM_WEIGHTS,
+    [PPI_LAYER_FORWARD] = PPSCHED_QUANTITY_FORWARD_TIMES,
+    [PPI_LAYER_BACKWARD] = PPSCHED_QUANTITY_BACKWARD_TIMES,
+    [PPI_LAYER_INPUT] = PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+    [PPI_LAYER_WEIGHT] = PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
+    [PPI_LAYER_MEM_FORWARD] = PPSCHED_QUANTITY_MEM_FORWARD,
+    [PPI_LAYER_MEM_RELEASED] = PPSCHED_QUANTITY_MEM_BACKWARD_INPUT,
+    [PPI_LAYER_MEM_WEIGHT] = PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
+    [PPI_LAYER_STATIC] = PPSCHED_QUANTITY_MEM_STATIC,
+    [PPI_LAYER_WEIGHTS] = PPSCHED_QUANTITY_MEM_WEIGHTS,
 };
 
 static double cost_of(const ppsched_layers *layers, const ppsched_split *split, uint32_t layer, int cost)
@@ -141,6 +146,8 @@ static ppsched_status put_rising(ppsched_config *config, const ppsched_layers *l
     double *again = list + split->stages, *in_turn = again + split->stages;
     bool rises = false;
     uint32_t layer = 0;
+    if (!ppi_layers_rise(layers))
+        return put_cost(config, layers, split, list, PPI_LAYER_MEM_RELEASED, error);
     for (uint32_t s = 0; s < split->stages; layer += split->layers[s++]) {
         struct rising sum = rising_of(layers, split, layer, split->layers[s]);
         double apart = sum.released < 0 ? sum.added : 0;
@@ -187,7 +194,7 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
     double *list = ppi_allocate(&config->host, split->stages, 3 * sizeof *list);
     status = list != NULL ? ppi_config_take_run(made, config, error) : ppi_fail_memory(error, "the stages' costs");
     for (int cost = 0; cost < PPI_LAYER_COSTS && status == PPSCHED_OK; cost++)
-        if (quantities[cost] != 0)
+        if (quantities[cost] != 0 && cost != PPI_LAYER_MEM_RELEASED)
             status = put_cost(made, layers, split, list, cost, error);
     if (status == PPSCHED_OK)
         status = put_rising(made, layers, split, list, error);

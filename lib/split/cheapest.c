@@ -19,7 +19,8 @@ struct search {
     const struct ppi_fit *fit;
     uint32_t now[MOST_STAGES], best[MOST_STAGES];
     double best_cost;
-    double passes[MOST_STAGES][PPI_HELD][MOST_SETS]; /* of each stage, in the holding's sets that may lack room */
+    double passes[MOST_STAGES][PPI_HELD][MOST_SETS];              /* of each stage, in the holding's sets that may lack room */
+    uint8_t used[MOST_STAGES][PPI_HELD], used_count[MOST_STAGES]; /* how far passes of each stage are in some set */
     uint32_t set_count;
     double least[MOST_STAGES + 1][MOST_SETS]; /* what a set needs at least for its stages from the i-th on */
     uint32_t steps;
@@ -34,8 +35,10 @@ struct search {
 static double need_in(const struct search *search, uint32_t i, uint32_t set, const struct ppi_dish *dish)
 {
     double need = 0;
-    for (uint32_t held = 0; held < search->fit->holding->width; held++)
+    for (uint32_t k = 0; k < search->used_count[i]; k++) {
+        uint32_t held = search->used[i][k];
         need += search->passes[i][held][set] * dish->held[held];
+    }
     return need;
 }
 
@@ -287,6 +290,17 @@ static void add_set(struct search *search, const uint32_t *set)
         search->passes[i / width][i % width][k] = set[i];
 }
 
+static void find_used(struct search *search)
+{
+    const struct ppi_holding *holding = search->fit->holding;
+    for (uint32_t i = 0; i < holding->count; i++) {
+        search->used_count[i] = 0;
+        for (uint32_t held = 0; held < holding->width; held++)
+            if (holding->has_any[(size_t)holding->width * i + held])
+                search->used[i][search->used_count[i]++] = (uint8_t)held;
+    }
+}
+
 /* Lists the sets that may lack room: the others have it whatever is chosen. False where they are too many. */
 static bool list_sets(struct search *search)
 {
@@ -332,6 +346,7 @@ bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *vis
     search.fit = fit;
     search.best_cost = PPI_INFINITE;
     search.steps = 0;
+    find_used(&search);
     if (!list_sets(&search))
         return false;
     sum_least(&search);
