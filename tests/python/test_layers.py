@@ -595,7 +595,7 @@ class PickTest(FolderTest):
 
     def test_the_best_for_each_runtime(self):
         """Also where the best runs somewhere; of runtimes that do not run it, what a plan for them alone finds, if that is better."""
-        words = ("pick", "-c", "model.json", "--strategies", "zb_h1", "1f1b", "interleaved_1f1b", "--chunks", 1, 2, "--mem-limit", 8)
+        words = ("pick", "-c", "model.json", "--strategies", "zb_h1", "1f1b", "interleaved_1f1b", "--chunks", 1, 2, "--mem-limit", 10)
         heading, *rows = re.search(r"\n(best for each runtime(?:.*\n)+?)ppsched", self.succeed(*words))[1].splitlines()
         self.assertEqual(heading.split()[4:], ["strategy", "V", "step", "time"])
         best, own, shorter = {}, [], []
