@@ -284,7 +284,7 @@ def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Conf
     if calls:
         others["send_overhead"] = reduced(calls, "median")
     if all((stage, "I") in memory for stage in range(stages)):
-        others["mem_backward_input"] = [min(0.0, max(memory[stage, "I"], -held)) for stage, held in enumerate(forward)]
+        others["mem_backward_input"] = [max(memory[stage, "I"], -held) for stage, held in enumerate(forward)]
     if all(rank["total"] is not None for rank in ranks):
         others.update(mem_limit=[rank["total"] for rank in ranks], mem_other=[rank["other"] for rank in ranks])
     profile = Profile("the running job", stages, {kind: rows for kind, rows in columns.items() if any(rows)},
