@@ -58,7 +58,7 @@ class LauncherTest(Refusing):
             fields = {**SMALL, "max_position_embeddings": 128, **given_by(words)}
             counts = Model(model_of("f", fields).transformer).parameters
             self.assertEqual(counts.total + counts.mtp * fields.get("mtp-num-layers", 0), parameters, words)
-        self.assertGreaterEqual(len(LAUNCHER["parameters"]), 24)
+        self.assertGreaterEqual(len(LAUNCHER["parameters"]), 80)
 
     def test_what_files_leave_out(self):
         rope = {"disable-bias-linear": True, "position-embedding-type": "rope"}
