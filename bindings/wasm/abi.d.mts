@@ -112,6 +112,8 @@ export const Quantity: {
   readonly OP_OVERHEAD: 48;
   readonly COPY_SLOWDOWN: 49;
   readonly SEND_OVERHEAD: 50;
+  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 51;
+  readonly MEM_RECOMPUTED_BACKWARD: 52;
 };
 export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 

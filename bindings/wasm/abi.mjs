@@ -106,6 +106,8 @@ export const Quantity = Object.freeze({
   OP_OVERHEAD: 48,
   COPY_SLOWDOWN: 49,
   SEND_OVERHEAD: 50,
+  MEM_RECOMPUTED_BACKWARD_INPUT: 51,
+  MEM_RECOMPUTED_BACKWARD: 52,
 });
 
 export const LogLevel = Object.freeze({

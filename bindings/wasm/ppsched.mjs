@@ -21,7 +21,7 @@ export class PpschedError extends Error {
     this.name = "PpschedError";
     this.status = status;
     for (const field of ["device", "stage", "microbatch", "position"])
-      this[field] = record === undefined || record[field] === NONE ? null : record[field];
+      this[field] = record?.[field] === undefined || record[field] === NONE ? null : record[field];
   }
 }
 
@@ -34,6 +34,50 @@ function valueOf(enumeration, what, given) {
   if (!Object.values(enumeration).includes(value))
     throw new TypeError(`no ${what} is called ${JSON.stringify(given)}; there are ${Object.keys(enumeration).join(", ").toLowerCase()}`);
   return value;
+}
+
+/** A value for a function of the module. */
+function argument(room, name, type, value) {
+  if (value === null || value === undefined)
+    return type === "i64" || type === "u64" ? 0n : 0;
+  if (typeof value === "string" && (type === "string" || type === "pointer"))
+    return room.text(value);
+  const number = numberOf(type, `an argument of ${name}`, value);
+  return type === "i64" || type === "u64" ? BigInt(number) : number;
+}
+
+const LEAST = { i32: -(2 ** 31), i64: -(2n ** 63n) };
+const MOST = { u8: 2 ** 8 - 1, u16: 2 ** 16 - 1, u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, u64: 2n ** 64n - 1n, i64: 2n ** 63n - 1n,
+               pointer: 2 ** 32 - 1, string: 2 ** 32 - 1 };
+
+/** A value as messages have it: short, on one line. */
+function shown(value) {
+  const text = typeof value === "string" ? JSON.stringify(value) : Array.isArray(value) ? `[${value.slice(0, 4).map(shown)}${value.length > 4 ? ", ..." : ""}]`
+    : typeof value === "object" && value !== null ? "an object" : String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}...` : text;
+}
+
+/** A number as a type has it. What does not fit is refused: the module would take what is left of it. */
+function numberOf(type, what, value) {
+  if (typeof value === "boolean")
+    return Number(value);
+  if (typeof value !== "number" && typeof value !== "bigint")
+    throw new TypeError(`${what} is ${shown(value)}; it must be a number`);
+  if (!(type in MOST))
+    return Number(value);
+  const least = LEAST[type] ?? 0, most = MOST[type];
+  if ((typeof value === "number" && !Number.isInteger(value)) || value < least || value > most)
+    throw new PpschedError(Status.ERROR_RANGE, { message: `${what} is ${shown(value)}; it must be a whole number from ${least} to ${most}` });
+  return value;
+}
+
+/** A list of the caller's: an array, or one of numbers in memory. A text is none, though it has letters one by one. */
+function listOf(what, given) {
+  if (Array.isArray(given) || (ArrayBuffer.isView(given) && !(given instanceof DataView)))
+    return given;
+  if (typeof given === "object" && given !== null && typeof given[Symbol.iterator] === "function")
+    return [...given];
+  throw new TypeError(`${what} is ${shown(given)}; it must be a list`);
 }
 
 function nameOf(enumeration, value) {
@@ -222,16 +266,17 @@ export class Config extends Handle {
 
   /** A placement by name; "map" with the device of each stage. */
   place(placement, map = []) {
+    const devices = listOf("the map of a placement", map);
     this.engine.scratch((room) => this.call("ppsched_config_set_placement", valueOf(Placement, "placement", placement),
-      room.list("u32", map), map.length));
+      room.list("u32", "a device of the map", devices), devices.length));
     return this;
   }
 
   /** Sets a quantity, such as "forward_times", to a number or a list of them; null takes it back. */
   set(quantity, values) {
-    const list = values === null ? [] : typeof values === "number" ? [values] : values;
-    this.engine.scratch((room) => this.call("ppsched_config_set_values", valueOf(Quantity, "quantity", quantity),
-      room.list("f64", list), list.length));
+    const number = valueOf(Quantity, "quantity", quantity), name = nameOf(Quantity, number);
+    const list = values === null ? [] : typeof values === "number" ? [values] : listOf(name, values);
+    this.engine.scratch((room) => this.call("ppsched_config_set_values", number, room.list("f64", `a value of ${name}`, list), list.length));
     return this;
   }
 
@@ -297,7 +342,8 @@ export class Builder extends Handle {
 
   /** Appends ops, objects like those of Schedule.ops: kind, stage, microbatch, and where need be slice and flags. */
   append(device, ops) {
-    this.engine.scratch((room) => this.call("ppsched_builder_append", device, room.records("Op", ops), ops.length));
+    const list = listOf("the ops of a device", ops);
+    this.engine.scratch((room) => this.call("ppsched_builder_append", device, room.records("Op", list), list.length));
     return this;
   }
 
@@ -462,6 +508,10 @@ export class Plan extends Handle {
   }
 }
 
+/** Lists of a plan's options, with their numbers of values. */
+const PLAN_LISTS = { chunks: ["u32", "chunk_count"], group_sizes: ["u32", "group_size_count"], microbatches: ["u32", "microbatch_count"],
+                     slices: ["u32", "slice_count"], memory_limits: ["f64", "memory_limit_count"] };
+
 /** Room for arguments, until a call is over. */
 class Room {
   constructor(engine) {
@@ -484,10 +534,11 @@ class Room {
     return pointer;
   }
 
-  list(type, values) {
+  /** Of numbers; what: each of them, in messages. */
+  list(type, what, values) {
     const pointer = values.length === 0 ? 0 : this.take(values.length * SIZES[type]);
-    for (const [i, value] of [...values].entries())
-      this.engine.memory.write(type, pointer + i * SIZES[type], value);
+    for (const [i, value] of values.entries())
+      this.engine.memory.write(type, pointer + i * SIZES[type], numberOf(type, what, value));
     return pointer;
   }
 
@@ -498,29 +549,37 @@ class Room {
     for (const [name, value] of Object.entries(values)) {
       if (!(name in fields))
         throw new TypeError(`no field ${name} in ${type}`);
-      this.engine.memory.write(fields[name][0], at + fields[name][1], value);
+      const [kind, offset] = fields[name];
+      if (value !== null && value !== undefined)
+        this.engine.memory.write(kind, at + offset, numberOf(kind, name, value));
     }
     return at;
   }
 
   records(type, rows) {
     const { fields, size } = STRUCTS[type], pointer = this.take(rows.length * size);
-    for (const [i, row] of rows.entries())
+    for (const [i, row] of rows.entries()) {
+      if (typeof row !== "object" || row === null)
+        throw new TypeError(`${shown(row)} is no object with the fields ${Object.keys(fields).join(", ")}`);
       this.struct(type, Object.fromEntries(Object.entries(row).filter(([name]) => name in fields)), pointer + i * size);
+    }
     return pointer;
   }
 
   /** {chunks: [1, 2], strategies: ["1f1b"], objective: "span", ...}: a list goes with its count. */
-  planOptions({ objective = "makespan", strategies = [], chunks = [], group_sizes = [], microbatches = [], slices = [], memory_limits = [], ...others }) {
-    return this.struct("PlanOptions", {
-      ...others, objective: valueOf(Objective, "objective", objective),
-      strategies: this.list("u32", strategies.map((name) => this.text(name))), strategy_count: strategies.length,
-      chunks: this.list("u32", chunks), chunk_count: chunks.length,
-      group_sizes: this.list("u32", group_sizes), group_size_count: group_sizes.length,
-      microbatches: this.list("u32", microbatches), microbatch_count: microbatches.length,
-      slices: this.list("u32", slices), slice_count: slices.length,
-      memory_limits: this.list("f64", memory_limits), memory_limit_count: memory_limits.length,
+  planOptions({ objective = "makespan", strategies = [], ...others }) {
+    const options = { ...others, objective: valueOf(Objective, "objective", objective) };
+    const names = [...listOf("strategies", strategies)].map((name) => {
+      if (typeof name !== "string")
+        throw new TypeError(`a strategy is ${shown(name)}; it must be a name`);
+      return this.text(name);
     });
+    Object.assign(options, { strategies: this.list("u32", "a strategy", names), strategy_count: names.length });
+    for (const [name, [type, count]] of Object.entries(PLAN_LISTS)) {
+      const list = listOf(name, others[name] ?? []);
+      Object.assign(options, { [name]: this.list(type, `one of ${name}`, list), [count]: list.length });
+    }
+    return this.struct("PlanOptions", options);
   }
 
   free() {
@@ -590,9 +649,7 @@ export class Engine {
     const [result, ...types] = FUNCTIONS[name];
     return this.scratch((room) => {
       const hasError = values.length === types.length - 1, record = hasError ? room.take(STRUCTS.Error.size) : 0;
-      const given = (hasError ? [...values, record] : values).map((value, i) =>
-        types[i] === "i64" || types[i] === "u64" ? BigInt(value)
-          : typeof value === "string" ? room.text(value) : value === null ? 0 : value);
+      const given = (hasError ? [...values, record] : values).map((value, i) => argument(room, name, types[i], value));
       const answer = this.exports[name](...given);
       if (hasError && answer !== Status.OK)
         throw new PpschedError(answer, this.memory.struct("Error", record));
@@ -669,6 +726,8 @@ export class Engine {
   }
 
   config(devices, stages, microbatches) {
+    for (const [what, size] of Object.entries({ devices, stages, microbatches }))
+      numberOf("i64", what, size);
     return new Config(this, this.made("ppsched_config_create", devices, stages, microbatches, 0));
   }
 

@@ -42,7 +42,8 @@ enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4 /* each stage with such layers, but the first, holds the
                                                weights and static memory of those with place FIRST
                                                too, once, as Megatron-LM's stages with MTP layers
-                                               do; not of a layer in the first stage */
+                                               do, the last beside what is tied; not of a layer in
+                                               the first stage */
 };
 
 /* A way to keep less of a layer's activations: they are computed again in its backward. A plain

@@ -95,16 +95,19 @@ static double sum_of(const ppsched_layers *layers, const ppsched_split *split, u
     return sum;
 }
 
-/* What a stage behind the first holds of the layers in it: those that it copies, and the last stage the tied ones. */
+/* What a stage behind the first holds of the layers in it: those that it copies, and the last stage the tied ones besides. */
 static double copied(const ppsched_layers *layers, const ppsched_split *split, uint32_t stage, bool copies, int cost)
 {
     double sum = 0;
     bool is_last = stage + 1 == split->stages;
     if (stage == 0 || (cost != PPI_LAYER_STATIC && cost != PPI_LAYER_WEIGHTS))
         return 0;
-    for (uint32_t i = 0; i < layers->first; i++)
-        if (copies || (is_last && (ppi_layer_at(layers, i)->given.flags & PPSCHED_LAYER_FLAG_TIED) != 0))
-            sum += cost_of(layers, split, i, cost);
+    for (uint32_t i = 0; i < layers->first; i++) {
+        sum += is_last && (ppi_layer_at(layers, i)->given.flags & PPSCHED_LAYER_FLAG_TIED) != 0
+                   ? cost_of(layers, split, i, cost)
+                   : 0;
+        sum += copies ? cost_of(layers, split, i, cost) : 0;
+    }
     return sum;
 }
 

@@ -97,9 +97,8 @@ static inline double ppi_split_state_copied(const struct ppi_split_state *state,
 {
     if (stage == 0)
         return 0;
-    if (state->copies != NULL && state->copies[end] > state->copies[begin])
-        return state->first;
-    return stage + 1 == state->stages ? state->tied : 0;
+    double tied = stage + 1 == state->stages ? state->tied : 0;
+    return state->copies != NULL && state->copies[end] > state->copies[begin] ? tied + state->first : tied;
 }
 
 /* The device's question of what its stages recompute. */

@@ -22,6 +22,10 @@ static const struct search {
 } searches[] = {{"zb_auto", 1}, {"zb_auto", 1}, {"zbv_auto", 2}, {"v_half", 2}, {"v_min", 2}, {"v_1f1b", 2}};
 enum { SEARCHES = sizeof searches / sizeof searches[0] };
 
+/* Orders that are fixed, whose splits are found without making each. */
+static const struct search fixed[] = {{"1f1b", 1}, {"gpipe", 1}, {"zb_h1", 1}, {"interleaved_1f1b", 2}, {"zbv", 2}};
+enum { FIXED = sizeof fixed / sizeof fixed[0] };
+
 struct problem {
     const struct search *search;
     uint32_t devices, stages, count; /* layers */
@@ -77,7 +81,9 @@ static void copy_embedding(struct problem *p, uint64_t *seed)
 static void draw(struct problem *p, uint32_t more, uint32_t recomputed, bool copies, uint64_t *seed)
 {
     double held = 0;
-    *p = (struct problem){.search = &searches[random_below(seed, SEARCHES)], .may_be_empty = random_below(seed, 4) == 0};
+    *p = (struct problem){.search = copies && random_below(seed, 4) > 0 ? &fixed[random_below(seed, FIXED)]
+                                                                        : &searches[random_below(seed, SEARCHES)],
+                          .may_be_empty = random_below(seed, 4) == 0};
     p->devices = 2 + random_below(seed, p->search->chunks == 1 ? 4 : 2);
     p->stages = p->devices * p->search->chunks;
     p->count = p->stages + random_below(seed, more + 1);
@@ -203,7 +209,7 @@ static void expect_best(uint32_t problems, uint32_t more, uint32_t recomputed, b
         ppsched_plan_destroy(plan);
         clear(&p);
     }
-    assert_true(found > problems / 2 && none > 0);
+    assert_true(found > problems / (copies ? 4 : 2) && none > 0);
 }
 
 static void test_all_splits(void **state)
@@ -221,8 +227,8 @@ static void test_all_ways_to_recompute(void **state)
 static void test_copied_embeddings(void **state)
 {
     (void)state;
-    expect_best(ROUNDS(300), 4, 0, true, 5);
-    expect_best(ROUNDS(100), 2, 4, true, 6);
+    expect_best(ROUNDS(200), 4, 0, true, 5);
+    expect_best(ROUNDS(80), 2, 4, true, 6);
 }
 
 /* Whether the border behind a stage one layer farther on, or back, is better. */

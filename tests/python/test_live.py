@@ -554,7 +554,10 @@ class PageTest(unittest.TestCase):
                                   ("devices=4&devices=5", "twice"), ("forward_times=1,x", "must be numbers"), ("strategy=%E0%A4%A", "not well encoded"),
                                   ("forward_times=" + "1," * 5000 + "1", "needs"), ("x" * 250_000, "letters long"), ("devices=99999999999", "whole number"), ("split_backward=banana", "0 or 1"),
                                   ("forward_only=2", "0 or 1"), ("toString=1&constructor=2&__proto__=3&valueOf=4", "toString, constructor, __proto__, valueOf"),
-                                  ("option.__proto__=1", "__proto__"), ("option.toString=1", "toString"), ("placement=constructor", "constructor")):
+                                  ("option.__proto__=1", "__proto__"), ("option.toString=1", "toString"), ("placement=constructor", "constructor"),
+                                  ("placement=zigzag", 'placement is "zigzag"; it must be default, linear, loop, v, bidirectional, or the device of each stage'),
+                                  ("placement=map", 'placement is "map"'), ("placement=V", 'placement is "V"'), ("placement=", 'placement is ""'),
+                                  ("devices=1&stages=1&microbatches=1&order=zigzag-1-1!0F0-0B0", "zigzag")):
             with self.subTest(fragment=fragment[:60]):
                 begun = time.monotonic()
                 self.open(fragment)

@@ -58,7 +58,7 @@ class LauncherTest(Refusing):
             fields = {**SMALL, "max_position_embeddings": 128, **given_by(words)}
             counts = Model(model_of("f", fields).transformer).parameters
             self.assertEqual(counts.total + counts.mtp * fields.get("mtp-num-layers", 0), parameters, words)
-        self.assertGreaterEqual(len(LAUNCHER["parameters"]), 24)
+        self.assertGreaterEqual(len(LAUNCHER["parameters"]), 80)
 
     def test_what_files_leave_out(self):
         rope = {"disable-bias-linear": True, "position-embedding-type": "rope"}
@@ -253,19 +253,26 @@ class EmbeddingCopyTest(unittest.TestCase):
 
     def test_which_stages_hold_one(self):
         names = ["embedding", *["decoder"] * 4, "mtp", "mtp", "head"]
-        for tied, counts, copies in ((False, [3, 2, 3], [2]), (False, [3, 3, 2], [1, 2]), (False, [3, 4, 1], [1]), (True, [3, 4, 1], [1, 2]), (True, [3, 2, 3], [2]),
-                                     (False, [8], []), (True, [8], []), (False, [7, 1], []), (True, [7, 1], [1]), (False, [7, 0, 1], [])):
-            stages = stage_names(names, counts, tied)
-            self.assertEqual([number for number, stage in enumerate(stages) if stage[-1:] == ["embedding"] and number], copies)
-            self.assertEqual([stage.count("embedding") for stage in stages], [int(number in copies or number == 0) for number in range(len(counts))])
+        for tied, counts, held in ((False, [3, 2, 3], [1, 0, 1]), (False, [3, 3, 2], [1, 1, 1]), (False, [3, 4, 1], [1, 1, 0]), (True, [3, 4, 1], [1, 1, 1]),
+                                   (True, [3, 2, 3], [1, 0, 2]), (False, [8], [1]), (True, [8], [1]), (False, [7, 1], [1, 0]), (True, [7, 1], [1, 1]),
+                                   (False, [7, 0, 1], [1, 0, 0])):
+            self.assertEqual([stage.count("embedding") for stage in stage_names(names, counts, tied)], held)
 
-    def test_devices_hold_it_once(self):
+    def test_parameters_of_its_stages(self):
+        """Those of GPTModel in two stages, one after the other."""
+        small = {**SMALL, "position_embedding_type": "rope"}
+        for more, parameters in (({}, [988032, 988416]), ({"untied_embeddings": True}, [988032, 988416]), ({"mtp_num_layers": 1}, [988032, 1606464]),
+                                 ({"mtp_num_layers": 2, "untied_embeddings": True, "disable_bias_linear": True, "swiglu": True}, [984576, 2119296])):
+            job = Job(Model(model_of("f", {**small, **more}).transformer, Training(), "h100"), 2, 4)
+            self.assertEqual([row.parameters for row in even_memory(job)], parameters)
+
+    def test_devices_hold_it(self):
         """As the plan's own memory has it, over sizes, tied or not, interleaved or not."""
         for tied, mtp, (pp, vpp), zero in itertools.product((False, True), (0, 1, 2), ((1, 1), (2, 1), (4, 1), (2, 2)), (0, 1)):
             model = Model(self.SHAPE._replace(tied=tied, mtp_layers=mtp), Training(256, data_parallel=4, sharding=zero), "h100")
             job, counts, layers = Job(model, pp, 4, vpp), model.parameters, model.layers()
             memory = even_memory(job)
-            copies = counts.embedding if (tied or mtp) and pp * vpp > 1 else 0
+            copies = counts.embedding * (tied + (mtp > 0)) if pp * vpp > 1 else 0
             self.assertEqual(sum(row.parameters for row in memory), counts.total + mtp * counts.mtp + copies)
             split = ppsched.Split(even_split(layers.names, pp * vpp), [0] * len(layers.names))
             config = ppsched.config_from_layers(ppsched.Config(pp, 4), layers, split)

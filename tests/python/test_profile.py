@@ -307,6 +307,14 @@ class TraceTest(FilesTest):
         self.refused("world_size in distributedInfo must be a whole number", self.of_ranks, one, [0], {"world_size": "2"})
         self.refused("world_size in distributedInfo is 0", self.of_ranks, one, [0], {"world_size": 0})
         self.refused("a run of 4 ranks, but ", self.of_ranks, spans_of(plan(devices=2)), [0, 1], lambda rank: {"world_size": 2 + 2 * rank})
+        for size, count in ((2, 1), (4, 1), (3, 2), (2, 3), (8, 3)):  # without ranks
+            silent = [{**trace(ranges(queue)), "distributedInfo": {"world_size": size}} for queue in spans_of(plan(devices=count))]
+            self.refused(f"{count} trace{'s' * (count > 1)} can be no whole pipeline", self.profile, *silent)
+        for size, count in ((1, 1), (2, 2), (8, 2), (9, 3)):
+            silent = [{**trace(ranges(queue)), "distributedInfo": {"world_size": size}} for queue in spans_of(plan(devices=count))]
+            self.assertEqual(self.profile(*silent).devices, count)
+        threads = [one for tid, queue in enumerate(spans_of(plan(devices=2))) for one in ranges(queue, tid=tid)]
+        self.assertEqual(self.profile(trace(threads, 0, {"world_size": 1})).devices, 2)
         rank0 = json.loads(TRACES[0].read_text(encoding="utf-8"))
         self.refused("give the traces of all ranks", self.profile, rank0)
 

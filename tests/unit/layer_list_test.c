@@ -403,7 +403,7 @@ static void test_sums(void **state)
     ppsched_layers_release(layers);
 }
 
-/* A stage with MTP layers copies the embedding once, that of the last stage, which is tied, included; not the first. */
+/* A stage with MTP layers, but the first, copies the embedding, in the last stage beside the tied one. */
 static void test_copied_embeddings(void **state)
 {
     static const struct {
@@ -413,7 +413,7 @@ static void test_copied_embeddings(void **state)
         {0, {2, 1, 2, 2}, {8, 1, 10, 12}, {3, 0.5, 3.5, 3.75}},
         {0, {2, 0, 4, 1}, {8, 0, 13, 3}, {3, 0, 4.5, 0.75}},
         {0, {5, 1, 0, 1}, {12, 9, 0, 3}, {4.5, 3, 0, 0.75}},
-        {PPSCHED_LAYER_FLAG_TIED, {2, 1, 2, 2}, {8, 1, 10, 12}, {3, 0.5, 3.5, 3.75}},
+        {PPSCHED_LAYER_FLAG_TIED, {2, 1, 2, 2}, {8, 1, 10, 19}, {3, 0.5, 3.5, 6.25}},
         {PPSCHED_LAYER_FLAG_TIED, {2, 0, 4, 1}, {8, 0, 13, 10}, {3, 0, 4.5, 3.25}},
     };
     (void)state;

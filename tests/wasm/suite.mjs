@@ -73,6 +73,72 @@ const tests = {
     assert.throws(() => pp.config(4, 4, 8).set("forward_time", 1), /no quantity is called "forward_time"/);
     assert.throws(() => pp.config(0, 4, 8), PpschedError);
   },
+  "numbers that do not fit are refused, not cut"() {
+    const isRange = (what) => (error) => error instanceof PpschedError && error.status === Status.ERROR_RANGE && what.test(error.message)
+      && error.device === null && !error.message.includes("\n");
+    const above = [2 ** 64, 2 ** 64 + 4096, 2n ** 64n + 4n, 2 ** 63, -(2 ** 64), 1.5, NaN, Infinity];
+    for (const size of above)
+      for (const [place, name] of ["devices", "stages", "microbatches"].entries())
+        assert.throws(() => pp.config(...[4, 4, 8].map((usual, i) => (i === place ? size : usual))), isRange(new RegExp(`^${name} is .*; it must be a whole`)));
+    for (const size of [-1, 0, 2 ** 32 + 4, 2 ** 40])
+      assert.throws(() => pp.config(size, 4, 8), PpschedError); // in the library's words
+    const config = pp.config(2, 4, 4), schedule = config.generate("zbv"), timeline = schedule.evaluate(config), plan = config.plan().run();
+    for (const size of above) {
+      assert.throws(() => { config.iterations = size; }, isRange(/an argument of ppsched_config_set_iterations/));
+      assert.throws(() => config.withStages(size), PpschedError);
+    }
+    for (const number of [2 ** 32, 2 ** 32 + 1, -1, 0.5, 2 ** 64]) {
+      assert.throws(() => schedule.deviceOf(number), isRange(/ppsched_schedule_device_of/));
+      assert.throws(() => timeline.spans(number), isRange(/ppsched_timeline_spans/));
+      assert.throws(() => timeline.memoryCurve(number), isRange(/ppsched_timeline_get_memory/));
+      assert.throws(() => plan.candidate(number), isRange(/ppsched_plan_get_candidate/));
+      assert.throws(() => config.plan({ chunks: [2, number] }), isRange(/one of chunks/));
+      assert.throws(() => config.plan({ effort: number }), isRange(/effort/));
+      assert.throws(() => config.place("map", [0, 1, 0, number]), isRange(/a device of the map/));
+      assert.throws(() => config.builder().append(0, [{ kind: Kind.F, stage: 0, microbatch: number }]), isRange(/microbatch/));
+      assert.throws(() => schedule.recompute({ chunks: number }), isRange(/chunks/));
+    }
+    assert.throws(() => config.builder().append(0, [{ kind: Kind.F, stage: 65536, microbatch: 0 }]), isRange(/stage is 65536; .* to 65535/));
+    assert.throws(() => config.builder().append(0, [{ kind: 257, stage: 0, microbatch: 0 }]), isRange(/kind is 257/));
+    assert.equal(pp.config(2n, 2n, 4n).microbatches, 4);
+  },
+  "a text is no list, and no number"() {
+    const config = pp.config(2, 4, 4);
+    const isType = (what) => (error) => error instanceof TypeError && what.test(error.message);
+    for (const wrong of ["12", "1,2", "", 3n, true, {}, undefined, () => [1]])
+      assert.throws(() => config.set("forward_times", wrong), isType(/^forward_times is .*; it must be a list/));
+    for (const wrong of [["1", "2"], [1, null], [undefined], [[1]], [{}]])
+      assert.throws(() => config.set("forward_times", wrong), isType(/^a value of forward_times is .*; it must be a number/));
+    assert.throws(() => config.place("map", "0110"), isType(/the map of a placement is "0110"; it must be a list/));
+    assert.throws(() => config.place("map", ["0", "1", "1", "0"]), isType(/a device of the map is "0"/));
+    for (const name of ["strategies", "chunks", "group_sizes", "microbatches", "slices", "memory_limits"])
+      for (const wrong of ["12", 2, {}])
+        assert.throws(() => config.plan({ [name]: wrong }), isType(new RegExp(`^${name} is .*; it must be a list`)));
+    assert.throws(() => config.plan({ strategies: ["1f1b", 2] }), isType(/a strategy is 2; it must be a name/));
+    assert.throws(() => config.plan({ chunks: ["2"] }), isType(/one of chunks is "2"/));
+    assert.throws(() => config.plan({ effort: "2" }), isType(/effort is "2"; it must be a number/));
+    assert.throws(() => config.plan({ efort: 2 }), isType(/no field efort/));
+    for (const wrong of ["0F0", 3, null, {}])
+      assert.throws(() => config.builder().append(0, wrong), isType(/the ops of a device is .*; it must be a list/));
+    assert.throws(() => config.builder().append(0, ["0F0"]), isType(/"0F0" is no object with the fields/));
+    assert.throws(() => config.builder().append("0", []), isType(/an argument of ppsched_builder_append is "0"/));
+    assert.throws(() => { config.iterations = "2"; }, isType(/must be a number/));
+    assert.throws(() => config.place("zigzag"), isType(/no placement is called "zigzag"; there are default, linear/));
+    assert.deepEqual(config.set("forward_times", new Float64Array([1, 2, 3, 4])).get("forward_times"), [1, 2, 3, 4]);
+    assert.deepEqual(config.set("forward_times", new Set([1, 2, 3, 5])).get("forward_times"), [1, 2, 3, 5]);
+    assert.deepEqual(config.set("forward_times", 2).get("forward_times"), [2]);
+    assert.equal(config.place("map", new Uint32Array([0, 1, 1, 0])).placement, "map");
+  },
+  "a candidate's config has its placement"() {
+    const plan = pp.config(4, 4, 8).plan({ strategies: ["zbv", "dualpipe", "interleaved_1f1b"], chunks: [1, 2] }).run();
+    for (const { number, strategy, status, placement } of plan.ranked().filter((row) => row.status === Status.OK)) {
+      const config = plan.config(number), schedule = config.generate(strategy), builder = config.builder();
+      assert.equal(config.placement, ["v", "bidirectional"].includes(placement) ? placement : "default", String(status));
+      for (let device = 0; device < 4; device++)
+        builder.append(device, [...schedule.ops(device)]);
+      assert.deepEqual(builder.finish().findings(), []);
+    }
+  },
   "what is destroyed is not used again"() {
     const config = pp.config(2, 2, 2), ops = config.generate("gpipe").ops(0);
     config.destroy();

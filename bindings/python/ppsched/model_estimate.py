@@ -60,12 +60,12 @@ def own_names(names: Sequence[str], counts: Sequence[int]) -> List[List[str]]:
 
 
 def stage_names(names: Sequence[str], counts: Sequence[int], tied: bool) -> List[List[str]]:
-    """Of each stage its layers, and behind them the embedding where it holds a copy: the last one of one that is tied, and those with MTP
-    layers, but the first, which has its own."""
+    """Of each stage its layers, and behind them the embedding where it holds a copy: the last one of one that is tied, for the output, and
+    those with MTP layers one for these. The first has its own."""
     stages = own_names(names, counts)
     for number, stage in enumerate(stages):
-        if number > 0 and ("mtp" in stage or (tied and number + 1 == len(stages))):
-            stage.append("embedding")
+        if number > 0:
+            stage += ["embedding"] * (("mtp" in stage) + (tied and number + 1 == len(stages)))
     return stages
 
 

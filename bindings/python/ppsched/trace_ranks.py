@@ -135,6 +135,16 @@ def _check_world(path: str, size: int, given: Ranks) -> None:
         raise Error(f"{path}: {have}ranks {_listed(given)} are no whole pipeline of it; {_ALL}")
 
 
+def _check_count(paths: Sequence[str], sizes: Sequence[int]) -> None:
+    """Of traces that name no rank: so many are a whole pipeline of the world where each is a file of its own."""
+    count = len(paths)
+    if len(set(paths)) < count:
+        return
+    for size in sizes:
+        if (count == 1 and size > 1) or size % count != 0:
+            raise Error(f"{paths[0]}: the run had {counted(size, 'rank')}, of which {counted(count, 'trace')} can be no whole pipeline; {_ALL}")
+
+
 def check_whole(files: Sequence[Tuple[str, Optional[int], Told]], stages: FrozenSet[int]) -> None:
     """Raises Error where a rank of the pipeline has no trace. files: path, rank and what it tells of each rank; stages: those that have
     ops. A rank is None where a file does not name it, or holds several: then nothing tells which are missing."""
@@ -143,6 +153,7 @@ def check_whole(files: Sequence[Tuple[str, Optional[int], Told]], stages: Frozen
     given = frozenset(rank for _, rank, _ in files if rank is not None)
     sizes = {told.world_size: path for path, _, told in files if told.world_size is not None}
     if len(given) < len(files):
+        _check_count([path for path, _, _ in files], list(sizes))
         return
     if len(sizes) > 1:
         (one, first), (other, second) = list(sizes.items())[:2]

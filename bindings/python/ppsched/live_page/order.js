@@ -31,5 +31,7 @@ function readOrder(order) {
   const [head, ...texts] = order.split("!"), [, placement, flushes, versions] = /^([a-z]+)-([01])-(\d{1,4})$/.exec(head) ?? [];
   if (placement === undefined || texts.length !== problem.devices)
     throw new Error(`order has ${counted(texts.length, "queue")}; it must be PLACEMENT-FLUSHES-VERSIONS and one for each of ${counted(problem.devices, "device")}`);
+  if (placement !== "map" && !PLACEMENTS.includes(placement))
+    throw new Error(`order has placement ${JSON.stringify(placement.slice(0, 40))}; it must be map, ${PLACEMENTS.join(", ")}`);
   return { queues: texts.map((text) => text.split("-").filter(Boolean).map(unitOf)), placement, flushes: flushes === "1", weightVersions: Number(versions) };
 }

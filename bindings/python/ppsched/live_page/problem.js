@@ -58,11 +58,15 @@ function devicesOf(placement) {
   return /^[\d\s,]+$/.test(placement) ? placement.split(/[\s,]+/).filter(Boolean).map(Number) : null;
 }
 
+const PLACEMENTS = ["default", "linear", "loop", "v", "bidirectional"];
+
 /** A placement's name, or its devices. */
 function placementOf(text) {
   const devices = devicesOf(text);
+  if (devices === null && !PLACEMENTS.includes(text))
+    throw new Error(`placement is ${JSON.stringify(text.slice(0, 40))}; it must be ${PLACEMENTS.join(", ")}, or the device of each stage`);
   if (devices === null)
-    return text.slice(0, 64);
+    return text;
   if (devices.length > MOST_IN_PLACEMENT || devices.some((device) => device > MOST_IN_PLACEMENT))
     throw new Error(`placement has ${devices.length} devices, up to ${Math.max(...devices.slice(0, 1000))}; at most ${MOST_IN_PLACEMENT} are read`);
   return devices.join(",");
