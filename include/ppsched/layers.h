@@ -47,7 +47,7 @@ enum ppsched_layer_flag {
 };
 
 /* A way to keep less of a layer's activations: they are computed again in its backward. A plain
- * record. An I computes all such layers of its stage again when it starts, and they stay until its W
+ * record. An I computes all such layers of its stage again when it starts, and they stay until W
  * ends; a B computes one after the other again, so that it holds the largest while it runs. */
 typedef struct ppsched_recompute {
     const char *name;   /* such as "selective" or "full"; no two of a layer alike */

@@ -131,8 +131,7 @@ static void change(struct walk *walk, int32_t cause, const ppsched_op *op, doubl
     bool is_of_pass = cause != PPSCHED_MEMORY_CAUSE_GRADIENTS && cause != PPSCHED_MEMORY_CAUSE_GATHERED;
     if (amount == 0)
         return;
-    walk->level[cause] += amount;
-    walk->has_changed = true;
+    walk->level[cause] += amount, walk->has_changed = true;
     if (walk->listener->change != NULL)
         walk->listener->change(walk->listener->user,
                                &(struct ppi_memory_change){.cause = cause,
@@ -277,25 +276,17 @@ static void start_op(struct walk *walk, const ppsched_op *op, double time)
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, holding->work[op->kind] * factor, time);
 }
 
-/* What B, I or W gives back at its end; below 0. */
-static double released_by(const struct walk *walk, const ppsched_op *op)
-{
-    const struct ppi_costs *costs = &walk->timeline->costs;
-    double released = ppi_memory_of(costs, walk->schedule, op);
-    return op->kind == PPSCHED_KIND_B ? released - ppi_rise_of(costs, walk->schedule, op) : released;
-}
-
 static void end_op(struct walk *walk, const ppsched_op *op, double time)
 {
     const struct ppi_holding *holding = holding_of(walk, op);
     uint32_t sent = walk->room->sending != NULL ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
     double factor = factor_of(walk, op);
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind] * factor, time);
-    if (op->kind != PPSCHED_KIND_F)
-        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, released_by(walk, op), time);
     if (op->kind == PPSCHED_KIND_F)
         change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, holding->output * factor, time);
-    else if (ppi_is_backward(op->kind))
+    else
+        change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_released_of(&walk->timeline->costs, walk->schedule, op), time);
+    if (ppi_is_backward(op->kind))
         change(walk, PPSCHED_MEMORY_CAUSE_OUTPUTS, op, -holding->output * factor, time);
     if (ppi_is_backward(op->kind) && is_received(walk, op))
         change(walk, PPSCHED_MEMORY_CAUSE_RECEIVES, op, -holding->receive[1] * factor, time);

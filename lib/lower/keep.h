@@ -53,8 +53,7 @@ static inline double ppi_released_by(const ppsched_timeline *plain, const ppsche
 {
     if (!ppi_is_compute(op->kind) || op->kind == PPSCHED_KIND_F)
         return 0;
-    double released = ppi_memory_of(&plain->costs, plain->schedule, op);
-    return op->kind == PPSCHED_KIND_B ? released - ppi_rise_of(&plain->costs, plain->schedule, op) : released;
+    return ppi_released_of(&plain->costs, plain->schedule, op);
 }
 
 #endif

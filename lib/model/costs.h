@@ -169,6 +169,13 @@ static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_sc
     return ppi_lane_of(costs, schedule, op)->rise[op->kind] * ppi_factor_of(costs, schedule, op).memory;
 }
 
+/* What B, I or W gives back when it ends, with what rose while a B ran: at most 0. */
+static inline double ppi_released_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    double released = ppi_memory_of(costs, schedule, op);
+    return op->kind == PPSCHED_KIND_B ? released - ppi_rise_of(costs, schedule, op) : released;
+}
+
 /* How long what an op takes from the stage before it (backward: from the next) is on its way when nothing else is. */
 static inline double ppi_scaled_delay(double delay, double latency, double factor)
 {

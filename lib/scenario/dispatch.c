@@ -107,13 +107,11 @@ static struct ppi_dispatch_task task_of_unit(const struct making *making, size_t
     const struct ppi_scenario_node *node = &making->graph->nodes[making->node_of[unit]];
     struct ppi_dispatch_task task = {.device = device, .stage = ops->stage, .duration = node->duration, .stream = node->stream};
     for (size_t i = 0; i < ppi_unit_length(ops); i++) {
-        double memory = ppi_memory_of(making->costs, making->schedule, &ops[i]);
-        double rise = ppi_rise_of(making->costs, making->schedule, &ops[i]);
-        task.taken += rise;
+        task.taken += ppi_rise_of(making->costs, making->schedule, &ops[i]);
         if (ops[i].kind == PPSCHED_KIND_F)
-            task.taken += memory;
+            task.taken += ppi_memory_of(making->costs, making->schedule, &ops[i]);
         else
-            task.given -= ops[i].kind == PPSCHED_KIND_B ? memory - rise : memory;
+            task.given -= ppi_released_of(making->costs, making->schedule, &ops[i]);
     }
     task.takes = task.taken > 0;
     return task;
