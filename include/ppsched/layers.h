@@ -56,7 +56,7 @@ typedef struct ppsched_recompute {
 } ppsched_recompute;
 
 /* One layer, or several equal ones behind each other. Sized: set `size`. Times and memory in the
- * caller's units, finite and >= 0, but mem_backward_weight <= 0, and mem_backward_input of any sign.
+ * caller's units, finite and >= 0; mem_backward_weight is <= 0, mem_backward_input of any sign.
  *   - Of the three backward times those that are 0 are what is left of backward = input + weight;
  *     where both of these are 0, each is half of backward.
  *   - Of mem_backward_input and mem_backward_weight one that is 0 releases what the other leaves;
