@@ -686,6 +686,7 @@ export interface Candidate {
   offloads: number;
   offloaded: number;
   min_group_size: number;
+  imbalance: number;
 }
 
 export interface ScenarioOptions {

@@ -634,7 +634,7 @@ export const STRUCTS = {
     start: ["f64", 0, 1],
     end: ["f64", 8, 1],
   } },
-  Candidate: { size: 200, fields: {
+  Candidate: { size: 208, fields: {
     size: ["u32", 0, 1],
     status: ["i32", 4, 1],
     strategy: ["string", 8, 1],
@@ -671,6 +671,7 @@ export const STRUCTS = {
     reserved: ["u32", 188, 1],
     min_group_size: ["u32", 192, 1],
     reserved_second: ["u32", 196, 1],
+    imbalance: ["f64", 200, 1],
   } },
   ScenarioOptions: { size: 64, fields: {
     size: ["u32", 0, 1],

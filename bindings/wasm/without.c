@@ -130,9 +130,9 @@ double ppi_split_way(const ppsched_layers *layers)
     __builtin_trap();
 }
 
-double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain)
+double ppi_split_bound(const struct ppi_split_load *load)
 {
-    (void)layers, (void)devices, (void)stages, (void)passes, (void)is_chain;
+    (void)load;
     __builtin_trap();
 }
 

@@ -71,7 +71,8 @@ typedef struct ppsched_plan_options {
     const ppsched_layers *layers;         /* the model by its layers: each candidate gets the split
                                              that suits it. `chunks` is then by default all from 1
                                              to the layers a device, up to 16, and up to 64 those
-                                             between the ends divided by 1, 2, 3 and so on; what the
+                                             between the ends divided by 1, 2, 3 and so on, on one
+                                             device 1 where no strategies are named; what the
                                              config says of stages is not read, nor are embedding
                                              and head; with a lowering splits are found as if there
                                              were none. Default: the config's stages */
@@ -160,14 +161,17 @@ typedef struct ppsched_candidate {
     double bound;       /* of `step_time`: what none of this placement within its limit can do
                             better (ppsched_config_find_bound), nor without a flush where the
                             strategy has none; a candidate that is over its limit may be below it.
-                            With layers: what no split of them can do better */
+                            With layers: what no split of them can do better, whose fullest device
+                            has whole ones. Of planned times, also with scenarios */
     double bytes;       /* that go from device to device in an iteration */
     uint64_t transfers; /* likewise */
     uint32_t runs_on;   /* the runtimes that run it, of those that were asked: bits 1 << enum
                            ppsched_runtime */
-    uint32_t proved;    /* 1: with layers, with this strategy and these options no other split of
-                           them, and no other recomputation, is shorter; with stages, it reaches its
-                           bound: no schedule of this placement is shorter */
+    uint32_t proved;    /* 1: it fits, and reaches its bound, so that no schedule of this placement
+                           is shorter; or with layers, without a lowering, no other split of them,
+                           and no other recomputation, is shorter with this strategy and these
+                           options. 0 with scenarios, of which planned times prove nothing, and
+                           where it is ordered on two copies of the model */
     uint32_t slices;    /* of a microbatch; 1: whole */
     uint32_t ordered;   /* 1: its microbatches are in an order of their own */
     double
@@ -179,6 +183,9 @@ typedef struct ppsched_candidate {
     uint32_t min_group_size;  /* with layers, the option of that name that its split was found
                                  with; 0: not set, as it follows from the costs */
     uint32_t reserved_second; /* 0 */
+    double
+        imbalance; /* of bubble_of_total, what devices have less to do than the one that has most:
+                         the rest is idle time of that one too */
 } ppsched_candidate;
 
 /* --- making and running it --- */

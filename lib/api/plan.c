@@ -288,6 +288,7 @@ static void fill_figures(ppsched_candidate *out, const ppsched_plan *plan, const
     out->ordered = candidate->microbatch_order != NULL;
     out->scenario_time = candidate->scenario_time;
     out->offloads = candidate->copies;
+    out->imbalance = candidate->imbalance;
 }
 
 uint32_t ppsched_plan_candidate_at_rank(const ppsched_plan *plan, uint32_t rank)

@@ -10,9 +10,7 @@
 #include "lower/evaluate_transfers.h"
 #include "plan/plan.h"
 #include "plan/restage.h"
-#include "search/bound.h"
 #include "search/microbatch_order.h"
-#include "split/splitting.h"
 
 enum { MANY_OPS = 1000000 };
 
@@ -252,103 +250,16 @@ double ppi_excess_of(const ppsched_timeline *timeline)
     return excess;
 }
 
-/* A bound that is above what is there by the rounding of its sums alone is that. */
-static double bound_below(double bound, double step)
+/* What devices have less to do than the one that has most, as a share of all time of all devices. */
+static double imbalance_of(const ppsched_timeline *timeline)
 {
-    return bound > step && bound <= step * (1 + 1e-12) ? step : bound;
-}
-
-/* The lower bound of a config that is one of the plan, on a placement, unless one for the same question is known. */
-static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
-                                 const struct ppi_known_bound *asked, const ppsched_config *config, ppsched_error *error)
-{
-    const struct ppi_bound_question question = {asked->placement, plan->objective, asked->unflushed, PPI_BOUND_OPS, NULL};
-    ppsched_bound bound;
-    for (uint32_t i = 0; known != NULL && i < PPI_KNOWN_BOUNDS; i++) {
-        const struct ppi_known_bound *other = &known->bound[i];
-        if (other->placement == asked->placement && other->unflushed == asked->unflushed && other->stages == asked->stages &&
-            other->microbatches == asked->microbatches && other->slices == asked->slices &&
-            other->memory_limit == asked->memory_limit) {
-            *out = other->value;
-            return PPSCHED_OK;
-        }
+    const uint32_t devices = timeline->schedule->shape.devices;
+    double most = 0, sum = 0;
+    for (uint32_t d = 0; d < devices; d++) {
+        most = ppi_larger(most, timeline->devices[d].busy);
+        sum += timeline->devices[d].busy;
     }
-    ppsched_status status = ppi_lower_bound(&bound, config, &question, error);
-    if (status == PPSCHED_OK && known != NULL) {
-        struct ppi_known_bound *oldest = &known->bound[known->count++ % PPI_KNOWN_BOUNDS];
-        *oldest = *asked;
-        oldest->value = bound.value;
-    }
-    *out = bound.value;
-    return status;
-}
-
-/* The bound of a candidate whose activations may go to the host: that without a limit. */
-static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan, const struct ppi_known_bound *asked,
-                                          const ppsched_config *config, ppsched_error *error)
-{
-    ppsched_config *unlimited = NULL;
-    ppsched_status status = ppi_config_copy(&unlimited, config, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_values(unlimited, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, error);
-    if (status == PPSCHED_OK)
-        status = find_bound(out, NULL, plan, asked, unlimited, error);
-    ppi_config_destroy(unlimited);
-    return status;
-}
-
-/* What goes from device to device on the way of one microbatch takes at least so long; slices may go by other times. */
-static double least_on_links(const ppsched_schedule *schedule, const ppsched_config *config)
-{
-    const struct ppi_values *latency = &config->values[PPSCHED_QUANTITY_P2P_TIME];
-    const uint32_t *device_of = schedule->placement.device_of;
-    double least = latency->values != NULL && config->shape.slices == 1 ? latency->values[0] : 0;
-    uint32_t hops = 0;
-    for (size_t i = 1; i < latency->count && latency->values != NULL; i++)
-        least = ppi_smaller(least, latency->values[i]);
-    for (uint32_t s = 1; s < config->shape.stages; s++)
-        hops += device_of[s] != device_of[s - 1];
-    return least * hops * (config->is_forward_only ? 1 : 2);
-}
-
-/* With layers, whatever their split is: the most loaded device's work, or the way of one microbatch, which without a flush more
- * than one step may take. */
-static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *schedule, const ppsched_config *config)
-{
-    const uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
-    double size = ppi_candidate_size(plan, config), passes = 0, least = PPI_INFINITE;
-    for (uint32_t i = 0; i < config->shape.microbatches * config->shape.slices; i++) {
-        const double time = ppi_config_factor(config, i / config->shape.slices, i % config->shape.slices).time;
-        passes += time;
-        least = ppi_smaller(least, time);
-    }
-    bool is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
-                    schedule->placement.copies == 1 && config->shape.stages == config->shape.devices;
-    double work = size * ppi_split_bound(plan->layers, config->shape.devices, config->shape.stages, passes, is_chain);
-    if (!schedule->flushes)
-        return work;
-    return ppi_larger(work, size * least * ppi_split_way(plan->layers) + least_on_links(schedule, config));
-}
-
-/* What no candidate of its placement can do better; with layers, whatever their split is. */
-static ppsched_status bound_of(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
-                               const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
-                               const ppsched_config *config, ppsched_error *error)
-{
-    uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
-    if (plan->layers != NULL) {
-        *out = bound_of_layers(plan, schedule, config);
-        return PPSCHED_OK;
-    }
-    const struct ppi_known_bound asked = {.placement = schedule->placement.kind,
-                                          .unflushed = unflushed,
-                                          .stages = candidate->stages,
-                                          .microbatches = candidate->microbatches,
-                                          .slices = candidate->slices,
-                                          .memory_limit = candidate->memory_limit};
-    if (candidate->offloads)
-        return bound_without_limit(out, plan, &asked, config, error);
-    return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
+    return timeline->metrics.makespan > 0 ? ppi_larger(0, most - sum / devices) / timeline->metrics.makespan : 0;
 }
 
 static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, struct ppi_known_bounds *known,
@@ -356,17 +267,15 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
 {
     const ppsched_schedule *schedule = timeline->schedule;
     double bound = 0;
-    ppsched_status status = bound_of(&bound, known, plan, candidate, schedule, config, error);
+    ppsched_status status = ppi_candidate_bound(&bound, known, plan, candidate, schedule, config, error);
     if (status != PPSCHED_OK)
         return status;
     candidate->metrics = ppi_candidate_metrics(timeline, config);
     if (!ppi_is_finite(candidate->metrics.makespan) || !ppi_is_finite(candidate->metrics.span))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    candidate->bound = bound_below(bound, ppi_candidate_step(plan, candidate));
+    candidate->imbalance = imbalance_of(timeline);
     candidate->excess = ppi_excess_of(timeline);
-    if (plan->layers == NULL)
-        candidate->proved = candidate->metrics.limit_device == PPSCHED_NONE &&
-                            candidate->bound == ppi_candidate_step(plan, candidate);
+    ppi_candidate_take_bound(candidate, plan, schedule, bound);
     sum_traffic(candidate, config, schedule);
     candidate->copies = candidate->offloads ? count_offloads(schedule) / schedule->shape.iterations : 0;
     return PPSCHED_OK;

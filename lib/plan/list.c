@@ -272,13 +272,15 @@ static ppsched_status add_named(struct listing *listing, ppsched_error *error)
 }
 
 /* With layers as many as each device can have one of; beyond few its layers between the ends divided by 1, 2, 3, ..., so that
- * stages have as many each. */
-static uint32_t list_usual(uint32_t *chunks, const ppsched_plan *plan)
+ * stages have as many each. A device alone waits for none, so that no order of several chunks is shorter there. */
+static uint32_t list_usual(uint32_t *chunks, const ppsched_plan *plan, bool is_named)
 {
     const ppsched_layers *layers = plan->layers;
     uint32_t devices = plan->config->shape.devices, count = 0;
     uint32_t each = layers != NULL ? layers->count / devices : USUAL_CHUNKS;
     uint32_t middle = layers != NULL ? (layers->count - layers->first - layers->last) / devices : 0;
+    if (layers != NULL && devices == 1 && !is_named)
+        each = middle = 1;
     for (uint32_t n = 1; n == 1 || (n <= each && n <= FEW_CHUNKS); n++)
         chunks[count++] = n;
     for (uint32_t n = FEW_CHUNKS + 1; n <= middle && n <= MOST_CHUNKS; n++)
@@ -334,7 +336,7 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_option
                         plan->config->shape.stages);
     if (listing.chunk_count == 0) {
         listing.chunks = usual;
-        listing.chunk_count = list_usual(usual, plan);
+        listing.chunk_count = list_usual(usual, plan, options->strategy_count > 0);
     }
     if (listing.microbatch_count == 0) {
         listing.microbatches = &plan->config->shape.microbatches;

@@ -298,7 +298,7 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     again.layers = NULL;
     again.recomputes = NULL;
     again.microbatch_order = NULL;
-    again.evaluated = false;
+    again.evaluated = again.proved = false;
     again.like = candidate;
     again.only_near = false;
     ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, NULL, error);

@@ -41,7 +41,7 @@ struct ppi_candidate {
     char *reason;  /* why it is refused; NULL where it is not */
     uint32_t rank; /* PPSCHED_NONE until the plan is ranked */
     ppsched_metrics metrics;
-    double bound, excess, bytes;
+    double bound, excess, bytes, imbalance;
     uint64_t transfers;
     double scenario_time;       /* of a step; 0: there are no scenarios */
     uint32_t *microbatch_order; /* the config's microbatch of each slot; NULL: as they are */
@@ -199,6 +199,15 @@ struct ppi_known_bounds {
     uint32_t count; /* that were found */
     struct ppi_known_bound bound[PPI_KNOWN_BOUNDS];
 };
+
+/* What no candidate of its placement can do better, by its own config and schedule; with layers, whatever their split is. */
+ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                   const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
+                                   const ppsched_config *config, ppsched_error *error);
+
+/* Fills in that bound, and what it proves of the candidate, whose other figures are there. */
+void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,
+                              double bound);
 
 /* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. `known`: of
  * the caller's thread, or NULL. */

@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no split of the layers can do better: some device has its share of all work, or more; and in a pipeline of one stage a
- * device it waits for the stages before it. */
+/* What no split of the layers can do better. Some device is the fullest: it has its share of all work or more, and as
+ * layers are whole often more. With one stage a device the least that the fullest can have is that of stages which are
+ * filled one after another; in a flushed iteration each also waits for the stages before it. With several stages a device,
+ * or two copies of the model, it is asked how many layers devices can hold by a time, whichever these are: exact where all
+ * between the ends take as long, and no more than a bound where they do not. */
 #include "base/checked.h"
 #include "split/splitting.h"
 
 enum { HALVINGS = 60 };
 
+/* Kinds of blocks that are told apart by what they take; beyond these some count as shorter ones. Sums of some of each are
+ * tried where they are no more than that. */
+enum { MOST_KINDS = 8, MOST_SUMS = 64 };
+
+/* --- blocks --- */
+
 /* The least times of a layer: an order may have full backwards or split ones. */
-static double backward_of(const ppsched_layers *layers, uint32_t layer)
+static double backward_of(const struct ppi_split_load *load, uint32_t layer)
 {
-    const double *cost = ppi_layer_at(layers, layer)->kinds[0].cost;
-    return ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT]);
+    const double *cost = ppi_layer_at(load->layers, layer)->kinds[0].cost;
+    return load->has_whole_backwards ? cost[PPI_LAYER_BACKWARD]
+                                     : ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT]);
 }
 
 /* Layers that must be together: their work, and the forward way over them. Returns where they end. */
-static uint32_t sum_block(const ppsched_layers *layers, uint32_t begin, double *work, double *way)
+static uint32_t sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *way)
 {
+    const ppsched_layers *layers = load->layers;
     uint32_t end = begin;
     *work = *way = 0;
     do {
-        *work += ppi_layer_at(layers, end)->given.forward_time + backward_of(layers, end);
-        *way += ppi_layer_at(layers, end)->given.forward_time;
+        const double forward = ppi_layer_at(layers, end)->given.forward_time;
+        *work += forward + backward_of(load, end);
+        *way += forward;
     } while (++end < layers->count && !layers->is_cut[end]);
     return end;
 }
 
-/* Whether stages that are done by `time`, each filled as far as it can be, hold all layers: a device with `passes` of its work
- * begins after the forwards before it. Weight gradients may be its last, so nothing needs to come after it. */
-static bool holds_all(const ppsched_layers *layers, uint32_t stages, double passes, double time)
+static double sum_all(const struct ppi_split_load *load)
 {
-    double gone = 0, before = 0, work = 0, own, way;
-    uint32_t stage = 1;
-    for (uint32_t i = 0, end; i < layers->count; i = end) {
-        end = sum_block(layers, i, &own, &way);
-        if (before + passes * (work + own) > time) {
-            before = gone;
-            work = 0;
-            if (i == 0 || ++stage > stages || before + passes * own > time)
-                return false;
-        }
-        work += own;
-        gone += way;
-    }
-    return true;
+    double all = 0;
+    for (uint32_t i = 0; i < load->layers->count; i++)
+        all += ppi_layer_at(load->layers, i)->given.forward_time + backward_of(load, i);
+    return all;
 }
 
 double ppi_split_way(const ppsched_layers *layers)
@@ -55,21 +55,314 @@ double ppi_split_way(const ppsched_layers *layers)
     return way;
 }
 
-double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain)
+/* --- one stage a device, in the order of the stages --- */
+
+/* Notes a time that was not enough; the least of these is the next to ask for. */
+static bool is_within(double needed, double time, double *next)
+{
+    if (needed <= time)
+        return true;
+    *next = ppi_smaller(*next, needed);
+    return false;
+}
+
+/* Whether stages that are done by `time`, each filled as far as it can be, hold all layers: a device with all passes of its
+ * work begins after the forwards before it, in a chain. Weight gradients may be its last, so nothing needs to come after it. */
+static bool chain_holds_all(const struct ppi_split_load *load, double time, double *next)
+{
+    const double passes = load->passes[0];
+    double gone = 0, before = 0, work = load->overhead, own, way;
+    uint32_t stage = 1;
+    for (uint32_t i = 0, end; i < load->layers->count; i = end) {
+        end = sum_block(load, i, &own, &way);
+        if (!is_within(before + passes * (work + own), time, next)) {
+            before = load->is_chain ? gone : 0;
+            work = load->overhead;
+            if (i == 0 || ++stage > load->stages || !is_within(before + passes * (work + own), time, next))
+                return false;
+        }
+        work += own;
+        gone += way;
+    }
+    return true;
+}
+
+/* --- several stages a device --- */
+
+/* Blocks between the first and the last, which are in the first and in the last stage, by what they take. */
+struct kinds {
+    double work[MOST_KINDS];
+    uint32_t number[MOST_KINDS];
+    uint32_t count, blocks, last; /* last: the kind that came last */
+    bool is_exact;                /* none counts as a shorter one */
+    double all, least;
+};
+
+/* Devices that are alike: one with all its stages, or two that have the same stages, one of each copy. */
+struct unit {
+    uint32_t number;
+    uint32_t least;    /* blocks that stages must have */
+    double own[2];     /* work of its stages without these; of two devices that of each stage */
+    double both, more; /* passes of all its stages, and those that the larger one of two has beside */
+};
+
+struct loading {
+    const struct ppi_split_load *load;
+    struct kinds kinds;
+    struct unit units[3];
+    uint32_t units_count;
+    uint32_t largest; /* kind, of which most are; sums of the others are tried */
+    bool tries_sums;
+    double ends[2]; /* work of the first and the last block */
+};
+
+/* The kind that counts for a block: its own, or where there are too many the next shorter one. */
+static uint32_t kind_of(struct kinds *kinds, double work)
+{
+    uint32_t shorter = PPSCHED_NONE, shortest = 0;
+    if (kinds->count > 0 && kinds->work[kinds->last] == work)
+        return kinds->last;
+    for (uint32_t k = 0; k < kinds->count; k++) {
+        if (kinds->work[k] == work)
+            return k;
+        if (kinds->work[k] < work && (shorter == PPSCHED_NONE || kinds->work[k] > kinds->work[shorter]))
+            shorter = k;
+        if (kinds->work[k] < kinds->work[shortest])
+            shortest = k;
+    }
+    if (kinds->count < MOST_KINDS) {
+        kinds->work[kinds->count] = work;
+        return kinds->count++;
+    }
+    kinds->is_exact = false;
+    if (shorter != PPSCHED_NONE)
+        return shorter;
+    kinds->work[shortest] = work;
+    return shortest;
+}
+
+static void list_kinds(struct loading *loading)
+{
+    const struct ppi_split_load *load = loading->load;
+    struct kinds *kinds = &loading->kinds;
+    double work, way, sums = 1;
+    kinds->is_exact = true;
+    kinds->least = PPI_INFINITE;
+    for (uint32_t i = 0, end; i < load->layers->count; i = end) {
+        end = sum_block(load, i, &work, &way);
+        if (i == 0 || end == load->layers->count) {
+            loading->ends[i > 0] += work;
+            continue;
+        }
+        kinds->last = kind_of(kinds, work);
+        kinds->number[kinds->last]++;
+        kinds->blocks++;
+        kinds->all += work;
+        kinds->least = ppi_smaller(kinds->least, work);
+    }
+    for (uint32_t k = 1; k < kinds->count; k++)
+        if (kinds->number[k] > kinds->number[loading->largest])
+            loading->largest = k;
+    for (uint32_t k = 0; k < kinds->count; k++)
+        sums *= k != loading->largest ? kinds->number[k] + 1.0 : 1;
+    loading->tries_sums = kinds->is_exact && kinds->count > 0 && sums <= MOST_SUMS && kinds->work[loading->largest] > 0;
+}
+
+/* Adds so many, unless there are none. */
+static void add_unit(struct loading *loading, uint32_t number, struct unit unit)
+{
+    unit.number = number;
+    if (number > 0)
+        loading->units[loading->units_count++] = unit;
+}
+
+/* Of devices alone: those with the first and the last stage, which may be one, and all others. */
+static void list_devices(struct loading *loading)
+{
+    const struct ppi_split_load *load = loading->load;
+    const uint32_t chunks = load->stages / load->devices;
+    const double passes = load->passes[0], own = chunks * load->overhead;
+    const bool are_one = load->device_of[0] == load->device_of[load->stages - 1];
+    const uint32_t least = load->may_be_empty ? 0 : chunks, but_end = least > 0 ? 1 : 0;
+    struct unit first = {.least = least - but_end, .own = {own + loading->ends[0]}, .both = passes};
+    struct unit last = {.least = least - but_end, .own = {own + loading->ends[1]}, .both = passes};
+    if (are_one) {
+        first.own[0] += loading->ends[1];
+        first.least -= but_end;
+    }
+    add_unit(loading, 1, first);
+    add_unit(loading, are_one ? 0 : 1, last);
+    add_unit(loading, load->devices - (are_one ? 1 : 2), (struct unit){.least = least, .own = {own}, .both = passes});
+}
+
+/* Of two copies, one from each end: the outer pair has the ends, and a device in the middle one stage for both. */
+static void list_pairs(struct loading *loading)
+{
+    const struct ppi_split_load *load = loading->load;
+    const double *passes = load->passes, own = load->overhead;
+    const uint32_t least = load->may_be_empty ? 0 : 1;
+    struct unit pair = {.own = {own, own}, .both = ppi_smaller(passes[0], passes[1])};
+    pair.more = ppi_larger(passes[0], passes[1]) - pair.both;
+    pair.least = 2 * least;
+    struct unit outer = pair;
+    outer.least = 0;
+    outer.own[0] += loading->ends[0];
+    outer.own[1] += loading->ends[1];
+    add_unit(loading, 1, outer);
+    add_unit(loading, load->devices / 2 - 1, pair);
+    add_unit(loading, load->devices % 2, (struct unit){.least = least, .own = {own}, .both = passes[0] + passes[1]});
+}
+
+/* What the fullest device of a unit takes with `count` blocks of `work` more, where they are best. */
+static double time_of(const struct unit *unit, uint32_t count, double work)
+{
+    const double both = unit->own[0] + unit->own[1] + count * work;
+    const double low = ppi_smaller(unit->own[0], unit->own[1]), high = ppi_larger(unit->own[0], unit->own[1]);
+    if (!(unit->more > 0))
+        return unit->both * both;
+    const double even = work > 0 ? (high - low + count * work) / (2 * work) : 0; /* of them for the smaller stage */
+    const uint32_t here = even < count ? (uint32_t)even : count;
+    double most = ppi_larger(low + here * work, high + (count - here) * work);
+    if (here < count)
+        most = ppi_smaller(most, ppi_larger(low + (here + 1) * work, high + (count - here - 1) * work));
+    return unit->both * both + unit->more * most;
+}
+
+/* How many blocks of `work` a unit can have by `time`, of so many. */
+static uint32_t number_by(const struct unit *unit, double work, uint32_t most, double time, double *next)
+{
+    uint32_t low = 0, high = most;
+    if (!is_within(time_of(unit, 0, work), time, next))
+        return 0;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (is_within(time_of(unit, middle, work), time, next))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Work of blocks that a unit has room for by `time`, whatever they are. */
+static double room_by(const struct unit *unit, double time)
+{
+    double room = time / (unit->both + unit->more / 2);
+    if (unit->more > 0 && unit->both > 0)
+        room = ppi_smaller(room, (time - unit->more * ppi_larger(unit->own[0], unit->own[1])) / unit->both);
+    return ppi_larger(0, room - unit->own[0] - unit->own[1]);
+}
+
+/* The most of that which whole blocks make. */
+static double whole_of(const struct loading *loading, double room)
+{
+    const struct kinds *kinds = &loading->kinds;
+    const double last = kinds->work[loading->largest];
+    uint32_t taken[MOST_KINDS] = {0}, k = 0;
+    double best = 0;
+    room *= 1 + 1e-12;
+    while (k < kinds->count) {
+        double sum = 0;
+        for (k = 0; k < kinds->count; k++)
+            sum += k != loading->largest ? taken[k] * kinds->work[k] : 0;
+        if (sum <= room) {
+            const double fit = (room - sum) / last, number = kinds->number[loading->largest];
+            best = ppi_larger(best, sum + (fit < number ? (double)(uint32_t)fit : number) * last);
+        }
+        for (k = 0; k < kinds->count; k++) { /* the next numbers */
+            if (k == loading->largest)
+                continue;
+            if (taken[k]++ < kinds->number[k])
+                break;
+            taken[k] = 0;
+        }
+    }
+    return best;
+}
+
+/* Whether devices can have so many blocks of each kind and longer ones by `time`. */
+static bool have_numbers(const struct loading *loading, double time, double *next)
+{
+    const struct kinds *kinds = &loading->kinds;
+    for (uint32_t k = 0; k < kinds->count; k++) {
+        uint32_t number = 0;
+        uint64_t most = 0;
+        for (uint32_t other = 0; other < kinds->count; other++)
+            number += kinds->work[other] >= kinds->work[k] ? kinds->number[other] : 0;
+        for (uint32_t u = 0; u < loading->units_count; u++)
+            most += (uint64_t)loading->units[u].number * number_by(&loading->units[u], kinds->work[k], number, time, next);
+        if (most < number)
+            return false;
+    }
+    return true;
+}
+
+/* Whether devices may hold all layers by `time`; if not, `*next` is the next time that may do. */
+static bool devices_hold_all(const struct loading *loading, double time, double *next)
 {
     double all = 0;
-    for (uint32_t i = 0; i < layers->count; i++) {
-        all += ppi_layer_at(layers, i)->given.forward_time + backward_of(layers, i);
+    for (uint32_t u = 0; u < loading->units_count; u++) {
+        const struct unit *unit = &loading->units[u];
+        if (!is_within(time_of(unit, unit->least, unit->least > 0 ? loading->kinds.least : 0), time, next))
+            return false;
+        if (loading->tries_sums)
+            all += unit->number * whole_of(loading, room_by(unit, time));
     }
-    double low = passes * all / devices, high = 2 * passes * all;
-    if (!is_chain)
+    if (!have_numbers(loading, time, next))
+        return false;
+    if (!loading->tries_sums || all >= loading->kinds.all * (1 - 1e-12))
+        return true;
+    *next = time;
+    return false;
+}
+
+/* --- both --- */
+
+typedef bool (*holds_function)(const void *what, double time, double *next);
+
+static bool chain_holds(const void *what, double time, double *next)
+{
+    return chain_holds_all(what, time, next);
+}
+
+static bool devices_hold(const void *what, double time, double *next)
+{
+    return devices_hold_all(what, time, next);
+}
+
+/* The least time that is enough, between one that is at most that and one that is. */
+static double least_time(holds_function holds, const void *what, double low, double high)
+{
+    double next = PPI_INFINITE;
+    if (holds(what, low, &next))
         return low;
     for (int i = 0; i < HALVINGS && low < high; i++) {
-        double middle = (low + high) / 2;
-        if (holds_all(layers, stages, passes, middle))
+        const double middle = low + (high - low) / 2;
+        double unused = PPI_INFINITE;
+        if (holds(what, middle, &unused))
             high = middle;
         else
             low = middle;
     }
-    return low;
+    next = PPI_INFINITE;
+    holds(what, low, &next);
+    return next <= high ? ppi_larger(low, next) : low;
+}
+
+double ppi_split_bound(const struct ppi_split_load *load)
+{
+    const double all = sum_all(load) + load->stages * load->overhead;
+    const double low = (load->passes[0] + load->passes[1]) * all / load->devices;
+    const double high = 2 * (load->passes[0] + load->passes[1]) * all;
+    struct loading loading = {.load = load};
+    if (load->devices == 1 || !(low > 0) || !ppi_is_finite(high))
+        return low;
+    if (load->copies == 1 && load->stages == load->devices)
+        return least_time(chain_holds, load, low, high);
+    list_kinds(&loading);
+    if (load->copies == 1)
+        list_devices(&loading);
+    else
+        list_pairs(&loading);
+    return least_time(devices_hold, &loading, low, high);
 }

@@ -68,9 +68,20 @@ ppsched_status ppi_splitting_go_on(struct ppi_splitting *splitting, const struct
 /* The best split: layers of each stage, and the kind of each layer. */
 ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *layers, uint8_t *recomputes, ppsched_error *error);
 
-/* What no split of the layers, no recomputation and no order can do better. `is_chain`: the makespan of a flushed iteration
- * with one stage a device. */
-double ppi_split_bound(const ppsched_layers *layers, uint32_t devices, uint32_t stages, double passes, bool is_chain);
+/* Devices whose fullest one is to have as little work as may be. */
+struct ppi_split_load {
+    const ppsched_layers *layers; /* of the candidate's microbatches, or of slices of one */
+    const uint32_t *device_of;    /* of each stage of the first copy of the model */
+    uint32_t devices, stages, copies;
+    double passes[2];         /* of each copy: its microbatches, each as often as it is larger than what layers say; 0 */
+    double overhead;          /* of a stage pass beside its layers, at least */
+    bool may_be_empty;        /* stages but the first and the last */
+    bool has_whole_backwards; /* of all ops, else some may be split */
+    bool is_chain;            /* the makespan of a flushed iteration with one stage a device */
+};
+
+/* What no split of the layers, no recomputation and no order can do better. */
+double ppi_split_bound(const struct ppi_split_load *load);
 
 /* What one microbatch takes at least on its way over all layers and back. */
 double ppi_split_way(const ppsched_layers *layers);

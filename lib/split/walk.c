@@ -99,11 +99,13 @@ static void put_pair(struct making *making, const ppsched_op *op, const struct p
 }
 
 /* One op, or pair, of a device, which goes on in its next turn: of nodes that stand side by side none waits for another then,
- * so that a processor works on several at once. */
+ * so that a processor works on several at once. Copies to the host take no time of their own here. */
 static void take_turn(struct making *making, uint32_t device)
 {
     const struct ppsched_queue *queue = &making->walk->schedule->queues[device];
     size_t *next = &making->next[device];
+    while (*next < queue->count && !ppi_is_compute(queue->ops[*next].kind))
+        ++*next;
     if (*next == queue->count)
         return;
     const ppsched_op *op = &queue->ops[*next];
@@ -132,7 +134,7 @@ static uint32_t look_at_ops(struct ppi_walk *walk)
     uint32_t pairs = 0;
     for (uint64_t i = 0; i < schedule->op_count; i++) {
         pairs += ppi_unit_length(&schedule->ops[i]) == 2;
-        walk->splits_backward |= schedule->ops[i].kind > PPSCHED_KIND_B;
+        walk->splits_backward |= schedule->ops[i].kind > PPSCHED_KIND_B && ppi_is_compute(schedule->ops[i].kind);
     }
     return pairs;
 }

@@ -355,7 +355,7 @@ class ConfigFileTest(CommandTest):
         path = self.write("a.yaml", "num_stages: 2\nnum_batches: [1,\n")
         self.fail_with(1, "a.yaml, line 3, column 1: broken YAML", "schedule", "-c", path)
         for text, part in (("num_stages: 4\nnum_stages: 5\n", "'num_stages' stands twice"), ("strategy: 2001-99-99\n", "a.yaml: "),
-                           ('a: !!bool "x"\n', "a.yaml: "), ('a: !!int ""\n', "a.yaml: "), ("a: 1" + ":1" * 200 + ".5\n", "a.yaml: "), ("num_stages: " + "9" * 5000 + "\n", "a.yaml: ")):
+                           ('a: !!bool "x"\n', "a.yaml: "), ('a: !!int ""\n', "a.yaml: "), ("a: 1" + ":1" * 200 + ".5\n", "a.yaml: "), ("num_stages: " + "9" * 5000 + "\n", "a.yaml, line 1, column 13: ")):
             self.fail_with(1, part, "schedule", "-c", self.write("a.yaml", text))
 
 
@@ -385,7 +385,7 @@ class BadInputTest(CommandTest):
 
     def test_usage(self):
         cases = (
-            ("invalid int value", "-s", "four", "-b", 8),
+            ("is no integer", "-s", "four", "-b", 8),
             ("give --num-stages", "-b", 8),
             ("give --num-batches", "-s", 4),
             ("must be KEY=VALUE", "-s", 4, "-b", 8, "--set", "group_size"),

@@ -132,7 +132,7 @@ class FileTest(HostileTest):
         if not pathlib.Path("/dev/zero").exists():
             self.skipTest("there is no /dev/zero")
         for words in (("schedule", "-c", "/dev/zero"), ("pick", "--num-devices", 2, "-b", 2, "--layers", "/dev/zero")):
-            self.expect_short(*words, part="has more than 64 MiB")
+            self.expect_short(*words, part="it has more than 64 MiB")
 
     def test_gzip_bomb(self):
         path = self.folder / "trace.json.gz"

@@ -416,6 +416,13 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.value("document.getElementById('knob-placement').value"), "default")
         self.assertEqual(self.state("refused"), None)
 
+    def test_bounds_of_what_keeps_less(self):
+        """Which may hold any limit: without one, and in the table none."""
+        self.open("devices=2&stages=4&microbatches=6&strategy=interleaved_1f1b&mem_limit=2.25&recompute=chunks%3D1")
+        self.assertIn(f"above the lower bound {ppsched.lower_bound(ppsched.Config(2, 6, stages=4), 'makespan').value:g}", self.text("card-bound"))
+        self.ranked()
+        self.assertEqual(set(self.value("[...document.querySelectorAll('#ranks tr')].map((row) => row.cells[3].textContent)")), {"\u2013"})
+
     def test_recomputed_and_offloaded(self):
         self.open("devices=4&stages=8&microbatches=8&strategy=zbv&offload_times=0.5")
         given = {"stages": 8, "offload_times": 0.5}
@@ -531,6 +538,10 @@ class PageTest(unittest.TestCase):
         self.assertIn("&iterations=3&weight_versions=2", self.value("location.hash"))
         self.assertIn("weight_versions 2", self.text("also"))
         self.check_native(self.native("1f1b_no_flush", iterations=3, weight_versions=2))
+        self.assertIn("no lower bound without a flush", self.text("card-bound"))
+        self.set("iterations", 1)
+        self.settled()
+        self.assertIn("above the lower bound", self.text("card-bound"))
 
     def test_forwards_alone(self):
         self.open("devices=4&stages=4&microbatches=8&strategy=gpipe")

@@ -565,10 +565,10 @@ static void test_least_limit_of_the_better_placement(void **state)
 /* Copies may hold any limit: the bound of what goes to the host is that without one, also where a limit makes steps longer. */
 static void test_bounds_with_copies(void **state)
 {
-    static const char *const strategies[] = {"1f1b", "gpipe", "zb_h1"};
-    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 3, .offload = 1};
+    static const char *const strategies[] = {"1f1b", "gpipe", "zb_h1", "pipeoffload"};
+    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 4, .offload = 1};
     ppsched_config *config = make_config(4, 4, 6);
-    uint32_t offloaded = 0;
+    uint32_t offloaded = 0, of_the_rule = 0;
     (void)state;
     set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 0.5);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
@@ -580,15 +580,16 @@ static void test_bounds_with_copies(void **state)
         if (candidate.status != PPSCHED_OK)
             continue;
         expect_ok(ppsched_plan_create_config(&own, plan, i, NULL), NULL);
-        if (candidate.offloaded)
+        if (candidate.offloaded || strcmp(candidate.strategy, "pipeoffload") == 0)
             expect_ok(ppsched_config_set_values(own, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, NULL), NULL);
         expect_ok(ppsched_config_find_bound(&bound, own, PPSCHED_OBJECTIVE_MAKESPAN, NULL), NULL);
         assert_true(candidate.bound == bound.value && bound.value > 0 &&
                     (!candidate.fits || candidate.bound <= candidate.step_time));
         offloaded += candidate.offloaded;
+        of_the_rule += candidate.fits && strcmp(candidate.strategy, "pipeoffload") == 0;
         ppsched_config_destroy(own);
     }
-    assert_true(offloaded > 1);
+    assert_true(offloaded > 1 && of_the_rule > 1);
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
 }

@@ -176,7 +176,7 @@ static void test_ranking_and_figures(void **state)
             continue;
         }
         expect_ok(ppsched_plan_create_config(&problem, plan, ppsched_plan_candidate_at_rank(plan, i), &error), &error);
-        bool is_loop = own.placement == PPSCHED_PLACEMENT_LINEAR || own.placement == PPSCHED_PLACEMENT_LOOP;
+        int is_loop = own.placement == PPSCHED_PLACEMENT_LINEAR || own.placement == PPSCHED_PLACEMENT_LOOP;
         assert_int_equal(ppsched_config_placement(problem), is_loop ? PPSCHED_PLACEMENT_DEFAULT : own.placement);
         ppsched_schedule *schedule = make_schedule(problem, own.strategy);
         timeline = make_timeline(schedule, problem);

@@ -1062,6 +1062,7 @@ class Candidate(Structure):
     reserved: int
     min_group_size: int
     reserved_second: int
+    imbalance: float
     _fields_ = [
         ("size", c_uint32),
         ("status", c_int32),
@@ -1099,6 +1100,7 @@ class Candidate(Structure):
         ("reserved", c_uint32),
         ("min_group_size", c_uint32),
         ("reserved_second", c_uint32),
+        ("imbalance", c_double),
     ]
 
 

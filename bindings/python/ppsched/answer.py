@@ -126,13 +126,24 @@ class Answer:
         own = self._own(found)
         rows = rows_of(found, own, lambda one: self.command(self.plan, one))
         rows = [row._replace(candidate=self._shown(row.candidate)) for row in rows]
-        return table_of(rows, own, self._units) if is_run else lines_of(found, rows, own, self._units)
+        return (table_of(rows, own, self._units, self.plan._ranking_time) if is_run
+                else lines_of(found, rows, own, self._units, self.plan._ranking_time))
+
+    def _idle(self) -> List[str]:
+        """A line: how much of the best's idle time is imbalance, where some is; not of times that vary."""
+        best = self.best[0]
+        imbalance, whole = best.imbalance or 0.0, best.bubble.of_total if best.bubble is not None else 0.0
+        if f"{imbalance:.2%}" == f"{0:.2%}" or best.scenario_time is not None:
+            return []
+        return [f"idle time: {whole:.2%} of total, of which {imbalance:.2%} is imbalance, as devices have unlike loads, and "
+                f"{max(0.0, whole - imbalance):.2%} the pipeline's"]
 
     def text(self, colour: bool, chosen: bool) -> str:
-        """The table, the best for each runtime, unless one was chosen, and the command."""
+        """The table, what its idle time is, the best for each runtime, unless one was chosen, and the command."""
         runs = {candidate.rank: self.runs_on(candidate) for candidate in self.best}
         lines = [] if chosen else self._runtimes()
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
         order = self.best[0].microbatch_order
-        return shown + (order_line(order) if order else "") + "".join(line + "\n" for line in [*lines, self.command(self.plan, self.best[0])])
+        told = [*self._idle(), *lines, self.command(self.plan, self.best[0])]
+        return shown + (order_line(order) if order else "") + "".join(line + "\n" for line in told)

@@ -10,6 +10,7 @@ from ._abi import ChakraLinks, ChakraSizes, Quantity
 from ._library import Error, call, lib, new_handle
 from .config import QUANTITIES, Config, quantities_in
 from .enums import member
+from .file_bytes import SCHEDULE, read_bytes
 from .output import whole_file
 from .schedule import Schedule
 from .shown import shown
@@ -139,8 +140,7 @@ def read_chakra(prefix: Path) -> Schedule:
     """That of the files PREFIX.<rank>.et, from rank 0 on as far as there are any."""
     traces: List[bytes] = []
     while not traces or os.path.exists(f"{os.fspath(prefix)}.{len(traces)}.et"):
-        with open(f"{os.fspath(prefix)}.{len(traces)}.et", "rb") as file:
-            traces.append(file.read())
+        traces.append(read_bytes(f"{os.fspath(prefix)}.{len(traces)}.et", SCHEDULE))
     try:
         return chakra_schedule(traces)
     except Error as error:

@@ -21,7 +21,7 @@ from .lowering_options import add_channel_arguments, add_lowering_arguments, eva
 from .memory_report import memory_rows, memory_text
 from .microbatch_map import TELLS, order_line, tell_order, write_beside
 from .microbatches import add_order_argument, in_best_order
-from .number_options import add_number_argument
+from .number_options import add_number_argument, whole
 from .output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .progress import ProgressBar
@@ -30,7 +30,7 @@ from .same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, 
 from .goal import add_goal_arguments, asked_goal
 from .scenarios import add_scenario_arguments, found_scenarios, take_file_words, take_idle, tells_scenarios, with_scenarios
 from .schedule import generate
-from .shown import printable
+from .shown import printable, shown
 from .size_options import add_size_arguments, resized
 from .slot_report import slot_rows
 from .strategy import Strategy, find_strategy, strategies
@@ -41,6 +41,7 @@ from .usage import Parser, UsageError as UsageError
 from .writing import FORMATS as FORMATS, PICTURES as PICTURES, draw_file as draw_file, ending_of as ending_of
 
 # Options of lists of numbers that have a short form.
+MOST_LETTERS = 1000  # of a message
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
 
 
@@ -78,7 +79,7 @@ def _add_schedule(commands: Commands) -> None:
                     "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
-    parser.add_argument("--slices", type=int, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    parser.add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
     add_size_arguments(parser)
@@ -111,23 +112,23 @@ def _add_schedule(commands: Commands) -> None:
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--text-columns", type=int, metavar="N", default=0,
+    parser.add_argument("--text-columns", type=whole, metavar="N", default=0,
                         help="most columns of a row of text (default: the terminal's; without one, and into a file, as needed)")
     parser.add_argument("--time-scale", type=float, metavar="X", default=0.0, help="microseconds per unit of time in a trace")
 
 
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """What states a problem, on every command that needs one."""
-    parser.add_argument("-s", "--num-stages", type=int, metavar="S", help="stages of the model; alone: that many devices too")
-    parser.add_argument("-b", "--num-batches", type=int, metavar="M", help="microbatches per iteration")
-    parser.add_argument("--num-devices", type=int, metavar="D", help="devices; alone: that many stages too")
-    parser.add_argument("--iterations", type=int, metavar="N", help="training iterations in the schedule (default: 1)")
+    parser.add_argument("-s", "--num-stages", type=whole, metavar="S", help="stages of the model; alone: that many devices too")
+    parser.add_argument("-b", "--num-batches", type=whole, metavar="M", help="microbatches per iteration")
+    parser.add_argument("--num-devices", type=whole, metavar="D", help="devices; alone: that many stages too")
+    parser.add_argument("--iterations", type=whole, metavar="N", help="training iterations in the schedule (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
                         help="each backward is one op, as in Megatron-LM and DeepSpeed: no strategy may split it")
     parser.add_argument("--forward-only", action="store_true", default=None,
                         help="no backwards, as in inference: gpipe, looped_bfs and interleaved_1f1b; with slices chunked prefill")
-    parser.add_argument("--weight-versions", type=int, metavar="N", help="versions of the weights that live at once")
+    parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that live at once")
     add_cost_arguments(parser)
 
 
@@ -160,9 +161,9 @@ def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
     if words is None or len(words) == 1 and not words[0].isdigit():
         return words[0] if words else None
     try:
-        return [int(word) for word in words]
-    except ValueError:
-        raise UsageError(f"--placement {' '.join(words)}: it must be a name, or the device of each stage") from None
+        return [whole(word) for word in words]
+    except argparse.ArgumentTypeError:
+        raise UsageError(f"--placement {shown(' '.join(words))[1:-1]}: it must be a name, or the device of each stage") from None
 
 
 def merged(arguments: argparse.Namespace) -> Values:
@@ -412,7 +413,8 @@ def _tell(command: str, message: str) -> None:
 
 
 def _fail(command: str, error: Union[BaseException, str]) -> int:
-    _tell(command, " ".join(str(error).split()) or type(error).__name__)
+    text = " ".join(str(error).split()) or type(error).__name__
+    _tell(command, text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "...")
     return 2 if isinstance(error, UsageError) else 1
 
 

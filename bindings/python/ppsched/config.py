@@ -300,6 +300,9 @@ class Config:
         values = (ctypes.c_double * len(flat))(*flat)
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], values, len(flat))
 
+    def _take_back(self, name: str) -> None:
+        call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], None, 0)
+
     @property
     def devices(self) -> int:
         return lib.ppsched_config_devices(self._handle)

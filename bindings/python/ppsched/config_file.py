@@ -6,8 +6,10 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._library import Error
 from .config import QUANTITIES
+from .file_bytes import CONFIG, read_bytes
 from .shown import shown
 from .slow_options import SLOW
+from .whole_numbers import MOST_DIGITS, whole_of
 from .words import nearest
 
 # Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
@@ -19,9 +21,9 @@ MAPPINGS = ("options", "embedding", "head")
 LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches")
 OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
-MOST_BYTES = 64 << 20   # of a file
-AT_ONCE = 1 << 16       # of these, first
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
+NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+OTHER_BASE = re.compile(r"[-+]?0[0-9_]*[0-9][0-9_]*$|.*:")  # 010 and 1:30, as YAML 1.1 has them
 FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # what such keys begin with
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
@@ -37,7 +39,7 @@ def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 
 def _read_json(path: str, text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique_keys)
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_int=whole_of)
     except json.JSONDecodeError as error:
         raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
     except Error as error:
@@ -53,7 +55,8 @@ def _unreadable(path: str, error: BaseException) -> Error:
 
 
 def _unique_loader(yaml: Any) -> Any:
-    """PyYAML's safe loader, but a key may not stand twice, and aliases do not stand for values without end."""
+    """PyYAML's safe loader, but a key may not stand twice, aliases do not stand for values without end, and no number is in base 8 or 60,
+    which YAML 1.1 takes 010 and 1:30 for."""
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module that may be missing
         def __init__(self, text: str) -> None:
@@ -74,6 +77,15 @@ def _unique_loader(yaml: Any) -> Any:
             if not is_alias:
                 self._sizes[id(node)] = self._values - before
             return node
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            if isinstance(node, yaml.ScalarNode) and node.tag == NUMBER_TAGS[0] and len(node.value) > MOST_DIGITS:
+                raise yaml.constructor.ConstructorError(None, None, f"the integer {node.value[:20]}... is too large", node.start_mark)
+            value = super().construct_object(node, deep)
+            if isinstance(node, yaml.ScalarNode) and node.tag in NUMBER_TAGS and OTHER_BASE.match(node.value):
+                raise yaml.constructor.ConstructorError(None, None, f"{shown(node.value)[1:-1]} would be {shown(value)}; write the number itself, or a text "
+                                                        "in quotes", node.start_mark)
+            return value
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             keys = set()
@@ -126,15 +138,10 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {shown(value)}")
 
 
-def file_text(path: str) -> str:
-    """The text of a file, which may have a byte order mark; not of one without end, as a device may be."""
+def file_text(path: str, most: int = CONFIG) -> str:
+    """The text of a file of so many bytes at most, which may have a byte order mark."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(AT_ONCE)
-            while len(data) <= MOST_BYTES and (more := file.read(len(data))):  # not all room at once: most files are small
-                data += more
-        if len(data) > MOST_BYTES:
-            raise Error(f"{path}: it has more than {MOST_BYTES >> 20} MiB")
+        data = read_bytes(path, most)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise Error(f"{path}: it is UTF-16; save it as UTF-8")
         return data.decode("utf-8-sig")

@@ -16,6 +16,7 @@ from .units import Units
 from .words import counted
 
 PlanFor = Callable[[str, Progress], Tuple[Plan, str]]  # of a runtime's name the plan for it alone, and why nothing fits where that is so
+RankingTime = Callable[[Candidate], float]
 MOST_FORWARDS = 8_000_000  # of all candidates of a plan that is made again for each runtime
 HINT = "--runtime NAME plans for one alone, and prints what it is given"
 LONG = f"each runtime has the best of this plan, as so many microbatches make others long; {HINT}"
@@ -109,13 +110,13 @@ def rows_of(found: BestByRuntime, own: Optional[Own], command: Callable[[Candida
     return [Row(names[number], candidate, command(candidate)) for number, candidate in candidates.items()]
 
 
-def _joined(rows: List[Row], own: Optional[Own]) -> List[Row]:
-    """All, the shortest first; those that one command builds in one."""
+def _joined(rows: List[Row], own: Optional[Own], time: RankingTime) -> List[Row]:
+    """All, the best first; those that one command builds in one."""
     joined: Dict[str, Row] = {}
     for row in [*rows, *(own.rows if own else [])]:
         same = joined.setdefault(row.command, row._replace(names=[]))
         same.names.extend(row.names)
-    return sorted(joined.values(), key=lambda row: row.candidate.step_time or 0.0)
+    return sorted(joined.values(), key=lambda row: time(row.candidate))
 
 
 def _reasons(own: Own) -> List[str]:
@@ -123,7 +124,8 @@ def _reasons(own: Own) -> List[str]:
 
 
 def _figures(candidate: Candidate, units: Units) -> str:
-    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}{units.after_time}, "
+    varying = "" if candidate.scenario_time is None else f"{candidate.scenario_time:.6g}{units.after_time} in scenarios, "
+    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}{units.after_time}, {varying}"
             f"peak memory {candidate.peak_memory:.6g}{units.after_memory}")
 
 
@@ -133,9 +135,9 @@ def _tried(found: BestByRuntime) -> str:
     return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
 
 
-def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: Units) -> List[str]:
+def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: Units, time: RankingTime) -> List[str]:
     """Where none runs the best: a line a candidate, with the command that builds it below. own: None without layers."""
-    joined, missing, lines = _joined(rows, own), missing_of(found), []
+    joined, missing, lines = _joined(rows, own, time), missing_of(found), []
     if not joined:
         return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}", *(_reasons(own) if own else [])]
     for row in joined:
@@ -145,14 +147,17 @@ def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: U
     return [*lines, f"{', '.join(missing)}: none of {_tried(found)}"] if missing else lines
 
 
-def table_of(rows: List[Row], own: Optional[Own], units: Units) -> List[str]:
+def table_of(rows: List[Row], own: Optional[Own], units: Units, time: RankingTime) -> List[str]:
     """The same in a row a candidate, where the best runs somewhere; nothing where all run that or nothing."""
-    joined = _joined(rows, own)
+    joined = _joined(rows, own, time)
     reasons = _reasons(own) if own else []
     if len(joined) < 2:
         return reasons
-    cells = [("best for each runtime", "strategy", "V", units.heading("step time", "time")),
-             *((" ".join(row.names), candidate_name(row.candidate), str(row.candidate.chunks), f"{row.candidate.step_time:.6g}") for row in joined)]
+    times = [("step time", [row.candidate.step_time for row in joined]), ("in scenarios", [row.candidate.scenario_time for row in joined])]
+    figures = [[units.heading(heading, "time"), *(f"{value:.6g}" for value in column)] for heading, column in times if None not in column]
+    cells = [("best for each runtime", "strategy", "V", *(column[0] for column in figures)),
+             *((" ".join(row.names), candidate_name(row.candidate), str(row.candidate.chunks), *column)
+               for row, *column in zip(joined, *(column[1:] for column in figures)))]
     widths = [max(map(len, column)) for column in zip(*cells)]
     lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))) for line in cells]
     return [*lines, *reasons, *([own.hint] if own else [])]

@@ -13,6 +13,7 @@ from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_tr
 from .config import QUANTITIES, Config, quantities_in
 from .config_file import read_config_file
 from .exporting import FORMAT_NAMES
+from .file_bytes import SCHEDULE, read_stream
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .layer_options import OF_LAYERS, add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
 from .layers import LayerSplit
@@ -91,7 +92,7 @@ def _read(arguments: argparse.Namespace) -> Schedule:
             raise UsageError("- (standard input) needs --from")
         if sys.stdin is None:
             raise Error("cannot read -: standard input is closed")
-        return Schedule.from_text(sys.stdin.buffer.read(), format)
+        return Schedule.from_text(read_stream("-", sys.stdin.buffer, SCHEDULE), format)
     if format is None:
         try:
             format_of(path)

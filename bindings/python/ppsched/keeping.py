@@ -9,6 +9,7 @@ from . import _abi
 from ._abi import Kind, Status
 from ._library import Error, lib, new_handle
 from .config import Config, integer, numbers
+from .number_options import whole
 from .shown import shown
 from .strategy import find_strategy
 from .usage import UsageError
@@ -58,7 +59,7 @@ def add_keeping_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload-share", metavar="SHARE", type=float,
                         help="with --offload: of each device those alone that live longest, as far as they are that share of what could go, "
                              "above 0 to 1 (default: 1)")
-    parser.add_argument("--reload-lead", metavar="N", type=int,
+    parser.add_argument("--reload-lead", metavar="N", type=whole,
                         help="with --offload chunks=N or all: so many ops of its device are between a reload and its backward "
                              "(default: reloads come as late as they hide)")
     add_link_argument(parser)

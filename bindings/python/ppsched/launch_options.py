@@ -8,6 +8,7 @@ from ._library import Error, Refused
 from .launching import RUNTIME_NAMES, launch_notes
 from .layers import LayerSplit
 from .microbatch_map import tell_order, write_beside
+from .number_options import whole
 from .output import write_text
 from .schedule import Schedule
 from .usage import UsageError
@@ -26,8 +27,8 @@ def add_launch_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """What launch lines need for the size of the batch."""
-    parser.add_argument("--micro-batch-size", type=int, metavar="N", help="samples of a microbatch, for launch lines")
-    parser.add_argument("--data-parallel-size", type=int, metavar="N",
+    parser.add_argument("--micro-batch-size", type=whole, metavar="N", help="samples of a microbatch, for launch lines")
+    parser.add_argument("--data-parallel-size", type=whole, metavar="N",
                         help="replicas of the pipeline, for launch lines (default: 1)")
 
 

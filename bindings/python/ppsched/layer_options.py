@@ -10,6 +10,7 @@ from .config import Config, numbers
 from .config_file import read_layers_file, read_layers_text
 from .layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
 from .model_end import model_end
+from .number_options import whole
 from .shown import shown
 from .size_options import end_of
 from .usage import UsageError
@@ -32,7 +33,7 @@ def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
     """The model by its layers."""
     parser.add_argument("--layers", metavar="FILE", help="the model's layers: a JSON or YAML file with a list of them, or with \"layers\"; "
                         "or the list itself as JSON")
-    parser.add_argument("--num-layers", type=int, metavar="N",
+    parser.add_argument("--num-layers", type=whole, metavar="N",
                         help="N equal layers, whose costs are those of -f, -bw and so on; --embedding and --head are layers beside them")
     parser.add_argument("--empty-stages", action="store_true", default=None, help="stages in the middle may be without layers")
 
@@ -40,7 +41,7 @@ def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
 def add_split_arguments(parser: argparse.ArgumentParser) -> None:
     """Which layers are in which stage."""
     add_layer_arguments(parser)
-    parser.add_argument("--split", nargs="+", type=int, metavar="N", help="with --layers or --num-layers: layers of each stage")
+    parser.add_argument("--split", nargs="+", type=whole, metavar="N", help="with --layers or --num-layers: layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
                         help="layers that are computed again: number from 0, or first-last, and the name of the kind; of schedule also chunks=N: "
                              "so many stages of each device, by ops of their own")

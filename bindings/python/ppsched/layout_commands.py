@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from ._library import Error, Refused
 from .cli import Commands, UsageError, print_text
 from .layout import TITAN_SCHEDULES, Layout
+from .number_options import whole
 from .words import counted
 
 # Flags of Megatron-LM's launcher that take a number, and the names that the library has for them.
@@ -25,27 +26,27 @@ def add_commands(commands: Commands) -> None:
         "layout", help="tell which layers are in which stage", allow_abbrev=False,
         description="Reads a layout string of Megatron-LM, or splits a model as the flags of its launcher or torchtitan do.")
     parser.add_argument("layout", nargs="?", metavar="STRING", help="such as Et*3|(tt|)*29,m|L: E embedding, t decoder, m MTP, L head")
-    parser.add_argument("--pp", "--pipeline-model-parallel-size", type=int, metavar="P", dest="pp", help="devices of a pipeline")
-    parser.add_argument("--num-layers", type=int, metavar="L", help="decoders of the model")
-    parser.add_argument("--mtp-num-layers", type=int, metavar="N", help="MTP layers of the model (default with --num-layers: 0)")
+    parser.add_argument("--pp", "--pipeline-model-parallel-size", type=whole, metavar="P", dest="pp", help="devices of a pipeline")
+    parser.add_argument("--num-layers", type=whole, metavar="L", help="decoders of the model")
+    parser.add_argument("--mtp-num-layers", type=whole, metavar="N", help="MTP layers of the model (default with --num-layers: 0)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     string = parser.add_argument_group("with a string")
-    string.add_argument("--vp", type=int, metavar="V", help="stages a device that it must have")
+    string.add_argument("--vp", type=whole, metavar="V", help="stages a device that it must have")
     flags = parser.add_argument_group("as Megatron-LM's launcher does")
     flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", help="a string, and what the launcher asks besides")
     for name in NUMBERS:
-        flags.add_argument("--" + name.replace("_", "-"), type=int, metavar="N")
+        flags.add_argument("--" + name.replace("_", "-"), type=whole, metavar="N")
     for name in SWITCHES:
         flags.add_argument("--" + name.replace("_", "-"), action="store_true", default=None)
     flags.add_argument("--no-overlap-p2p-communication", action="store_true", default=None)
     titan = parser.add_argument_group("as torchtitan does")
     titan.add_argument("--torchtitan", action="store_true", help="its modules of each part")
-    titan.add_argument("--stages", type=int, metavar="S", help="parts (default: what --schedule and --layers-per-stage make)")
+    titan.add_argument("--stages", type=whole, metavar="S", help="parts (default: what --schedule and --layers-per-stage make)")
     titan.add_argument("--schedule", metavar="NAME", help=f"of torchtitan: {', '.join(TITAN_SCHEDULES)} (default: 1F1B)")
-    titan.add_argument("--layers-per-stage", type=int, metavar="N", help="most layers of a part, ends counted")
-    titan.add_argument("--first-stage-less-layers", type=int, metavar="A", help="layers that the embedding counts as (default: 1)")
-    titan.add_argument("--last-stage-less-layers", type=int, metavar="B", help="layers that norm and head count as (default: 1)")
+    titan.add_argument("--layers-per-stage", type=whole, metavar="N", help="most layers of a part, ends counted")
+    titan.add_argument("--first-stage-less-layers", type=whole, metavar="A", help="layers that the embedding counts as (default: 1)")
+    titan.add_argument("--last-stage-less-layers", type=whole, metavar="B", help="layers that norm and head count as (default: 1)")
     titan.add_argument("--rotary-emb", action="store_true", default=None, help="in each part, as its backend for transformers does")
     parser.set_defaults(run=run_layout)
 

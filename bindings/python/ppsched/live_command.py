@@ -11,6 +11,7 @@ from .config import QUANTITIES, Config
 from .keeping import add_keeping_arguments, keeping_words, link_hosts, take_recomputed_chunks
 from .layer_options import add_split_arguments
 from .live import link_of, live_html
+from .number_options import whole
 from .output import write_text
 from .shown import printable
 from .size_options import add_size_arguments
@@ -25,7 +26,7 @@ def add_commands(commands: Commands) -> None:
         description="Opens a page in the browser that computes everything itself, with the problem that is given; or writes it to a file.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
-    parser.add_argument("--slices", type=int, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    parser.add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     add_size_arguments(parser)
     add_keeping_arguments(parser)
     add_split_arguments(parser)

@@ -6,6 +6,8 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 from ._abi import ChannelOrder
 from .config import Config
 from .lowering import lead_of
+from .number_options import whole
+from .shown import shown
 from .schedule import Schedule
 from .timeline import Timeline
 from .usage import UsageError
@@ -31,9 +33,9 @@ def _lookahead(word: str) -> Union[str, List[int]]:
     if word in ("full", "auto", "needed"):
         return word
     try:
-        return [int(text) for text in word.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{word!r} is neither full, auto nor needed, nor a number for each device, as 2,3,3") from None
+        return [whole(text) for text in word.split(",")]
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{shown(word)} is neither full, auto nor needed, nor a number for each device, as 2,3,3") from None
 
 
 def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,13 +50,13 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     """Those of lowering that plans take, too."""
-    parser.add_argument("--unshard", type=int, metavar="N", default=0, help=PASSES["unshard"])
+    parser.add_argument("--unshard", type=whole, metavar="N", default=0, help=PASSES["unshard"])
     parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
                         help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the default), auto "
                              "(r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as the times of "
                              "gathering hide behind compute")
     parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
-    parser.add_argument("--receive-lead", type=int, metavar="N", help=PASSES["receive_lead"])
+    parser.add_argument("--receive-lead", type=whole, metavar="N", help=PASSES["receive_lead"])
 
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:

@@ -14,6 +14,8 @@ TRAINING = {"tensor_model_parallel_size": "tp", "pipeline_model_parallel_size": 
             "world_size": "world_size", "sequence_parallel": "sequence_parallel", "use_distributed_optimizer": "distributed_optimizer",
             "distributed_optimizer": "distributed_optimizer", "recompute_granularity": "recompute", "recompute": "recompute", "keep_scores": "keep_scores"}
 SHORT = ("tp", "pp", "cp", "ep", "etp", "dp", "vpp", "seq", "micro_batch", "global_batch", "zero")
+# Those that may be several, which are layouts to compare.
+SEVERAL = ("tp", "pp", "dp", "cp", "ep", "etp", "seq", "micro_batch", "global_batch", "zero")
 # That are taken in another way.
 TAKEN = ("num_layers_per_virtual_pipeline_stage", "recompute_activations", "recompute_method", "recompute_num_layers", "bf16", "fp16",
          "grad_reduce_in_bf16", "accumulate_allreduce_grads_in_fp32", "use_precision_aware_optimizer", "main_grads_dtype",
@@ -105,11 +107,16 @@ def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         option = TRAINING.get(name, name if name in SHORT else None)
         if option is None or value is None:
             continue
-        if isinstance(value, list) and option not in ("recompute", "sequence_parallel", "distributed_optimizer"):
+        if isinstance(value, list) and option in SEVERAL:
+            if not value:
+                raise Error(f"{where}: {name} is []; give a number, or several that pick compares")
             value = [integer_of(where, name, each, 0 if option == "zero" else 1) for each in value]  # layouts to compare
         elif option in ("sequence_parallel", "distributed_optimizer", "keep_scores"):
             value = switch_of(where, fields, name)
-        elif option != "recompute":
+        elif option == "recompute":
+            if not isinstance(value, str):
+                raise Error(f"{where}: {name} must be a text, not {shown(value)}")
+        else:
             value = integer_of(where, name, value, 0 if option in ("zero", "etp", "vpp") else 1)
         if named.get(option, value) != value:
             raise Error(f"{where}: {name} is {shown(value)}, and by another name of it {shown(named[option])}; give one of them")

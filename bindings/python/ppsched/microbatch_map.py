@@ -10,6 +10,7 @@ from .config import Quantities, numbers
 from .output import write_text
 from .shown import printable, shown
 from .unit_texts import with_member
+from .whole_numbers import whole_of
 
 KEY = "microbatch_order"
 BESIDE = ".order.json"  # behind the name of a CSV: the file with its map
@@ -25,8 +26,8 @@ def order_in(text: bytes, microbatches: int) -> Tuple[int, ...]:
     if KEY.encode() not in text:
         return ()
     try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        values = json.loads(text, parse_int=whole_of)
+    except (Error, ValueError, RecursionError) as error:
         raise Error(f"{KEY} cannot be read: {error}", Status.ERROR_SYNTAX) from None
     return checked(values[KEY], microbatches) if KEY in values else ()
 

@@ -208,7 +208,7 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
     layers, given = job.model.layers(factors), options.get("step_time")
     step, rate = None if given is None else seconds_of("--step-time", given), options.get("tokens_per_second")
     if rate is not None and not 0 < rate < float("inf"):
-        raise Error(f"--tokens-per-second is {rate:g}; it must be above 0")
+        raise Error(f"--tokens-per-second is {rate:g}; it must be a finite number above 0")
     if step is not None and rate is not None:
         raise Error("--step-time, --tokens-per-second: they say the same; give one of them")
     measured = step if step is not None else job.global_batch * job.model.training.sequence_length / rate if rate else None

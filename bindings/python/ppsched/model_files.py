@@ -4,6 +4,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from ._library import Error
 from .config_file import _read_json, _read_yaml, file_text, is_yaml
+from .file_bytes import MODEL
 from .huggingface import TYPES, read_huggingface
 from .huggingface_reader import Reader
 from .megatron_names import is_megatron, read_megatron
@@ -28,7 +29,7 @@ class ModelFile(NamedTuple):
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
     """The keys and values of a JSON or YAML file."""
-    text = file_text(path)
+    text = file_text(path, MODEL)
     values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise Error(f"{path}: the file must hold a mapping of keys to values")

@@ -9,7 +9,7 @@ from .megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, 
 from .megatron_training import training_options
 from .model import Model, Training
 from .model_files import ModelFile, model_of, read_mapping_of, read_model
-from .number_options import add_count_argument
+from .number_options import add_count_argument, whole
 from .shown import shown
 from .usage import UsageError
 
@@ -64,7 +64,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
         add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text)
-    group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=int, metavar="V", dest="vpp",
+    group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=whole, metavar="V", dest="vpp",
                        help="stages a device, for Megatron-LM's formula")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,

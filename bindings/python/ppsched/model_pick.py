@@ -21,6 +21,7 @@ from .microbatch_map import order_told
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
+from .number_options import whole
 from .pick_command import files_of, write_schedule
 from .plan import Plan
 from .page_options import PAGES, check_page_words
@@ -42,7 +43,7 @@ FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from .model_options import add_model_arguments
     add_model_arguments(parser, beside_batches=True)
-    parser.add_argument("--gpus", type=int, metavar="N", help="with --model: all devices; --dp follows from them")
+    parser.add_argument("--gpus", type=whole, metavar="N", help="with --model: all devices; --dp follows from them")
 
 
 class Found(NamedTuple):

@@ -7,8 +7,11 @@ from typing import Any, List, Optional, Union
 from ._library import Error
 from .shown import shown
 from .units import parse
+from .whole_numbers import MOST_DIGITS
 
 _NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
+
+_INTEGER = re.compile(r"[-+]?[0-9]+$")
 
 
 def _numbers(word: str) -> List[Union[float, str]]:
@@ -31,11 +34,19 @@ class _Flat(argparse.Action):
         setattr(namespace, self.dest, [number for numbers in values for number in numbers])
 
 
+def whole(word: str) -> int:
+    """An integer, of an option."""
+    if _INTEGER.match(word) is None:
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer")
+    if len(word) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"{shown(word)} is too large")
+    return int(word)
+
+
 def _counts(word: str) -> List[int]:
-    try:
-        return [int(text) for text in word.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer; a list is written 1 2 4 or 1,2,4") from None
+    if any(_INTEGER.match(text) is None for text in word.split(",")):
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer; a list is written 1 2 4 or 1,2,4")
+    return [whole(text) for text in word.split(",")]
 
 
 def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:

@@ -4,7 +4,7 @@ import copy
 import math
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from ._abi import Objective, Placement, Runtime
+from ._abi import Kind, Objective, Placement, Runtime
 from ._library import Error, InvalidSchedule, Refused
 from .bound import lower_bound
 from .config import Config
@@ -49,14 +49,23 @@ def candidate_of(timeline: Timeline, number: int, objective: Objective) -> Candi
     return Candidate(**_fields(schedule, number), memory_limit=_limit_of(timeline), status="over limit" if is_over else "fits",
                      reason=lack if is_over else None, step_time=step, makespan=metrics.makespan, span=metrics.span,
                      bubble=metrics.bubble, peak_memory=metrics.peak_memory, peak_device=metrics.peak_device,
-                     limit_device=metrics.limit_device, excess=excess, bound=_bound(timeline, objective, step))
+                     limit_device=metrics.limit_device, excess=excess, bound=_bound(timeline, objective, step), imbalance=_imbalance(timeline))
+
+
+def _imbalance(timeline: Timeline) -> float:
+    """What devices have less to do than the one that has most, as a share of all time of all devices."""
+    busy, makespan = [device.busy for device in timeline.device_metrics], timeline.metrics.makespan
+    return max(0.0, max(busy) - sum(busy) / len(busy)) / makespan if makespan > 0 else 0.0
 
 
 def _bound(timeline: Timeline, objective: Objective, step: float) -> float:
-    """Of an iteration that flushes, as a plan has it; 0 where that says nothing of this schedule."""
+    """Of an iteration that flushes, as a plan has it; 0 where that says nothing of this schedule. Where activations are computed again
+    or go to the host they may hold any limit."""
     schedule, config = timeline.schedule, copy.copy(timeline.config)
     if not schedule.flushes:
         return 0.0
+    if config.mem_limit and any(op.kind in (Kind.RECOMPUTE, Kind.OFFLOAD) for queue in schedule.queues for op in queue):
+        config._take_back("mem_limit")
     if schedule.placement != Placement.MAP:
         config._set_placement(schedule.placement)
     try:

@@ -43,12 +43,12 @@ class Candidate(NamedTuple):
     devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
     the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
-    better; least_bound: the least bound of all candidates under this memory limit, whatever their placement; bytes, transfers: what
-    goes from device to device in an iteration; proved: with layers, that no other split of them with this strategy and these options
-    is shorter; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
+    better, None where there are scenarios; least_bound: the least bound of all candidates under this memory limit, whatever their
+    placement; bytes, transfers: what goes from device to device in an iteration; proved: that it fits and reaches its bound, or with
+    layers that no other split of them with this strategy and these options is shorter, never where there are scenarios; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
     ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary;
     offloaded: its activations go to the host, so many an iteration as offloads says; microbatch_order: as of Plan.microbatch_order,
-    None where they are not ordered.
+    None where they are not ordered; imbalance: of bubble.of_total what devices have less to do than the one that has most.
     """
 
     number: int
@@ -82,6 +82,7 @@ class Candidate(NamedTuple):
     offloaded: bool = False
     offloads: int = 0
     microbatch_order: Optional[List[int]] = None
+    imbalance: Optional[float] = None
 
     @property
     def fits(self) -> bool:
@@ -99,7 +100,8 @@ def _figures(record: _abi.Candidate) -> Dict[str, Any]:
     return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
             "peak_memory": record.peak_memory, "peak_device": record.peak_device,
             "limit_device": none_if_unset(record.limit_device), "excess": record.excess, "bound": record.bound,
-            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved), "ordered": bool(record.ordered), "offloads": record.offloads}
+            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved), "ordered": bool(record.ordered), "offloads": record.offloads,
+            "imbalance": record.imbalance}
 
 
 def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int, has_scenarios: bool, units: Units) -> Candidate:
@@ -206,7 +208,10 @@ class Plan(Shared, Sequence[Candidate]):
         if not self._candidates:
             from .own_schedules import ranked
             found = sorted(map(self._read, range(self._listed_count())), key=lambda candidate: candidate.rank)
-            self._candidates = with_least_bounds(ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found)
+            found = ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found
+            if self._has_scenarios:  # which planned times tell nothing of
+                found = [candidate._replace(bound=None) for candidate in found]
+            self._candidates = with_least_bounds(found)
         if not isinstance(rank, (int, slice)):
             raise TypeError(f"the rank of a candidate must be an integer, not {shown(rank)}")
         return self._candidates[rank]

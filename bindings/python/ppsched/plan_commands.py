@@ -16,7 +16,7 @@ from .listener import Progress
 from .microbatch_map import order_line
 from .microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
-from .number_options import add_number_argument
+from .number_options import add_number_argument, whole
 from .page_options import PAGES, add_page_arguments, check_page_words, page_words
 from .plan import Candidate, LeastLimit, Plan, plan
 from .plan_table import candidate_row, candidates_csv, split_cells, table
@@ -60,7 +60,7 @@ def add_commands(commands: Commands) -> None:
     pick = commands.add_parser("pick", help="the best schedule for a problem", allow_abbrev=False,
                                description="As compare, but prints the best candidates that fit alone, by default one.")
     _add_arguments(pick)
-    pick.add_argument("--top", type=int, metavar="N", default=1, help="the best N (default: 1)")
+    pick.add_argument("--top", type=whole, metavar="N", default=1, help="the best N (default: 1)")
     pick.add_argument("--all", action="store_true", help="all group sizes are tried, also where they are many")
     pick_command.add_arguments(pick)
     model_pick.add_arguments(pick)
@@ -81,10 +81,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", action="store_true",
                         help="try rules with activations that go to the host, too: as few as hold the memory limit, or all; see --host-bandwidth")
     add_link_argument(parser)
-    parser.add_argument("--effort", type=int, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
+    parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
     add_end_arguments(parser)
     add_layer_arguments(parser)
-    parser.add_argument("--split-effort", type=int, metavar="N",
+    parser.add_argument("--split-effort", type=whole, metavar="N",
                         help="1 to 4: how long splits of layers are searched for, each up to eight times as long as the one before (default: 3)")
     add_batch_arguments(parser)
     parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")

@@ -36,7 +36,9 @@ def candidate_name(candidate: Candidate) -> str:
 
 def _gap(candidate: Candidate) -> str:
     """A dash where it is over its memory limit: the bound is of what fits, and it may be below. Above its bound a split may be proved
-    to be the best all the same."""
+    to be the best all the same. Nothing where the candidate has no bound."""
+    if candidate.bound is None:
+        return ""
     if not candidate.bound or candidate.step_time is None or not candidate.fits:
         return "-"
     gap = f"{max(0.0, candidate.step_time / candidate.bound - 1):.1%}"

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from ._library import Error
 from .comparison import compare_run
 from .comparison_report import json_row, text
+from .number_options import whole
 from .profile import Profile
 from .same_units import has_units, worded
 from .timeline import Timeline
@@ -19,7 +20,7 @@ def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--statistic", metavar="X", default="mean",
                         help="what the samples of a stage count as: mean (default), median, or a quantile from 0 to 1")
     parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")
-    parser.add_argument("--warmup", type=int, metavar="N", default=0, help="iterations at the front of traces to leave out")
+    parser.add_argument("--warmup", type=whole, metavar="N", default=0, help="iterations at the front of traces to leave out")
 
 
 def add_measured_argument(parser: argparse.ArgumentParser) -> None:

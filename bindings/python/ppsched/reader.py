@@ -8,6 +8,7 @@ from . import _abi
 from ._abi import Format, Placement
 from ._library import Error, lib, new_handle
 from .config import Config, Quantities
+from .file_bytes import SCHEDULE, read_bytes
 from .microbatch_map import by_slot, order_in
 from .shown import shown
 from .units import PLAIN, Units
@@ -57,8 +58,7 @@ def format_of(path: "Union[str, os.PathLike[str]]") -> Format:
 def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str, None] = None) -> Read:
     """The same of a file; errors name it."""
     format = format_of(path) if format is None else format
-    with open(path, "rb") as file:
-        text = file.read()
+    text = read_bytes(path, SCHEDULE)
     try:
         return import_text(text, format)
     except Error as error:

@@ -13,6 +13,7 @@ from ._library import Error, call, lib, new_handle
 from .config import integer, numbers
 from .enums import member
 from .listener import Listener
+from .number_options import whole
 from .recorded import iterations_of, recorded_factors
 from .shown import shown
 from .slow_options import SLOW, add_slow_arguments, factors_of, slow_factors, slow_words
@@ -139,8 +140,8 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenarios-from", choices=("profile",),
                         help="in each scenario all takes as long as in one recorded iteration of --profile; so it is by itself where "
                              "--scenarios is given without --jitter, and the profile has several samples")
-    parser.add_argument("--scenarios", type=int, metavar="N", help="with these: how many are evaluated (default: 1000)")
-    parser.add_argument("--seed", type=int, metavar="K", help="of their random numbers (default: 0)")
+    parser.add_argument("--scenarios", type=whole, metavar="N", help="with these: how many are evaluated (default: 1000)")
+    parser.add_argument("--seed", type=whole, metavar="K", help="of their random numbers (default: 0)")
     parser.add_argument("--dispatch", action="store_true", default=None,
                         help="with these: also how long a runtime takes that runs whatever is ready, with the order as priorities")
 

@@ -7,6 +7,7 @@ from ._abi import Status
 from ._library import Error
 from .config import Config
 from .model_end import ModelEnd, end_of_size
+from .number_options import whole
 from .usage import UsageError
 
 ENDS = {"embedding": "first", "head": "last"}
@@ -19,9 +20,9 @@ def add_end_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_size_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--chunks", type=int, metavar="V",
+    parser.add_argument("--chunks", type=whole, metavar="V",
                         help="V stages a device, made of those of -s: their costs are divided, or added up")
-    parser.add_argument("--microbatch-count", type=int, metavar="M", help="the batch of -b in M microbatches; costs are those of -b")
+    parser.add_argument("--microbatch-count", type=whole, metavar="M", help="the batch of -b in M microbatches; costs are those of -b")
     add_end_arguments(parser)
 
 

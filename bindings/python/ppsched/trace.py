@@ -17,8 +17,10 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, 
 from . import _abi
 from ._abi import Kind
 from ._library import Error
+from .file_bytes import TRACE, read_bytes
 from .op import Op
 from .trace_ranks import Ranks, Told, check_whole, group_of_transfer, groups_of, neighbour_of, whole_number, world_of
+from .whole_numbers import whole_of
 
 PREFIX = "PP:"
 COMPUTE = (Kind.F, Kind.B, Kind.I, Kind.W)
@@ -113,8 +115,7 @@ def _unpacked(path: str, data: bytes) -> bytearray:
 def read_text(path: str) -> str:
     """The text of a file, which may be packed by gzip."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data: Union[bytes, bytearray] = read_bytes(path, TRACE)
         if data[:2] == b"\x1f\x8b":
             data = _unpacked(path, data)
         return data.decode("utf-8-sig")
@@ -131,7 +132,9 @@ def read_text(path: str) -> str:
 def parse(path: str, text: str) -> Any:
     """The JSON value of the text of a file."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=whole_of)
+    except Error as error:
+        raise Error(f"{path}: {error}") from None
     except json.JSONDecodeError as error:
         raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
     except RecursionError:

@@ -101,7 +101,7 @@ function draw(schedule, drawnProblem) {
     Object.assign(current, { problem: drawnProblem, schedule, timeline, picture });
     hideProblem();
     showPicture();
-    showCards(picture, boundOf(config, schedule), schedule.iterations);
+    showCards(picture, boundOf(config, schedule, keepsLess(drawnProblem)), schedule);
     settleSoon();
     measureDrawing((performance.now() - begun) / 1000, schedule.opCount);
     if (byId("launch").open)

@@ -26,12 +26,15 @@ function setCard(name, value, more) {
 
 const MOST_FOR_BOUND = 2_000_000; // of the library's steps for a bound, which take some 0.1 s
 
-/** The lower bound for the placement that is drawn; null where there is none, or where it takes long. */
-function boundOf(config, schedule) {
-  if (config.stages * config.stages * config.microbatches / config.devices > MOST_FOR_BOUND)
+/** The lower bound for the placement that is drawn; null where there is none, where it takes long, and where iterations share
+ *  fill and drain, of which it does not speak. What keeps less may hold any limit. */
+function boundOf(config, schedule, keepsLess) {
+  if (config.stages * config.stages * config.microbatches / config.devices > MOST_FOR_BOUND || isUnflushed(schedule))
     return null;
   const copy = config.copy();
   try {
+    if (keepsLess)
+      copy.set("mem_limit", null);
     if (schedule.placement !== "map")
       copy.place(schedule.placement);
     return copy.bound().value;
@@ -42,18 +45,27 @@ function boundOf(config, schedule) {
   }
 }
 
+/** Whether activations are computed again or go to the host. */
+function keepsLess({ recompute, offload, strategy }) {
+  return Boolean(recompute || offload || strategies.get(strategy)?.offloads);
+}
+
+function isUnflushed({ flushes, iterations }) {
+  return !flushes && iterations > 1;
+}
+
 /** How far above the lower bound a time is; a dash where it keeps to no limit, and may be below. */
 function aboveBound(time, bound, fits) {
   const gap = time / bound - 1;
   return fits && bound > 0 && gap > -1e-9 ? percent(Math.max(0, gap), 1) : DASH;
 }
 
-function showCards({ metrics, peaks, limits }, bound, iterations) {
+function showCards({ metrics, peaks, limits }, bound, schedule) {
   const fits = metrics.limit_device === NO_DEVICE;
   setCard("step", figure(metrics.makespan), `span ${figure(metrics.span)}`);
   setCard("bubble", percent(metrics.bubble_of_total), `${percent(metrics.bubble_of_ideal)} of ideal, ${percent(metrics.bubble_of_span)} of span`);
-  setCard("bound", aboveBound(metrics.makespan / iterations, bound, fits),
-    bound === null ? "no lower bound at this size" : `above the lower bound ${figure(bound)}${fits ? "" : ", which is of what fits"}`);
+  setCard("bound", aboveBound(metrics.makespan / schedule.iterations, bound, fits),
+    bound === null ? `no lower bound ${isUnflushed(schedule) ? "without a flush" : "at this size"}` : `above the lower bound ${figure(bound)}${fits ? "" : ", which is of what fits"}`);
   const device = metrics.limit_device === NO_DEVICE ? metrics.peak_device : metrics.limit_device, limit = limits[device];
   setCard("memory", figure(metrics.peak_memory), fits ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
     : `over the limit: device ${device} needs ${figure(peaks[device])} of ${figure(limit)}`);

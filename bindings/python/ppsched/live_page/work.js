@@ -55,7 +55,8 @@ function lessOf(plan, row, problem) {
     const timeline = keep(schedule.evaluate(config, { earliestOnly: true })), { metrics } = timeline;
     const lacks = Array.from({ length: config.devices }, (_, device) => timeline.deviceMetrics(device))
       .map((device) => device.peak_memory - device.memory_limit);
-    return { ...row, ...metrics, step_time: metrics.makespan * (row.step_time / row.makespan), excess: Math.max(0, ...lacks),
+    const bound = problem.values.mem_limit ? null : row.bound; // that of a limit, which these may hold in other ways
+    return { ...row, ...metrics, bound, step_time: metrics.makespan * (row.step_time / row.makespan), excess: Math.max(0, ...lacks),
              fits: metrics.limit_device === NO_DEVICE ? 1 : 0 };
   } catch (error) {
     return { ...row, reason: error.message };

@@ -20,8 +20,8 @@ function reportKinds({ Runtime }) {
                     reason: isRefused ? row.reason : row.fits ? null : lack };
     if (isRefused)
       return sizes;
-    const { step_time, makespan, span, peak_memory, peak_device, excess, bound, bytes, transfers } = row;
-    return { ...sizes, step_time, makespan, span, peak_memory, peak_device, excess, bound, bytes, transfers,
+    const { step_time, makespan, span, peak_memory, peak_device, excess, bound, bytes, transfers, imbalance } = row;
+    return { ...sizes, step_time, makespan, span, peak_memory, peak_device, excess, bound, bytes, transfers, imbalance,
              bubble: { of_total: ofTotal, of_ideal: ofIdeal, of_span: ofSpan } };
   };
 

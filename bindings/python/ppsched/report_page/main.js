@@ -44,6 +44,11 @@ function boundText() {
     ? `${own}; ${percent(gapOf(winner, least), 1)} above ${timeFigure(least)}, the least of all candidates` : own;
 }
 
+/** What of the idle time is there as devices have unlike loads. */
+function imbalanceText() {
+  return winner.imbalance >= 0.00005 ? `; ${percent(winner.imbalance)} is imbalance` : "";
+}
+
 function winnerCards() {
   const bubble = winner.bubble ?? {};
   const next = ranked.find((candidate) => candidate.fits && candidate.strategy !== winner.strategy);
@@ -52,9 +57,9 @@ function winnerCards() {
   return [
     makeCard("\u2605 best that fits", nameOf(winner), sizesText({ ...winner, memory_limit: null }), "card first"),
     makeCard("step time", timeFigure(winner.step_time), [...new Set(ahead.filter(Boolean))].join(", ")),
-    makeCard("above the bound", percent(gapOf(winner), 1), boundText()),
+    ...(isNumber(winner.bound) ? [makeCard("above the bound", percent(gapOf(winner), 1), boundText())] : []),
     makeCard("bubble of total", percent(bubble.of_total),
-      `${percent(bubble.of_ideal)} of ideal, ${percent(bubble.of_span)} of span`),
+      `${percent(bubble.of_ideal)} of ideal, ${percent(bubble.of_span)} of span${imbalanceText()}`),
     makeCard("peak memory", memoryFigure(winner.peak_memory), `${limit}device ${winner.peak_device ?? DASH}`),
   ];
 }

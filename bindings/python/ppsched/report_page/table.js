@@ -2,7 +2,7 @@
 // The table of candidates that ran, and below it those that were refused, by reason.
 
 // Columns: heading, what its numbers measure, meaning, value for sorting, text. `words`: sorted and aligned as text; `spare`:
-// left out where it says the same in every row.
+// left out where it says the same in every row; `isThere`: left out where that holds of no row.
 const stepWords = objective === "span" ? "the span, as the devices need not wait for each other" : "the makespan";
 const COLUMNS = [
   { key: "rank", heading: "#", value: (c) => c.rank, text: numberOf,
@@ -16,7 +16,7 @@ const COLUMNS = [
   { key: "peak", heading: "peak memory", measure: "memory", meaning: "of the device that needs most",
     value: (c) => c.peak_memory },
   { key: "gap", heading: "above bound", meaning: "step time above what no schedule of this placement can do better",
-    value: gapOf, text: (c) => percent(gapOf(c), 1) },
+    value: gapOf, text: (c) => percent(gapOf(c), 1), isThere: (c) => isNumber(c.bound) },
   { key: "least", heading: "above least bound", value: (c) => gapOf(c, c.least_bound),
     text: (c) => percent(gapOf(c, c.least_bound), 1), spare: true,
     meaning: "step time above the least bound of all candidates under this memory limit, whatever their placement" },
@@ -67,7 +67,8 @@ function textIn(column, candidate) {
 
 /** Without those that say nothing new. */
 function usefulColumns() {
-  const isUseful = (column) => !column.spare || new Set(ranked.map(column.value)).size > 1;
+  const isUseful = (column) => (!column.spare || new Set(ranked.map(column.value)).size > 1)
+    && (!column.isThere || ranked.some(column.isThere));
   const isStep = ({ key }) => key === objective && ranked.every((candidate) => candidate[key] === candidate.step_time);
   return COLUMNS.filter((column) => isUseful(column) && !isStep(column));
 }
