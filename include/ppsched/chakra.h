@@ -102,7 +102,8 @@ typedef struct ppsched_chakra_trace {
 /* Makes a schedule, and a problem with its costs, of the traces of all ranks that
  * ppsched_chakra_export wrote, in their order. `environment` may be NULL. The schedule is the
  * caller's with one reference, the config too; both are made or none.
- *   - Names of nodes tell the ops, and their ids the order.
+ *   - Names of nodes tell the ops, whoever wrote them, and their ids the order. Where another
+ *     program wrote nodes that are no ops, `error` tells which, and what they take together.
  *   - Durations become those of F, B, I and W by stage, and of overlapped pairs, in the unit that
  *     the traces tell (without one: microseconds). Sizes become bytes by stage (1: none), and where
  *     they are TIMES a bandwidth, or times between two devices where these are what they have in

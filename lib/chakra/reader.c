@@ -29,8 +29,15 @@ struct node {
     struct ppi_span name;
 };
 
+/* Who wrote a trace, as its metadata tells: texts of the version or the schema, and whether these are of the library. */
+struct writer {
+    struct ppi_span version, schema;
+    bool is_library, has_process, has_input;
+};
+
 struct reader {
     struct ppi_reading reading;
+    struct writer writer; /* of the present trace */
     const ppsched_chakra_trace *traces;
     size_t count;
     ppsched_error *error;
@@ -186,31 +193,85 @@ static ppsched_status use_attribute(struct reader *reader, const struct attribut
     return status;
 }
 
-/* Takes the first message of a trace, and what that of the first one says. */
+static void note_writer(struct writer *writer, const struct attribute *attribute)
+{
+    if (is_text(attribute->name, "schema"))
+        writer->schema = attribute->text;
+    writer->is_library |= is_text(attribute->name, "schedule");
+    writer->has_process |= is_text(attribute->name, "pid") || is_text(attribute->name, "start_ts");
+    writer->has_input |= is_text(attribute->name, "input_file");
+}
+
+/* Takes the first message of a trace, and what that of the first one says. Its version is no field that all writers fill. */
 static ppsched_status take_metadata(struct reader *reader, struct ppi_span *span)
 {
     struct ppi_span metadata;
     struct ppi_proto_field field;
     struct attribute attribute;
-    bool has_version = false;
     ppsched_status status = PPSCHED_OK;
+    reader->writer = (struct writer){0};
     if (!ppi_proto_take_record(span, &metadata))
         return fail(reader, "it is cut off, or no Chakra trace");
     while (status == PPSCHED_OK && metadata.next < metadata.end) {
-        if (!ppi_proto_take_field(&metadata, &field) || field.type != PPI_PROTO_BYTES)
-            return fail(reader, "it does not begin with a version, so it is no Chakra trace");
-        has_version |= field.number == PPI_CHAKRA_VERSION;
-        if (field.number != PPI_CHAKRA_METADATA_ATTRIBUTE || reader->rank > 0)
-            continue;
-        if (!take_attribute(field.bytes, &attribute))
+        if (!ppi_proto_take_field(&metadata, &field) || field.type != PPI_PROTO_BYTES ||
+            field.number > PPI_CHAKRA_METADATA_ATTRIBUTE)
+            return fail(reader, "it does not begin with the metadata of a Chakra trace");
+        if (field.number == PPI_CHAKRA_VERSION)
+            reader->writer.version = field.bytes;
+        else if (!take_attribute(field.bytes, &attribute))
             return fail(reader, "an attribute cannot be read");
-        status = use_attribute(reader, &attribute);
+        else
+            note_writer(&reader->writer, &attribute);
+        if (field.number == PPI_CHAKRA_METADATA_ATTRIBUTE && reader->rank == 0)
+            status = use_attribute(reader, &attribute);
     }
-    return status == PPSCHED_OK && !has_version ? fail(reader, "it does not begin with a version, so it is no Chakra trace")
-                                                : status;
+    return status;
 }
 
 /* --- nodes --- */
+
+/* How many compute nodes a trace has, and what they take together; as far as that can be counted. */
+struct durations {
+    uint64_t count, micros;
+};
+
+static struct durations add_durations(const ppsched_chakra_trace *trace)
+{
+    struct durations found = {0};
+    struct ppi_span span = {trace->data, trace->data + trace->length}, record;
+    struct node node;
+    bool goes_on = ppi_proto_take_record(&span, &record);
+    while (goes_on && ppi_proto_take_record(&span, &record) && take_node(record, &node)) {
+        goes_on = node.micros <= MOST_AMOUNT - found.micros;
+        if (goes_on && node.type == PPI_CHAKRA_COMP && node.micros > 0)
+            found = (struct durations){found.count + 1, found.micros + node.micros};
+    }
+    return found;
+}
+
+static const char *writer_name(const struct writer *writer)
+{
+    return writer->has_process ? "Chakra's converter of PyTorch's traces"
+           : writer->has_input ? "Chakra's converter of text files"
+                               : "another program";
+}
+
+/* A trace of another writer, whose nodes are no ops of a pipeline. */
+static ppsched_status fail_writer(const struct reader *reader, struct ppi_span name)
+{
+    struct ppi_place place = {reader->rank, PPSCHED_NONE, PPSCHED_NONE, reader->node};
+    const struct writer *writer = &reader->writer;
+    char quote[PPI_QUOTE_SIZE], version[PPI_QUOTE_SIZE];
+    const struct durations found = add_durations(&reader->traces[reader->rank]);
+    struct ppi_span told = writer->schema.next < writer->schema.end ? writer->schema : writer->version;
+    ppi_quote(quote, name.next, name.end);
+    ppi_quote(version, told.next, told.end);
+    return ppi_fail_at(reader->error, PPSCHED_ERROR_SYNTAX, place,
+                       "rank %u: it is a Chakra trace of %s (schema \"%s\"), %llu compute nodes of %llu microseconds; its node "
+                       "%u, \"%s\", is no op of a pipeline, as 0F0 or 1SEND_F0 are",
+                       reader->rank, writer_name(writer), version, (unsigned long long)found.count,
+                       (unsigned long long)found.micros, reader->node, quote);
+}
 
 static ppsched_status fail_name(const struct reader *reader, struct ppi_span name, const char *reason)
 {
@@ -229,6 +290,8 @@ static ppsched_status make_entry(const struct reader *reader, const struct node 
     if (begins_with(node->name, PPI_CHAKRA_FLUSH))
         return PPSCHED_OK;
     const char *reason = ppi_read_unit(node->name.next, node->name.end, PPSCHED_KIND_RECV_B, entry->unit, &entry->length);
+    if ((reason != NULL || entry->length == 0) && !reader->writer.is_library)
+        return fail_writer(reader, node->name);
     if (reason != NULL || entry->length == 0)
         return fail_name(reader, node->name, reason != NULL ? reason : "it is empty");
     uint8_t kind = entry->unit[0].kind;

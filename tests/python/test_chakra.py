@@ -268,7 +268,8 @@ class ReadTest(unittest.TestCase):
                              ([first], "the traces are of 2 devices, but there are 1"),
                              ([first, second[:-1]], "rank 1, node 7: it is cut off"),
                              ([first, b""], "rank 1: it is empty, cut off, or no Chakra trace"),
-                             ([first, b"\x00"], "rank 1: it does not begin with a version"),
+                             ([first, b"\x00"], "rank 1: it has no op"),
+                             ([first, b"\x02\x08\x01"], "rank 1: it does not begin with the metadata of a Chakra trace"),
                              ([first, second.replace(b"1RECV_F0", b"1RECV_F0"[:7] + b"x")], 'rank 1, node 0: its name "1RECV_Fx" is no op'),
                              ([first, second.replace(b"1F0\x18\x04", b"1F0\x18\x05")], "node 1: .* type is not that of the op"),
                              ([first, second.replace(b"\x08\x01\x12\x031F0", b"\x08\x00\x12\x031F0")],
@@ -280,6 +281,74 @@ class ReadTest(unittest.TestCase):
                              ("x", "traces must be a list of bytes")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 ppsched.chakra_schedule(traces)
+
+
+def varint(value):
+    found = b""
+    while value >= 128:
+        found, value = found + bytes([value % 128 + 128]), value // 128
+    return found + bytes([value])
+
+
+def message(*fields):
+    """Fields of a number and an integer, a text or another message."""
+    found = b""
+    for number, value in fields:
+        value = value.encode() if isinstance(value, str) else value
+        found += varint(number << 3 | (0 if isinstance(value, int) else 2)) + (varint(value) if isinstance(value, int) else varint(len(value)) + value)
+    return found
+
+
+def trace_of(metadata, *nodes):
+    return b"".join(varint(len(record)) + record for record in (metadata, *nodes))
+
+
+def text_attribute(name, value):
+    return 2, message((1, name), (29, value))
+
+
+def node(number, name, kind, micros=0, *attributes):
+    return message((1, number), (2, name), (3, kind), *([(7, micros)] if micros else []), *((10, message((1, key), (9, value))) for key, value in attributes))
+
+
+class OtherWritersTest(unittest.TestCase):
+    """Traces as other programs write them: attributes without a version, schemas of their own."""
+
+    PYTORCH = message(text_attribute("schema", "1.0.1"), (2, message((1, "pid"), (9, 7))), text_attribute("time", "2026-11-27"), (2, message((1, "start_ts"), (9, 3))))
+    INPUT = message(text_attribute("schema", "1.0.2-chakra.1.0.0"), text_attribute("input_file", "DATA"))
+
+    def test_whose_they_are(self):
+        nodes = [node(2, "[pytorch|profiler|execution_trace|thread]", 1), node(3, "aten::mm", 4, 120), node(4, "aten::add", 4, 5),
+                 node(5, "nccl:all_reduce", 7, 900, ("comm_size", 64))]
+        for metadata, whose in ((self.PYTORCH, "Chakra's converter of PyTorch's traces (schema \"1.0.1\")"),
+                                (self.INPUT, "Chakra's converter of text files (schema \"1.0.2-chakra.1.0.0\")"),
+                                (b"", "another program (schema \"\")"), (message((1, "0.0.4")), "another program (schema \"0.0.4\")"),
+                                (message((1, "0.0.4"), text_attribute("schema", "1.1.0")), "another program (schema \"1.1.0\")")):
+            with self.assertRaises(ppsched.Error) as caught:
+                ppsched.chakra_schedule([trace_of(metadata, *nodes)])
+            self.assertIn(f"rank 0: it is a Chakra trace of {whose}, 2 compute nodes of 125 microseconds; its node 0, \"[pytorch|profiler", str(caught.exception))
+            self.assertIn("is no op of a pipeline, as 0F0 or 1SEND_F0 are", str(caught.exception))
+        for kind, micros, told in ((4, 0, "0 compute nodes of 0 micro"), (4, 2**53, "1 compute nodes of 9007199254740992 micro"), (4, 2**63, "0 compute nodes of 0 micro"), (7, 3, "0 compute nodes of 0 micro")):
+            with self.assertRaisesRegex(ppsched.Error, told):
+                ppsched.chakra_schedule([trace_of(self.INPUT, node(1, "COMP_NODE_a_FWD", kind, micros))])
+
+    def test_ops_of_a_pipeline_are_read(self):
+        """With the durations that they hold, whoever wrote them."""
+        def rank(metadata, forward, backward):
+            return trace_of(metadata, node(1, "0F0", 4, forward), node(2, "0F1", 4, forward), node(3, "0B0", 4, backward), node(4, "0B1", 4, backward))
+        for metadata in (self.PYTORCH, self.INPUT, b"", message((1, "0.0.4"))):
+            for forward, backward in ((3, 7), (10, 10)):
+                schedule = ppsched.chakra_schedule([rank(metadata, forward, backward)])
+                self.assertEqual((schedule.devices, schedule.microbatches, schedule.evaluate().metrics.makespan), (1, 2, 2 * (forward + backward)))
+        with self.assertRaisesRegex(ppsched.Error, "rank 0, node 0: .*duration_micros is missing"):
+            ppsched.chakra_schedule([rank(self.INPUT, 0, 3)])
+        with self.assertRaisesRegex(ppsched.Error, "its type is not that of the op"):
+            ppsched.chakra_schedule([trace_of(self.INPUT, node(1, "0F0", 5, 3))])
+
+    def test_what_is_none(self):
+        for data in (b"not a trace", b"\x04\x08\x01\x10\x01", message((3, "x")), b"\x05\x1a\x03abc", b"{}"):
+            with self.assertRaisesRegex(ppsched.Error, "rank 0: it (is|does)|rank 0, node"):
+                ppsched.chakra_schedule([data])
 
 
 class FileTest(unittest.TestCase):
