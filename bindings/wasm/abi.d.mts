@@ -117,6 +117,12 @@ export const Quantity: {
 };
 export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 
+export const SenderWaits: {
+  readonly NEVER: 0;
+  readonly LIKE_KIND: 1;
+};
+export type SenderWaits = (typeof SenderWaits)[keyof typeof SenderWaits];
+
 export const LogLevel: {
   readonly WARNING: 1;
   readonly INFO: 2;
@@ -150,6 +156,7 @@ export const Reason: {
   readonly INPUT: 3;
   readonly FLUSH: 4;
   readonly COPY: 5;
+  readonly TRANSFER: 6;
 };
 export type Reason = (typeof Reason)[keyof typeof Reason];
 

@@ -110,6 +110,11 @@ export const Quantity = Object.freeze({
   MEM_RECOMPUTED_BACKWARD: 52,
 });
 
+export const SenderWaits = Object.freeze({
+  NEVER: 0,
+  LIKE_KIND: 1,
+});
+
 export const LogLevel = Object.freeze({
   WARNING: 1,
   INFO: 2,
@@ -140,6 +145,7 @@ export const Reason = Object.freeze({
   INPUT: 3,
   FLUSH: 4,
   COPY: 5,
+  TRANSFER: 6,
 });
 
 export const Format = Object.freeze({
@@ -917,6 +923,8 @@ export const FUNCTIONS = {
   ppsched_config_split_backward: ["i32", "pointer"],
   ppsched_config_set_forward_only: ["i32", "pointer", "i32", "pointer"],
   ppsched_config_forward_only: ["i32", "pointer"],
+  ppsched_config_set_sender_waits: ["i32", "pointer", "i32", "pointer"],
+  ppsched_config_sender_waits: ["i32", "pointer"],
   ppsched_config_set_values: ["i32", "pointer", "i32", "pointer", "u32", "pointer"],
   ppsched_config_values: ["pointer", "pointer", "i32", "pointer"],
   ppsched_quantity_name: ["string", "i32"],

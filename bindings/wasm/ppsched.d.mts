@@ -2,9 +2,9 @@
 // Types of ppsched.mjs. What the library fills is typed by abi.d.mts, which is written from the headers.
 import type { Bound as AbiBound, Candidate as AbiCandidate, CriticalOp, DeviceMetrics, Finding as AbiFinding, Idle, MemoryPoint,
   Metrics, Op, OptionInfo as AbiOption, PlanOptions as AbiPlanOptions, Span, StrategyInfo as AbiStrategy } from "./abi.mjs";
-import { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, Status } from "./abi.mjs";
+import { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status } from "./abi.mjs";
 
-export { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, Status };
+export { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status };
 export type { CriticalOp, DeviceMetrics, Idle, MemoryPoint, Metrics, Op, Span };
 
 /** An enumerator: its value, or its name in capitals or small letters. */
@@ -61,6 +61,8 @@ export class Config extends Handle {
   forwardOnly: boolean;
   splitBackward: boolean;
   set weightVersions(count: number);
+  get senderWaits(): Lowercase<keyof typeof SenderWaits>;
+  set senderWaits(waits: Of<typeof SenderWaits>);
   readonly placement: PlacementName;
   place(placement: Of<typeof Placement>, map?: readonly number[]): this;
   set(quantity: Of<typeof Quantity>, values: number | readonly number[] | null): this;

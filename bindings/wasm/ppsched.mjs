@@ -9,10 +9,10 @@
 //
 // What a handle hands out as Records is the library's own memory, not a copy: it holds as long as its handle is not
 // destroyed. Handles that are forgotten are freed when the collector finds them; destroy() does it at once.
-import { FUNCTIONS, Format, Kind, NONE, Objective, Placement, Quantity, Runtime, STRUCTS, Status, ABI_VERSION,
+import { FUNCTIONS, Format, Kind, NONE, Objective, Placement, Quantity, Runtime, STRUCTS, SenderWaits, Status, ABI_VERSION,
   MemoryCause } from "./abi.mjs";
 
-export { Format, Kind, NONE, Objective, Placement, Quantity, Runtime, Status, MemoryCause };
+export { Format, Kind, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status, MemoryCause };
 
 /** What the library refuses, in its own words; device, stage, microbatch and position are null where they do not apply. */
 export class PpschedError extends Error {
@@ -262,6 +262,8 @@ export class Config extends Handle {
   set weightVersions(count) { this.call("ppsched_config_set_weight_versions", count); }
   get splitBackward() { return this.call("ppsched_config_split_backward") !== 0; }
   set splitBackward(isAllowed) { this.call("ppsched_config_set_split_backward", isAllowed ? 1 : 0); }
+  get senderWaits() { return nameOf(SenderWaits, this.call("ppsched_config_sender_waits")); }
+  set senderWaits(waits) { this.call("ppsched_config_set_sender_waits", valueOf(SenderWaits, "sender_waits", waits)); }
   get placement() { return nameOf(Placement, this.call("ppsched_config_placement")); }
 
   /** A placement by name; "map" with the device of each stage. */

@@ -335,6 +335,33 @@ PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *confi
                                                            ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_forward_only(const ppsched_config *config);
 
+/* Whether a device that has sent something waits until it is there. */
+enum ppsched_sender_waits {
+    /* It never does: transfers run beside computation. */
+    PPSCHED_SENDER_WAITS_NEVER = 0,
+
+    /* It does between ops of one kind on one stage, as in the warm-up and the flush of Megatron-LM
+     * by default, which sends and receives before it goes on.
+     *   - An op starts no earlier than the end of the op before it on its device plus the transfer
+     *     of what that one made, where both are of one stage and kind (F is one, B, I and W are the
+     *     other), and what was made goes to another device. A W makes nothing that is sent.
+     *   - A W starts no earlier than the end of its own I plus the transfer of the gradient that
+     *     this I read: on the last stage, and from its own device, that is nothing.
+     *   - Nobody waits before, in and behind an overlapped pair, nor for what one reads. */
+    PPSCHED_SENDER_WAITS_LIKE_KIND = 1
+};
+
+/* Chooses that (enum ppsched_sender_waits); the default is NEVER. It holds in evaluations without a
+ * lowering: lowered schedules have their sends and receives as ops, and say by their channels who
+ * waits. With LIKE_KIND ppsched_schedule_lower and ppsched_schedule_evaluate_transfers are REFUSED,
+ * and so are schedules with RECOMPUTE, OFFLOAD or RELOAD, and scenarios with dispatch READY. Bounds
+ * do not know it, and are below as before.
+ * Errors: ARGUMENT, RANGE. */
+PPSCHED_API ppsched_status ppsched_config_set_sender_waits(ppsched_config *config,
+                                                           int32_t sender_waits,
+                                                           ppsched_error *error);
+PPSCHED_API int32_t ppsched_config_sender_waits(const ppsched_config *config);
+
 /* --- numbers --- */
 
 /* Sets a list of numbers (enum ppsched_quantity); the values are copied. `count` 0 goes back to the

@@ -79,7 +79,8 @@ typedef struct ppsched_idle {
     double imbalance;    /* the same, as far as other devices just have more work: at most the
                             busiest device's more */
     double transfer;     /* the value is on its way: latency, and bytes / bandwidth; or the device
-                            is busy sending */
+                            is busy sending, or waits for what it sent (enum ppsched_sender_waits),
+                            as far as no other value is still to be made */
     double edge;         /* the value waits for its edge, which other values occupy */
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
     double weights; /* the weights that it needs are not gathered yet, or UNSHARD or REDUCE_GRAD

@@ -24,13 +24,15 @@ extern "C" {
 /* Why an op of the critical path starts when it does. An input from its own device is never the
  * reason, as the previous op of the device ends no earlier. */
 enum ppsched_reason {
-    PPSCHED_REASON_BEGIN = 1,  /* it is its device's first, and starts at 0 */
-    PPSCHED_REASON_DEVICE = 2, /* the previous F, B, I or W of its device ends then */
-    PPSCHED_REASON_INPUT = 3,  /* what another device made has just arrived */
-    PPSCHED_REASON_FLUSH = 4,  /* the iteration before ends then, on another device */
-    PPSCHED_REASON_COPY = 5    /* a copy ends then: that of its own RELOAD, or one for which its
+    PPSCHED_REASON_BEGIN = 1,   /* it is its device's first, and starts at 0 */
+    PPSCHED_REASON_DEVICE = 2,  /* the previous F, B, I or W of its device ends then */
+    PPSCHED_REASON_INPUT = 3,   /* what another device made has just arrived */
+    PPSCHED_REASON_FLUSH = 4,   /* the iteration before ends then, on another device */
+    PPSCHED_REASON_COPY = 5,    /* a copy ends then: that of its own RELOAD, or one for which its
                                   device stood still in an OFFLOAD_WAIT; for a copy, the one before
                                   it on its device or link, or that of its OFFLOAD */
+    PPSCHED_REASON_TRANSFER = 6 /* where senders wait: what an op of its device sent has arrived,
+                                  that of the previous op or of its own I */
 };
 
 /* An op of the critical path; an overlapped pair is one, with its first op. 40 bytes, no
@@ -54,9 +56,9 @@ typedef struct ppsched_sensitivity {
 /* The chain of ops from time 0 to the makespan in which each starts exactly when what it waited for
  * was there. Fills a buffer: see ppsched.h.
  *   - That is at the end of the op before it in the path, plus what the way between devices takes
- *     after an INPUT; to the last bit as the evaluator adds it. All of them have slack 0.
+ *     after an INPUT or a TRANSFER; to the last bit as the evaluator adds it. All of them have slack 0.
  *   - Where an op waited for several things at once, the previous op of its device goes first, then
- *     the flush, then the input of its F, then that of its B or I, then a copy; of several devices
+ *     the flush, then the input of its F, then that of its B or I, then its own I, then a copy; of several devices
  *     that end an iteration or the makespan, the lowest. RECOMPUTE, OFFLOAD and RELOAD may be on it
  *     as any op; OFFLOAD_WAIT is not, as the copy is.
  * Timelines with EARLIEST_ONLY serve as well. Time and memory are linear in the ops of the

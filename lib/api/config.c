@@ -128,6 +128,21 @@ int32_t ppsched_config_forward_only(const ppsched_config *config)
     return config != NULL && config->is_forward_only;
 }
 
+ppsched_status ppsched_config_set_sender_waits(ppsched_config *config, int32_t sender_waits, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    if (sender_waits != PPSCHED_SENDER_WAITS_NEVER && sender_waits != PPSCHED_SENDER_WAITS_LIKE_KIND)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "sender_waits is %d; it must be %d, never, or %d, like_kind",
+                        (int)sender_waits, PPSCHED_SENDER_WAITS_NEVER, PPSCHED_SENDER_WAITS_LIKE_KIND);
+    config->senders_wait = sender_waits == PPSCHED_SENDER_WAITS_LIKE_KIND;
+    return PPSCHED_OK;
+}
+
+int32_t ppsched_config_sender_waits(const ppsched_config *config)
+{
+    return config != NULL && config->senders_wait ? PPSCHED_SENDER_WAITS_LIKE_KIND : PPSCHED_SENDER_WAITS_NEVER;
+}
+
 ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
                                          ppsched_error *error)
 {

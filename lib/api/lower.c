@@ -35,14 +35,24 @@ static ppsched_status check_lookaheads(const ppsched_lower_options *options, con
     return PPSCHED_OK;
 }
 
+static ppsched_status check_config(const ppsched_lower_options *options, const ppsched_config *config, ppsched_error *error)
+{
+    if (options->lowering == PPSCHED_LOWERING_BY_TIME && config == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lowering by time needs a config with the times");
+    if (options->lowering != PPSCHED_LOWERING_NONE && config != NULL && config->senders_wait)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "sender_waits like_kind does not go with a lowering, whose sends and receives are ops; use never");
+    return PPSCHED_OK;
+}
+
 static ppsched_status check_options(const ppsched_lower_options *options, const ppsched_config *config, ppsched_error *error)
 {
     ppsched_status status = ppi_check_choice("lowering", options->lowering, PPSCHED_LOWERING_NONE,
                                              PPSCHED_LOWERING_JUST_IN_TIME, error);
+    if (status == PPSCHED_OK)
+        status = check_config(options, config, error);
     if (status != PPSCHED_OK)
         return status;
-    if (options->lowering == PPSCHED_LOWERING_BY_TIME && config == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lowering by time needs a config with the times");
     if (options->merge_backwards > 1 || options->split_backwards > 1 || options->reduce_grad > 1 || options->defer_receives > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "merge_backwards, split_backwards, reduce_grad and defer_receives must be 0 or 1");

@@ -26,6 +26,9 @@ static size_t came_from(const struct ppi_waits *waits, size_t unit, uint32_t *re
         return previous;
     size_t last = last_wait(waits, unit), node = ppi_wait_at(waits, unit, last).node;
     *reason = last > 0 ? PPSCHED_REASON_INPUT : node == PPI_NO_NODE ? PPSCHED_REASON_BEGIN : PPSCHED_REASON_FLUSH;
+    if (node != PPI_NO_NODE && !ppi_is_flush(waits, node) &&
+        (last == 0 || last > ppi_unit_length(&waits->timeline->schedule->ops[unit])))
+        *reason = PPSCHED_REASON_TRANSFER;
     return *reason == PPSCHED_REASON_FLUSH ? ppi_wait_at(waits, node, last_wait(waits, node)).node : node;
 }
 

@@ -12,7 +12,9 @@ struct sweep {
     uint32_t iteration_end; /* first microbatch that may not start yet */
     size_t done;            /* stage passes that are done */
     bool is_forward_only;
-    bool meets_keeping; /* a device has come to an op that keeps less, and there was no `keeping` */
+    bool meets_keeping;                /* a device has come to an op that keeps less, and there was no `keeping` */
+    const ppsched_span *spans;         /* of all ops */
+    const struct ppi_senders *senders; /* NULL where they do not wait */
 };
 
 /* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
@@ -181,9 +183,20 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
     return ppi_keeping_ask(keeping, device, op, start);
 }
 
+/* When what was sent before is there, as far as an op waits for it on a device that is free at `clock`. */
+static double after_sending(const struct sweep *sweep, const ppsched_span *span, const struct ppi_row *row,
+                            const struct ppi_piece_view *piece, double clock)
+{
+    const struct ppi_sender *sender = &sweep->senders->ops[span - sweep->spans];
+    double start = clock + sender->turn;
+    if (sender->input != PPI_NO_OP && weight_ready(row, piece->index))
+        start = ppi_larger(start, sweep->spans[sender->input].end + sender->own);
+    return start;
+}
+
 /* `keeping`: NULL where the schedule has no op that keeps less, as far as is known; `pacing`: the same where copies slow. */
 PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_keeping *keeping,
-                          struct ppi_keeping *pacing)
+                          struct ppi_keeping *pacing, bool senders_wait)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
@@ -197,6 +210,8 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
         if (form != PPI_PIECES ? ppi_computes_alone(op) : ppi_computes_alone_of_any(op)) {
             const struct ppi_row *row = ppi_row_of_form(&sweep->loop, op, form);
             const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, form);
+            if (senders_wait)
+                start = after_sending(sweep, out, row, &piece, clock);
             if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
                 !run_op(sweep, pacing, row, op->kind, &piece, &start, &end))
                 break;
@@ -229,7 +244,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
 
 PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
 {
-    run_units(sweep, device, form, NULL, NULL);
+    run_units(sweep, device, form, NULL, NULL, false);
 }
 
 /* Devices and copies in turns, until none can go on. */
@@ -237,7 +252,7 @@ static void run_with_copies(struct sweep *sweep, struct ppi_keeping *keeping)
 {
     do
         while (sweep->loop.ready_count > 0)
-            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, NULL);
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, NULL, false);
     while (ppi_keeping_step(keeping, &sweep->loop));
 }
 
@@ -245,8 +260,14 @@ static void run_slowed_by_copies(struct sweep *sweep, struct ppi_keeping *keepin
 {
     do
         while (sweep->loop.ready_count > 0)
-            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, keeping);
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, keeping, false);
     while (ppi_keeping_step(keeping, &sweep->loop));
+}
+
+static void run_with_senders(struct sweep *sweep)
+{
+    while (sweep->loop.ready_count > 0)
+        run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, NULL, NULL, true);
 }
 
 /* Lets tracks end where the next iteration begins. Where there are forwards alone, these end a pass each. */
@@ -306,6 +327,8 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
             run_slowed_by_copies(sweep, timeline->keeping);
         else if (timeline->keeping != NULL)
             run_with_copies(sweep, timeline->keeping);
+        else if (sweep->senders != NULL)
+            run_with_senders(sweep);
         else
             ppi_run_ready(&sweep->loop, run_device, sweep);
         if (flushed == timeline->flush_count || !are_done(sweep, (flushed + 1) * passes_per_iteration))
@@ -329,10 +352,15 @@ static bool ends_are_finite(const struct sweep *sweep)
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    struct sweep sweep = {.loop = *loop, .is_forward_only = ppi_is_forward_only(schedule)};
+    struct sweep sweep = {.loop = *loop,
+                          .is_forward_only = ppi_is_forward_only(schedule),
+                          .spans = timeline->spans,
+                          .senders = ppi_senders_of(timeline)};
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);
+    if (sweep.senders != NULL)
+        ppi_senders_fill(timeline->senders, schedule, &timeline->costs);
     if (timeline->keeping != NULL)
         ppi_keeping_reset(timeline->keeping, timeline->spans);
     if (timeline->keeping != NULL && !timeline->keeping->is_sound)

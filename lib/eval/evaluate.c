@@ -80,6 +80,7 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     ppi_release(&host, timeline->fixed_of_stages);
     ppi_memory_destroy(timeline->memory);
     ppi_keeping_destroy(timeline->keeping);
+    ppi_senders_destroy(timeline->senders, &host);
     ppi_release(&host, timeline->peak_causes);
     ppi_release(&host, timeline->idle);
     ppi_release(&host, timeline->call_times);
@@ -165,6 +166,15 @@ static ppsched_status add_memory(ppsched_timeline *timeline, ppsched_error *erro
     return ppi_memory_make(&timeline->memory, timeline->schedule, error);
 }
 
+/* For what the config asks for, where it is not there yet. */
+static ppsched_status add_what_is_asked(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_status status = ppi_holds_more(config) ? add_memory(timeline, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK && config->senders_wait && timeline->senders == NULL)
+        status = ppi_senders_make(&timeline->senders, timeline->schedule, error);
+    return status;
+}
+
 /* For ops that keep less, which change memory beside F and the backward. */
 static ppsched_status add_keeping(ppsched_timeline *timeline, ppsched_error *error)
 {
@@ -190,6 +200,9 @@ static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *
     }
     if (!timeline->meets_keeping)
         return status;
+    if (config->senders_wait)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which sender_waits like_kind cannot time; use never");
     status = ppi_timeline_add_keeping(timeline, config, error);
     if (status != PPSCHED_OK)
         return status;
@@ -227,8 +240,8 @@ ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule 
     ppsched_status status = ppi_check_shapes(schedule, config, error);
     if (status == PPSCHED_OK)
         status = allocate(&timeline, schedule, wants_latest, wants_idle, error);
-    if (status == PPSCHED_OK && ppi_holds_more(config))
-        status = add_memory(timeline, error);
+    if (status == PPSCHED_OK)
+        status = add_what_is_asked(timeline, config, error);
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;
@@ -291,8 +304,8 @@ ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_con
 {
     struct ppi_reuse *reuse = timeline->reuse;
     ppsched_status status = ppi_check_shapes(timeline->schedule, config, error);
-    if (status == PPSCHED_OK && ppi_holds_more(config))
-        status = add_memory(reuse->spare, error); /* if it is the first such config */
+    if (status == PPSCHED_OK)
+        status = add_what_is_asked(reuse->spare, config, error); /* if it is the first such config */
     if (status == PPSCHED_OK)
         status = evaluate_in(&reuse->loop, reuse->spare, config, error);
     if (status != PPSCHED_OK)

@@ -76,11 +76,32 @@ PPI_INLINE bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const p
     return true;
 }
 
+/* Lowers the slack of an op by what those leave it that wait for what it sent. */
+static double within_room(const ppsched_timeline *timeline, const ppsched_span *span, double slack)
+{
+    return ppi_smaller(slack, timeline->senders->ops[span - timeline->spans].room);
+}
+
+static void leave_room(const ppsched_timeline *timeline, size_t op, double delay, double latest)
+{
+    double *room = &timeline->senders->ops[op].room;
+    *room = ppi_smaller(*room, latest - (timeline->spans[op].end + delay));
+}
+
+/* What an op waits for that is sent before it must start in time. */
+static void note_senders(const ppsched_timeline *timeline, const ppsched_span *span, double latest)
+{
+    const struct ppi_sender *sender = &timeline->senders->ops[span - timeline->spans];
+    if (sender->previous != PPI_NO_OP)
+        leave_room(timeline, sender->previous, sender->turn, latest);
+    if (sender->input != PPI_NO_OP)
+        leave_room(timeline, sender->input, sender->own, latest);
+}
+
 /* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration.
  * Copies stay where they are: what comes before one in the queue ends before it starts. */
-PPI_INLINE void run_device(void *of, uint32_t device, enum ppi_form form)
+PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, bool senders_wait)
 {
-    struct sweep *sweep = of;
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const first = track->end;
     ppsched_span *span = track->span;
@@ -99,8 +120,12 @@ PPI_INLINE void run_device(void *of, uint32_t device, enum ppi_form form)
             op--;
             span--;
         } else if (form != PPI_PIECES ? ppi_computes_alone(op - 1) : ppi_computes_alone_of_any(op - 1)) {
+            if (senders_wait)
+                slack = within_room(sweep->timeline, span - 1, slack);
             if (!op_starts(sweep, op - 1, span - 1, form, &slack))
                 break;
+            if (senders_wait)
+                note_senders(sweep->timeline, span - 1, span[-1].start + slack);
         } else if (sweep->timeline->keeping != NULL && ppi_is_copy(op[-1].kind)) {
             op--;
             span--;
@@ -121,6 +146,20 @@ PPI_INLINE void run_device(void *of, uint32_t device, enum ppi_form form)
     track->op = op;
     track->span = span;
     track->clock = clock;
+}
+
+PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
+{
+    run_units(sweep, device, form, false);
+}
+
+static void run_all(struct sweep *sweep)
+{
+    if (ppi_senders_of(sweep->timeline) == NULL)
+        ppi_run_ready(&sweep->loop, run_device, sweep);
+    else
+        while (sweep->loop.ready_count > 0)
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, true);
 }
 
 /* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */
@@ -150,7 +189,7 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline)
     sweep.iteration_start = (uint32_t)timeline->flush_count * schedule->shape.microbatches;
     ppi_event_loop_ready_all(&sweep.loop);
     for (size_t flushes = timeline->flush_count;; flushes--) {
-        ppi_run_ready(&sweep.loop, run_device, &sweep);
+        run_all(&sweep);
         if (flushes == 0)
             break;
         flush(&sweep);

@@ -5,6 +5,7 @@
 
 #include <ppsched/evaluate.h>
 
+#include "eval/senders.h"
 #include "model/costs.h"
 #include "model/schedule.h"
 
@@ -24,6 +25,7 @@ struct ppsched_timeline {
     double *call_times;          /* likewise: of SEND and RECV, by device; NULL where the config does not give them */
     bool meets_keeping;          /* the schedule has ops that keep less */
     struct ppi_keeping *keeping; /* for these; NULL where there are none */
+    struct ppi_senders *senders; /* NULL where no config had them wait */
     ppsched_device_metrics *devices;
     double *fixed;             /* PPI_FIXED_CAUSES a device: what it always holds, by cause */
     double *fixed_of_stages;   /* PPI_FIXED_STAGE_CAUSES a lane, likewise */
@@ -45,6 +47,12 @@ void ppi_timeline_destroy(ppsched_timeline *timeline);
 /* The same into a reusable timeline, which on an error stays as it was. Allocates nothing, but for the first two configs that
  * give memory of more causes. */
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
+
+/* What senders wait for; NULL where they do not. */
+static inline struct ppi_senders *ppi_senders_of(const ppsched_timeline *timeline)
+{
+    return timeline->costs.senders_wait ? timeline->senders : NULL;
+}
 
 /* A timeline without times; its costs have zeroed lanes. Shapes must agree. */
 ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,

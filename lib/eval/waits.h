@@ -4,7 +4,7 @@
  * A node is a unit (an op or an overlapped pair), named by the index of its first op among all ops of the schedule; or a flush,
  * behind those. A unit waits for the previous unit of its device, or the flush before it, and for what other devices made; a
  * flush waits for the last unit of each device before it. What the unit's own device made is left out: the previous unit never
- * ends before that. */
+ * ends before that. Where senders wait (see senders.h), turns come later, and Ws wait for their Is too. */
 #ifndef PPSCHED_EVAL_WAITS_H
 #define PPSCHED_EVAL_WAITS_H
 
@@ -37,7 +37,8 @@ struct ppi_wait {
 ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *timeline, ppsched_error *error);
 void ppi_waits_clear(struct ppi_waits *waits);
 
-/* Number of waits of a node, some of which may be none: those of a unit are its device or flush, then the input of each op. */
+/* Number of waits of a node, some of which may be none: those of a unit are its device or flush, then the input of each op,
+ * then, where senders wait, its I. */
 size_t ppi_wait_count(const struct ppi_waits *waits, size_t node);
 struct ppi_wait ppi_wait_at(const struct ppi_waits *waits, size_t node, size_t i);
 

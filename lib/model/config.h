@@ -24,6 +24,7 @@ struct ppsched_config {
     uint32_t weight_versions;           /* 0 where the strategy decides */
     bool has_whole_backwards;           /* no I and W: B alone */
     bool is_forward_only;               /* nor B */
+    bool senders_wait;                  /* between ops of one kind on a stage */
     uint32_t repeats;                   /* searches plan for so many runs of the schedule, each flushed; 0: one */
     struct ppi_scenario_goal *goal;     /* of searches where times vary; NULL: the time as planned */
     ppsched_progress_function progress; /* NULL where nobody listens */

@@ -337,6 +337,7 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     ppsched_status status = PPSCHED_OK;
     costs->overlapped = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
     costs->stages = stages;
+    costs->senders_wait = config->senders_wait;
     if (costs->factors != NULL || ppi_has_factors(config))
         status = ppi_factors_fill(costs, config, error);
     for (uint32_t c = 0; c < placement->copies; c++)

@@ -34,6 +34,7 @@ struct ppi_costs {
     struct ppi_host host;
     struct ppi_values overlapped; /* borrowed from the config */
     uint32_t stages;
+    bool senders_wait;          /* between ops of one kind on a stage */
     struct ppi_lane *lanes;     /* copies x stages, as ppi_placement */
     struct ppi_factor *factors; /* by piece of one iteration; NULL where all are 1 */
 };

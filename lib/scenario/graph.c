@@ -45,7 +45,7 @@ static double fixed_factor(const struct making *making, const struct ppi_scenari
     return factor;
 }
 
-/* What the i-th op of a unit waits for. */
+/* What a node waits for in its i-th place: what an op reads, and which node lets it come. */
 static void add_input(const struct making *making, struct ppi_scenario_node *node, const ppsched_op *op, size_t i, size_t from)
 {
     const ppsched_schedule *schedule = making->waits->timeline->schedule;
@@ -59,8 +59,19 @@ static void add_input(const struct making *making, struct ppi_scenario_node *nod
                                             ppi_piece_of(&schedule->shape, op));
     if (making->options->link_factors != NULL) {
         uint32_t sender = forward ? lane[-1].device : lane[1].device;
-        node->delay[i] *= making->options->link_factors[(size_t)sender * schedule->shape.devices + node->device];
+        node->delay[i] *= making->options->link_factors[(size_t)sender * schedule->shape.devices + lane->device];
     }
+}
+
+/* What an op in no pair waits for that its device sent: a W has no input, and others have one. */
+static void add_sent(const struct making *making, struct ppi_scenario_node *node, size_t unit)
+{
+    const ppsched_timeline *timeline = making->waits->timeline;
+    const struct ppi_sender *sender = &timeline->senders->ops[unit];
+    if (sender->input != PPI_NO_OP)
+        add_input(making, node, &timeline->schedule->ops[sender->input], 0, sender->input);
+    if (sender->previous != PPI_NO_OP)
+        add_input(making, node, &timeline->schedule->ops[sender->receiver], 1, sender->previous);
 }
 
 static void add_unit(struct making *making, size_t unit)
@@ -75,6 +86,8 @@ static void add_unit(struct making *making, size_t unit)
                                  ppi_piece_of(&making->waits->timeline->schedule->shape, op));
     for (size_t i = 0; i < ppi_unit_length(op); i++)
         add_input(making, node, &op[i], i, ppi_wait_at(making->waits, unit, i + 1).node);
+    if (ppi_senders_of(making->waits->timeline) != NULL)
+        add_sent(making, node, unit);
 }
 
 /* Numbers a node behind all that it waits for; there are no cycles, as it has been timed. */

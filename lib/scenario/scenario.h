@@ -15,7 +15,7 @@ enum { PPI_BEGINNING = 0 };
 /* A unit: an op or an overlapped pair; or a flush, of PPSCHED_NONE as its device. */
 struct ppi_scenario_node {
     uint32_t turn;     /* the node before it on its device, or the flush; of a flush: where its nodes begin in `before` */
-    uint32_t input[2]; /* what other devices made; BEGINNING: nothing */
+    uint32_t input[2]; /* what other devices made, or what was sent before it; BEGINNING: nothing */
     uint32_t device, stage;
     uint32_t op;     /* the first of the unit, among all ops of the schedule */
     double duration; /* times all factors that are the same in each scenario */

@@ -81,11 +81,12 @@ void ppi_attempt_split_only(struct ppi_attempt *attempt)
     attempt->goal = ppi_larger(attempt->goal, work * (1 + BOUND_ROUNDING));
 }
 
-/* Where microbatches differ, what searches reckon with is their mean: the evaluator knows. */
+/* Where microbatches differ, what searches reckon with is their mean, and that senders wait they do not know: the evaluator
+ * does. */
 static double true_objective(struct ppi_attempt *attempt, double reckoned)
 {
     double objective = reckoned;
-    if (attempt->problem.ratio == NULL || !ppi_is_finite(reckoned))
+    if ((attempt->problem.ratio == NULL && !attempt->config->senders_wait) || !ppi_is_finite(reckoned))
         return reckoned;
     ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
     ppsched_status status = ppi_attempt_price(attempt, &objective, NULL);

@@ -78,7 +78,7 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);
     if (status == PPSCHED_OK)
-        status = ppi_walk_make(&out->walk, room, schedule, by_span, error);
+        status = ppi_walk_make(&out->walk, room, schedule, by_span, config->senders_wait, error);
     if (status == PPSCHED_OK)
         status = ppi_holding_make(&out->holdings, room, schedule, ppi_layers_rise(layers), error);
     if (status == PPSCHED_OK)

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "eval/senders.h"
 
 /* A slot of a stage pass holds the node that makes its value; 0: none yet; with this bit: the device that waits for it. */
 #define WAITS 0x80000000u
@@ -17,6 +18,7 @@ struct making {
     size_t *next;                 /* op of each device */
     uint32_t *ready;              /* ring of devices that can go on, from the one whose turn it is */
     uint32_t ready_first, ready_count;
+    struct ppi_senders *senders; /* NULL where they do not wait */
 };
 
 /* Where an op stands: its lane, the slot of its value, and where what it needs from another stage is made; NULL where it needs
@@ -86,6 +88,22 @@ static inline uint32_t put_node(struct ppi_walk *walk, const struct place *place
     return node;
 }
 
+/* What the node of an op in no pair waits for beside its turn and its input. */
+static void put_hold(struct making *making, const ppsched_op *op, const struct place *place, uint32_t node)
+{
+    const ppsched_schedule *schedule = making->walk->schedule;
+    const struct ppi_sender *sender = &making->senders->ops[op - schedule->ops];
+    struct ppi_walk_hold *hold = &making->walk->holds[node];
+    if (sender->previous != PPI_NO_OP) {
+        const ppsched_op *receiver = &schedule->ops[sender->receiver];
+        hold->turn = place_of(making, receiver).lane * KINDS + receiver->kind - 1;
+    }
+    if (sender->input != PPI_NO_OP) {
+        hold->input = making->backward[place->slot];
+        hold->cost = place->lane * KINDS + PPSCHED_KIND_I - 1;
+    }
+}
+
 /* Costs of lanes come first, four each; then one for the first op of pairs of each lane, then one a pair. */
 static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
 {
@@ -115,8 +133,10 @@ static void take_turn(struct making *making, uint32_t device)
     if (!is_there(&places[0], device))
         return;
     if (ppi_unit_length(op) == 1) {
-        uint32_t cost = places[0].lane * KINDS + op->kind - 1;
-        note(making, op, places[0].slot, put_node(making->walk, &places[0], device, cost));
+        uint32_t cost = places[0].lane * KINDS + op->kind - 1, node = put_node(making->walk, &places[0], device, cost);
+        if (making->senders != NULL)
+            put_hold(making, op, &places[0], node);
+        note(making, op, places[0].slot, node);
     } else {
         places[1] = place_of(making, op + 1);
         if (!is_there(&places[1], device))
@@ -160,8 +180,24 @@ static ppsched_status take_room(struct making *making, struct ppi_room *room, st
     return status == PPSCHED_OK ? ppi_room_check(own, "the schedule's nodes", error) : status;
 }
 
+/* Nobody waits yet. */
+static ppsched_status add_holds(struct making *making, struct ppi_room *room, ppsched_error *error)
+{
+    struct ppi_walk *walk = making->walk;
+    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST;
+    walk->holds = ppi_room_take(room, nodes, sizeof *walk->holds);
+    ppsched_status status = ppi_room_check(room, "the schedule's nodes", error);
+    for (size_t i = 0; i < nodes && status == PPSCHED_OK; i++)
+        walk->holds[i] = (struct ppi_walk_hold){PPI_WALK_NO_COST, PPI_WALK_NOTHING, 0};
+    if (status == PPSCHED_OK)
+        status = ppi_senders_make(&making->senders, walk->schedule, error);
+    if (status == PPSCHED_OK)
+        ppi_senders_fill(making->senders, walk->schedule, NULL);
+    return status;
+}
+
 ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const ppsched_schedule *schedule, bool by_span,
-                             ppsched_error *error)
+                             bool senders_wait, ppsched_error *error)
 {
     struct ppi_room own = {.host = room->host};
     struct making making = {.walk = out};
@@ -169,6 +205,8 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const 
     making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     making.pieces = making.microbatches * schedule->shape.slices;
     ppsched_status status = take_room(&making, room, &own, error);
+    if (status == PPSCHED_OK && senders_wait)
+        status = add_holds(&making, room, error);
     if (status == PPSCHED_OK) {
         out->end[PPI_WALK_START] = 0;
         out->end[PPI_WALK_NOTHING] = -PPI_INFINITE;
@@ -177,6 +215,7 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const 
     }
     while (making.ready_count > 0)
         take_turn(&making, take_ready(&making));
+    ppi_senders_destroy(making.senders, room->host);
     ppi_room_clear(&own);
     return status;
 }
@@ -217,22 +256,58 @@ static inline double start_of(const struct ppi_walk *walk, const struct ppi_walk
     return there > start ? there : start;
 }
 
+/* When the node's turn has come. */
+static inline double turn_of(const struct ppi_walk *walk, uint32_t i)
+{
+    double turn = walk->end[walk->nodes[i].before];
+    if (walk->holds != NULL && walk->holds[i].turn != PPI_WALK_NO_COST)
+        turn += walk->costs[walk->holds[i].turn].delay;
+    return turn;
+}
+
+/* When what its own I waited for may count as sent. */
+static inline double held_until(const struct ppi_walk *walk, uint32_t i)
+{
+    const struct ppi_walk_hold *hold = &walk->holds[i];
+    return hold->input != PPI_WALK_NOTHING ? walk->end[hold->input] + walk->costs[hold->cost].delay : -PPI_INFINITE;
+}
+
 static double span_of(const struct ppi_walk *walk, uint32_t device)
 {
     uint32_t first = walk->first[device];
     return first != PPI_WALK_START ? walk->end[walk->last[device]] - start_of(walk, &walk->nodes[first]) : 0;
 }
 
-double ppi_walk_price(struct ppi_walk *walk)
+/* The ends of all nodes where senders wait. */
+static void find_ends_with_senders(struct ppi_walk *walk)
 {
     const struct ppi_walk_node *nodes = walk->nodes;
-    double *end = walk->end, time = 0;
-    fill_pairs(walk);
+    for (uint32_t i = PPI_WALK_FIRST; i < walk->count; i++) {
+        const struct ppi_walk_cost cost = walk->costs[nodes[i].cost];
+        double start = ppi_larger(turn_of(walk, i), held_until(walk, i)), there = walk->end[nodes[i].input] + cost.delay;
+        walk->end[i] = ppi_larger(start, there) + cost.duration;
+    }
+}
+
+static void find_ends(struct ppi_walk *walk)
+{
+    const struct ppi_walk_node *nodes = walk->nodes;
+    double *end = walk->end;
     for (uint32_t i = PPI_WALK_FIRST; i < walk->count; i++) {
         const struct ppi_walk_cost cost = walk->costs[nodes[i].cost];
         double start = end[nodes[i].before], there = end[nodes[i].input] + cost.delay;
         end[i] = (there > start ? there : start) + cost.duration;
     }
+}
+
+double ppi_walk_price(struct ppi_walk *walk)
+{
+    double *end = walk->end, time = 0;
+    fill_pairs(walk);
+    if (walk->holds == NULL)
+        find_ends(walk);
+    else
+        find_ends_with_senders(walk);
     for (uint32_t d = 0; d < walk->schedule->shape.devices; d++)
         time = ppi_larger(time, walk->by_span ? span_of(walk, d) : end[walk->last[d]]);
     return time;
@@ -268,6 +343,7 @@ void ppi_walk_weigh(const struct ppi_walk *walk, double *weight)
         add_weight(walk, node, weight);
         if (walk->by_span && i == walk->first[device])
             break;
-        i = there > walk->end[node->before] ? node->input : node->before;
+        double turn = turn_of(walk, i), held = walk->holds != NULL ? held_until(walk, i) : -PPI_INFINITE;
+        i = held > turn ? walk->holds[i].input : there > turn ? node->input : node->before;
     }
 }

@@ -21,6 +21,14 @@ struct ppi_walk_cost {
     double duration, delay;
 };
 
+/* What a node waits for where senders do: a cost whose delay counts behind the node before it, and a node with one. */
+struct ppi_walk_hold {
+    uint32_t turn;        /* PPI_WALK_NO_COST: none */
+    uint32_t input, cost; /* of a W, its I; PPI_WALK_NOTHING: none */
+};
+
+#define PPI_WALK_NO_COST UINT32_MAX
+
 /* The second op of an overlapped pair has a cost of its own: that of both. */
 struct ppi_walk_pair {
     uint32_t forward, backward; /* lanes */
@@ -31,7 +39,8 @@ struct ppi_walk {
     const ppsched_schedule *schedule;
     bool by_span;
     struct ppi_walk_node *nodes;
-    double *end; /* of each node */
+    struct ppi_walk_hold *holds; /* by node; NULL where senders do not wait */
+    double *end;                 /* of each node */
     uint32_t count;
     uint32_t *first, *last; /* node of each device; PPI_WALK_START where it has none */
     struct ppi_walk_cost *costs;
@@ -42,7 +51,7 @@ struct ppi_walk {
 
 /* Of one iteration of a schedule that is valid. NO_MEMORY. */
 ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const ppsched_schedule *schedule, bool by_span,
-                             ppsched_error *error);
+                             bool senders_wait, ppsched_error *error);
 
 /* Sets a stage's times (F, B, I, W by kind), and how long what it gets from the stage before and after it is on its way, by
  * copy of the model. */

@@ -17,6 +17,10 @@ CASE(test_config)
     CHECK(config.devices() == 3 && config.stages() == 6 && config.microbatches() == 5 && config.iterations() == 1);
     CHECK(config.placement() == PPSCHED_PLACEMENT_DEFAULT);
     config.set_iterations(2);
+    config.set_sender_waits(PPSCHED_SENDER_WAITS_LIKE_KIND);
+    CHECK(config.sender_waits() == PPSCHED_SENDER_WAITS_LIKE_KIND &&
+          ppsched::Config(config).sender_waits() == config.sender_waits());
+    config.set_sender_waits(PPSCHED_SENDER_WAITS_NEVER);
     CHECK(config.iterations() == 2);
     config.set_placement(PPSCHED_PLACEMENT_V);
     CHECK(config.placement() == PPSCHED_PLACEMENT_V);

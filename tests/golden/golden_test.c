@@ -221,6 +221,13 @@ static void test_victarry(void **state)
     run_file("victarry", 53);
 }
 
+/* Orders and times of its newest version, in which senders wait. */
+static void test_victarry_senders(void **state)
+{
+    (void)state;
+    run_file("victarry_senders", 36);
+}
+
 static void test_sail(void **state)
 {
     (void)state;
@@ -271,10 +278,10 @@ static void test_optimal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_seed000), cmocka_unit_test(test_pytorch),  cmocka_unit_test(test_victarry),
-        cmocka_unit_test(test_sail),    cmocka_unit_test(test_zeropipe), cmocka_unit_test(test_dualpipe),
-        cmocka_unit_test(test_seed003), cmocka_unit_test(test_optimal),  cmocka_unit_test(test_gis),
-        cmocka_unit_test(test_seq1f1b),
+        cmocka_unit_test(test_seed000), cmocka_unit_test(test_pytorch),          cmocka_unit_test(test_victarry),
+        cmocka_unit_test(test_sail),    cmocka_unit_test(test_zeropipe),         cmocka_unit_test(test_dualpipe),
+        cmocka_unit_test(test_seed003), cmocka_unit_test(test_optimal),          cmocka_unit_test(test_gis),
+        cmocka_unit_test(test_seq1f1b), cmocka_unit_test(test_victarry_senders),
     };
     return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
 }

@@ -122,13 +122,50 @@ static int load_graph(struct graph *graph, const ppsched_schedule *schedule)
 
 /* --- what stages cost --- */
 
+/* Where senders wait, how long what a unit made is on its way to the unit that reads it; 0 where nobody waits for that. */
+static double sent_by(const struct graph *graph, const struct split_problem *problem, const struct unit *unit)
+{
+    const ppsched_op *op = &unit->op[0];
+    uint32_t reader = graph->count;
+    if (op->kind == PPSCHED_KIND_F && op->stage + 1u < graph->stages)
+        reader = unit_of(graph, PPSCHED_KIND_F, op->stage + 1u, op->microbatch);
+    else if ((op->kind == PPSCHED_KIND_B || op->kind == PPSCHED_KIND_I) && op->stage > 0)
+        reader = unit_of(graph, PPSCHED_KIND_I, op->stage - 1u, op->microbatch);
+    if (reader == graph->count || graph->unit[reader].ops == 2 || graph->unit[reader].device == unit->device)
+        return 0;
+    return problem->delay[unit->device][graph->unit[reader].device];
+}
+
+/* When a unit may start as far as its device has sent something. */
+static double after_sending(const struct graph *graph, const struct split_problem *problem, uint32_t u, const double *end)
+{
+    const struct unit *unit = &graph->unit[u], *before = unit - 1;
+    const ppsched_op *op = &unit->op[0], *other;
+    double start = 0;
+    if (!problem->senders_wait || unit->ops == 2)
+        return 0;
+    if (u > graph->first[unit->device] && before->ops == 1) {
+        other = &before->op[0];
+        if (other->stage == op->stage && (other->kind == PPSCHED_KIND_F) == (op->kind == PPSCHED_KIND_F))
+            start = end[u - 1] + sent_by(graph, problem, before);
+    }
+    if (op->kind == PPSCHED_KIND_W && op->stage + 1u < graph->stages) {
+        uint32_t own = unit_of(graph, PPSCHED_KIND_I, op->stage, op->microbatch);
+        uint32_t from = graph->unit[unit_of(graph, PPSCHED_KIND_I, op->stage + 1u, op->microbatch)].device;
+        double there = end[own] + problem->delay[from][unit->device];
+        if (graph->unit[own].ops == 1 && from != unit->device && there > start)
+            start = there;
+    }
+    return start;
+}
+
 /* The longest path: each unit starts when the last of its inputs is there. */
 static double makespan_of(const struct graph *graph, const struct split_problem *problem, const struct split_cost *stage)
 {
     double end[MOST_UNITS], makespan = 0;
     for (uint32_t k = 0; k < graph->count; k++) {
         const struct unit *unit = &graph->unit[graph->sorted[k]];
-        double start = 0;
+        double start = after_sending(graph, problem, graph->sorted[k], end);
         for (uint32_t i = 0; i < unit->inputs; i++) {
             uint32_t from = graph->unit[unit->input[i]].device;
             double there = end[unit->input[i]] + (from == unit->device ? 0 : problem->delay[from][unit->device]);

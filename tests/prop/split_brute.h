@@ -47,6 +47,7 @@ struct split_problem {
     uint32_t least[SPLIT_STAGES];               /* layers of a stage at least, those with a place of their own counted */
     double delay[SPLIT_DEVICES][SPLIT_DEVICES]; /* from, to */
     double overhead[5];                         /* of each op, by kind */
+    int senders_wait;                           /* as PPSCHED_SENDER_WAITS_LIKE_KIND */
     double limit[SPLIT_DEVICES]; /* infinite: none; exceeded where a peak is above it by more than a share of 1e-9 */
     int naive;                   /* 1: leave nothing out; the same answer, later */
 };

@@ -49,6 +49,7 @@ static void test_stages_cost_what_the_evaluator_says(void **state)
         struct split_cost stage[SPLIT_STAGES] = {0};
         double makespan = 0, peak[SPLIT_DEVICES] = {0};
         draw_split_problem(&problem, NULL, &sizes, &seed);
+        problem.senders_wait = trial % 2;
         for (uint32_t s = 0; s < ppsched_schedule_stages(problem.schedule); s++) {
             double *time = stage[s].time, *memory = stage[s].memory;
             for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)

@@ -184,6 +184,8 @@ ppsched_config *config_of_stages(const struct split_problem *problem, const stru
         list[i] = problem->delay[i / devices][i % devices];
     set_list(config, PPSCHED_QUANTITY_P2P_TIME, list, devices * devices);
     set_list(config, PPSCHED_QUANTITY_OP_OVERHEAD, problem->overhead + PPSCHED_KIND_F, PPSCHED_KIND_W);
+    if (problem->senders_wait)
+        expect_ok(ppsched_config_set_sender_waits(config, PPSCHED_SENDER_WAITS_LIKE_KIND, &error), &error);
     if (problem->limit[0] < HUGE_VAL)
         set_list(config, PPSCHED_QUANTITY_MEM_LIMIT, problem->limit, devices);
     return config;

@@ -33,7 +33,7 @@ static ppsched_plan *plan_of(const struct split_problem *problem, const char *st
     return plan;
 }
 
-static void expect_best(uint64_t *seed, const struct split_sizes *sizes, int *fitting, int *proved)
+static void expect_best(uint64_t *seed, const struct split_sizes *sizes, int senders_wait, int *fitting, int *proved)
 {
     struct split_problem problem;
     struct split_answer answer;
@@ -41,6 +41,7 @@ static void expect_best(uint64_t *seed, const struct split_sizes *sizes, int *fi
     ppsched_candidate candidate = {.size = sizeof candidate};
     ppsched_error error;
     draw_split_problem(&problem, &strategy, sizes, seed);
+    problem.senders_wait = senders_wait;
     assert_true(brute_best_split(&answer, &problem));
     const ppsched_layers *layers = layers_of(&problem);
     ppsched_plan *plan = plan_of(&problem, strategy, layers, NULL, 0);
@@ -67,9 +68,26 @@ static void test_splits_are_the_best(void **state)
     for (int i = 0; i < 3; i++) {
         int fitting = 0, proved = 0;
         for (int trial = 0; trial < trials[i]; trial++)
-            expect_best(&seed, &sizes[i], &fitting, &proved);
+            expect_best(&seed, &sizes[i], 0, &fitting, &proved);
         assert_true(ROUND_SHARE > 1 || fitting > trials[i] / 2);
         assert_true(proved > fitting * 9 / 10);
+    }
+}
+
+/* Splits know that senders wait. */
+static void test_senders_wait(void **state)
+{
+    static const struct split_sizes sizes[] = {{4, 1, 8, 10}, {4, 2, 8, 6}, {3, 3, 6, 4}, {4, 1, 8, 4, "dualpipe"}};
+    static const int trials[] = {ROUNDS(400), ROUNDS(400), ROUNDS(100), ROUNDS(100)};
+    uint64_t seed = 15;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        int fitting = 0, proved = 0;
+        for (int trial = 0; trial < trials[i]; trial++)
+            expect_best(&seed, &sizes[i], 1, &fitting, &proved);
+        assert_true(ROUND_SHARE > 1 || fitting > trials[i] / 3);
+        print_message("# %d fit, %d of them proved\n", fitting, proved);
+        assert_true(proved > fitting * 3 / 4); /* bounds know nothing of senders, so that fewer are */
     }
 }
 
@@ -82,7 +100,7 @@ static void test_two_copies(void **state)
     for (int i = 0; i < 2; i++) {
         int fitting = 0, proved = 0;
         for (int trial = 0; trial < ROUNDS(400); trial++)
-            expect_best(&seed, &sizes[i], &fitting, &proved);
+            expect_best(&seed, &sizes[i], 0, &fitting, &proved);
         assert_in_range(fitting, ROUNDS(200), ROUNDS(400) - 1);
         assert_int_equal(proved, fitting);
     }
@@ -150,6 +168,6 @@ static void test_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_splits_are_the_best), cmocka_unit_test(test_two_copies),
-                                       cmocka_unit_test(test_groups)};
+                                       cmocka_unit_test(test_senders_wait), cmocka_unit_test(test_groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ double brute_memory_factor(const struct brute_costs *costs, const ppsched_schedu
 
 void brute_load(struct brute *brute, const ppsched_schedule *schedule)
 {
-    brute->count = 0;
+    brute->count = brute->senders_wait = 0;
     brute->ops = calloc((size_t)ppsched_schedule_op_count(schedule) + 1, sizeof *brute->ops);
     for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++) {
         size_t count = 0;
@@ -143,6 +143,53 @@ double brute_duration(const struct brute *brute, const ppsched_schedule *schedul
     return unit_duration(costs, schedule, &brute->ops[index], second_of(brute, index)) * brute->ops[index].factor;
 }
 
+static int is_in_pair(const struct brute *brute, const struct brute_op *b)
+{
+    return second_of(brute, b->leader) != NULL;
+}
+
+/* The transfer of what `writer` makes to `reader`, on another device. */
+static double on_the_way(const struct brute_costs *costs, const ppsched_schedule *schedule, const struct brute_op *writer,
+                         const struct brute_op *reader)
+{
+    double bytes = costs->sent[writer->op.kind != PPSCHED_KIND_F][writer->op.stage] *
+                   brute_memory_factor(costs, schedule, &writer->op);
+    double on_edge = bytes > 0 ? bytes / costs->bandwidth[writer->device][reader->device] : 0;
+    return (on_edge + costs->delay[writer->device][reader->device]) * reader->delay_factor;
+}
+
+/* Who gets what an op sends; NULL where nobody on another device does. */
+static const struct brute_op *receiver_of(const struct brute *brute, const struct brute_op *b)
+{
+    const ppsched_op *op = &b->op;
+    const struct brute_op *reader = NULL;
+    if (op->kind == PPSCHED_KIND_F)
+        reader = find(brute, PPSCHED_KIND_F, op->stage + 1u, op->microbatch, op->slice);
+    else if (op->kind != PPSCHED_KIND_W && op->stage > 0)
+        reader = find(brute, PPSCHED_KIND_I, op->stage - 1u, op->microbatch, op->slice);
+    return reader != NULL && reader->device != b->device ? reader : NULL;
+}
+
+/* The two rules by which senders wait. `before`: the op before it on its device. */
+static void wait_as_sender(const struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs,
+                           const struct brute_op *b, const struct brute_op *before, double *start)
+{
+    if (!brute->senders_wait || is_in_pair(brute, b))
+        return;
+    if (before != NULL && !is_in_pair(brute, before) && before->op.stage == b->op.stage &&
+        (before->op.kind == PPSCHED_KIND_F) == (b->op.kind == PPSCHED_KIND_F)) {
+        const struct brute_op *reader = receiver_of(brute, before);
+        if (reader != NULL && !is_in_pair(brute, reader))
+            raise_start(start, before->end + on_the_way(costs, schedule, before, reader));
+    }
+    if (b->op.kind == PPSCHED_KIND_W) {
+        const struct brute_op *own = find(brute, PPSCHED_KIND_I, b->op.stage, b->op.microbatch, b->op.slice);
+        const struct brute_op *writer = find(brute, PPSCHED_KIND_I, b->op.stage + 1u, b->op.microbatch, b->op.slice);
+        if (own != NULL && own->done && !is_in_pair(brute, own) && writer != NULL && writer->device != b->device)
+            raise_start(start, own->end + on_the_way(costs, schedule, writer, own));
+    }
+}
+
 /* Tries to run the unit whose first op is at `index`; 1 where it ran. */
 static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const struct brute_costs *costs, int index)
 {
@@ -154,6 +201,7 @@ static int try_unit(struct brute *brute, const ppsched_schedule *schedule, const
         return 0;
     if (!brute_ready(brute, schedule, costs, index, &start))
         return 0;
+    wait_as_sender(brute, schedule, costs, first, before, &start);
     first->start = start;
     first->end = start + brute_duration(brute, schedule, costs, index);
     first->done = 1;

@@ -36,6 +36,7 @@ struct brute_op {
 struct brute {
     struct brute_op *ops;
     int count;
+    int senders_wait; /* as PPSCHED_SENDER_WAITS_LIKE_KIND; set by the caller after brute_load */
     double makespan;
 };
 

@@ -55,6 +55,8 @@ static void read_setting(struct golden *g, const char *rest)
         g->slices = atoi(value);
     else if (strcmp(key, "group_size") == 0)
         snprintf(g->group_size, sizeof g->group_size, "%s", value);
+    else if (strcmp(key, "sender_waits") == 0)
+        g->senders_wait = strcmp(value, "like_kind") == 0;
     else if (strcmp(key, "recompute_chunks") == 0)
         g->recompute_chunks = atoi(value);
     else if (strcmp(key, "offload_chunks") == 0)
@@ -165,6 +167,8 @@ ppsched_config *golden_config(const struct golden *g)
                   &error);
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, g->mem_limit, (size_t)g->mem_limit_count, &error),
               &error);
+    if (g->senders_wait)
+        expect_ok(ppsched_config_set_sender_waits(config, PPSCHED_SENDER_WAITS_LIKE_KIND, &error), &error);
     if (g->group_size[0] != '\0')
         expect_ok(ppsched_config_set_option(config, "group_size", g->group_size, &error), &error);
     return config;

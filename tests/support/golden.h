@@ -12,6 +12,7 @@ struct golden {
     int devices, stages, microbatches, iterations,
         slices; /* tokens are ours: those of pieces are rewritten when they are read */
     char group_size[16];
+    int senders_wait;                                       /* as PPSCHED_SENDER_WAITS_LIKE_KIND */
     int recompute_chunks, offload_chunks;                   /* of the last two: 0 where there are none */
     double offload_time;                                    /* as a share of F + I + W */
     int merge_backwards, max_active_stages, defer_receives; /* of lowered cases */

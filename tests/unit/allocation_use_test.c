@@ -256,15 +256,16 @@ static ppsched_status schedule_renumber(struct attempt *attempt)
 
 /* --- times --- */
 
-/* Everything, earliest starts alone, ops without times, and one that cannot be run. */
+/* Everything, earliest starts alone, ops without times, one that cannot be run, and senders that wait. */
 static ppsched_status schedule_evaluate(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
-    const ppsched_schedule *schedules[] = {own->schedule, own->schedule, own->lowered, own->broken};
-    const uint32_t flags[] = {0, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, PPSCHED_EVALUATE_FLAG_REUSABLE, 0};
+    const ppsched_schedule *schedules[] = {own->schedule, own->schedule, own->lowered, own->broken, own->schedule};
+    const uint32_t flags[] = {0, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, PPSCHED_EVALUATE_FLAG_REUSABLE, 0, 0};
     ppsched_timeline *made = UNTOUCHED;
+    expect_ok(ppsched_config_set_sender_waits(own->config, attempt->variant == 4, NULL), NULL);
     ppsched_status status = ppsched_schedule_evaluate(&made, schedules[attempt->variant],
-                                                      attempt->variant < 3 ? own->config : own->plain, flags[attempt->variant],
+                                                      attempt->variant != 3 ? own->config : own->plain, flags[attempt->variant],
                                                       &attempt->error);
     return take_timeline(attempt, status, made);
 }
@@ -466,6 +467,8 @@ static void test_configs_and_builders(void **state)
     NO_MEMORY_FOR(ppsched_config_forward_only(own->config));
     NO_MEMORY_FOR(ppsched_config_set_split_backward(own->config, 1, NULL));
     NO_MEMORY_FOR(ppsched_config_split_backward(own->config));
+    NO_MEMORY_FOR(ppsched_config_set_sender_waits(own->config, PPSCHED_SENDER_WAITS_LIKE_KIND, NULL));
+    NO_MEMORY_FOR(ppsched_config_sender_waits(own->config));
     NO_MEMORY_FOR(ppsched_config_set_progress(own->config, go_on, NULL, NULL));
     NO_MEMORY_FOR(ppsched_strategy_fits("interleaved_1f1b", own->config, NULL));
     NO_MEMORY_FOR(ppsched_builder_set_flushes(own->builder, 0, NULL));
@@ -659,7 +662,7 @@ int main(void)
         SHORTAGE(schedule_evaluate_scenarios, .variants = 2),
         SHORTAGE(schedule_renumber, .variants = 1),
         SHORTAGE(schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2),
-        SHORTAGE(schedule_evaluate, .variants = 4),
+        SHORTAGE(schedule_evaluate, .variants = 5),
         SHORTAGE(schedule_evaluate_transfers, .variants = 3),
         SHORTAGE_WITH(" of copies", schedule_lower, .variants = PPSCHED_LOWERING_JUST_IN_TIME + 2, .prepare = prepare_copies),
         SHORTAGE_WITH(" of copies", schedule_evaluate_transfers, .variants = 2, .prepare = prepare_copies),

@@ -66,6 +66,10 @@ public:
     ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_config_placement(get())); }
     bool forward_only() const noexcept { return ppsched_config_forward_only(get()) != 0; }
     bool split_backward() const noexcept { return ppsched_config_split_backward(get()) != 0; }
+    ppsched_sender_waits sender_waits() const noexcept
+    {
+        return static_cast<ppsched_sender_waits>(ppsched_config_sender_waits(get()));
+    }
     const Progress &progress() const noexcept { return progress_; }
 
     void set_iterations(int64_t iterations) { detail::call(ppsched_config_set_iterations, get(), iterations); }
@@ -78,6 +82,8 @@ public:
     }
     void set_forward_only(bool is_forward_only) { detail::call(ppsched_config_set_forward_only, get(), is_forward_only); }
     void set_split_backward(bool is_allowed) { detail::call(ppsched_config_set_split_backward, get(), is_allowed); }
+    /* Whether a device waits until what it has sent is there. */
+    void set_sender_waits(ppsched_sender_waits waits) { detail::call(ppsched_config_set_sender_waits, get(), waits); }
     void set_placement(ppsched_placement placement) { place(placement, {}); }
 
     /* The caller's own placement: a device for each stage. */

@@ -9,7 +9,7 @@
 from ._start import Start
 
 with Start():
-    from ._abi import (ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause, Objective, Placement, Reason, Runtime, SlotUse,
+    from ._abi import (ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause, Objective, Placement, Reason, Runtime, SenderWaits, SlotUse,
                        Status)
     from ._abi import ChakraLinks, ChakraSizes
     from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
@@ -48,7 +48,7 @@ __all__ = [
     "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
     "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
-    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
+    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
     "read", "read_chakra", "read_model", "report", "strategies", "with_goal", "write_chakra",

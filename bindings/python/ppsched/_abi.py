@@ -120,6 +120,11 @@ class Quantity(enum.IntEnum):
     MEM_RECOMPUTED_BACKWARD = 52
 
 
+class SenderWaits(enum.IntEnum):
+    NEVER = 0
+    LIKE_KIND = 1
+
+
 class LogLevel(enum.IntEnum):
     WARNING = 1
     INFO = 2
@@ -150,6 +155,7 @@ class Reason(enum.IntEnum):
     INPUT = 3
     FLUSH = 4
     COPY = 5
+    TRANSFER = 6
 
 
 class Format(enum.IntEnum):
@@ -1580,6 +1586,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_split_backward": (c_int32, [c_void_p]),
     "ppsched_config_set_forward_only": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
     "ppsched_config_forward_only": (c_int32, [c_void_p]),
+    "ppsched_config_set_sender_waits": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_config_sender_waits": (c_int32, [c_void_p]),
     "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
@@ -1745,6 +1753,8 @@ class Library(CDLL):
     ppsched_config_split_backward: Callable[..., int]
     ppsched_config_set_forward_only: Callable[..., int]
     ppsched_config_forward_only: Callable[..., int]
+    ppsched_config_set_sender_waits: Callable[..., int]
+    ppsched_config_sender_waits: Callable[..., int]
     ppsched_config_set_values: Callable[..., int]
     ppsched_config_values: Callable[..., _Pointer[c_double]]
     ppsched_quantity_name: Callable[..., Optional[bytes]]

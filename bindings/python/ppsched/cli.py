@@ -129,6 +129,9 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forward-only", action="store_true", default=None,
                         help="no backwards, as in inference: gpipe, looped_bfs and interleaved_1f1b; with slices chunked prefill")
     parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that live at once")
+    parser.add_argument("--sender-waits", choices=("never", "like_kind"),
+                        help="whether a device waits until what it sent is there: never (the default), or between ops of one kind and "
+                             "stage, as in Megatron-LM's warm-up and flush; not with --lower")
     add_cost_arguments(parser)
 
 
@@ -225,6 +228,7 @@ def make_config(values: Mapping[str, Any]) -> Config:
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                   split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
+                  sender_waits=values.get("sender_waits") or "never",
                   options=values["options"], units=values.get("units", PLAIN),
                   **quantities_in({name: value for name, value in values.items() if value is not None}))
 

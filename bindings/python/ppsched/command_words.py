@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
-from ._abi import Lowering, Placement
+from ._abi import Lowering, Placement, SenderWaits
 from .config import QUANTITIES, Config
 from .goal import goal_words
 from .layers import Layers
@@ -61,6 +61,8 @@ def _size_words(config: Config, has_layers: bool) -> List[str]:
         words.append("--whole-backwards")
     if config.forward_only:
         words.append("--forward-only")
+    if config.sender_waits != SenderWaits.NEVER:
+        words += ["--sender-waits", config.sender_waits.name.lower()]
     if config._weight_versions:
         words += ["--weight-versions", str(config._weight_versions)]
     if config._asked_placement != Placement.DEFAULT:

@@ -3,7 +3,7 @@
 import math
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from ._abi import Kind
+from ._abi import Kind, SenderWaits
 from ._library import Error
 from .op import Op, units
 from .profile import Profile
@@ -201,6 +201,13 @@ class _Inputs:
             latest = arrival if arrival[0] > latest[0] else latest
         return latest
 
+    def held(self, row: OpTimes, free: float) -> float:
+        """How long the plan has a device wait that is free then, for the transfer of what it sent."""
+        if self._config.sender_waits == SenderWaits.NEVER:
+            return 0.0
+        planned = (source.planned.end + arrival - source.measured.end for arrival, source in self.of(row))
+        return max(0.0, row.planned.start - max(free, *planned, -math.inf))
+
     def _source(self, op: Op) -> Optional[OpTimes]:
         if op.kind == Kind.F:
             return self._rows.get(Op(op.stage - 1, Kind.F, op.microbatch))
@@ -232,8 +239,9 @@ def _parting(queue: List[OpTimes], inputs: _Inputs, tolerance: float) -> Optiona
     slowest: Optional[OpTimes] = None
     while True:
         free = queue[position - 1].measured.end if position else 0.0
+        held = inputs.held(queue[position], queue[position - 1].planned.end if position else 0.0)
         arrival, source = inputs.latest(queue[position])
-        paused += queue[position].measured.start - max(free, arrival)
+        paused += queue[position].measured.start - max(free, arrival) - held
         if position == 0 or arrival > free:
             break
         position -= 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Dict, List, NoReturn, Optional, Sequence, SupportsFloat, Tuple, TypedDict, Union, cast, overload
 
 from . import _abi
-from ._abi import Placement, Quantity
+from ._abi import Placement, Quantity, SenderWaits
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
 from .shown import shown
@@ -171,7 +171,8 @@ class Config:
     iterations: training iterations in one schedule; slices: of each microbatch along its sequence, 1 for whole ones; placement: a ppsched.Placement, its name, or a list with the device of
     each stage (default: what the strategy wants); weight_versions: how many versions of the weights live at once (default:
     what the strategy needs); split_backward: False where a backward is always one op, as in Megatron-LM; forward_only:
-    True where there are no backwards, as in inference; options: the strategy's options.
+    True where there are no backwards, as in inference; sender_waits: a ppsched.SenderWaits or its name, like_kind where a device that
+    has sent something waits until it is there before another op of that kind and stage; options: the strategy's options.
 
     The others are lists of numbers; one number stands for all. Per stage: forward_times, backward_times (full backward),
     backward_input_times, backward_weight_times, mem_forward, mem_backward_input, mem_backward_weight, mem_static,
@@ -192,6 +193,7 @@ class Config:
     units: Units
     split_backward: bool
     forward_only: bool
+    sender_waits: SenderWaits
     _weight_versions: int  # what the library keeps to itself, as it was given
     _map: List[int]        # the device of each stage, empty where the placement has a name
     _options: Dict[str, str]
@@ -201,7 +203,8 @@ class Config:
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
-                 split_backward: bool = True, forward_only: bool = False, options: Optional[Mapping[str, object]] = None,
+                 split_backward: bool = True, forward_only: bool = False,
+                 sender_waits: Union[SenderWaits, str] = SenderWaits.NEVER, options: Optional[Mapping[str, object]] = None,
                  forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
                  backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
                  p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
@@ -235,6 +238,8 @@ class Config:
         call(lib.ppsched_config_set_split_backward, self._handle, int(bool(split_backward)))
         call(lib.ppsched_config_set_forward_only, self._handle, int(bool(forward_only)))
         self.split_backward, self.forward_only = bool(split_backward), bool(forward_only)
+        self.sender_waits = member(SenderWaits, "sender_waits", sender_waits)
+        call(lib.ppsched_config_set_sender_waits, self._handle, self.sender_waits)
         self._weight_versions, self._map = weight_versions, []
         self._options = {str(name): str(value) for name, value in (options or {}).items()}
         if placement is not None:
@@ -253,6 +258,7 @@ class Config:
         config = Config.__new__(Config)
         config._own(handle)
         config.units, config.split_backward, config.forward_only = self.units, self.split_backward, self.forward_only
+        config.sender_waits = self.sender_waits
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
         config.microbatch_order, config._carries = self.microbatch_order, self._carries
         return config

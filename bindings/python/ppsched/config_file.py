@@ -16,7 +16,7 @@ from .words import nearest
 INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "split_effort", "num_layers",
             "micro_batch_size", "data_parallel_size", "scenarios", "seed")
 NUMBERS = ("jitter", "message_jitter")
-TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime")
+TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
 MAPPINGS = ("options", "embedding", "head")
 LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches")

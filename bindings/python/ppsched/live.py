@@ -8,6 +8,7 @@ import re
 from typing import Any, Dict, List, Mapping
 from urllib.parse import quote
 
+from ._abi import SenderWaits
 from ._library import Error, decoded, lib
 from .config import QUANTITIES, Config
 from .page_text import escaped, source_digest
@@ -94,6 +95,8 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: 
         words.append("split_backward=0")
     if config.forward_only:
         words.append("forward_only=1")
+    if config.sender_waits != SenderWaits.NEVER:
+        words.append(f"sender_waits={config.sender_waits.name.lower()}")
     if config._weight_versions:
         words.append(f"weight_versions={config._weight_versions}")
     words += [f"{name}={quote(what, safe='')}" for name, what in keeping.items()]

@@ -37,7 +37,7 @@ def add_commands(commands: Commands) -> None:
 
 # What a link tells, or what comes to be in what it tells; an option that is not here is refused with --link.
 _TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "link", "link_base", "output",
-         "strategy", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "weight_versions",
+         "strategy", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions",
          "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
          "layers", "num_layers", "empty_stages", "split_effort", "split", "recompute",
          *QUANTITIES}

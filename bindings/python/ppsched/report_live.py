@@ -32,7 +32,7 @@ def _problem(config: Config) -> Dict[str, Any]:
     given = {name: getattr(config, name) for name in QUANTITIES}
     return {"devices": config.devices, "stages": config.stages, "microbatches": config.microbatches, "iterations": config.iterations,
             "slices": config.slices, "placement": config._asked_placement.name.lower(), "split_backward": int(config.split_backward),
-            "forward_only": int(config.forward_only),
+            "forward_only": int(config.forward_only), "sender_waits": config.sender_waits.name.lower(),
             "values": {name: _numbers(values) for name, values in given.items() if values},
             "options": {name: str(value) for name, value in config._options.items()}}
 

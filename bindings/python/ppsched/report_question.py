@@ -32,6 +32,6 @@ def question_row(config: Config, command: Optional[str] = None, profile: Optiona
     placement = [int(device) for device in config._map] or config._asked_placement.name.lower()
     return {"version": decoded(lib.ppsched_version_text()), "command": command, "numbers": _numbers(config),
             "placement": placement, "slices": config.slices, "iterations": config.iterations, "split_backward": config.split_backward,
-            "forward_only": config.forward_only,
+            "forward_only": config.forward_only, "sender_waits": config.sender_waits.name.lower(),
             "weight_versions": config._weight_versions, "options": dict(config._options), "profile": None if profile is None else dict(profile),
             "layers": layers}

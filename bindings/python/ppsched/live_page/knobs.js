@@ -132,6 +132,7 @@ function showKnobs() {
   set(byId("knob-strategy"), problem.strategy);
   byId("knob-whole").checked = !problem.split_backward;
   byId("knob-forward").checked = Boolean(problem.forward_only);
+  byId("knob-senders").checked = problem.sender_waits === "like_kind";
   for (const name of Object.keys(LIST_KNOBS))
     set(byId(`knob-${name}`), problem.values[name]?.join(" ") ?? "");
   for (const name of ["backward_input_times", "backward_weight_times"])
@@ -195,6 +196,9 @@ function startKnobs() {
   }));
   byId("knob-forward").addEventListener("input", (event) => turn(() => {
     problem = { ...problem, forward_only: event.target.checked ? 1 : 0 };
+  }));
+  byId("knob-senders").addEventListener("input", (event) => turn(() => {
+    problem = { ...problem, sender_waits: event.target.checked ? "like_kind" : "never" };
   }));
   byId("knob-placement").addEventListener("input", (event) => turn(() => choosePlacement(event.target.value)));
   byId("knob-devices_of_stages").addEventListener("input", (event) => turn(() => {

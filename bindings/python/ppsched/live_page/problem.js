@@ -9,7 +9,8 @@ function namesOf() {
 /** A problem with nothing said but its sizes. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
-           forward_only: 0, weight_versions: 0, recompute: "", offload: "", order: "", values: {}, options: namesOf(), unknown: namesOf() };
+           forward_only: 0, sender_waits: "never", weight_versions: 0, recompute: "", offload: "", order: "", values: {},
+           options: namesOf(), unknown: namesOf() };
 }
 
 const LINK_VERSION = 1;
@@ -22,7 +23,8 @@ function linkOf(problem, quantities) {
   const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
   for (const key of ["strategy", "devices", "stages", "microbatches"])
     add(key, problem[key]);
-  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "weight_versions", "recompute", "offload", "order"])
+  for (const key of ["iterations", "slices", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions", "recompute", "offload",
+                     "order"])
     if (String(problem[key]) !== String(plain[key]))
       add(key, problem[key]);
   for (const name of quantities)
@@ -93,6 +95,12 @@ function textOf(key, word) {
   }
 }
 
+function senderWaitsOf(text) {
+  if (text !== "never" && text !== "like_kind")
+    throw new Error(`sender_waits is ${JSON.stringify(text.slice(0, 40))}; it must be never or like_kind`);
+  return text;
+}
+
 /** What a link says: {problem, notes}. Keys that this version does not know are kept, and told. */
 function readLink(fragment, quantities) {
   if (fragment.length > LONGEST_LINK)
@@ -117,6 +125,8 @@ function readLink(fragment, quantities) {
       problem[key] = text;
     else if (key === "split_backward" || key === "forward_only")
       problem[key] = flagOf(key, text);
+    else if (key === "sender_waits")
+      problem[key] = senderWaitsOf(text);
     else if (quantities.includes(key))
       problem.values[key] = numberList(key, text);
     else if (key.startsWith("option."))
@@ -147,6 +157,7 @@ function configOf(pp, problem) {
       config.place(problem.placement);
     config.splitBackward = Boolean(problem.split_backward);
     config.forwardOnly = Boolean(problem.forward_only);
+    config.senderWaits = problem.sender_waits ?? "never";
     if (problem.weight_versions)
       config.weightVersions = problem.weight_versions;
     for (const [name, values] of Object.entries(problem.values))

@@ -40,10 +40,11 @@ function layerRow(row) {
 
 function settingRows() {
   const { iterations, slices, placement, split_backward: splits, forward_only: forwards } = question;
-  const { weight_versions: versions, options, profile } = question;
+  const { weight_versions: versions, sender_waits: waits, options, profile } = question;
   const rows = [["placement", Array.isArray(placement) ? placement.join(" ") : placement],
                 ["iterations", iterations], ["slices of a microbatch", slices > 1 ? slices : null],
                 ["backwards", forwards ? "none" : splits === false ? "whole: no strategy may split them" : null],
+                ["senders wait", waits === "like_kind" ? "between ops of one kind and stage" : null],
                 ["versions of the weights", versions || null],
                 ["options", Object.entries(options ?? {}).map(([name, value]) => `${name} ${value}`).join(", ")],
                 ["measured times", profile && `${list(profile.files).join(", ")}: ${profile.statistic} of the samples` +
