@@ -56,11 +56,12 @@ typedef struct ppsched_sensitivity {
 /* The chain of ops from time 0 to the makespan in which each starts exactly when what it waited for
  * was there. Fills a buffer: see ppsched.h.
  *   - That is at the end of the op before it in the path, plus what the way between devices takes
- *     after an INPUT or a TRANSFER; to the last bit as the evaluator adds it. All of them have slack 0.
+ *     after an INPUT or a TRANSFER; to the last bit as the evaluator adds it. All of them have
+ *     slack 0.
  *   - Where an op waited for several things at once, the previous op of its device goes first, then
- *     the flush, then the input of its F, then that of its B or I, then its own I, then a copy; of several devices
- *     that end an iteration or the makespan, the lowest. RECOMPUTE, OFFLOAD and RELOAD may be on it
- *     as any op; OFFLOAD_WAIT is not, as the copy is.
+ *     the flush, then the input of its F, then that of its B or I, then its own I, then a copy; of
+ *     several devices that end an iteration or the makespan, the lowest. RECOMPUTE, OFFLOAD and
+ *     RELOAD may be on it as any op; OFFLOAD_WAIT is not, as the copy is.
  * Timelines with EARLIEST_ONLY serve as well. Time and memory are linear in the ops of the
  * schedule.
  * Errors: ARGUMENT, BUFFER, NO_MEMORY. */

@@ -640,6 +640,14 @@ class ComparisonTest(FilesTest):
         given = ppsched.compare_run(ppsched.generate("1f1b", ppsched.Config(4, 6)).evaluate(costs), run_of)
         self.assertEqual(given.partings, own.partings)
 
+    def test_a_device_that_waits_for_its_sends_as_planned_does_not_pause(self):
+        timeline = plan(microbatches=8, p2p_time=0.5, sender_waits="like_kind")
+        late = {"0F2": 2.0, "0F3": 2.0}
+        spans = [[(token, start + late.get(token, 0.0), end + late.get(token, 0.0)) for token, start, end in queue]
+                 for queue in spans_of(timeline)]
+        first = ppsched.compare_run(timeline, self.of_spans(spans)).origin
+        self.assertEqual(first, (0, "0F2", 2, "late device", None, None, 2))
+
     def test_pauses_behind_uneven_edges(self):
         """With one microbatch every op waits for the one before, on another edge each. What comes later than its input could be
         there is the pause, to the last bit, whatever the edge's latency, bandwidth and bytes."""
