@@ -148,10 +148,13 @@ class FieldTest(ReadingTest):
                                   ("is_causal", "qwen2", {"is_causal": False}), ("hidden_act is relu2", "llama", {"hidden_act": "relu2"}),
                                   ("hidden_activation is xielu", "llama", {"hidden_activation": "xielu"}),
                                   ("attention_out_bias", "llama", {"attention_bias": True, "attention_out_bias": False}),
-                                  ("qk_head_dim is 64", "deepseek_v3", {"qk_head_dim": 64})):
+                                  ("qk_head_dim is 64", "deepseek_v3", {"qk_head_dim": 64}),
+                                  ("layer_norm_eps", "llama", {"layer_norm_eps": 1e-5, "rms_norm_eps": None}),
+                                  ("layer_norm_epsilon", "qwen3", {"layer_norm_epsilon": 1e-5, "rms_norm_eps": None})):
             self.refused(part, {**types[kind], **given})
         for kind, given in (("qwen3", {"use_qk_norm": True}), ("qwen2", {"qkv_bias": True, "attention_bias": True}), ("gpt2", {"hidden_act": "relu2"}),
-                            ("deepseek_v3", {"qk_head_dim": 192, "head_dim": 64}), ("llama", {"is_causal": True})):
+                            ("deepseek_v3", {"qk_head_dim": 192, "head_dim": 64}), ("llama", {"is_causal": True}),
+                            ("llama", {"layer_norm_eps": 1e-5, "rms_norm_eps": 1e-5}), ("gpt_neox", {"layer_norm_eps": 1e-5})):
             self.assertEqual(self.read({**types[kind], **given}).transformer, self.read(types[kind]).transformer)
 
     def test_one_thing_by_two_names(self):

@@ -84,12 +84,14 @@ def _check_qk_head(reader: Reader) -> None:
         raise Error(f"{reader.where}: qk_head_dim is {shown(whole)}; it must be qk_nope_head_dim and qk_rope_head_dim together")
 
 
-def _foreign(reader: Reader, kind: str) -> List[str]:
+def _foreign(reader: Reader, kind: str, gated: bool) -> List[str]:
     """Fields in use that make other layers than the type has."""
     fields, own = reader.fields, OWN.get(kind, frozenset())
     names = [name for name in fields if name in STRUCTURE and name not in own and name not in reader.asked and in_use(fields[name])]
     if fields.get("is_causal") is False:
         names.append("is_causal")
+    if gated and not in_use(fields.get("rms_norm_eps")):  # the norms of these types have no bias, and are named so
+        names += [name for name in ("layer_norm_eps", "layer_norm_epsilon") if in_use(fields.get(name))]
     if fields.get("attention_out_bias") is False and fields.get("attention_bias") is True:
         names.append("attention_out_bias")
     return names
@@ -98,7 +100,8 @@ def _foreign(reader: Reader, kind: str) -> List[str]:
 def check_fields(reader: Reader, kind: str, row: Mapping[str, Any]) -> List[str]:
     """Refuses what makes other layers than the type has; warnings of what is not known, and of windows. After all else was read."""
     warnings = window_warnings(reader, kind, row["layers"])
-    names = _foreign(reader, kind)
+    gated = bool(row.get("gated"))
+    names = _foreign(reader, kind, gated)
     if names:
         raise Error(f"{reader.where}: {named(names)} {'is' if len(names) == 1 else 'are'} in use, which a {kind} does not have, and would not be "
                     f"counted; {INSTEAD}")
@@ -106,7 +109,7 @@ def check_fields(reader: Reader, kind: str, row: Mapping[str, Any]) -> List[str]
         given = reader.fields.get(name)
         if given is not None and not isinstance(given, str):
             raise Error(f"{reader.where}: {name} must be a text, not {shown(given)}")
-        if row.get("gated") and given in UNGATED:
+        if gated and given in UNGATED:
             raise Error(f"{reader.where}: {name} is {given}, of an MLP without a gate, which a {kind} does not have; {INSTEAD}")
     if kind in OWN and "qk_head_dim" in OWN[kind]:
         _check_qk_head(reader)
