@@ -112,8 +112,8 @@ static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stag
         return fail_sum(f, again, i, w, stage, error);
     i = whole + i < 0 ? -whole : i; /* what is off by rounding must not add up over microbatches */
     w = -(whole + i);
-    lane->rise[PPSCHED_KIND_I] = again + ppi_larger(i, 0);
-    lane->rise[PPSCHED_KIND_B] = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, stage, again) + ppi_larger(i, 0);
+    lane->input_rise = again + ppi_larger(i, 0);
+    lane->whole_rise = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, stage, again) + ppi_larger(i, 0);
     lane->memory[PPSCHED_KIND_F] = f;
     lane->memory[PPSCHED_KIND_B] = again > 0 || i > 0 ? -f : i + w;
     lane->memory[PPSCHED_KIND_I] = ppi_smaller(i, 0);

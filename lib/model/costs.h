@@ -15,10 +15,10 @@ struct ppi_lane {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
-    double rise[PPI_COMPUTE_KINDS]; /* more, at the start of I until W's end, and of B until its end: what is computed again */
-    double forward_delay;           /* of a transfer from the device of the stage before */
-    double backward_delay;          /* from the device of the next stage */
-    double forward_latency;         /* of these, what does not grow with what is sent */
+    double input_rise, whole_rise;    /* more, from the start of I until W's end, and while B runs: what is computed again */
+    double forward_delay;             /* of a transfer from the device of the stage before */
+    double backward_delay;            /* from the device of the next stage */
+    double forward_latency;           /* of these, what does not grow with what is sent */
     double backward_latency;
 };
 
@@ -159,7 +159,7 @@ static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_
 {
     const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
     double factor = ppi_factor_of(costs, schedule, op).memory;
-    if (op->kind == PPSCHED_KIND_W && lane->rise[PPSCHED_KIND_I] > 0)
+    if (op->kind == PPSCHED_KIND_W && lane->input_rise > 0)
         return lane->memory[PPSCHED_KIND_W] * factor;
     return ppi_memory_at(lane->memory + PPSCHED_KIND_F, op->kind, factor);
 }
@@ -167,7 +167,9 @@ static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_
 /* What it takes more while it runs; that of I stays until W ends. */
 static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return ppi_lane_of(costs, schedule, op)->rise[op->kind] * ppi_factor_of(costs, schedule, op).memory;
+    const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
+    double rise = op->kind == PPSCHED_KIND_I ? lane->input_rise : op->kind == PPSCHED_KIND_B ? lane->whole_rise : 0;
+    return rise * ppi_factor_of(costs, schedule, op).memory;
 }
 
 /* What B, I or W gives back when it ends, with what rose while a B ran: at most 0. */

@@ -63,7 +63,7 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
                                       lane.memory[PPSCHED_KIND_F],
                                       lane.memory[PPSCHED_KIND_I],
                                       lane.memory[PPSCHED_KIND_W],
-                                      lane.rise[PPSCHED_KIND_I],
+                                      lane.input_rise,
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_STATIC, s),
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_WEIGHTS, s)};
         for (int part = 0; part < PARTS; part++)
@@ -323,7 +323,7 @@ static ppsched_status find_in_turn(struct in_turn *out, const struct making *mak
     if (status != PPSCHED_OK)
         return status;
     out->stays = ppi_larger(input->values != NULL ? ppi_larger(ppi_value_at(input, stage), 0) : 0, first + last);
-    out->largest = ppi_larger(lane.rise[PPSCHED_KIND_B] - out->stays, 0);
+    out->largest = ppi_larger(lane.whole_rise - out->stays, 0);
     return PPSCHED_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "search/attempt.h"
 
 #include "base/checked.h"
+#include "base/inline.h"
 #include "base/error.h"
 #include "search/bound.h"
 
@@ -112,6 +113,20 @@ void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
     attempt->objective = attempt->watch.best = objective;
 }
 
+/* The most that a device holds with the candidate's ops, one after the other. */
+PPI_INLINE double peak_of(const struct ppi_problem *problem, const ppsched_op *op, const ppsched_op *end, bool rises)
+{
+    double level = 0, peak = 0;
+    for (; op < end; op++) {
+        uint32_t piece = op->microbatch * problem->slices + op->slice;
+        if (rises)
+            peak = ppi_larger(peak, level + ppi_problem_rise(problem, op->stage, op->kind, piece));
+        level += ppi_problem_memory(problem, op->stage, op->kind, piece);
+        peak = ppi_larger(peak, level);
+    }
+    return peak;
+}
+
 double ppi_attempt_peak(const struct ppi_attempt *attempt, bool *fits)
 {
     double most = 0;
@@ -120,14 +135,8 @@ double ppi_attempt_peak(const struct ppi_attempt *attempt, bool *fits)
         const struct ppi_device *device = &attempt->problem.device[d];
         const ppsched_op *op = attempt->candidate.ops + attempt->candidate.first[d];
         const ppsched_op *end = op + attempt->candidate.count[d];
-        double level = 0, peak = 0;
-        for (; op < end; op++) {
-            uint32_t piece = op->microbatch * attempt->problem.slices + op->slice;
-            if (attempt->problem.rises)
-                peak = ppi_larger(peak, level + ppi_problem_rise(&attempt->problem, op->stage, op->kind, piece));
-            level += ppi_problem_memory(&attempt->problem, op->stage, op->kind, piece);
-            peak = ppi_larger(peak, level);
-        }
+        double peak = attempt->problem.rises ? peak_of(&attempt->problem, op, end, true)
+                                             : peak_of(&attempt->problem, op, end, false);
         *fits = *fits && !(peak > device->peak_limit + (device->peak_limit + device->fixed) * PPI_ROUNDING);
         most = ppi_larger(most, peak + device->fixed);
     }

@@ -36,7 +36,7 @@ static void connect(struct ppi_greedy *greedy)
         }
     }
     for (uint32_t d = 0; d < problem->devices; d++)
-        greedy->device[d].limit = problem->device[d].limit;
+        ppi_greedy_set_limit(&greedy->device[d], problem->device[d].limit);
 }
 
 ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_room *room, const struct ppi_problem *problem,
@@ -67,7 +67,7 @@ void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out)
         memset(greedy->stage[s].done, 0, sizeof greedy->stage[s].done);
     for (uint32_t d = 0; d < problem->devices; d++) {
         struct ppi_greedy_device *device = &greedy->device[d];
-        device->clock = device->level = device->due_level = device->idle = 0;
+        device->clock = device->level = device->idle = 0;
         device->start = -1;
         device->next = out->ops + out->first[d];
         device->due = device->due_end = greedy->due + (size_t)problem->device[d].first * problem->microbatches;
@@ -88,6 +88,14 @@ bool ppi_greedy_put_weight(struct ppi_greedy *greedy, struct ppi_greedy_device *
     if (due != NULL)
         ppi_greedy_put(greedy, due, PPSCHED_KIND_W, due->device->clock);
     return due != NULL;
+}
+
+void ppi_greedy_make_rise(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage)
+{
+    double adds = stage->costs->memory[PPSCHED_KIND_I];
+    while (adds > 0 && stage->device->level + adds > stage->device->limit + stage->device->rise &&
+           ppi_greedy_put_weight(greedy, stage->device)) {
+    }
 }
 
 void ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready, double least)

@@ -10,9 +10,8 @@
 
 struct ppi_greedy_device {
     double clock, start; /* start: of its first op; negative where it has none */
-    double level, limit; /* activations that it holds, and may hold: the problem's limit, until a planner sets another */
-    double due_level;    /* of what it holds, that which the Ws that are due give back; */
-    double rise;         /* and what an I of it adds at most: both where memory rises */
+    double level, limit; /* activations that it holds, and may hold: the problem's limit, until a planner sets another; */
+    double rise;         /* and what an I of it adds at most, where memory rises: so much of its limit is left to Is */
     double idle;         /* since its first op */
     double work;         /* time of all its ops */
     ppsched_op *next;
@@ -65,8 +64,6 @@ static inline void ppi_greedy_put(struct ppi_greedy *greedy, struct ppi_greedy_s
     }
     device->clock = end;
     device->level += stage->costs->memory[kind];
-    if (device->rise > 0 && kind != PPSCHED_KIND_F)
-        device->due_level -= kind == PPSCHED_KIND_I ? stage->costs->memory[PPSCHED_KIND_W] : -stage->costs->memory[kind];
     if (kind == PPSCHED_KIND_W)
         device->due++;
     else
@@ -80,14 +77,13 @@ static inline void ppi_greedy_put(struct ppi_greedy *greedy, struct ppi_greedy_s
 /* Puts the oldest W that is due on a device; false where none is. */
 bool ppi_greedy_put_weight(struct ppi_greedy *greedy, struct ppi_greedy_device *device);
 
-/* Puts a stage's next I; where memory rises, behind as many Ws that are due as make room for it. */
-static inline void ppi_greedy_put_input(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage, double ready)
+/* Where memory rises, puts as many Ws that are due as make room for a stage's next I. */
+void ppi_greedy_make_rise(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage);
+
+/* What the Fs of a device may hold under a limit. */
+static inline void ppi_greedy_set_limit(struct ppi_greedy_device *device, double limit)
 {
-    struct ppi_greedy_device *device = stage->device;
-    double adds = stage->costs->memory[PPSCHED_KIND_I];
-    while (adds > 0 && device->level + adds > device->limit && ppi_greedy_put_weight(greedy, device)) {
-    }
-    ppi_greedy_put(greedy, stage, PPSCHED_KIND_I, ready);
+    device->limit = limit - device->rise;
 }
 
 /* When what a stage's next F or I waits for arrives; infinite where that is not planned, or none is left. */
@@ -97,12 +93,10 @@ static inline double ppi_greedy_arrival(const struct ppi_greedy_stage *stage, ui
            (kind == PPSCHED_KIND_F ? stage->costs->forward_delay : stage->costs->backward_delay);
 }
 
-/* Whether a stage's next F fits into memory now, and behind it an I. */
+/* Whether a stage's next F fits into memory now. */
 static inline bool ppi_greedy_fits(const struct ppi_greedy_stage *stage)
 {
-    const struct ppi_greedy_device *device = stage->device;
-    double level = device->level + stage->costs->memory[PPSCHED_KIND_F];
-    return level <= device->limit && (device->rise == 0 || level - device->due_level + device->rise <= device->limit);
+    return stage->device->level + stage->costs->memory[PPSCHED_KIND_F] <= stage->device->limit;
 }
 
 /* Puts Ws until a stage's next F fits into memory; false where it does not even behind all that are due. */

@@ -18,8 +18,9 @@ static struct ppi_stage read_stage(const struct ppi_lane *lane, const struct ppi
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
         stage.duration[kind] = lane->duration[kind] * scale->time;
         stage.memory[kind] = ppi_memory_at(lane->memory + PPSCHED_KIND_F, kind, scale->memory);
-        stage.rise[kind] = lane->rise[kind] * scale->memory;
     }
+    stage.rise[PPSCHED_KIND_I] = lane->input_rise * scale->memory;
+    stage.rise[PPSCHED_KIND_B] = lane->whole_rise * scale->memory;
     if (stage.rise[PPSCHED_KIND_I] > 0) { /* until W's end */
         stage.memory[PPSCHED_KIND_I] += stage.rise[PPSCHED_KIND_I];
         stage.memory[PPSCHED_KIND_W] = -(stage.memory[PPSCHED_KIND_F] + stage.memory[PPSCHED_KIND_I]);

@@ -46,8 +46,7 @@ static bool has_room(const struct ppi_greedy *g, uint32_t r)
 {
     const struct ppi_greedy_stage *a = a_of(g, r), *z = z_of(g, r);
     double needed = (1 + r) * (a->costs->memory[PPSCHED_KIND_F] + z->costs->memory[PPSCHED_KIND_F]);
-    return a->done[PPSCHED_KIND_F] < g->problem->microbatches &&
-           a->device->level + needed + a->device->rise <= a->device->limit &&
+    return a->done[PPSCHED_KIND_F] < g->problem->microbatches && a->device->level + needed <= a->device->limit &&
            a->device->clock + a->costs->duration[PPSCHED_KIND_F] <= ppi_greedy_arrival(z, PPSCHED_KIND_F);
 }
 
@@ -98,10 +97,7 @@ static void fill_and_put(struct ppi_greedy *g, struct ppi_greedy_stage *stage, u
     double arrival = ppi_greedy_arrival(stage, kind), behind = g->longest - (device->work + device->idle);
     double least = may_overrun ? ppi_larger(behind, device->spare - device->idle) : PPI_INFINITE;
     ppi_greedy_fill_gap(g, stage->device, arrival, least);
-    if (kind == PPSCHED_KIND_I)
-        ppi_greedy_put_input(g, stage, arrival);
-    else
-        ppi_greedy_put(g, stage, kind, arrival);
+    ppi_greedy_put(g, stage, kind, arrival);
 }
 
 /* Whether a device's next I is one of a. */
@@ -113,6 +109,13 @@ static bool turns_to_a(const struct ppi_greedy *g, uint32_t r)
     return r + 1 == g->problem->devices || of_z == g->problem->microbatches || can_run(a_of(g, r), PPSCHED_KIND_I);
 }
 
+static void put_input(struct ppi_greedy *g, struct ppi_greedy_stage *stage, bool may_overrun)
+{
+    if (g->problem->rises)
+        ppi_greedy_make_rise(g, stage);
+    fill_and_put(g, stage, PPSCHED_KIND_I, may_overrun);
+}
+
 /* One I a device: first those of a, from the last device up, then those of z, from the first device down. */
 static void put_inputs(struct ppi_greedy *g, const struct ppi_v_choice *choice)
 {
@@ -121,10 +124,10 @@ static void put_inputs(struct ppi_greedy *g, const struct ppi_v_choice *choice)
         g->device[r].turns = turns_to_a(g, r);
     for (uint32_t r = devices; r-- > 0;)
         if (g->device[r].turns && can_run(a_of(g, r), PPSCHED_KIND_I))
-            fill_and_put(g, a_of(g, r), PPSCHED_KIND_I, true);
+            put_input(g, a_of(g, r), true);
     for (uint32_t r = 0; r < devices; r++)
         if (!g->device[r].turns && can_run(z_of(g, r), PPSCHED_KIND_I))
-            fill_and_put(g, z_of(g, r), PPSCHED_KIND_I, choice->before_input);
+            put_input(g, z_of(g, r), choice->before_input);
 }
 
 /* The stage whose forward a device runs next; NULL where it waits. */
@@ -153,7 +156,7 @@ static void limit_forwards(struct ppi_greedy *g)
     uint32_t all = g->problem->microbatches;
     for (uint32_t r = 0; r < g->problem->devices; r++) {
         double each = a_of(g, r)->costs->memory[PPSCHED_KIND_F];
-        double rest = g->device[r].limit - g->device[r].rise - z_of(g, r)->costs->memory[PPSCHED_KIND_F];
+        double rest = g->device[r].limit - z_of(g, r)->costs->memory[PPSCHED_KIND_F];
         g->device[r].ahead = rest < each ? 1 : rest < each * all ? (uint32_t)(rest / each) : all;
     }
 }

@@ -43,10 +43,7 @@ static double arrival(const struct ppi_greedy *g, uint32_t s, uint8_t kind)
 
 static void put(struct ppi_greedy *g, uint32_t s, uint8_t kind)
 {
-    if (kind == PPSCHED_KIND_I)
-        ppi_greedy_put_input(g, &g->stage[s], arrival(g, s, kind));
-    else
-        ppi_greedy_put(g, &g->stage[s], kind, arrival(g, s, kind));
+    ppi_greedy_put(g, &g->stage[s], kind, arrival(g, s, kind));
 }
 
 /* --- the warm-up --- */
@@ -63,7 +60,7 @@ static uint32_t warmup_of(const struct ppi_greedy *g, const struct choice *choic
         level += costs->memory[PPSCHED_KIND_F];
         double end = clock + costs->duration[PPSCHED_KIND_F];
         bool late = choice->bubble_before_first_backward ? end > ready : clock >= ready;
-        if (late || level + device->rise > device->limit)
+        if (late || level > device->limit)
             break;
         clock = end;
         more++;
@@ -155,10 +152,7 @@ static void fill_and_put(struct ppi_greedy *g, const struct choice *choice, uint
 {
     double ready = arrival(g, s, kind);
     ppi_greedy_fill_gap(g, &g->device[s], ready, choice->fill_small_gaps ? 0 : g->worst_idle - g->device[s].idle);
-    if (kind == PPSCHED_KIND_I)
-        ppi_greedy_put_input(g, &g->stage[s], ready);
-    else
-        ppi_greedy_put(g, &g->stage[s], kind, ready);
+    ppi_greedy_put(g, &g->stage[s], kind, ready);
 }
 
 /* Where a stage with forwards left runs none, those before it do not either. False where a device would go over its limit. */
@@ -182,6 +176,8 @@ static void put_inputs(struct ppi_greedy *g, const struct choice *choice)
     for (uint32_t s = g->problem->devices; s-- > 0;) {
         while (s == 0 && !has_forwards(g, s) && ppi_greedy_put_weight(g, &g->device[s])) {
         }
+        if (g->problem->rises)
+            ppi_greedy_make_rise(g, &g->stage[s]);
         fill_and_put(g, choice, s, PPSCHED_KIND_I);
     }
 }

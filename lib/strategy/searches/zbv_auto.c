@@ -71,11 +71,11 @@ static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *err
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t r = 0; r < problem->devices; r++)
-        greedy.device[r].limit = ppi_smaller(problem->device[r].limit, usual_limit(problem, r));
+        ppi_greedy_set_limit(&greedy.device[r], ppi_smaller(problem->device[r].limit, usual_limit(problem, r)));
     status = try_choices(attempt, &greedy, error);
     for (uint32_t r = 0; r < problem->devices; r++) {
-        more = more || problem->device[r].limit > greedy.device[r].limit;
-        greedy.device[r].limit = problem->device[r].limit;
+        more = more || problem->device[r].limit > usual_limit(problem, r);
+        ppi_greedy_set_limit(&greedy.device[r], problem->device[r].limit);
     }
     if (more && status == PPSCHED_OK)
         status = try_choices(attempt, &greedy, error);
