@@ -18,7 +18,7 @@ struct sweep {
 };
 
 /* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
-static inline bool after(union ppi_time *time, double delay, double *start)
+PPI_INLINE bool after(union ppi_time *time, double delay, double *start)
 {
     if (!ppi_is_known(time))
         return false;
@@ -41,7 +41,7 @@ PPI_INLINE bool forward_ready(const struct ppi_row *row, const struct ppi_piece_
            after(&row[-1].passes[piece->index].forward, ppi_forward_delay(row, 0, piece), start);
 }
 
-static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, double end)
+PPI_INLINE void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, double end)
 {
     ppi_note(&sweep->loop, &row->passes[piece].forward, end, row->device_after);
 }
@@ -57,7 +57,7 @@ PPI_INLINE bool backward_ready(const struct ppi_row *row, const struct ppi_piece
            after(&row[1].passes[piece->index].backward, ppi_backward_delay(row, 0, piece), start);
 }
 
-static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, uint8_t kind, double end)
+PPI_INLINE void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, uint8_t kind, double end)
 {
     struct ppi_pass *pass = &row->passes[piece];
     if (kind == PPSCHED_KIND_B) {
@@ -69,12 +69,12 @@ static inline void backward_done(struct sweep *sweep, const struct ppi_row *row,
     ppi_note(&sweep->loop, &pass->backward, end, row->device_before);
 }
 
-static inline bool weight_ready(const struct ppi_row *row, uint32_t piece)
+PPI_INLINE bool weight_ready(const struct ppi_row *row, uint32_t piece)
 {
     return row->passes[piece].forward.bits == PPI_WEIGHT_PENDING;
 }
 
-static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece)
+PPI_INLINE void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece)
 {
     row->passes[piece].forward.bits = PPI_DONE;
     sweep->done++;
@@ -183,13 +183,13 @@ static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32
     return ppi_keeping_ask(keeping, device, op, start);
 }
 
-/* When what was sent before is there, as far as an op waits for it on a device that is free at `clock`. */
-static double after_sending(const struct sweep *sweep, const ppsched_span *span, const struct ppi_row *row,
-                            const struct ppi_piece_view *piece, double clock)
+/* When what was sent before is there, as far as an op waits for it on a device that is free at `clock`; `has_input`: it is a W
+ * whose I has run. */
+PPI_INLINE double after_sending(const struct sweep *sweep, const ppsched_span *span, bool has_input, double clock)
 {
     const struct ppi_sender *sender = &sweep->senders->ops[span - sweep->spans];
     double start = clock + sender->turn;
-    if (sender->input != PPI_NO_OP && weight_ready(row, piece->index))
+    if (has_input && sender->input != PPI_NO_OP)
         start = ppi_larger(start, sweep->spans[sender->input].end + sender->own);
     return start;
 }
@@ -211,7 +211,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
             const struct ppi_row *row = ppi_row_of_form(&sweep->loop, op, form);
             const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, form);
             if (senders_wait)
-                start = after_sending(sweep, out, row, &piece, clock);
+                start = after_sending(sweep, out, weight_ready(row, piece.index), clock);
             if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
                 !run_op(sweep, pacing, row, op->kind, &piece, &start, &end))
                 break;

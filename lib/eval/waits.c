@@ -68,7 +68,7 @@ ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *tim
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct ppi_host *host = &timeline->host;
-    struct ppi_waits waits = {.timeline = timeline};
+    struct ppi_waits waits = {.timeline = timeline, .senders = ppi_senders_of(timeline)};
     size_t cells = ppi_cell_count(schedule), rows;
     waits.forward = ppi_allocate(host, cells, sizeof *waits.forward);
     waits.backward = ppi_allocate(host, cells, sizeof *waits.backward);
@@ -106,29 +106,19 @@ size_t ppi_previous_unit(const struct ppi_waits *waits, size_t unit)
     return PPI_NO_NODE;
 }
 
-/* What a unit waits for that was sent before; none of the ops in pairs do. */
-static const struct ppi_sender *sender_of(const struct ppi_waits *waits, size_t unit)
-{
-    return ppi_senders_of(waits->timeline) != NULL && ppi_unit_length(&waits->timeline->schedule->ops[unit]) == 1
-               ? &waits->timeline->senders->ops[unit]
-               : NULL;
-}
-
-/* When a unit's turn has come behind another: at once, when what that one sent is there, or its own I's. */
+/* When a unit's turn has come behind another: when what that one sent is there, or its own I's. Ops in pairs do not wait. */
 static double turn_behind(const struct ppi_waits *waits, size_t unit, size_t previous)
 {
-    const struct ppi_sender *sender = sender_of(waits, unit);
-    double end = waits->timeline->spans[previous].end;
-    if (sender == NULL)
-        return end;
-    return end + (sender->input == previous ? ppi_larger(sender->turn, sender->own) : sender->turn);
+    const struct ppi_sender *sender = &waits->senders->ops[unit];
+    double delay = sender->input == previous ? ppi_larger(sender->turn, sender->own) : sender->turn;
+    return waits->timeline->spans[previous].end + delay;
 }
 
 /* Of a W, its I, as far as it is not the unit before it. */
 static struct ppi_wait own_input_of(const struct ppi_waits *waits, size_t unit)
 {
-    const struct ppi_sender *sender = sender_of(waits, unit);
-    if (sender == NULL || sender->input == PPI_NO_OP || sender->input == ppi_previous_unit(waits, unit))
+    const struct ppi_sender *sender = &waits->senders->ops[unit];
+    if (sender->input == PPI_NO_OP || sender->input == ppi_previous_unit(waits, unit))
         return NOTHING;
     return (struct ppi_wait){sender->input, waits->timeline->spans[sender->input].end + sender->own};
 }
@@ -142,7 +132,9 @@ static struct ppi_wait turn_of(const struct ppi_waits *waits, size_t unit)
         size_t flush = (size_t)timeline->schedule->op_count + iteration - 1;
         return (struct ppi_wait){flush, ppi_start_of(waits, flush)};
     }
-    return (struct ppi_wait){previous, previous != PPI_NO_NODE ? turn_behind(waits, unit, previous) : 0};
+    if (waits->senders != NULL && previous != PPI_NO_NODE)
+        return (struct ppi_wait){previous, turn_behind(waits, unit, previous)};
+    return (struct ppi_wait){previous, previous != PPI_NO_NODE ? timeline->spans[previous].end : 0};
 }
 
 /* What an op needs of another device. */
@@ -168,7 +160,7 @@ size_t ppi_wait_count(const struct ppi_waits *waits, size_t node)
 {
     if (ppi_is_flush(waits, node))
         return waits->worker_count;
-    return 1 + ppi_unit_length(&waits->timeline->schedule->ops[node]) + (ppi_senders_of(waits->timeline) != NULL);
+    return 1 + ppi_unit_length(&waits->timeline->schedule->ops[node]) + (waits->senders != NULL);
 }
 
 struct ppi_wait ppi_wait_at(const struct ppi_waits *waits, size_t node, size_t i)
@@ -179,7 +171,7 @@ struct ppi_wait ppi_wait_at(const struct ppi_waits *waits, size_t node, size_t i
         size_t unit = waits->before_flush[flush * waits->worker_count + i];
         return (struct ppi_wait){unit, timeline->spans[unit].end};
     }
-    if (i > ppi_unit_length(&timeline->schedule->ops[node]))
+    if (waits->senders != NULL && i > ppi_unit_length(&timeline->schedule->ops[node]))
         return own_input_of(waits, node);
     return i == 0 ? turn_of(waits, node) : input_of(waits, &timeline->schedule->ops[node + i - 1]);
 }

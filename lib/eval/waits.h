@@ -21,8 +21,9 @@ struct ppi_worker {
 
 struct ppi_waits {
     const ppsched_timeline *timeline;
-    size_t *forward, *backward; /* the unit with F, and with B or I, of each stage pass; stage by stage */
-    struct ppi_worker *workers; /* by device */
+    const struct ppi_senders *senders; /* NULL where they do not wait */
+    size_t *forward, *backward;        /* the unit with F, and with B or I, of each stage pass; stage by stage */
+    struct ppi_worker *workers;        /* by device */
     size_t worker_count;
     size_t *before_flush; /* each flush's last unit of each worker, flush by flush */
 };

@@ -381,7 +381,7 @@ class CommandTest(unittest.TestCase):
         self.assertAlmostEqual(times[0][1]["forward_time"], times[2][1]["forward_time"])
         self.wrong("--step-time: GB is a unit of memory; units of time are ns", "--model", self.path, "--step-time", "2GB")
         self.wrong("--step-time is 'soon'; it must be a number with a unit", "--model", self.path, "--step-time", "soon")
-        self.wrong("--tokens-per-second is 0; it must be above 0", "--model", self.path, "--tokens-per-second", 0)
+        self.wrong("--tokens-per-second is 0; it must be a finite number above 0", "--model", self.path, "--tokens-per-second", 0)
         self.wrong("--step-time is of one layout, and these are 2; give one number of --tp", "--model", self.path, "--step-time", "2s",
                    "--tp", 1, 2, command="pick")
         stepped = answer("--model", self.path, "--seq", 2048, "--tokens-per-second", 10000)
