@@ -72,6 +72,10 @@ struct ppi_event_loop;
  * schedule is not complete or cannot be run. */
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
+/* The same where senders do not wait, and where they do and ppi_senders_fill has been. */
+ppsched_status ppi_forward_sweep(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+ppsched_status ppi_forward_sweep_with_senders(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+
 /* Fills `latest`, from spans and the makespan. */
 void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 

@@ -93,7 +93,7 @@ static ppsched_status fail_release(double f, uint32_t stage, bool by_weight, pps
 }
 
 /* Memory of a stage pass from what was given; what is not given makes the sum 0. */
-static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, struct ppi_lane *lane, ppsched_error *error)
+static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, double *memory, ppsched_error *error)
 {
     bool has_i = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT) != NULL;
     bool has_w = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT) != NULL;
@@ -112,13 +112,19 @@ static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stag
         return fail_sum(f, again, i, w, stage, error);
     i = whole + i < 0 ? -whole : i; /* what is off by rounding must not add up over microbatches */
     w = -(whole + i);
-    lane->input_rise = again + ppi_larger(i, 0);
-    lane->whole_rise = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, stage, again) + ppi_larger(i, 0);
-    lane->memory[PPSCHED_KIND_F] = f;
-    lane->memory[PPSCHED_KIND_B] = again > 0 || i > 0 ? -f : i + w;
-    lane->memory[PPSCHED_KIND_I] = ppi_smaller(i, 0);
-    lane->memory[PPSCHED_KIND_W] = w;
+    memory[PPSCHED_KIND_F] = f;
+    memory[PPSCHED_KIND_B] = again > 0 || i > 0 ? -f : i + w;
+    memory[PPSCHED_KIND_I] = ppi_smaller(i, 0);
+    memory[PPSCHED_KIND_W] = w;
     return PPSCHED_OK;
+}
+
+struct ppi_rise ppi_config_rise(const ppsched_config *config, uint32_t stage)
+{
+    double again = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, stage, 0);
+    double added = ppi_larger(value_or(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, stage, 0), 0);
+    return (struct ppi_rise){.input = again + added,
+                             .whole = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, stage, again) + added};
 }
 
 bool ppi_memory_rises(const ppsched_config *config)
@@ -135,7 +141,7 @@ ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, s
 {
     ppsched_status status = resolve_durations(config, stage, out->duration, error);
     if (status == PPSCHED_OK)
-        status = resolve_memory(config, stage, out, error);
+        status = resolve_memory(config, stage, out->memory, error);
     return status;
 }
 
@@ -330,6 +336,22 @@ ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *c
     return PPSCHED_OK;
 }
 
+static ppsched_status fill_rises(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error)
+{
+    if (!ppi_memory_rises(config)) {
+        ppi_release(&costs->host, costs->rises);
+        costs->rises = NULL;
+        return PPSCHED_OK;
+    }
+    if (costs->rises == NULL)
+        costs->rises = ppi_allocate(&costs->host, config->shape.stages, sizeof *costs->rises);
+    if (costs->rises == NULL)
+        return ppi_fail_memory(error, "the costs");
+    for (uint32_t s = 0; s < config->shape.stages; s++)
+        costs->rises[s] = ppi_config_rise(config, s);
+    return PPSCHED_OK;
+}
+
 ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error)
 {
@@ -340,6 +362,8 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     costs->senders_wait = config->senders_wait;
     if (costs->factors != NULL || ppi_has_factors(config))
         status = ppi_factors_fill(costs, config, error);
+    if (status == PPSCHED_OK && (costs->rises != NULL || ppi_memory_rises(config)))
+        status = fill_rises(costs, config, error);
     for (uint32_t c = 0; c < placement->copies; c++)
         for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
             status = fill_lane(&costs->lanes[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages, s,
@@ -367,6 +391,8 @@ void ppi_costs_clear(struct ppi_costs *costs)
 {
     ppi_release(&costs->host, costs->lanes);
     ppi_release(&costs->host, costs->factors);
+    ppi_release(&costs->host, costs->rises);
     costs->lanes = NULL;
+    costs->rises = NULL;
     costs->factors = NULL;
 }

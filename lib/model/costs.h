@@ -15,11 +15,15 @@ struct ppi_lane {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
-    double input_rise, whole_rise;    /* more, from the start of I until W's end, and while B runs: what is computed again */
     double forward_delay;             /* of a transfer from the device of the stage before */
     double backward_delay;            /* from the device of the next stage */
     double forward_latency;           /* of these, what does not grow with what is sent */
     double backward_latency;
+};
+
+/* By how much memory of a stage pass rises: from the start of I until W's end, and while B runs. */
+struct ppi_rise {
+    double input, whole;
 };
 
 /* What a piece takes, as a multiple of what its lane says. */
@@ -36,6 +40,7 @@ struct ppi_costs {
     uint32_t stages;
     bool senders_wait;          /* between ops of one kind on a stage */
     struct ppi_lane *lanes;     /* copies x stages, as ppi_placement */
+    struct ppi_rise *rises;     /* by stage; NULL where nothing rises */
     struct ppi_factor *factors; /* by piece of one iteration; NULL where all are 1 */
 };
 
@@ -91,8 +96,9 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
 /* Durations and memory of a stage, without the runtime's part; RANGE where the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);
 
-/* Whether some stage's memory rises when an I or a B starts. */
+/* Whether some stage's memory rises when an I or a B starts, and by how much a stage's does. */
 bool ppi_memory_rises(const ppsched_config *config);
+struct ppi_rise ppi_config_rise(const ppsched_config *config, uint32_t stage);
 
 /* Adds what the runtime takes for F, B, I and W, at their kinds. */
 void ppi_add_op_overhead(double *duration, const ppsched_config *config);
@@ -159,7 +165,7 @@ static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_
 {
     const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
     double factor = ppi_factor_of(costs, schedule, op).memory;
-    if (op->kind == PPSCHED_KIND_W && lane->input_rise > 0)
+    if (op->kind == PPSCHED_KIND_W && costs->rises != NULL)
         return lane->memory[PPSCHED_KIND_W] * factor;
     return ppi_memory_at(lane->memory + PPSCHED_KIND_F, op->kind, factor);
 }
@@ -167,9 +173,10 @@ static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_
 /* What it takes more while it runs; that of I stays until W ends. */
 static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
-    double rise = op->kind == PPSCHED_KIND_I ? lane->input_rise : op->kind == PPSCHED_KIND_B ? lane->whole_rise : 0;
-    return rise * ppi_factor_of(costs, schedule, op).memory;
+    if (costs->rises == NULL || (op->kind != PPSCHED_KIND_I && op->kind != PPSCHED_KIND_B))
+        return 0;
+    const struct ppi_rise *rise = &costs->rises[op->stage];
+    return (op->kind == PPSCHED_KIND_I ? rise->input : rise->whole) * ppi_factor_of(costs, schedule, op).memory;
 }
 
 /* What B, I or W gives back when it ends, with what rose while a B ran: at most 0. */

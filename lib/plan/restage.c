@@ -63,7 +63,7 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
                                       lane.memory[PPSCHED_KIND_F],
                                       lane.memory[PPSCHED_KIND_I],
                                       lane.memory[PPSCHED_KIND_W],
-                                      lane.input_rise,
+                                      ppi_config_rise(making->from, s).input,
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_STATIC, s),
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_WEIGHTS, s)};
         for (int part = 0; part < PARTS; part++)
@@ -313,18 +313,10 @@ struct in_turn {
     double stays, largest;
 };
 
-static ppsched_status find_in_turn(struct in_turn *out, const struct making *making, uint32_t stage, ppsched_error *error)
+static struct in_turn find_in_turn(const struct making *making, uint32_t stage)
 {
-    const struct ppi_values *input = &making->from->values[PPSCHED_QUANTITY_MEM_BACKWARD_INPUT];
-    struct ppi_lane lane;
-    ppsched_status status = ppi_resolve_stage(making->from, stage, &lane, error);
-    double first = stage == 0 ? end_value(&making->embedding, MEM_AGAIN) : 0,
-           last = stage + 1 == making->from->shape.stages ? end_value(&making->head, MEM_AGAIN) : 0;
-    if (status != PPSCHED_OK)
-        return status;
-    out->stays = ppi_larger(input->values != NULL ? ppi_larger(ppi_value_at(input, stage), 0) : 0, first + last);
-    out->largest = ppi_larger(lane.whole_rise - out->stays, 0);
-    return PPSCHED_OK;
+    double stays = ppi_larger(value_or_0(making->from, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, stage), 0);
+    return (struct in_turn){stays, ppi_larger(ppi_config_rise(making->from, stage).whole - stays, 0)};
 }
 
 /* A part of a stage computes as large a layer again as the stage; several stages the largest of theirs. */
@@ -336,10 +328,7 @@ static ppsched_status put_in_turn(struct making *making, ppsched_error *error)
         uint32_t first = new > old ? s / (new / old) : s *(old / new), count = new > old ? 1 : old / new;
         struct in_turn sum = {0, 0};
         for (uint32_t i = 0; i < count; i++) {
-            struct in_turn one;
-            ppsched_status status = find_in_turn(&one, making, first + i, error);
-            if (status != PPSCHED_OK)
-                return status;
+            const struct in_turn one = find_in_turn(making, first + i);
             sum.stays += one.stays / (new > old ? new / old : 1);
             sum.largest = ppi_larger(sum.largest, one.largest);
         }

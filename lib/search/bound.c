@@ -171,7 +171,8 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     }
     for (uint32_t s = stages; s-- > 0;) {
         round_trip += least[s].forward + least[s].input;
-        double rest = lane[s].memory[PPSCHED_KIND_F] + ppi_smaller(lane[s].input_rise + lane[s].memory[PPSCHED_KIND_I], 0);
+        double rise = bounds->costs.rises != NULL ? bounds->costs.rises[s].input : 0;
+        double rest = lane[s].memory[PPSCHED_KIND_F] + ppi_smaller(rise + lane[s].memory[PPSCHED_KIND_I], 0);
         least[s].area = lane[s].memory[PPSCHED_KIND_F] * round_trip + rest * least[s].weight;
         least[s].on_the_way = lane[s].memory[PPSCHED_KIND_F] * on_the_way;
         *delays += ppi_scaled_delay(lane[s].forward_delay, lane[s].forward_latency, sent) +

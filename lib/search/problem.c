@@ -19,22 +19,26 @@ static struct ppi_stage read_stage(const struct ppi_lane *lane, const struct ppi
         stage.duration[kind] = lane->duration[kind] * scale->time;
         stage.memory[kind] = ppi_memory_at(lane->memory + PPSCHED_KIND_F, kind, scale->memory);
     }
-    stage.rise[PPSCHED_KIND_I] = lane->input_rise * scale->memory;
-    stage.rise[PPSCHED_KIND_B] = lane->whole_rise * scale->memory;
-    if (stage.rise[PPSCHED_KIND_I] > 0) { /* until W's end */
-        stage.memory[PPSCHED_KIND_I] += stage.rise[PPSCHED_KIND_I];
-        stage.memory[PPSCHED_KIND_W] = -(stage.memory[PPSCHED_KIND_F] + stage.memory[PPSCHED_KIND_I]);
-    }
     double input = stage.duration[PPSCHED_KIND_I], full = stage.duration[PPSCHED_KIND_B];
     double split = input + stage.duration[PPSCHED_KIND_W];
-    bool is_shorter = !splits || full < split * (1 - 1e-9);
-    stage.fuses = is_shorter || stage.rise[PPSCHED_KIND_B] < stage.rise[PPSCHED_KIND_I];
-    stage.input = !splits || (is_shorter && full < input) ? full : input;
-    stage.weight = (is_shorter ? full : split) - stage.input;
-    stage.least_rise = splits ? stage.rise[PPSCHED_KIND_I] : stage.rise[PPSCHED_KIND_B];
-    if (stage.fuses)
-        stage.least_rise = ppi_smaller(stage.least_rise, stage.rise[PPSCHED_KIND_B]);
+    stage.fuses = !splits || full < split * (1 - 1e-9);
+    stage.input = !splits || (stage.fuses && full < input) ? full : input;
+    stage.weight = (stage.fuses ? full : split) - stage.input;
     return stage;
+}
+
+/* What rises when an I starts stays until W's end. A B that holds less is worth its while, too. */
+static void raise_stage(struct ppi_stage *stage, const struct ppi_rise *rise, double scale)
+{
+    double *memory = stage->memory;
+    stage->rise[PPSCHED_KIND_I] = rise->input * scale;
+    stage->rise[PPSCHED_KIND_B] = rise->whole * scale;
+    memory[PPSCHED_KIND_I] += stage->rise[PPSCHED_KIND_I];
+    memory[PPSCHED_KIND_W] = -(memory[PPSCHED_KIND_F] + memory[PPSCHED_KIND_I]);
+    stage->fuses |= stage->rise[PPSCHED_KIND_B] < stage->rise[PPSCHED_KIND_I];
+    stage->least_rise = stage->splits ? stage->rise[PPSCHED_KIND_I] : stage->rise[PPSCHED_KIND_B];
+    if (stage->fuses)
+        stage->least_rise = ppi_smaller(stage->least_rise, stage->rise[PPSCHED_KIND_B]);
 }
 
 /* What is there while a backward runs and not behind it. A B of a stage that may split is left out, as few orders have any:
@@ -218,6 +222,8 @@ static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *co
     ppsched_status status = held != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
     for (uint32_t s = 0; s < problem->stages; s++)
         problem->stage[s] = read_stage(&costs->lanes[s], &scale, !config->has_whole_backwards);
+    for (uint32_t s = 0; s < problem->stages && costs->rises != NULL; s++)
+        raise_stage(&problem->stage[s], &costs->rises[s], scale.memory);
     if (status == PPSCHED_OK && ppi_holds_more(config))
         status = add_holdings(problem, config, place, scale.memory, error);
     list_stages(problem);

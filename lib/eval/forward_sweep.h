@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The forward sweep. It is compiled twice, as a function called PPI_SWEEP, where PPI_SENDERS_WAIT is 1 or 0: what is done for
+ * each op is much of all work. */
+#ifndef PPSCHED_EVAL_FORWARD_SWEEP_H
+#define PPSCHED_EVAL_FORWARD_SWEEP_H
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/event_loop.h"
+#include "eval/keeping.h"
+#include "eval/timeline.h"
+
+struct sweep {
+    struct ppi_event_loop loop;
+    uint32_t iteration_end; /* first microbatch that may not start yet */
+    size_t done;            /* stage passes that are done */
+    bool is_forward_only;
+    bool meets_keeping; /* a device has come to an op that keeps less, and there was no `keeping` */
+#if PPI_SENDERS_WAIT
+    const ppsched_timeline *timeline;
+#endif
+};
+
+/* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
+static inline bool after(union ppi_time *time, double delay, double *start)
+{
+    if (!ppi_is_known(time))
+        return false;
+    double there = time->value + delay;
+    *start = there > *start ? there : *start;
+    return true;
+}
+
+/* The three *_ready raise `*start` to when the op's inputs are there; false where it cannot run (yet, or ever). The three
+ * *_done note its end. */
+PPI_INLINE bool forward_ready(const struct ppi_row *row, const struct ppi_piece_view *piece, double *start)
+{
+    struct ppi_pass *pass = &row->passes[piece->index];
+    int64_t own = pass->forward.bits;
+    if (own >= 0 || own < PPI_AWAITED)
+        return false; /* ran before */
+    if (piece->before > 0 && pass[-1].forward.bits < 0)
+        return false; /* the slice before it has not run */
+    return row->device_before == PPSCHED_NONE ||
+           after(&row[-1].passes[piece->index].forward, ppi_forward_delay(row, 0, piece), start);
+}
+
+static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, double end)
+{
+    ppi_note(&sweep->loop, &row->passes[piece].forward, end, row->device_after);
+}
+
+PPI_INLINE bool backward_ready(const struct ppi_row *row, const struct ppi_piece_view *piece, double *start)
+{
+    struct ppi_pass *pass = &row->passes[piece->index];
+    if (pass->forward.bits < 0)
+        return false; /* its own forward has not run, or a backward has */
+    if (piece->after > 0 && pass[1].backward.bits < 0)
+        return false; /* that of the next slice has not run */
+    return row->device_after == PPSCHED_NONE ||
+           after(&row[1].passes[piece->index].backward, ppi_backward_delay(row, 0, piece), start);
+}
+
+static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, uint8_t kind, double end)
+{
+    struct ppi_pass *pass = &row->passes[piece];
+    if (kind == PPSCHED_KIND_B) {
+        pass->forward.bits = PPI_DONE;
+        sweep->done++;
+    } else {
+        pass->forward.bits = PPI_WEIGHT_PENDING;
+    }
+    ppi_note(&sweep->loop, &pass->backward, end, row->device_before);
+}
+
+static inline bool weight_ready(const struct ppi_row *row, uint32_t piece)
+{
+    return row->passes[piece].forward.bits == PPI_WEIGHT_PENDING;
+}
+
+static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece)
+{
+    row->passes[piece].forward.bits = PPI_DONE;
+    sweep->done++;
+}
+
+/* Sets `*end` of what starts on a device and takes `work` alone; false where copies may slow it and that is not yet known.
+ * `pacing` is NULL where they slow nothing. */
+PPI_INLINE bool find_end(struct ppi_keeping *pacing, uint32_t device, double start, double work, double *end)
+{
+    *end = start + work;
+    return pacing == NULL || ppi_keeping_runs(pacing, device, start, work, end);
+}
+
+/* For how long a device is busy with that. */
+PPI_INLINE double busy_with(const struct ppi_keeping *pacing, double start, double work, double end)
+{
+    return pacing == NULL ? work : end - start;
+}
+
+/* Runs F, B, I or W on its own. Raises `*start`, when its device is free, to when it starts, and sets `*end`; false where it
+ * cannot run. */
+PPI_INLINE bool run_op(struct sweep *sweep, struct ppi_keeping *pacing, const struct ppi_row *row, uint8_t kind,
+                       const struct ppi_piece_view *piece, double *start, double *end)
+{
+    PPI_PREFETCH(&row->passes[piece->index], PPI_AHEAD);
+    if (kind == PPSCHED_KIND_F) {
+        if (!forward_ready(row, piece, start) ||
+            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_F - 1] * piece->factor.time, end))
+            return false;
+        forward_done(sweep, row, piece->index, *end);
+    } else if (kind == PPSCHED_KIND_W) {
+        if (!weight_ready(row, piece->index) ||
+            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_W - 1] * piece->factor.time, end))
+            return false;
+        weight_done(sweep, row, piece->index);
+    } else {
+        if (!backward_ready(row, piece, start) ||
+            !find_end(pacing, row->device, *start, row->duration[kind - 1] * piece->factor.time, end))
+            return false;
+        backward_done(sweep, row, piece->index, kind, *end);
+    }
+    return true;
+}
+
+/* How long an overlapped pair takes. */
+PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct ppi_row *forward,
+                                const struct ppi_row *backward, const ppsched_op *pair, enum ppi_form form)
+{
+    if (form == PPI_SCALED || form == PPI_PIECES)
+        return ppi_overlapped_duration(loop->costs, loop->schedule, pair);
+    if (loop->costs->overlapped.values != NULL)
+        return ppi_given_overlap(loop->costs, pair[0].stage, pair[1].stage);
+    return forward->duration[PPSCHED_KIND_F - 1] + backward->duration[pair[1].kind - 1];
+}
+
+/* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
+PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_keeping *pacing, uint32_t device, const ppsched_op *pair,
+                                 double start, struct ppi_sums *sums, enum ppi_form form)
+{
+    const struct ppi_event_loop *loop = &sweep->loop;
+    const struct ppi_row *forward = ppi_row_of_form(loop, &pair[0], form), *backward = ppi_row_of_form(loop, &pair[1], form);
+    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], form), second = ppi_view_piece(loop, &pair[1], form);
+    if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
+        !forward_ready(forward, &first, &start) || !backward_ready(backward, &second, &start))
+        return (ppsched_span){-1, -1};
+    double work = pair_duration(loop, forward, backward, pair, form), end;
+    if (!find_end(pacing, device, start, work, &end))
+        return (ppsched_span){-1, -1};
+    sums->busy += busy_with(pacing, start, work, end);
+    ppi_sum_memory(sums, ppi_memory_at(forward->memory, pair[0].kind, first.factor.memory), &pair[0]);
+    ppi_sum_memory(sums, ppi_memory_at(backward->memory, pair[1].kind, second.factor.memory), &pair[1]);
+    forward_done(sweep, forward, first.index, end);
+    backward_done(sweep, backward, second.index, pair[1].kind, end);
+    return (ppsched_span){start, end};
+}
+
+/* Runs RECOMPUTE; false where it cannot run. */
+static bool recompute(struct sweep *sweep, struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double start,
+                      double *end, struct ppi_sums *sums)
+{
+    double work = ppi_keeping_cost_of(keeping, op)->recompute * ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
+    if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
+        return false; /* its forward has not run, or its backward has */
+    struct ppi_keeping *pacing = keeping->slows ? keeping : NULL;
+    if (!find_end(pacing, device, start, work, end))
+        return false;
+    ppi_kept_pass_of(keeping, op)->flags |= PPI_IS_RECOMPUTED;
+    sums->busy += busy_with(pacing, start, work, *end);
+    return true;
+}
+
+/* Runs an op that keeps less on a device that is free at `start`; false where it cannot run. */
+static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double start,
+                        double *end, struct ppi_sums *sums)
+{
+    if (keeping == NULL) {
+        sweep->meets_keeping = true;
+        return false;
+    }
+    if (op->kind == PPSCHED_KIND_RECOMPUTE)
+        return recompute(sweep, keeping, device, op, start, end, sums);
+    if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT)
+        return ppi_keeping_waits(keeping, op, end);
+    if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
+        return false;
+    return ppi_keeping_ask(keeping, device, op, start);
+}
+
+#if PPI_SENDERS_WAIT
+/* When what was sent before is there, as far as an op waits for it on a device that is free at `clock`; `has_input`: it is a W
+ * whose I has run. */
+static double after_sending(const ppsched_timeline *timeline, const ppsched_span *span, bool has_input, double clock)
+{
+    const struct ppi_sender *sender = &timeline->senders->ops[span - timeline->spans];
+    double start = clock + sender->turn;
+    if (has_input && sender->input != PPI_NO_OP)
+        start = ppi_larger(start, timeline->spans[sender->input].end + sender->own);
+    return start;
+}
+#endif
+
+/* `keeping`: NULL where the schedule has no op that keeps less, as far as is known; `pacing`: the same where copies slow. */
+PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_keeping *keeping,
+                          struct ppi_keeping *pacing)
+{
+    struct ppi_track *track = &sweep->loop.tracks[device];
+    const ppsched_op *op = track->op, *const last = track->end;
+    ppsched_span *out = track->span;
+    struct ppi_sums sums = track->sums;
+    double clock = track->clock;
+    while (op < last) {
+        double start = clock, end = clock;
+        PPI_PREFETCH(op, PPI_AHEAD);
+        PPI_PREFETCH(out, PPI_AHEAD);
+        if (form != PPI_PIECES ? ppi_computes_alone(op) : ppi_computes_alone_of_any(op)) {
+            const struct ppi_row *row = ppi_row_of_form(&sweep->loop, op, form);
+            const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, form);
+#if PPI_SENDERS_WAIT
+            start = after_sending(sweep->timeline, out, weight_ready(row, piece.index), clock);
+#endif
+            if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
+                !run_op(sweep, pacing, row, op->kind, &piece, &start, &end))
+                break;
+            sums.busy += busy_with(pacing, start, row->duration[op->kind - 1] * piece.factor.time, end);
+            ppi_sum_memory(&sums, ppi_memory_at(row->memory, op->kind, piece.factor.memory), op);
+        } else if (ppi_unit_length(op) == 2) {
+            if (keeping != NULL && !ppi_keeping_lets(keeping, op + 1, &start))
+                break;
+            ppsched_span pair = run_pair(sweep, pacing, device, op, start, &sums, form);
+            if (pair.end < 0)
+                break;
+            start = out->start = pair.start;
+            end = out->end = pair.end;
+            out++;
+            op++;
+        } else if (ppi_keeps_less(op->kind) && !run_keeping(sweep, keeping, device, op, clock, &end, &sums)) {
+            break;
+        }
+        out->start = start;
+        out->end = end;
+        clock = end;
+        out++;
+        op++;
+    }
+    track->op = op;
+    track->span = out;
+    track->sums = sums;
+    track->clock = clock;
+}
+
+PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
+{
+    run_units(sweep, device, form, NULL, NULL);
+}
+
+/* Devices and copies in turns, until none can go on. */
+static void run_with_copies(struct sweep *sweep, struct ppi_keeping *keeping)
+{
+    do
+        while (sweep->loop.ready_count > 0)
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, NULL);
+    while (ppi_keeping_step(keeping, &sweep->loop));
+}
+
+static void run_slowed_by_copies(struct sweep *sweep, struct ppi_keeping *keeping)
+{
+    do
+        while (sweep->loop.ready_count > 0)
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, keeping);
+    while (ppi_keeping_step(keeping, &sweep->loop));
+}
+
+/* Lets tracks end where the next iteration begins. Where there are forwards alone, these end a pass each. */
+static void limit_tracks(struct sweep *sweep)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    for (uint32_t i = 0; i < loop->active_count; i++) {
+        const struct ppsched_queue *queue = &loop->schedule->queues[loop->active[i]];
+        const ppsched_op *op = loop->tracks[loop->active[i]].op, *end = queue->ops + queue->count;
+        for (; op < end && (op->microbatch < sweep->iteration_end || !ppi_kind_has_microbatch(op->kind)); op++)
+            sweep->done += sweep->is_forward_only && op->kind == PPSCHED_KIND_F;
+        loop->tracks[loop->active[i]].end = op;
+    }
+}
+
+/* All of an iteration is done: the next may start everywhere at once. */
+static double flush(struct sweep *sweep)
+{
+    struct ppi_event_loop *loop = &sweep->loop;
+    double time = 0;
+    for (uint32_t i = 0; i < loop->active_count; i++)
+        if (loop->tracks[loop->active[i]].clock > time)
+            time = loop->tracks[loop->active[i]].clock;
+    for (uint32_t i = 0; i < loop->active_count; i++)
+        loop->tracks[loop->active[i]].clock = time;
+    sweep->iteration_end += loop->schedule->shape.microbatches;
+    limit_tracks(sweep);
+    ppi_event_loop_ready_all(loop);
+    return time;
+}
+
+static bool are_at_their_ends(const struct sweep *sweep)
+{
+    for (uint32_t i = 0; i < sweep->loop.active_count; i++) {
+        const struct ppi_track *track = &sweep->loop.tracks[sweep->loop.active[i]];
+        if (track->op != track->end)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all passes of so many iterations are done. Forwards alone are counted where tracks end. */
+static bool are_done(const struct sweep *sweep, size_t passes)
+{
+    return sweep->done == passes && (!sweep->is_forward_only || are_at_their_ends(sweep));
+}
+
+static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
+{
+    const ppsched_schedule *schedule = sweep->loop.schedule;
+    size_t passes_per_iteration = (size_t)schedule->shape.stages * schedule->shape.microbatches * schedule->shape.slices;
+    if (timeline->flush_count > 0 || sweep->is_forward_only)
+        limit_tracks(sweep);
+    ppi_event_loop_ready_all(&sweep->loop);
+    for (size_t flushed = 0;; flushed++) {
+        if (timeline->keeping != NULL && timeline->keeping->slows)
+            run_slowed_by_copies(sweep, timeline->keeping);
+        else if (timeline->keeping != NULL)
+            run_with_copies(sweep, timeline->keeping);
+        else
+            ppi_run_ready(&sweep->loop, run_device, sweep);
+        if (flushed == timeline->flush_count || !are_done(sweep, (flushed + 1) * passes_per_iteration))
+            break;
+        timeline->flush_times[flushed] = flush(sweep);
+    }
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        if (sweep->loop.tracks[d].op != schedule->queues[d].ops + schedule->queues[d].count)
+            return false;
+    return sweep->done == ppi_cell_count(schedule);
+}
+
+static bool ends_are_finite(const struct sweep *sweep)
+{
+    for (uint32_t d = 0; d < sweep->loop.schedule->shape.devices; d++)
+        if (!ppi_is_finite(sweep->loop.tracks[d].clock))
+            return false;
+    return true;
+}
+
+ppsched_status PPI_SWEEP(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    struct sweep sweep = {.loop = *loop, .is_forward_only = ppi_is_forward_only(schedule)};
+#if PPI_SENDERS_WAIT
+    sweep.timeline = timeline;
+#endif
+    ppi_event_loop_reset(&sweep.loop, timeline->spans);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);
+    if (timeline->keeping != NULL)
+        ppi_keeping_reset(timeline->keeping, timeline->spans);
+    if (timeline->keeping != NULL && !timeline->keeping->is_sound)
+        return PPSCHED_ERROR_INVALID_SCHEDULE;
+    sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
+    bool runs = sweep_all(&sweep, timeline);
+    timeline->meets_keeping = sweep.meets_keeping || timeline->keeping != NULL;
+    if (!runs)
+        return PPSCHED_ERROR_INVALID_SCHEDULE;
+    if (!ends_are_finite(&sweep))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        ppi_sums_note(&sweep.loop.tracks[d].sums, timeline, d);
+    return PPSCHED_OK;
+}
+
+#endif
