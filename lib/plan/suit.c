@@ -111,8 +111,8 @@ static ppsched_status find_fewest(struct suiting *suiting, struct ppi_same_kind 
     return status;
 }
 
-/* So few, and more as long as that helps: with more a better split may fit. Where some decoders have no such kind, with fewer
- * too. */
+/* So few, and more as long as that helps: with more a better split may fit. The first one of a stage frees nothing while its
+ * backward runs, so that four in turn must not help. Where some decoders have no such kind, with fewer too. */
 static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool fits_without, ppsched_error *error)
 {
     uint32_t most = 2 * (suiting->plan->layers->count / suiting->question.schedule->shape.stages) +
@@ -120,7 +120,7 @@ static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool
     bool from_one = fits_without || !ppi_reach_is_whole(suiting->plan->layers, PPI_REACH_DECODERS, kind), fits;
     struct ppi_same_kind same = {kind, from_one ? 1 : most, PPI_REACH_DECODERS, NULL};
     ppsched_status status = from_one ? PPSCHED_OK : find_fewest(suiting, &same, error);
-    for (int idle = 0; idle < 2 && same.count <= most && status == PPSCHED_OK; same.count++) {
+    for (int idle = 0; idle < 4 && same.count <= most && status == PPSCHED_OK; same.count++) {
         double lack = suiting->lack, time = suiting->time;
         status = suit_one(suiting, &same, &fits, error);
         suiting->question.start = suiting->lack <= 0 ? suiting->candidate->layers : NULL;

@@ -82,18 +82,19 @@ static void test_sizes_of_primus(void **state)
     char line[200];
     (void)state;
     expect_sized("1f1b", 4, 4, 3, PRIMUS, strcat(strcpy(line, four), "1f1b"));
-    expect_sized("1f1b", 4, 4, 2, PRIMUS, "!Primus has no algorithm that makes this order");
+    expect_sized("1f1b", 4, 4, 2, PRIMUS, "!Primus's 1f1b wants at least 3 microbatches on 4 devices, not 2");
     expect_sized("zb_h1", 4, 4, 4, PRIMUS, strcat(strcpy(line, four), "zero-bubble"));
-    expect_sized("zb_h1", 4, 4, 3, PRIMUS, "!Primus has no algorithm");
+    expect_sized("zb_h1", 4, 4, 3, PRIMUS, "!; only a schedule of its own carries this order");
     expect_sized("zbv", 4, 8, 7, PRIMUS, strcat(strcpy(line, eight), "zbv-formatted"));
-    expect_sized("zbv", 4, 8, 6, PRIMUS, "!Primus has no algorithm");
+    expect_sized("zbv", 4, 8, 6, PRIMUS, "!; only a schedule of its own carries this order");
     expect_sized("interleaved_1f1b", 4, 8, 8, PRIMUS, strcat(strcpy(line, eight), "1f1b-interleaved"));
-    expect_sized("interleaved_1f1b", 4, 8, 4, PRIMUS, "!Primus has no algorithm"); /* ten warm-up forwards of eight */
-    expect_sized("interleaved_1f1b", 4, 8, 7, PRIMUS, "!Primus has no algorithm");
+    expect_sized("interleaved_1f1b", 4, 8, 4, PRIMUS,
+                 "!; only a schedule of its own carries this order"); /* ten warm-up forwards of eight */
+    expect_sized("interleaved_1f1b", 4, 8, 7, PRIMUS, "!; only a schedule of its own carries this order");
     expect_sized("interleaved_1f1b", 2, 8, 2, PRIMUS, /* eight of eight */
                  "--pipeline_model_parallel_size 2 --num_virtual_stages_per_pipeline_rank 4 --patch_primus_pipeline True "
                  "--pp_algorithm 1f1b-interleaved");
-    expect_sized("interleaved_1f1b", 3, 9, 3, PRIMUS, "!Primus has no algorithm"); /* ten of nine */
+    expect_sized("interleaved_1f1b", 3, 9, 3, PRIMUS, "!; only a schedule of its own carries this order"); /* ten of nine */
     expect_sized("zb_auto", 4, 4, 8, PRIMUS, "!Primus plans an order of its own of that kind; only a schedule of its own");
     expect_sized("1f1b", 1, 1, 8, PRIMUS, "!Primus has no pipeline on one device");
 }

@@ -247,7 +247,7 @@ static void test_progress(void **state)
     static const char *const strategies[] = {"1f1b", "zb_auto", "interleaved_1f1b"};
     const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3);
     (void)state;
-    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 9.5);
+    set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 10);
     expect_ok(ppsched_config_set_progress(base, listen, &listener, NULL), NULL);
     ppsched_plan *whole = run_plan(base, &options);
     uint32_t calls = listener.calls;

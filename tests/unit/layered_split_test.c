@@ -119,8 +119,8 @@ static double find_kinds(uint8_t recomputes[MOST_LAYERS], int32_t runtime, const
     size_t count = 0;
     ppsched_error error;
     const ppsched_layers *layers = make_layers(entries, 4);
-    ppsched_config *config = make_config(2, 2, 2);
-    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 7);
+    ppsched_config *config = make_config(2, 2, 6);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 8);
     ppsched_plan *plan = run_plan(config, &OPTIONS(.layers = layers, .runtime = runtime, .strategies = search,
                                                    .strategy_count = 1, .chunks = one_chunk, .chunk_count = 1));
     const ppsched_candidate found = candidate_of(plan, 0);
@@ -175,7 +175,7 @@ static void test_the_kind_of_first_decoders(void **state)
     (void)state;
     const ppsched_layers *layers = make_layers(entries, 3);
     ppsched_config *config = make_config(2, 2, 2);
-    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 13);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 18);
     ppsched_plan *plan = run_plan(config, &OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_SAIL, .strategies = search,
                                                    .strategy_count = 1, .chunks = one_chunk, .chunk_count = 1));
     assert_true(candidate_of(plan, 0).step_time <= 38);

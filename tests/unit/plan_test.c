@@ -98,7 +98,9 @@ static void test_ends_are_part_of_their_stages(void **state)
         expect_end_refused(config, stages, (ppsched_model_end)END(.backward_time = 1, .backward_weight_time = 1.5),
                            "head: backward_weight_time (1.5) is above backward_time (1)");
         expect_end_refused(config, stages, (ppsched_model_end)END(.mem_backward_input = 1),
-                           "head: mem_backward_input is 1; it must be finite and at most 0");
+                           "head: mem_forward (0), mem_backward_input (1) and mem_backward_weight (0) must sum to 0");
+        expect_end_refused(config, stages, (ppsched_model_end)END(.mem_backward_weight = 1),
+                           "head: mem_backward_weight is 1; it must be finite and at most 0");
     }
     ppsched_config *four = with_stages(config, 4, &whole, NULL);
     assert_true(at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 0) == 0.1 * 3 && at(four, PPSCHED_QUANTITY_FORWARD_TIMES, 1) == 0);

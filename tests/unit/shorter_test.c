@@ -179,7 +179,7 @@ static double step_time_of(const char *strategy, uint32_t devices, uint32_t micr
 {
     const ppsched_layers *layers = make_model(6 * devices);
     ppsched_config *config = make_config(devices, devices, microbatches);
-    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 6.5 * devices);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 7.5 * devices);
     const ppsched_plan_options options = {
         .size = sizeof options, .strategies = &strategy, .strategy_count = 1, .layers = layers, .split_effort = effort};
     ppsched_plan *plan = run_plan(config, &options);
