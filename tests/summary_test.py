@@ -127,9 +127,11 @@ class SummaryTest(unittest.TestCase):
                                                                    "skipped: none: needs c-tools", "skipped: cmocka quiet: no reason"])
 
     def test_words_are_whole(self):
-        for word, reason, is_allowed in (("gcc", "needs gcc-12-multilib", False), ("multilib", "needs gcc-12-multilib", False), ("chromium", "needs the package chromium", True),
-                                         ("chromium", "needs the package chromium: it does not start (x)", True), ("chromium", "needs chromium-driver", False),
-                                         ("libc6", "needs libc6.1", False), ("libc6", "needs libc6.", True), ("a+", "needs a++", False), ("PyTorch", "PyTorch >= 2.6 is missing", True)):
+        for word, reason, is_allowed in (
+                ("gcc", "needs gcc-12-multilib", False), ("multilib", "needs gcc-12-multilib", False), ("chromium", "needs chromium-driver", False),
+                ("chromium", "needs the package chromium", True), ("chromium", "needs the package chromium: it does not start (x)", True),
+                ("libc6", "needs libc6.1", False), ("libc6", "needs libc6.", True), ("a+", "needs a++", False),
+                ("PyTorch", "PyTorch >= 2.6 is missing", True)):
             code, _, _ = self.summary(log(), log(f"ok 1 - x # SKIP {reason}"), allowed=f"{word}: why")
             self.assertEqual(code == 0, is_allowed, (word, reason))
 
@@ -149,9 +151,10 @@ class PackagesTest(unittest.TestCase):
     def run_script(self, script, has="", version="1.0"):
         """What was noted, and what apt-get was asked for."""
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("apt-get", f'[ "$1" != update ] || exit 0\necho "$@" >>{folder}/asked\nfor word; do case $word in install|-*) continue ;; esac\n'
-                                           f'case " {has} " in *" $word "*) ;; *) echo "E: Unable to locate package $word" >&2; exit 100 ;; esac; done'),
-                               ("dpkg-query", f"echo {version}"), ("sudo", 'exec "$@"')):
+            apt_get = (f'[ "$1" != update ] || exit 0\necho "$@" >>{folder}/asked\n'
+                       'for word; do case $word in install|-*) continue ;; esac\n'
+                       f'case " {has} " in *" $word "*) ;; *) echo "E: Unable to locate package $word" >&2; exit 100 ;; esac; done')
+            for name, text in (("apt-get", apt_get), ("dpkg-query", f"echo {version}"), ("sudo", 'exec "$@"')):
                 path = pathlib.Path(folder, name)
                 path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
                 path.chmod(0o755)
