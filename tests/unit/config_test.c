@@ -296,9 +296,8 @@ static void test_quantity_names(void **state)
 /* What a quantity has values for, and what they may be, as config.h says. */
 static const struct {
     int32_t quantity;
-    char per; /* Stage, Pair of stages, Device, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
-    char
-        allowed; /* 0: finite, 0 or more; -: finite, up to 0; a: finite; +: above 0; f: and finite; 1: 1 or more; s: share */
+    char per;     /* Stage, Pair of stages, Device, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
+    char allowed; /* 0: finite, 0 or more; -: finite, up to 0; a: finite; +: above 0; f: and finite; 1: 1 or more; s: share */
 } quantities[] = {
     {PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, '1', 's'},
     {PPSCHED_QUANTITY_OVERLAPPED_TIMES, 'P', '0'},
