@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests; with clang those
 # that are not slow, with the thread sanitizer those of threads alone.
-# usage: run.sh            the last line is "N passed, N failed, N skipped", counted from the tests that ran
-#        run.sh --quick    one build, without the tests of the suite "slow"
+# usage: run.sh            the last line is "N passed, N failed, N skipped", counted from the tests that ran; what is skipped is named
+#        run.sh --quick    one build, without the tests of the suite "slow" and the browsers that they need
+# A test may be skipped only for what tests/allowed_skips.txt names, or what could not be installed (build-missing.txt); any other
+# counts as failed.
 set -euo pipefail
 case ${*:-} in
   "") is_quick= ;;
@@ -20,27 +22,28 @@ install_tools gcc:gcc g++:g++ clang:clang meson:meson ninja:ninja-build pkg-conf
 install_python_modules yaml:python3-yaml matplotlib:python3-matplotlib numpy:python3-numpy setuptools:python3-setuptools \
   wheel:python3-wheel pip:python3-pip ensurepip:python3-venv
 pkg-config --exists cmocka || apt_install libcmocka-dev
-command -v mpirun >/dev/null && command -v mpicc >/dev/null || apt_install openmpi-bin libopenmpi-dev || echo "the test on MPI is skipped" >&2
-command -v clang-format-14 >/dev/null || apt_install clang-format-14 || echo "the test of the style is skipped" >&2
 
-# WebAssembly: its compiler, and node to run it.
-if ! [ -e /usr/lib/wasm32-wasi/libc.a ] || ! command -v clang-14 wasm-ld-14 llvm-ar-14 node >/dev/null; then
-  apt_install clang-14 llvm-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 nodejs binaryen || echo "the tests of WebAssembly are skipped" >&2
-fi
-command -v tsc >/dev/null || apt_install node-typescript || echo "the test of types for TypeScript is skipped" >&2
+# What some tests need: SimGrid's MPI too; WebAssembly's compiler, and node to run it.
+missing=$root/build-missing.txt
+: >"$missing"
+# shellcheck source=packages.sh
+. tests/packages.sh
+want_commands mpirun:openmpi-bin mpicc:libopenmpi-dev smpicc:libsimgrid-dev clang-format-14:clang-format-14 tsc:node-typescript node:nodejs \
+  clang-14:clang-14 llvm-ar-14:llvm-14 wasm-ld-14:lld-14 wasm-opt:binaryen /usr/lib/wasm32-wasi/libc.a:wasi-libc \
+  "$(echo /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a):libclang-rt-14-dev-wasm32"
+/usr/bin/python3 -c 'import pandas' 2>/dev/null || want python3-pandas
 
-# Other platforms; where these packages cannot be had, the tests skip them.
-install_platforms() {
-  local platforms=()
-  command -v musl-gcc >/dev/null || platforms+=(musl-tools)
-  command -v qemu-s390x >/dev/null || platforms+=(qemu-user)
-  command -v s390x-linux-gnu-gcc >/dev/null || platforms+=(gcc-s390x-linux-gnu)
-  [ -e /usr/s390x-linux-gnu/lib/crt1.o ] || platforms+=(libc6-dev-s390x-cross)
-  [ -e /usr/share/i18n/locales/de_DE ] || platforms+=(locales)
-  echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2>/dev/null || platforms+=("gcc-$(gcc -dumpversion)-multilib")
-  apt_install ${platforms[@]+"${platforms[@]}"} || echo "the tests skip some platforms" >&2
+# Other platforms, and browsers.
+want_more() {
+  local multilib
+  want_commands musl-gcc:musl-tools qemu-s390x:qemu-user s390x-linux-gnu-gcc:gcc-s390x-linux-gnu /usr/s390x-linux-gnu/lib/crt1.o:libc6-dev-s390x-cross \
+    /usr/share/i18n/locales/de_DE:locales
+  multilib=gcc-$(gcc -dumpversion)-multilib
+  echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2>/dev/null || want "$multilib"
+  want_browser chromium tests/python/browser.py
+  want_browser firefox-esr tests/python/firefox.py
 }
-[ -n "$is_quick" ] || install_platforms
+[ -n "$is_quick" ] || want_more
 
 # The tests start Python hundreds of times; what it compiled is kept, beside what else is built.
 unset PYTHONDONTWRITEBYTECODE
@@ -84,9 +87,13 @@ check_quickly() {
   [ -f build-quick/meson-logs/testlog.json ] || failed_builds=1
 }
 
+summarize() {
+  exec /usr/bin/python3 tests/summary.py --allowed tests/allowed_skips.txt --allowed "$missing" "$failed_builds" "$@"
+}
+
 if [ -n "$is_quick" ]; then
   check_quickly
-  exec /usr/bin/python3 tests/summary.py "$failed_builds" build-quick/meson-logs/testlog.json
+  summarize build-quick/meson-logs/testlog.json
 fi
 check gcc gcc g++ -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
 skipped=(install python mpi torch mutants wasm search slow)
@@ -95,4 +102,4 @@ skipped=(long)
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared -Dc_args=-g1 -Dcpp_args=-g1
 only=threads check threads gcc g++ -Doptimization=0 -Db_sanitize=thread -Ddefault_library=shared -Dc_args=-g1
 
-exec /usr/bin/python3 tests/summary.py "$failed_builds" ${logs[@]+"${logs[@]}"}
+summarize ${logs[@]+"${logs[@]}"}

@@ -29,7 +29,7 @@ LAYERS = {
     "plan": ["scenario", "split", "launch", "format", "lower", "strategy", "search", "eval", "model", "base"],
     "api": ["plan", "scenario", "split", "launch", "chakra", "format", "lower", "strategy", "search", "eval", "check", "layout", "transformer", "model", "base"],
 }
-TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs"}
+TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs", "findings"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
 NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token", "ppsched_cause_name", "ppsched_quantity_name",
                "ppsched_queue_device", "ppsched_runtime_name", "ppsched_schedule_export_to_buffer", "ppsched_status_name",

@@ -53,7 +53,7 @@ class CompileTest(unittest.TestCase):
                               ("struct s s = {f(1), 2};", []), ("own.f({1, 2}); std::max({1, 2});", []), ("f(\"{1, 2}\", '{'); // g({1, 2})", [])):
             self.assertEqual(bare_commas(source), names, source)
 
-    @unittest.skipUnless(shutil.which("smpicc"), "SimGrid's MPI is not installed")
+    @unittest.skipUnless(shutil.which("smpicc"), "needs the package libsimgrid-dev")
     def test_simgrid(self):
         for compiler, suffix, words in (("smpicc", ".c", ["-std=c11"]), ("smpicxx", ".cpp", ["-std=c++17", f"-I{ROOT}/bindings/cpp"])):
             for path in (path for path in EXAMPLES if path.suffix == suffix and "mpi" in str(path.relative_to(ROOT))):

@@ -176,4 +176,4 @@ if __name__ == "__main__":
     if len(PROGRAMS) < 2 or shutil.which("mpirun") is None:
         print("Open MPI is missing (Debian: openmpi-bin, libopenmpi-dev)")
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Chromium without a window, told what to do through a pipe. Messages are JSON, each ended by a NUL."""
+"""A Chromium without a window, told what to do through a pipe. Messages are JSON, each ended by a NUL.
+
+usage: browser.py      exit 0 where it starts, 1 and why where not"""
 import base64
 import json
 import os
 import pathlib
 import select
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PATIENCE = 30.0  # seconds for an answer
+NEEDS = "needs the package chromium"
+PATIENCE = 60.0  # seconds for an answer, on a machine that has much else to do
 
 
 def find_browser():
@@ -21,6 +27,42 @@ def find_browser():
 
 def _words(details):
     return details.get("exception", {}).get("description", "exception")
+
+
+_shared = []
+
+
+def skip_all(case, reason):
+    """Each test of a class, by its own name, while the class is set up."""
+    case.__unittest_skip__, case.__unittest_skip_why__ = True, reason
+
+
+def shared_browser(case):
+    """The browser of all tests of a module, which is ended with the module; called where a class of them is set up. Where there is
+    none that starts its tests are skipped."""
+    if not _shared and find_browser() is None:
+        skip_all(case, f"{NEEDS} (PPSCHED_CHROMIUM names another)")
+        return None
+    if not _shared:
+        try:
+            _shared.append(Browser().__enter__())
+        except (OSError, TimeoutError) as error:
+            skip_all(case, f"{NEEDS}: {find_browser()} does not start ({error})")
+            return None
+        unittest.addModuleCleanup(lambda: _shared.pop().__exit__())
+    return _shared[0]
+
+
+def leave_nothing(process, folder):
+    """Where the tests are ended from outside, as for taking too long, the browser and its profile go too."""
+    def end(*_):
+        process.kill()
+        process.wait()
+        for _ in range(40):  # its children write until they notice
+            shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.025)
+        os._exit(128 + signal.SIGTERM)
+    signal.signal(signal.SIGTERM, end)
 
 
 class Browser:
@@ -41,16 +83,23 @@ class Browser:
             words.append("--no-sandbox")
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                          close_fds=False, preexec_fn=connect)
+        leave_nothing(self._process, self._folder)
         os.close(commands)
         os.close(answers)
         self._number, self._text, self._session = 0, b"", None
-        self.complaints = []
+        self.complaints, self.requests = [], []
+        try:
+            self._attach()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _attach(self):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.requests = []
-        return self
 
     def __exit__(self, *_):
         try:
@@ -180,3 +229,13 @@ class Browser:
     def tap(self, x, y):
         self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
         self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+
+if __name__ == "__main__":
+    if find_browser() is None:
+        sys.exit(NEEDS)
+    try:
+        with Browser() as started:
+            assert started.value("1 + 1") == 2
+    except (OSError, TimeoutError) as failure:
+        sys.exit(f"{find_browser()} does not start: {failure}")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Firefox without a window, told what to do over a web socket by WebDriver BiDi; both with Python's own library alone."""
+"""A Firefox without a window, told what to do over a web socket by WebDriver BiDi; both with Python's own library alone.
+
+usage: firefox.py      exit 0 where it starts, 1 and why where not"""
 import base64
 import json
 import os
@@ -8,11 +10,15 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
+from browser import leave_nothing
+
 NAMES = ("firefox-esr", "firefox")
-PATIENCE = 60.0  # seconds for its start, and for an answer
+NEEDS = "needs the package firefox-esr"
+PATIENCE = 120.0  # seconds for its start, and for an answer
 
 
 def find_firefox():
@@ -84,10 +90,11 @@ class Firefox:
         self._process = subprocess.Popen([find_firefox(), "--headless", "--no-remote", "--profile", self._folder, "--remote-debugging-port", "0"],
                                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log,
                                          env={**os.environ, "HOME": self._folder})
+        leave_nothing(self._process, self._folder)
         self._socket, self._number, self.complaints = None, 0, []
         try:
             self._connect()
-        except (OSError, TimeoutError):
+        except BaseException:
             self.__exit__()
             raise
         return self
@@ -177,3 +184,13 @@ class Firefox:
         moves = [{"type": "pointerMove", "x": round(place[0]), "y": round(place[1])} for place in places]
         self.act("pointer", [moves[0], {"type": "pointerDown", "button": 0}, *moves[1:], {"type": "pointerUp", "button": 0}],
                  parameters={"pointerType": pointer})
+
+
+if __name__ == "__main__":
+    if find_firefox() is None:
+        sys.exit(NEEDS)
+    try:
+        with Firefox() as started:
+            assert started.value("1 + 1") == 2
+    except (OSError, TimeoutError) as failure:
+        sys.exit(f"{find_firefox()} does not start: {failure}")

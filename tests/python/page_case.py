@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import ppsched
-from browser import Browser, find_browser
+from browser import shared_browser
 
 report = importlib.import_module("ppsched.report")  # the name ppsched.report is the function's
 
@@ -22,18 +22,12 @@ def small_data():
     return report.report_data(small_plan())
 
 
-@unittest.skipUnless(find_browser(), "there is no chromium (PPSCHED_CHROMIUM names one)")
 class PageCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.browser = Browser()
-        try:
-            cls.browser.__enter__()
-        except (OSError, TimeoutError) as error:
-            raise unittest.SkipTest(f"{find_browser()} does not start: {error}") from None
-        cls.addClassCleanup(cls.browser.__exit__)
+        cls.browser = shared_browser(cls)
         cls.paths = {}
 
     def open(self, name, make, width=1440, height=900, **window):

@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 import ppsched
-from firefox import Firefox, find_firefox
+from browser import skip_all
+from firefox import NEEDS, Firefox, find_firefox
 from ppsched import live
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -20,31 +21,28 @@ KEPT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 and "/" in sys.argv[1]
 report = importlib.import_module("ppsched.report")  # the name ppsched.report is the function's
 
 
-def setUpModule():
-    global FOLDER, FIREFOX
-    if not find_firefox():
-        raise unittest.SkipTest("there is no firefox (PPSCHED_FIREFOX names one)")
-    FOLDER = KEPT or pathlib.Path(tempfile.mkdtemp())
-    FOLDER.mkdir(exist_ok=True)
-    made = subprocess.run([ROOT / "bindings" / "wasm" / "build.sh", FOLDER / "ppsched.wasm"], capture_output=True, text=True, check=False)
-    if made.returncode == 3:
-        raise unittest.SkipTest(made.stderr.strip())
-    os.environ["PPSCHED_WASM"] = str(FOLDER / "ppsched.wasm")
-    (FOLDER / "firefox.html").write_text(live.live_html(), encoding="utf-8")
-    FIREFOX = Firefox()
-    try:
-        FIREFOX.__enter__()
-    except (OSError, TimeoutError) as error:
-        raise unittest.SkipTest(f"{find_firefox()} cannot be driven: {error}") from None
-
-
-def tearDownModule():
-    FIREFOX.__exit__()
-    if KEPT is None:
-        shutil.rmtree(FOLDER)
-
-
 class FirefoxTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        global FOLDER, FIREFOX
+        if not find_firefox():
+            return skip_all(cls, f"{NEEDS} (PPSCHED_FIREFOX names another)")
+        FOLDER = KEPT or pathlib.Path(tempfile.mkdtemp())
+        FOLDER.mkdir(exist_ok=True)
+        if KEPT is None:
+            cls.addClassCleanup(shutil.rmtree, FOLDER)
+        made = subprocess.run([ROOT / "bindings" / "wasm" / "build.sh", FOLDER / "ppsched.wasm"], capture_output=True, text=True, check=False)
+        if made.returncode == 3:
+            return skip_all(cls, made.stderr.strip())
+        assert made.returncode == 0, made.stderr
+        os.environ["PPSCHED_WASM"] = str(FOLDER / "ppsched.wasm")
+        (FOLDER / "firefox.html").write_text(live.live_html(), encoding="utf-8")
+        try:
+            FIREFOX = Firefox().__enter__()
+        except (OSError, TimeoutError) as error:
+            return skip_all(cls, f"{NEEDS}: {find_firefox()} cannot be driven ({error})")
+        cls.addClassCleanup(FIREFOX.__exit__)
+
     def tearDown(self):
         self.assertEqual(FIREFOX.complaints, [])
 

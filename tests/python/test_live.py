@@ -18,7 +18,7 @@ import unittest
 from unittest import mock
 
 import ppsched
-from browser import Browser, find_browser
+from browser import shared_browser
 from ppsched import live
 from ppsched.plan_table import best_of_each
 
@@ -139,16 +139,10 @@ class FileTest(unittest.TestCase):
         self.assertFalse((FOLDER / "never.html").exists())
 
 
-@unittest.skipUnless(find_browser(), "needs the package chromium")
 class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.browser = Browser()
-        cls.browser.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
+        cls.browser = shared_browser(cls)
 
     def setUp(self):
         self.browser.window(1440, 900)
@@ -1036,16 +1030,13 @@ class RankAnewFileTest(unittest.TestCase):
                 ppsched.report(ppsched.plan(ppsched.Config(2, 4)), live=True)
 
 
-@unittest.skipUnless(find_browser(), "needs the package chromium")
 class RankAnewTest(unittest.TestCase):
     GIVEN = {"p2p_time": 0.1, "mem_limit": 20}
     COLUMNS = ("strategy", "step", "peak", "status", "chunks")
 
     @classmethod
     def setUpClass(cls):
-        cls.browser = Browser()
-        cls.browser.__enter__()
-        cls.addClassCleanup(cls.browser.__exit__)
+        cls.browser = shared_browser(cls)
         cls.page = FOLDER / "anew.html"
         made = ppsched_command("pick", "-s", 8, "-b", 16, "--num-devices", 4, "--p2p-time", 0.1, "--mem-limit", 20, "--live", "-o", cls.page)
         assert made.returncode == 0, made.stderr

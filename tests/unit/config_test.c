@@ -297,8 +297,7 @@ static void test_quantity_names(void **state)
 static const struct {
     int32_t quantity;
     char per;     /* Stage, Pair of stages, Device, Link between devices, Microbatch, sliCe, Kind of op; 1: one for all */
-    char allowed; /* 0: finite, 0 or more; -: finite, 0 or less; a: finite; +: more than 0; f: that, finite; 1: 1 or more; s: a
-                     share */
+    char allowed; /* 0: finite, 0 or more; -: finite, up to 0; a: finite; +: above 0; f: and finite; 1: 1 or more; s: share */
 } quantities[] = {
     {PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, '1', 's'},
     {PPSCHED_QUANTITY_OVERLAPPED_TIMES, 'P', '0'},

@@ -41,7 +41,8 @@ function inXml(text) {
 }
 
 function makeSvg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children.map((child) => (typeof child === "string" ? inXml(child) : child)));
+  const safe = children.map((child) => (typeof child === "string" ? inXml(child) : child));
+  return fill(document.createElementNS(SVG, tag), attributes, safe);
 }
 
 function makeButton(text, label, action) {
