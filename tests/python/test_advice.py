@@ -70,8 +70,8 @@ class WhyTest(FolderTest):
         """What each runtime runs of it has the same units as the rest, and so has what one lacks."""
         text = self.succeed("pick", "--model", MODELS / "llama-3.1-8b.json", "--gpus", 4, "--pp", 4, "--global-batch", 8, "--strategies", "1f1b",
                             "dualpipe_v", "zb_h1", "--mem-limit", "60GiB")
-        self.assertIn("\nbest for each runtime  strategy    V  step time (s)\n", text)
-        for name, strategy in (("megatron", "1f1b"), ("sail", "zb_h1"), ("torchtitan", "dualpipe_v")):
+        self.assertRegex(text, r"\nbest for each runtime +strategy +V +step time \(s\)\n")
+        for name, strategy in (("megatron", "1f1b"), ("sail", "1f1b"), ("torchtitan", "dualpipe_v")):
             self.assertRegex(text, rf"\n[a-z ]*\b{name}\b[a-z ]*  {strategy} +\d  +[\d.]+\n")
         self.assertRegex(text, r"\nmindspeed: no schedule fits in 60.0 GiB; dualpipe_v with V = 2 lacks [\d.]+ GiB\n")
 
