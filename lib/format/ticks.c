@@ -90,7 +90,7 @@ static size_t write_digits(const struct whole *whole, char *text)
 static void write_long(struct ppi_writer *writer, int bits, uint64_t count)
 {
     struct whole whole = {{(uint32_t)(count % LIMB), (uint32_t)(count / LIMB)}, 2};
-    char text[LIMBS * LIMB_DIGITS];
+    char text[LIMBS * LIMB_DIGITS] = {0};
     size_t places = bits > 0 ? (size_t)bits : 0, first = 0;
     for (int i = 0; i < bits; i++)
         multiply(&whole, 5);
