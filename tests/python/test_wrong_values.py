@@ -126,6 +126,10 @@ class NumberTest(WrongTest):
 
     def test_options_that_are_numbers(self):
         model = self.file("m.json", json.dumps(LLAMA))
+        for word in ("inf", "nan", "1e400s", "-1", "0"):
+            self.refused("it must be a finite time above 0", "model", "--model", model, f"--step-time={word}")
+        self.refused("give a shorter one, or more tokens a second", "model", "--model", model, "--tokens-per-second=1e-320")
+        self.refused("'1_0' is no number", "schedule", "-s", 2, "-b", 2, "-f", "1_0", codes=(2,))
         for word in ("inf", "nan", LONG, "-1"):
             self.refused("it must be a finite number above 0", "model", "--model", model, f"--tokens-per-second={word}")
             self.told("model", "--model", model, f"--step-time={word}")

@@ -255,10 +255,15 @@ def _draw(timeline: Timeline, path: str) -> None:
 
 
 def run_convert(arguments: argparse.Namespace) -> None:
-    output, format = arguments.output, _format(arguments)
     schedule = _read(arguments)
-    if schedule.forward_only:
+    is_forward_only = schedule.forward_only
+    _convert(arguments, schedule)
+    if is_forward_only:
         print(f"ppsched convert: note: {printable(arguments.file)} has forwards alone, no backward", file=sys.stderr)
+
+
+def _convert(arguments: argparse.Namespace, schedule: Schedule) -> None:
+    output, format = arguments.output, _format(arguments)
     schedule.config, model = _problem(arguments, schedule, format)
     schedule = lower(schedule, vars(arguments))
     if arguments.renumber:

@@ -97,7 +97,9 @@ def _checked(where: str, row: object, known: Iterable[str]) -> Mapping[str, Any]
 
 
 def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_abi.Recompute]:
-    given = row.get("recompute", [])
+    given = row.get("recompute")
+    if given is None:
+        return []
     if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
         raise Error(f"{where}: recompute must be a list, not {shown(given)}")
     kinds = []

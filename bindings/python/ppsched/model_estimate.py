@@ -10,9 +10,11 @@ from .model import LayerMemory, Model
 from .model_options import Job
 from .model_slices import KINDS
 from .schedule import generate
+from .shown import shown
 from .unit_advice import seconds_of
 
 GIB = 2.0**30
+_LONGEST_STEP = 1e9  # seconds: 30 years
 
 
 class DeviceMemory(NamedTuple):
@@ -207,6 +209,8 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
     factors, notes = {**factors, **own}, [*told, *notes]
     layers, given = job.model.layers(factors), options.get("step_time")
     step, rate = None if given is None else seconds_of("--step-time", given), options.get("tokens_per_second")
+    if step is not None and not 0 < step < float("inf"):
+        raise Error(f"--step-time is {shown(given)}; it must be a finite time above 0")
     if rate is not None and not 0 < rate < float("inf"):
         raise Error(f"--tokens-per-second is {rate:g}; it must be a finite number above 0")
     if step is not None and rate is not None:
@@ -214,6 +218,8 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
     measured = step if step is not None else job.global_batch * job.model.training.sequence_length / rate if rate else None
     if measured is None:
         return Calibrated(layers, notes)
+    if measured > _LONGEST_STEP:
+        raise Error(f"the measured step of {measured:g} s is longer than {_LONGEST_STEP:g} s; give a shorter one, or more tokens a second")
     once = sum(once_a_step(job, even_memory(job._replace(vpp=1))))
     pipeline = even_step(job, layers)
     if not measured > once:

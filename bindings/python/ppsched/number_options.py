@@ -19,6 +19,8 @@ def _numbers(word: str) -> List[Union[float, str]]:
     found: List[Union[float, str]] = []
     for text in word.split(","):
         try:
+            if "_" in text:
+                raise ValueError
             found.append(text if parse(text) else float(text))
         except Error as error:
             raise argparse.ArgumentTypeError(f"{word}: {error}") from None
