@@ -249,6 +249,14 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
     track->clock = clock;
 }
 
+#if PPI_SENDERS_WAIT
+/* Ops that keep less are refused here. */
+static void run_with_senders(struct sweep *sweep)
+{
+    while (sweep->loop.ready_count > 0)
+        run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, NULL, NULL);
+}
+#else
 PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
 {
     run_units(sweep, device, form, NULL, NULL);
@@ -270,6 +278,7 @@ static void run_slowed_by_copies(struct sweep *sweep, struct ppi_keeping *keepin
             run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, keeping);
     while (ppi_keeping_step(keeping, &sweep->loop));
 }
+#endif
 
 /* Lets tracks end where the next iteration begins. Where there are forwards alone, these end a pass each. */
 static void limit_tracks(struct sweep *sweep)
@@ -324,12 +333,16 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
         limit_tracks(sweep);
     ppi_event_loop_ready_all(&sweep->loop);
     for (size_t flushed = 0;; flushed++) {
+#if PPI_SENDERS_WAIT
+        run_with_senders(sweep);
+#else
         if (timeline->keeping != NULL && timeline->keeping->slows)
             run_slowed_by_copies(sweep, timeline->keeping);
         else if (timeline->keeping != NULL)
             run_with_copies(sweep, timeline->keeping);
         else
             ppi_run_ready(&sweep->loop, run_device, sweep);
+#endif
         if (flushed == timeline->flush_count || !are_done(sweep, (flushed + 1) * passes_per_iteration))
             break;
         timeline->flush_times[flushed] = flush(sweep);
