@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/bound.h"
+#include "bound/bound.h"
 
 #include "api/null.h"
 #include "base/sized.h"

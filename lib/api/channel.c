@@ -3,7 +3,7 @@
 
 #include "api/buffer.h"
 #include "base/sized.h"
-#include "lower/proof.h"
+#include "channel/proof.h"
 
 ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/config.h"
+#include "ir/config.h"
 
 #include "api/model_end.h"
 #include "api/null.h"
 #include "base/sized.h"
-#include "model/costs.h"
-#include "plan/restage.h"
+#include "ir/costs.h"
+#include "candidate/restage.h"
 
 ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
                                      const ppsched_environment *environment, ppsched_error *error)

@@ -5,7 +5,7 @@
 #include "base/sized.h"
 #include "check/check.h"
 #include "eval/timeline.h"
-#include "lower/evaluate_transfers.h"
+#include "channel/evaluate_transfers.h"
 
 /* The evaluator found that the schedule cannot be run; the checker knows why. */
 static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *error)

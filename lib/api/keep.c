@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lower/keep.h"
+#include "offload/offload.h"
 
 #include "api/log.h"
 #include "api/null.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/layers.h"
+#include "ir/layers.h"
 
 #include "api/null.h"
 #include "base/sized.h"

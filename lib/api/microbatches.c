@@ -3,11 +3,11 @@
 
 #include "api/null.h"
 #include "base/error.h"
-#include "base/host.h"
+#include "base/environment.h"
 #include "base/sized.h"
-#include "model/config.h"
-#include "search/microbatch_order.h"
-#include "search/replicas.h"
+#include "ir/config.h"
+#include "microbatches/order.h"
+#include "microbatches/balance.h"
 
 static ppsched_status take_options(ppsched_order_options *own, const ppsched_order_options *given, ppsched_error *error)
 {

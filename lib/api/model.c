@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/checked.h"
 #include "base/sized.h"
-#include "transformer/accelerators.h"
-#include "transformer/transformer.h"
+#include "model/accelerators.h"
+#include "model/model.h"
 
 /* --- devices --- */
 

@@ -11,7 +11,7 @@
 #include "base/sized.h"
 #include "launch/launch.h"
 #include "scenario/scenario.h"
-#include "search/microbatch_order.h"
+#include "microbatches/order.h"
 
 static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/schedule.h"
+#include "ir/schedule.h"
 
 #include "api/log.h"
 #include "api/null.h"

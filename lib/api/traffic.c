@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lower/traffic.h"
+#include "resources/traffic.h"
 
 #include "api/buffer.h"
 #include "base/error.h"
-#include "lower/connections.h"
-#include "lower/slots.h"
+#include "resources/connections.h"
+#include "resources/slots.h"
 
 ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
                                           ppsched_error *error)

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "chakra/traces.h"
-#include "model/costs.h"
+#include "ir/costs.h"
 
 #define MOST 1e15 /* of a number in a trace */
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "eval/timeline.h"
-#include "lower/proof.h"
+#include "channel/proof.h"
 
 /* Rounds in which all devices hear of each other, where iterations are apart. */
 static uint32_t rounds_of(const ppsched_schedule *schedule)

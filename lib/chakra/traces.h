@@ -6,7 +6,7 @@
 #include <ppsched/chakra.h>
 
 #include "format/writer.h"
-#include "lower/channels.h"
+#include "channel/channels.h"
 
 /* Fields of the messages, by number, and kinds of nodes. */
 enum {

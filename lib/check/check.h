@@ -5,7 +5,7 @@
 
 #include <ppsched/check.h>
 
-#include "model/schedule.h"
+#include "ir/schedule.h"
 
 enum { PPI_FINDINGS_IN_MESSAGE = 4 };
 

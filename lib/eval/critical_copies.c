@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "eval/explain.h"
-#include "eval/keeping.h"
-#include "eval/waits.h"
+#include "eval/memory_saving.h"
+#include "eval/wait_graph.h"
 
 struct trace {
     const ppsched_timeline *timeline;

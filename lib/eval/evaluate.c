@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
-#include "eval/keeping.h"
+#include "eval/memory_saving.h"
 #include "eval/memory.h"
 #include "eval/timeline.h"
 

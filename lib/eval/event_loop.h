@@ -11,8 +11,8 @@
 #include "base/inline.h"
 #include "base/prefetch.h"
 #include "eval/sums.h"
-#include "model/costs.h"
-#include "model/schedule.h"
+#include "ir/costs.h"
+#include "ir/schedule.h"
 
 /* How far ahead of itself a sweep asks for memory, in bytes: four cache lines. Devices take turns, so there are more streams
  * than the hardware follows by itself. */

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "eval/event_loop.h"
-#include "eval/keeping.h"
+#include "eval/memory_saving.h"
 
 /* When the value of each stage pass is made, forward and backward. */
 struct making {

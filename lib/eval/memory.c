@@ -3,14 +3,14 @@
  * gradients reduced) waits in a heap until its time has come. At equal times the order of the queue holds. */
 #include "eval/memory.h"
 
-#include "eval/keeping.h"
+#include "eval/memory_saving.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 enum { SENT, GATHERED, DROPPED, REDUCED, OFFLOADED, RELOADING }; /* events of the heap */
 enum { NONE = 0, LISTED = 1, STANDING = 2 };                     /* of a buffer: there is a send for it; it is held */

@@ -5,7 +5,7 @@
 #define PPSCHED_EVAL_MEMORY_H
 
 #include "eval/timeline.h"
-#include "model/holding.h"
+#include "ir/other_memory.h"
 
 enum { PPI_CAUSES = PPSCHED_MEMORY_CAUSE_ACTIVATIONS + 1 };
 

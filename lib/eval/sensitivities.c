@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/explain.h"
-#include "eval/ways.h"
+#include "eval/longest_paths.h"
 
 enum { LANES = 16, BLOCK = 1 << 16 /* steps between two questions to the caller */ };
 

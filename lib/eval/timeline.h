@@ -5,9 +5,9 @@
 
 #include <ppsched/evaluate.h>
 
-#include "eval/senders.h"
-#include "model/costs.h"
-#include "model/schedule.h"
+#include "eval/sender_waits.h"
+#include "ir/costs.h"
+#include "ir/schedule.h"
 
 struct ppsched_timeline {
     struct ppi_host host;

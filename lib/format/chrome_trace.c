@@ -8,7 +8,7 @@
 #include "eval/memory.h"
 #include "format/formats.h"
 #include "format/ticks.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 /* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
 enum { MOST_LANES = 16 };

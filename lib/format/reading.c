@@ -5,8 +5,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "format/placing.h"
-#include "model/builder.h"
+#include "format/placement.h"
+#include "ir/builder.h"
 
 /* A complete schedule has two ops or more a stage pass. One that has less than a sixteenth of an op is no schedule but a text
  * that makes its readers allocate; small ones are let through, so that the checker can say what is missing. */

@@ -5,9 +5,9 @@
 
 #include <ppsched/schedule.h>
 
-#include "base/host.h"
+#include "base/environment.h"
 #include "format/token.h"
-#include "model/shape.h"
+#include "ir/shape.h"
 
 struct ppi_reading {
     struct ppi_host host;

@@ -4,7 +4,7 @@
  * a node without length, when what it moves is made. */
 #include "base/error.h"
 #include "format/formats.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 /* The runtime's name of a kind, or NULL. */
 static const char *type_of(uint8_t kind)

@@ -6,9 +6,9 @@
 #include <ppsched/launch.h>
 
 #include "order/order_1f1b.h"
-#include "launch/class.h"
+#include "launch/built_in_orders.h"
 #include "launch/line.h"
-#include "launch/parts.h"
+#include "launch/layers.h"
 
 struct ppi_sail_kind;
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "format/formats.h"
-#include "lower/channels.h"
+#include "channel/channels.h"
 #include "strategy/descriptors.h"
 
 /* By the names that get_schedule_class has; a class has "Schedule" before it. Single ones first. */

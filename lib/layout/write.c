@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "base/room.h"
+#include "base/arena.h"
 
 enum { LONGEST_GROUP = 16 }; /* pieces that a group may hold; bounds the time to 16 a piece */
 

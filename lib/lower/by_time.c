@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "eval/timeline.h"
 #include "lower/passes.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 /* How far a device's queue has been written: ops, and the sends of the last of these units. */
 struct cursor {

@@ -3,7 +3,7 @@
  * held from that device come first, in their order. */
 #include "base/error.h"
 #include "lower/passes.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 struct deferral {
     const ppsched_schedule *schedule;

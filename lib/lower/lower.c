@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "lower/passes.h"
-#include "lower/weave.h"
+#include "lower/set_aside.h"
 
 /* A pass with what it needs besides the schedule. */
 struct pass {

@@ -7,7 +7,7 @@
 #define PPSCHED_ORDER_TABLE_H
 
 #include "base/inline.h"
-#include "model/builder.h"
+#include "ir/builder.h"
 
 /* What the table goes over are pieces: microbatches, or where these are cut their slices one behind the other. Then a group
  * holds whole microbatches, and backwards run from a microbatch's last slice to its first. */

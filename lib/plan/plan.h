@@ -7,8 +7,8 @@
 #include <ppsched/plan.h>
 
 #include "launch/launch.h"
-#include "plan/restage.h"
-#include "split/menu.h"
+#include "candidate/restage.h"
+#include "split/recompute_options.h"
 #include "strategy/strategy.h"
 
 /* Nodes that the search for a candidate's split may visit at least. */
@@ -191,7 +191,7 @@ enum { PPI_KNOWN_BOUNDS = 8 };
 
 struct ppi_known_bound {
     int32_t placement;
-    uint32_t unflushed, stages, microbatches, slices; /* unflushed: see search/bound.h */
+    uint32_t unflushed, stages, microbatches, slices; /* unflushed: see bound/bound.h */
     double memory_limit, value;
 };
 

@@ -2,7 +2,7 @@
 /* The average scenario as a config: what a search that knows one vector of times begins with. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "model/config.h"
+#include "ir/config.h"
 #include "scenario/scenario.h"
 
 struct expecting {

@@ -8,9 +8,9 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
-#include "base/room.h"
+#include "base/arena.h"
 #include "scenario/dispatch.h"
-#include "scenario/levels.h"
+#include "scenario/max_tree.h"
 
 enum { ENDED, ARRIVED }; /* a task; what an edge brings */
 

@@ -7,7 +7,7 @@
 #include <ppsched/scenarios.h>
 
 #include "base/sized.h"
-#include "eval/waits.h"
+#include "eval/wait_graph.h"
 
 /* In place of what a node waits for: time 0. Nodes are numbered from 1. */
 enum { PPI_BEGINNING = 0 };

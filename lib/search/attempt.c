@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/inline.h"
 #include "base/error.h"
-#include "search/bound.h"
+#include "bound/bound.h"
 
 /* A bound is a sum: a schedule that reaches it may be above it by this share. */
 static const double BOUND_ROUNDING = 1e-12;

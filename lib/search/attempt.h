@@ -6,8 +6,8 @@
 
 #include "search/pool.h"
 #include "search/price.h"
-#include "search/problem.h"
-#include "search/watch.h"
+#include "bound/problem.h"
+#include "ir/progress.h"
 
 struct ppi_task; /* strategy/strategy.h */
 

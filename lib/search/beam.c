@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "search/explore.h"
-#include "search/outlook.h"
+#include "search/priority.h"
 
 enum {
     MOST_HOLDS = 8,   /* of one schedule in one step */

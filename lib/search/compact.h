@@ -6,8 +6,8 @@
 #define PPSCHED_SEARCH_COMPACT_H
 
 #include "search/orders.h"
-#include "search/problem.h"
-#include "search/watch.h"
+#include "bound/problem.h"
+#include "ir/progress.h"
 
 struct ppi_compactor {
     const struct ppi_problem *problem;

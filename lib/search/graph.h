@@ -8,7 +8,7 @@
 #define PPSCHED_SEARCH_GRAPH_H
 
 #include "search/orders.h"
-#include "search/problem.h"
+#include "bound/problem.h"
 
 /* An op, or an end of a device's queue: a cache line. */
 struct ppi_node {

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "search/orders.h"
-#include "search/problem.h"
+#include "bound/problem.h"
 
 struct ppi_greedy_device {
     double clock, start; /* start: of its first op; negative where it has none */

@@ -6,7 +6,7 @@
 #define PPSCHED_SEARCH_PERIODIC_H
 
 #include "search/orders.h"
-#include "search/problem.h"
+#include "bound/problem.h"
 
 /* A microbatch runs through a chain of links: its Fs up the stages, then its Is (or Bs) down. Behind the chain its Ws are
  * numbered, in the order of their Is. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "split/splitting.h"
+#include "split/split_search.h"
 
 enum { HALVINGS = 36, MOST_MOVES = 512 };
 

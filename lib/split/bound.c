@@ -5,7 +5,7 @@
  * or two copies of the model, it is asked how many layers devices can hold by a time, whichever these are: exact where all
  * between the ends take as long, and no more than a bound where they do not. */
 #include "base/checked.h"
-#include "split/splitting.h"
+#include "split/split_search.h"
 
 enum { HALVINGS = 60 };
 

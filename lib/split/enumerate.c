@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "split/splitting.h"
+#include "split/split_search.h"
 
 /* With more splits only a search is of use. */
 enum { MOST_SPLITS = 2000000 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "split/improving.h"
+#include "split/improve.h"
 
 enum { WALKS = 8 };
 

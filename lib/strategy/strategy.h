@@ -4,7 +4,7 @@
 #ifndef PPSCHED_STRATEGY_STRATEGY_H
 #define PPSCHED_STRATEGY_STRATEGY_H
 
-#include "model/builder.h"
+#include "ir/builder.h"
 #include "search/attempt.h"
 
 enum { PPI_MOST_OPTIONS = 4 };

@@ -60,7 +60,7 @@ class AllocationTest(unittest.TestCase):
     def test_memory_comes_from_the_host_alone(self):
         allocators = re.compile(r"\b(malloc|calloc|realloc|aligned_alloc|strdup|free)\(")
         users = {str(path.relative_to(ROOT)) for path in (ROOT / "lib").rglob("*.[ch]") if allocators.search(read(path))}
-        self.assertEqual(users, {"lib/base/host.c"})
+        self.assertEqual(users, {"lib/base/environment.c"})
 
 
 class SizedTest(unittest.TestCase):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the house: who may include and call whom, where exported functions are defined, how long files and functions
-are."""
+"""The rules of the code: which module may include and call which, where exported functions are defined, how long files and
+functions are."""
+import ast
 import pathlib
 import re
 import unittest
@@ -9,26 +10,15 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIB = ROOT / "lib"
 
-# Each layer may include and call itself and those in its list; include the public headers too.
-LAYERS = {
-    "base": [],
-    "layout": ["base"],
-    "model": ["base"],
-    "transformer": ["model", "base"],
-    "order": ["model", "base"],
-    "check": ["model", "base"],
-    "eval": ["model", "base"],
-    "scenario": ["eval", "model", "base"],
-    "search": ["scenario", "eval", "model", "base"],
-    "strategy": ["lower", "search", "scenario", "eval", "order", "model", "base"],
-    "lower": ["eval", "model", "base"],
-    "format": ["eval", "order", "model", "base"],
-    "chakra": ["format", "lower", "eval", "model", "base"],
-    "launch": ["format", "lower", "strategy", "order", "layout", "model", "base"],
-    "split": ["eval", "model", "base"],
-    "plan": ["scenario", "split", "launch", "format", "lower", "strategy", "search", "eval", "model", "base"],
-    "api": ["plan", "scenario", "split", "launch", "chakra", "format", "lower", "strategy", "search", "eval", "check", "layout", "transformer", "model", "base"],
-}
+def read_modules():
+    """[name, modules that it may include and call, its files] of each, lowest first, as the build reads them. All may include the
+    public headers too."""
+    text = (LIB / "meson.build").read_text(encoding="utf-8")
+    return ast.literal_eval(re.search(r"^modules = (\[.*?^  \])$", text, flags=re.M | re.S)[1])
+
+
+MODULES = read_modules()
+ALLOWED = {name: allowed for name, allowed, _ in MODULES}
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs", "findings"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
 NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token", "ppsched_cause_name", "ppsched_quantity_name",
@@ -51,14 +41,14 @@ def code_of(text):
 
 
 def includes_that_go_up(files):
-    """Of {"layer/file": text}: what includes a layer that it may not."""
+    """Of {"module/file": text}: what includes a layer that it may not."""
     return [f"{name} includes {layer}" for name, text in files.items()
             for layer in re.findall(r'^#include "(\w+)/', text, flags=re.M)
-            if layer not in (own := name.split("/")[0], *LAYERS[own])]
+            if layer not in (own := name.split("/")[0], *ALLOWED[own])]
 
 
 def uses_that_go_up(files, exported):
-    """Of {"layer/file": text}: what uses a function or table of a layer that it may not, or an exported function outside api."""
+    """Of {"module/file": text}: what uses a function or table of a layer that it may not, or an exported function outside api."""
     codes = {name: code_of(text) for name, text in files.items()}
     layer_of = {}
     for name, code in codes.items():
@@ -67,7 +57,7 @@ def uses_that_go_up(files, exported):
     for name, code in codes.items():
         own = name.split("/")[0]
         for used in sorted(set(re.findall(r"\bpp(?:i|sched)_\w+", code))):
-            if layer_of.get(used, own) not in (own, *LAYERS[own]) or (used in exported and own != "api"):
+            if layer_of.get(used, own) not in (own, *ALLOWED[own]) or (used in exported and own != "api"):
                 yield f"{name} uses {used}"
 
 
@@ -102,16 +92,18 @@ def function_lengths(text):
 
 
 class HouseTest(unittest.TestCase):
-    def test_layers(self):
-        self.assertEqual({path.name for path in LIB.iterdir() if path.is_dir()}, set(LAYERS))
+    def test_modules(self):
+        self.assertEqual({path.name for path in LIB.iterdir() if path.is_dir()}, set(ALLOWED))
+        for number, (name, allowed, _) in enumerate(MODULES):
+            self.assertLessEqual(set(allowed), {lower for lower, _, _ in MODULES[:number]}, f"{name} may include what is above it")
         self.assertEqual(includes_that_go_up(lib_files()), [])
         self.assertEqual(list(uses_that_go_up(lib_files(), exported_functions())), [])
 
-    def test_what_breaks_the_layers_is_seen(self):
+    def test_what_breaks_the_modules_is_seen(self):
         planted = {
-            "model/shape.c": ('#include "check/check.h"\n', None),
+            "ir/shape.c": ('#include "check/check.h"\n', None),
             "base/heap.c": ("void plant(void)\n{\n    ppi_op_token(0, 0);\n}\n", "ppi_op_token"),
-            "model/op.h": ("static inline void plant(void)\n{\n    ppi_put_1f1b(0, 0, 0, false, 0);\n}\n", "ppi_put_1f1b"),
+            "ir/op.h": ("static inline void plant(void)\n{\n    ppi_put_1f1b(0, 0, 0, false, 0);\n}\n", "ppi_put_1f1b"),
             "format/csv.c": ("const void *plant = &ppi_gpipe;\n", "ppi_gpipe"),
             "lower/by_time.c": ("void plant(void)\n{\n    ppsched_schedule_retain(0);\n}\n", "ppsched_schedule_retain"),
         }
@@ -119,7 +111,7 @@ class HouseTest(unittest.TestCase):
         for name, (text, _) in planted.items():
             files[name] += text
         files["base/error.c"] += '/* ppi_gpipe */ const char *harmless = "ppi_gpipe ppsched_check";\n'
-        self.assertEqual(includes_that_go_up(files), ["model/shape.c includes check"])
+        self.assertEqual(includes_that_go_up(files), ["ir/shape.c includes check"])
         self.assertEqual(list(uses_that_go_up(files, exported_functions())),
                          [f"{name} uses {used}" for name, (_, used) in sorted(planted.items()) if used is not None])
 
@@ -179,7 +171,7 @@ class HouseTest(unittest.TestCase):
         """Paths from the root, and in the table of coverage files of a layer without their ending."""
         page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
         named = re.findall(r"(?<![\w/.$-])(?:bindings|docs|include|lib|tests)/[\w./*-]*\w", re.sub(r"`lib/[\w/]+/<\w+>\.c`", "", page))
-        named += [f"lib/{layer}/{name}*" for layer, name in re.findall(rf"`({'|'.join(LAYERS)})/([\w/]+)(?:\.[ch])?`", page)]
+        named += [f"lib/{layer}/{name}*" for layer, name in re.findall(rf"`({'|'.join(ALLOWED)})/([\w/]+)(?:\.[ch])?`", page)]
         self.assertGreater(len(named), 60)
         for name in named:
             self.assertTrue(any(ROOT.glob(name)), name)
@@ -211,7 +203,7 @@ class HouseTest(unittest.TestCase):
             self.assertTrue(any(block in path.read_text(encoding="utf-8") for path in programs), block)
 
     def test_all_sources_are_built(self):
-        listed = set(re.findall(r"'([\w/]+\.c)'", (LIB / "meson.build").read_text(encoding="utf-8")))
+        listed = {f"{module}/{name}.c" for module, _, names in MODULES for name in names}
         for path in LIB.glob("*/list.h"):
             listed |= {f"{path.parent.name}/{name}" for name in re.findall(r'"(.*\.c)"', path.read_text(encoding="utf-8"))}
         self.assertEqual(listed, {str(path.relative_to(LIB)) for path in LIB.rglob("*.c")})

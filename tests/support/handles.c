@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/builder.h"
-#include "model/layers.h"
+#include "ir/builder.h"
+#include "ir/layers.h"
 
 /* --- making --- */
 

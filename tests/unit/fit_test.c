@@ -5,9 +5,9 @@
 #include "support/problem.h"
 
 #include "base/checked.h"
-#include "split/fit.h"
-#include "split/fitted.h"
-#include "split/splitting.h"
+#include "split/device_fit.h"
+#include "split/fit_cache.h"
+#include "split/split_search.h"
 
 #include <string.h>
 

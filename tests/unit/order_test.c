@@ -3,7 +3,7 @@
 #include "support/problem.h"
 
 #include "order/compare.h"
-#include "order/held.h"
+#include "order/max_in_flight.h"
 #include "order/order_1f1b.h"
 
 #include <stdio.h>

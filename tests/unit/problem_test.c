@@ -5,7 +5,7 @@
 #include "support/failing_allocator.h"
 #include "support/uneven.h"
 
-#include "search/problem.h"
+#include "bound/problem.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
  * with q = gcd(V, k), which meets every number at most once. Backwards go along the same blocks with chunk c replaced by
  * V-1-c, so many steps later that the last device's first backward follows its first forward of the last chunk. */
 #include "base/checked.h"
-#include "lower/keep.h"
+#include "offload/offload.h"
 #include "strategy/descriptors.h"
 
 enum { GROUP_SIZE, LEAST_DISTANCE, SHARE };

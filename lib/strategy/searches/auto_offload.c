@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "eval/timeline.h"
-#include "lower/keep.h"
+#include "offload/offload.h"
 #include "search/explore.h"
 #include "strategy/descriptors.h"
 

@@ -7,7 +7,7 @@
  * `mem_limit` holds as well. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "order/held.h"
+#include "order/max_in_flight.h"
 #include "search/compact.h"
 #include "search/periodic.h"
 #include "strategy/descriptors.h"

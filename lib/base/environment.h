@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's environment, with defaults filled in: the only way to memory and to the log. */
+#ifndef PPSCHED_BASE_ENVIRONMENT_H
+#define PPSCHED_BASE_ENVIRONMENT_H
+
+#include <stddef.h>
+
+#include <ppsched/environment.h>
+#include <ppsched/status.h>
+
+struct ppi_host {
+    void *user; /* of allocate and release */
+    ppsched_allocate_function allocate;
+    ppsched_release_function release;
+    void *log_user;
+    ppsched_log_function log;
+    int32_t log_level;
+};
+
+/* Reads the caller's struct (NULL: defaults). */
+ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *environment, ppsched_error *error);
+
+/* `count` elements of `size` bytes, uninitialised; NULL where that overflows or memory is short. Never asks for 0 bytes. */
+void *ppi_allocate(const struct ppi_host *host, size_t count, size_t size);
+
+/* The same, zeroed. */
+void *ppi_allocate_zeroed(const struct ppi_host *host, size_t count, size_t size);
+
+/* Gives it back; NULL is accepted. */
+void ppi_release(const struct ppi_host *host, void *memory);
+
+/* A copy of the text. */
+char *ppi_copy_text(const struct ppi_host *host, const char *text);
+
+/* Sends a formatted line (see ppi_format) to the caller's log, if one listens at that level. */
+void ppi_log(const struct ppi_host *host, int32_t level, const char *format, ...);
+
+#endif

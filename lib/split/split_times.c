@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/split_times.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/sender_waits.h"
+
+/* A slot of a stage pass holds the node that makes its value; 0: none yet; with this bit: the device that waits for it. */
+#define WAITS 0x80000000u
+
+enum { KINDS = PPI_COMPUTE_KINDS - 1 };
+
+struct making {
+    struct ppi_walk *walk;
+    uint32_t microbatches;        /* of the iteration, or of all where there is no flush */
+    uint32_t pieces;              /* slices of these */
+    uint32_t *forward, *backward; /* slots, stage by stage */
+    size_t *next;                 /* op of each device */
+    uint32_t *ready;              /* ring of devices that can go on, from the one whose turn it is */
+    uint32_t ready_first, ready_count;
+    struct ppi_senders *senders; /* NULL where they do not wait */
+};
+
+/* Where an op stands: its lane, the slot of its value, and where what it needs from another stage is made; NULL where it needs
+ * none. */
+struct place {
+    uint32_t lane;
+    size_t slot;
+    uint32_t *input;
+};
+
+static inline struct place place_of(const struct making *making, const ppsched_op *op)
+{
+    const ppsched_schedule *schedule = making->walk->schedule;
+    const struct ppi_shape *shape = &schedule->shape;
+    uint32_t piece = shape->slices == 1 ? op->microbatch : ppi_piece_of(shape, op);
+    struct place place = {ppi_copy_of(&schedule->placement, shape, op->microbatch) * shape->stages + op->stage,
+                          (size_t)op->stage * making->pieces + piece, NULL};
+    if (op->kind == PPSCHED_KIND_F && op->stage > 0)
+        place.input = &making->forward[place.slot - making->pieces];
+    if (ppi_is_backward(op->kind) && op->stage + 1u < shape->stages)
+        place.input = &making->backward[place.slot + making->pieces];
+    return place;
+}
+
+/* Whether its input is made; if not, the device waits for it. */
+static inline bool is_there(const struct place *place, uint32_t device)
+{
+    uint32_t *input = place->input;
+    if (input == NULL || (*input != 0 && (*input & WAITS) == 0))
+        return true;
+    *input = WAITS | device;
+    return false;
+}
+
+static void put_ready(struct making *making, uint32_t device)
+{
+    uint32_t devices = making->walk->schedule->shape.devices, at = making->ready_first + making->ready_count++;
+    making->ready[at < devices ? at : at - devices] = device;
+}
+
+static uint32_t take_ready(struct making *making)
+{
+    uint32_t device = making->ready[making->ready_first++];
+    if (making->ready_first == making->walk->schedule->shape.devices)
+        making->ready_first = 0;
+    making->ready_count--;
+    return device;
+}
+
+static inline void note(struct making *making, const ppsched_op *op, size_t slot, uint32_t node)
+{
+    uint32_t *value = op->kind == PPSCHED_KIND_F ? &making->forward[slot] : &making->backward[slot];
+    if (op->kind == PPSCHED_KIND_W)
+        return;
+    if ((*value & WAITS) != 0)
+        put_ready(making, *value & ~WAITS);
+    *value = node;
+}
+
+static inline uint32_t put_node(struct ppi_walk *walk, const struct place *place, uint32_t device, uint32_t cost)
+{
+    uint32_t node = walk->count++, before = walk->last[device];
+    walk->nodes[node] = (struct ppi_walk_node){before, place->input != NULL ? *place->input : PPI_WALK_NOTHING, cost};
+    if (before == PPI_WALK_START)
+        walk->first[device] = node;
+    walk->last[device] = node;
+    return node;
+}
+
+/* What the node of an op in no pair waits for beside its turn and its input. */
+static void put_hold(struct making *making, const ppsched_op *op, const struct place *place, uint32_t node)
+{
+    const ppsched_schedule *schedule = making->walk->schedule;
+    const struct ppi_sender *sender = &making->senders->ops[op - schedule->ops];
+    struct ppi_walk_hold *hold = &making->walk->holds[node];
+    if (sender->previous != PPI_NO_OP) {
+        const ppsched_op *receiver = &schedule->ops[sender->receiver];
+        hold->turn = place_of(making, receiver).lane * KINDS + receiver->kind - 1;
+    }
+    if (sender->input != PPI_NO_OP) {
+        hold->input = making->backward[place->slot];
+        hold->cost = place->lane * KINDS + PPSCHED_KIND_I - 1;
+    }
+}
+
+/* Costs of lanes come first, four each; then one for the first op of pairs of each lane, then one a pair. */
+static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
+{
+    struct ppi_walk *walk = making->walk;
+    uint32_t lanes = walk->lanes, node;
+    put_node(walk, &places[0], device, lanes * KINDS + places[0].lane);
+    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){places[0].lane, places[1].lane, op[1].kind};
+    node = put_node(walk, &places[1], device, lanes * (KINDS + 1) + walk->pair_count++);
+    note(making, op, places[0].slot, node);
+    note(making, op + 1, places[1].slot, node);
+}
+
+/* One op, or pair, of a device, which goes on in its next turn: of nodes that stand side by side none waits for another then,
+ * so that a processor works on several at once. Copies to the host take no time of their own here. */
+static void take_turn(struct making *making, uint32_t device)
+{
+    const struct ppsched_queue *queue = &making->walk->schedule->queues[device];
+    size_t *next = &making->next[device];
+    while (*next < queue->count && !ppi_is_compute(queue->ops[*next].kind))
+        ++*next;
+    if (*next == queue->count)
+        return;
+    const ppsched_op *op = &queue->ops[*next];
+    if (op->microbatch >= making->microbatches)
+        return; /* of the next iteration */
+    struct place places[2] = {place_of(making, op)};
+    if (!is_there(&places[0], device))
+        return;
+    if (ppi_unit_length(op) == 1) {
+        uint32_t cost = places[0].lane * KINDS + op->kind - 1, node = put_node(making->walk, &places[0], device, cost);
+        if (making->senders != NULL)
+            put_hold(making, op, &places[0], node);
+        note(making, op, places[0].slot, node);
+    } else {
+        places[1] = place_of(making, op + 1);
+        if (!is_there(&places[1], device))
+            return;
+        put_pair(making, op, places, device);
+    }
+    *next += ppi_unit_length(op);
+    put_ready(making, device);
+}
+
+/* Tells how many pairs there are, and notes whether backwards are split. */
+static uint32_t look_at_ops(struct ppi_walk *walk)
+{
+    const ppsched_schedule *schedule = walk->schedule;
+    uint32_t pairs = 0;
+    for (uint64_t i = 0; i < schedule->op_count; i++) {
+        pairs += ppi_unit_length(&schedule->ops[i]) == 2;
+        walk->splits_backward |= schedule->ops[i].kind > PPSCHED_KIND_B && ppi_is_compute(schedule->ops[i].kind);
+    }
+    return pairs;
+}
+
+static ppsched_status take_room(struct making *making, struct ppi_room *room, struct ppi_room *own, ppsched_error *error)
+{
+    struct ppi_walk *walk = making->walk;
+    const struct ppi_shape *shape = &walk->schedule->shape;
+    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->pieces;
+    uint32_t pairs = look_at_ops(walk);
+    walk->lanes = walk->schedule->placement.copies * shape->stages;
+    walk->nodes = ppi_room_take(room, nodes, sizeof *walk->nodes);
+    walk->end = ppi_room_take(room, nodes, sizeof *walk->end);
+    walk->first = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->first);
+    walk->last = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->last);
+    walk->costs = ppi_room_take_zeroed(room, (size_t)walk->lanes * (KINDS + 1) + pairs, sizeof *walk->costs);
+    walk->pairs = ppi_room_take_zeroed(room, pairs, sizeof *walk->pairs);
+    making->forward = ppi_room_take_zeroed(own, cells, sizeof *making->forward);
+    making->backward = ppi_room_take_zeroed(own, cells, sizeof *making->backward);
+    making->next = ppi_room_take_zeroed(own, shape->devices, sizeof *making->next);
+    making->ready = ppi_room_take_zeroed(own, shape->devices, sizeof *making->ready);
+    ppsched_status status = ppi_room_check(room, "the schedule's nodes", error);
+    return status == PPSCHED_OK ? ppi_room_check(own, "the schedule's nodes", error) : status;
+}
+
+/* Nobody waits yet. */
+static ppsched_status add_holds(struct making *making, struct ppi_room *room, ppsched_error *error)
+{
+    struct ppi_walk *walk = making->walk;
+    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST;
+    walk->holds = ppi_room_take(room, nodes, sizeof *walk->holds);
+    ppsched_status status = ppi_room_check(room, "the schedule's nodes", error);
+    for (size_t i = 0; i < nodes && status == PPSCHED_OK; i++)
+        walk->holds[i] = (struct ppi_walk_hold){PPI_WALK_NO_COST, PPI_WALK_NOTHING, 0};
+    if (status == PPSCHED_OK)
+        status = ppi_senders_make(&making->senders, walk->schedule, error);
+    if (status == PPSCHED_OK)
+        ppi_senders_fill(making->senders, walk->schedule, NULL);
+    return status;
+}
+
+ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const ppsched_schedule *schedule, bool by_span,
+                             bool senders_wait, ppsched_error *error)
+{
+    struct ppi_room own = {.host = room->host};
+    struct making making = {.walk = out};
+    *out = (struct ppi_walk){.schedule = schedule, .by_span = by_span, .count = PPI_WALK_FIRST};
+    making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
+    making.pieces = making.microbatches * schedule->shape.slices;
+    ppsched_status status = take_room(&making, room, &own, error);
+    if (status == PPSCHED_OK && senders_wait)
+        status = add_holds(&making, room, error);
+    if (status == PPSCHED_OK) {
+        out->end[PPI_WALK_START] = 0;
+        out->end[PPI_WALK_NOTHING] = -PPI_INFINITE;
+        for (uint32_t d = 0; d < schedule->shape.devices; d++)
+            put_ready(&making, d);
+    }
+    while (making.ready_count > 0)
+        take_turn(&making, take_ready(&making));
+    ppi_senders_destroy(making.senders, room->host);
+    ppi_room_clear(&own);
+    return status;
+}
+
+/* --- other costs --- */
+
+void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *duration)
+{
+    for (uint32_t lane = stage; lane < walk->lanes; lane += walk->schedule->shape.stages)
+        for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+            walk->costs[lane * KINDS + (uint32_t)kind - 1].duration = duration[kind];
+}
+
+void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward)
+{
+    uint32_t lane = copy * walk->schedule->shape.stages + stage;
+    struct ppi_walk_cost *costs = &walk->costs[(size_t)lane * KINDS];
+    costs[PPSCHED_KIND_F - 1].delay = forward;
+    costs[PPSCHED_KIND_B - 1].delay = costs[PPSCHED_KIND_I - 1].delay = backward;
+    walk->costs[walk->lanes * KINDS + lane].delay = forward;
+}
+
+static void fill_pairs(struct ppi_walk *walk)
+{
+    for (uint32_t i = 0; i < walk->pair_count; i++) {
+        const struct ppi_walk_pair *pair = &walk->pairs[i];
+        struct ppi_walk_cost backward = walk->costs[pair->backward * KINDS + pair->kind - 1];
+        backward.duration = walk->costs[pair->forward * KINDS + PPSCHED_KIND_F - 1].duration + backward.duration;
+        walk->costs[walk->lanes * (KINDS + 1) + i] = backward;
+    }
+}
+
+/* --- the pass --- */
+
+static inline double start_of(const struct ppi_walk *walk, const struct ppi_walk_node *node)
+{
+    double start = walk->end[node->before], there = walk->end[node->input] + walk->costs[node->cost].delay;
+    return there > start ? there : start;
+}
+
+/* When the node's turn has come. */
+static inline double turn_of(const struct ppi_walk *walk, uint32_t i)
+{
+    double turn = walk->end[walk->nodes[i].before];
+    if (walk->holds != NULL && walk->holds[i].turn != PPI_WALK_NO_COST)
+        turn += walk->costs[walk->holds[i].turn].delay;
+    return turn;
+}
+
+/* When what its own I waited for may count as sent. */
+static inline double held_until(const struct ppi_walk *walk, uint32_t i)
+{
+    const struct ppi_walk_hold *hold = &walk->holds[i];
+    return hold->input != PPI_WALK_NOTHING ? walk->end[hold->input] + walk->costs[hold->cost].delay : -PPI_INFINITE;
+}
+
+static double span_of(const struct ppi_walk *walk, uint32_t device)
+{
+    uint32_t first = walk->first[device];
+    return first != PPI_WALK_START ? walk->end[walk->last[device]] - start_of(walk, &walk->nodes[first]) : 0;
+}
+
+/* The ends of all nodes where senders wait. */
+static void find_ends_with_senders(struct ppi_walk *walk)
+{
+    const struct ppi_walk_node *nodes = walk->nodes;
+    for (uint32_t i = PPI_WALK_FIRST; i < walk->count; i++) {
+        const struct ppi_walk_cost cost = walk->costs[nodes[i].cost];
+        double start = ppi_larger(turn_of(walk, i), held_until(walk, i)), there = walk->end[nodes[i].input] + cost.delay;
+        walk->end[i] = ppi_larger(start, there) + cost.duration;
+    }
+}
+
+static void find_ends(struct ppi_walk *walk)
+{
+    const struct ppi_walk_node *nodes = walk->nodes;
+    double *end = walk->end;
+    for (uint32_t i = PPI_WALK_FIRST; i < walk->count; i++) {
+        const struct ppi_walk_cost cost = walk->costs[nodes[i].cost];
+        double start = end[nodes[i].before], there = end[nodes[i].input] + cost.delay;
+        end[i] = (there > start ? there : start) + cost.duration;
+    }
+}
+
+double ppi_walk_price(struct ppi_walk *walk)
+{
+    double *end = walk->end, time = 0;
+    fill_pairs(walk);
+    if (walk->holds == NULL)
+        find_ends(walk);
+    else
+        find_ends_with_senders(walk);
+    for (uint32_t d = 0; d < walk->schedule->shape.devices; d++)
+        time = ppi_larger(time, walk->by_span ? span_of(walk, d) : end[walk->last[d]]);
+    return time;
+}
+
+/* --- a longest way --- */
+
+static void add_weight(const struct ppi_walk *walk, const struct ppi_walk_node *node, double *weight)
+{
+    uint32_t stages = walk->schedule->shape.stages, cost = node->cost;
+    if (cost < walk->lanes * KINDS) {
+        weight[(size_t)(cost / KINDS % stages) * KINDS + cost % KINDS]++;
+    } else if (cost >= walk->lanes * (KINDS + 1)) {
+        const struct ppi_walk_pair *pair = &walk->pairs[cost - walk->lanes * (KINDS + 1)];
+        weight[(size_t)(pair->forward % stages) * KINDS + PPSCHED_KIND_F - 1]++;
+        weight[(size_t)(pair->backward % stages) * KINDS + pair->kind - 1]++;
+    }
+}
+
+/* The way back from the end of the device that takes longest; by span it ends where that device's first op starts. */
+void ppi_walk_weigh(const struct ppi_walk *walk, double *weight)
+{
+    uint32_t device = 0;
+    double most = -1;
+    for (uint32_t d = 0; d < walk->schedule->shape.devices; d++) {
+        double time = walk->by_span ? span_of(walk, d) : walk->end[walk->last[d]];
+        device = time > most ? d : device;
+        most = ppi_larger(most, time);
+    }
+    for (uint32_t i = walk->last[device]; i >= PPI_WALK_FIRST;) {
+        const struct ppi_walk_node *node = &walk->nodes[i];
+        double there = walk->end[node->input] + walk->costs[node->cost].delay;
+        add_weight(walk, node, weight);
+        if (walk->by_span && i == walk->first[device])
+            break;
+        double turn = turn_of(walk, i), held = walk->holds != NULL ? held_until(walk, i) : -PPI_INFINITE;
+        i = held > turn ? walk->holds[i].input : there > turn ? node->input : node->before;
+    }
+}

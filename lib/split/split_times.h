@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A schedule as a list of nodes in an order in which each comes after what it waits for, so that one pass over it tells when
+ * all is done for other times of the stages. Its answers are those of the evaluator to the last bit. */
+#ifndef PPSCHED_SPLIT_SPLIT_TIMES_H
+#define PPSCHED_SPLIT_SPLIT_TIMES_H
+
+#include "base/arena.h"
+#include "ir/op.h"
+#include "ir/schedule.h"
+
+/* Nodes that stand for what is there at time 0, and for an input that no one waits for. */
+enum { PPI_WALK_START, PPI_WALK_NOTHING, PPI_WALK_FIRST };
+
+struct ppi_walk_node {
+    uint32_t before; /* on its device */
+    uint32_t input;  /* from another stage */
+    uint32_t cost;   /* index of its duration and its input's delay */
+};
+
+struct ppi_walk_cost {
+    double duration, delay;
+};
+
+/* What a node waits for where senders do: a cost whose delay counts behind the node before it, and a node with one. */
+struct ppi_walk_hold {
+    uint32_t turn;        /* PPI_WALK_NO_COST: none */
+    uint32_t input, cost; /* of a W, its I; PPI_WALK_NOTHING: none */
+};
+
+#define PPI_WALK_NO_COST UINT32_MAX
+
+/* The second op of an overlapped pair has a cost of its own: that of both. */
+struct ppi_walk_pair {
+    uint32_t forward, backward; /* lanes */
+    uint8_t kind;
+};
+
+struct ppi_walk {
+    const ppsched_schedule *schedule;
+    bool by_span;
+    struct ppi_walk_node *nodes;
+    struct ppi_walk_hold *holds; /* by node; NULL where senders do not wait */
+    double *end;                 /* of each node */
+    uint32_t count;
+    uint32_t *first, *last; /* node of each device; PPI_WALK_START where it has none */
+    struct ppi_walk_cost *costs;
+    struct ppi_walk_pair *pairs;
+    uint32_t lanes, pair_count;
+    bool splits_backward; /* some of its ops are parts of a backward */
+};
+
+/* Of one iteration of a schedule that is valid. NO_MEMORY. */
+ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const ppsched_schedule *schedule, bool by_span,
+                             bool senders_wait, ppsched_error *error);
+
+/* Sets a stage's times (F, B, I, W by kind), and how long what it gets from the stage before and after it is on its way, by
+ * copy of the model. */
+void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *duration);
+void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward);
+
+/* The time of all, by span or makespan. */
+double ppi_walk_price(struct ppi_walk *walk);
+
+/* Adds up how often each lane's ops are on a longest way, of that price: `weight` has four values a stage, by kind - 1. */
+void ppi_walk_weigh(const struct ppi_walk *walk, double *weight);
+
+#endif
