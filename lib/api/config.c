@@ -4,8 +4,8 @@
 #include "api/model_end.h"
 #include "api/null.h"
 #include "base/sized.h"
-#include "ir/costs.h"
 #include "candidate/restage.h"
+#include "ir/costs.h"
 
 ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
                                      const ppsched_environment *environment, ppsched_error *error)

@@ -3,9 +3,9 @@
 #include "api/channel.h"
 #include "api/log.h"
 #include "base/sized.h"
+#include "channel/evaluate_transfers.h"
 #include "check/check.h"
 #include "eval/timeline.h"
-#include "channel/evaluate_transfers.h"
 
 /* The evaluator found that the schedule cannot be run; the checker knows why. */
 static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *error)

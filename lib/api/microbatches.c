@@ -2,12 +2,12 @@
 #include <ppsched/microbatches.h>
 
 #include "api/null.h"
-#include "base/error.h"
 #include "base/environment.h"
+#include "base/error.h"
 #include "base/sized.h"
 #include "ir/config.h"
-#include "microbatches/order.h"
 #include "microbatches/balance.h"
+#include "microbatches/order.h"
 
 static ppsched_status take_options(ppsched_order_options *own, const ppsched_order_options *given, ppsched_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/null.h"
-#include "base/error.h"
 #include "base/checked.h"
+#include "base/error.h"
 #include "base/sized.h"
 #include "model/accelerators.h"
 #include "model/model.h"

@@ -10,8 +10,8 @@
 #include "base/checked.h"
 #include "base/sized.h"
 #include "launch/launch.h"
-#include "scenario/scenario.h"
 #include "microbatches/order.h"
+#include "scenario/scenario.h"
 
 static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_error *error)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bound/bound.h"
 
+#include "base/arena.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/arena.h"
-#include "ir/costs.h"
 #include "bound/one_machine.h"
+#include "ir/costs.h"
 
 /* The least times of a stage of one model copy. A pair may be shorter than its two ops. */
 struct least {

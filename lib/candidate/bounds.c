@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What none like a candidate can do better, and whether that is proved of it. */
 #include "base/checked.h"
-#include "plan/plan.h"
 #include "bound/bound.h"
+#include "candidate/candidate.h"
 #include "split/split_search.h"
 
 /* The lower bound of a config that is one of the plan, on a placement, unless one for the same question is known. */

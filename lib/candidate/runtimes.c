@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which runtimes run a candidate: its order, and with layers its split. */
 #include "base/error.h"
+#include "candidate/candidate.h"
 #include "ir/builder.h"
-#include "plan/plan.h"
 
 /* Runtimes run one iteration again and again: the first of those that flush, in `*out` for the caller to release. */
 static ppsched_status first_iteration(ppsched_schedule **out, const ppsched_schedule *order, ppsched_error *error)

@@ -2,9 +2,8 @@
 #include "channel/evaluate_transfers.h"
 
 #include "base/error.h"
-#include "eval/idle.h"
 #include "channel/transfer_run.h"
-#include "lower/set_aside.h"
+#include "eval/idle.h"
 
 static ppsched_status add_call_times(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {

@@ -6,9 +6,9 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "eval/idle.h"
 #include "channel/proof.h"
 #include "channel/transfer_state.h"
+#include "eval/idle.h"
 
 enum { COMPUTED, LEFT, THERE, SHARDED, COPIED, CALLED };
 

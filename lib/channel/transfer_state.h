@@ -4,11 +4,11 @@
 #define PPSCHED_CHANNEL_TRANSFER_STATE_H
 
 #include "base/heap.h"
-#include "eval/sums.h"
-#include "eval/timeline.h"
 #include "channel/comm_run.h"
 #include "channel/copy_run.h"
 #include "channel/sharding.h"
+#include "eval/sums.h"
+#include "eval/timeline.h"
 
 /* How far a transfer is. */
 struct ppi_transfer_state {

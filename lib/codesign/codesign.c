@@ -4,8 +4,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "eval/timeline.h"
 #include "codesign/codesign.h"
+#include "eval/timeline.h"
 
 void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate)
 {

@@ -3,7 +3,54 @@
 #ifndef PPSCHED_CODESIGN_CODESIGN_H
 #define PPSCHED_CODESIGN_CODESIGN_H
 
-#include "plan/plan.h"
+#include "candidate/candidate.h"
+
+/* Nodes that the search for a candidate's split may visit at least. */
+#define PPI_LEAST_VISITS 200000u
+#define PPI_MOST_VISITS 125000000u
+
+/* Each effort takes eight times as long as the one before. */
+enum { PPI_USUAL_SPLIT_EFFORT = 3, PPI_MOST_SPLIT_EFFORT = 4, PPI_SPLIT_EFFORT_BITS = 3 };
+
+/* So many visits at the usual effort are as many at the plan's. */
+static inline uint64_t ppi_plan_visits(const ppsched_plan *plan, uint64_t usual)
+{
+    return plan->split_effort > PPI_USUAL_SPLIT_EFFORT
+               ? usual << PPI_SPLIT_EFFORT_BITS * (plan->split_effort - PPI_USUAL_SPLIT_EFFORT)
+               : usual >> PPI_SPLIT_EFFORT_BITS * (PPI_USUAL_SPLIT_EFFORT - plan->split_effort);
+}
+
+/* --- for plans --- */
+
+/* With layers: finds the split that suits it, unless it has one. */
+ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                   ppsched_progress_function progress, void *user, ppsched_error *error);
+
+/* The same rule's schedule of fewer microbatches, on which splits can be searched for; NULL where that tells too little, or
+ * would not be shorter by much. NO_MEMORY. */
+ppsched_status ppi_candidate_shorten(ppsched_schedule **out, const struct ppi_candidate *candidate,
+                                     const ppsched_config *config, const ppsched_schedule *schedule, ppsched_error *error);
+
+/* The split that suits an order which was made for `config`, or of several searches the best; it begins with that which the
+ * candidate is like, if any. */
+ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
+                                  const ppsched_schedule *schedule, ppsched_error *error);
+
+/* Whether the runtime that must run it divides its decoders evenly. */
+bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
+/* As many decoders on each stage; embedding and head are beside them. REFUSED, with the runtime's title, where that leaves
+ * some. */
+ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers, uint32_t stages, const char *title,
+                                 ppsched_error *error);
+
+/* Of a candidate's work what the split is. */
+#define PPI_SPLIT_SHARE 0.75
+
+/* Forgets its split. */
+void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *candidate);
+
+/* --- the search --- */
 
 struct ppi_layering {
     const ppsched_plan *plan;

@@ -3,8 +3,8 @@
  * moved from stage to stage as long as that helps. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "eval/timeline.h"
 #include "codesign/codesign.h"
+#include "eval/timeline.h"
 
 /* Limits under which splits are looked for, as multiples of the real ones, which are held by copies; 0: none. */
 static const double widened[] = {0, 2, 1.5, 1.2, 1};

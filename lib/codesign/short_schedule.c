@@ -3,7 +3,7 @@
  * another once all have begun: each microbatch more takes what the most loaded device works. So few microbatches tell how long
  * many take, about, and the whole schedule is left to tell which of the best splits is best. */
 #include "base/error.h"
-#include "plan/plan.h"
+#include "codesign/codesign.h"
 
 /* Microbatches a device at least; quarters of all microbatches at most. */
 enum { ROUNDS = 2, QUARTERS = 3 };

@@ -3,8 +3,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
-#include "eval/memory_saving.h"
 #include "eval/memory.h"
+#include "eval/memory_saving.h"
 #include "eval/timeline.h"
 
 /* What a reusable timeline keeps, so that nothing need be allocated again. */

@@ -6,8 +6,8 @@
 #include <ppsched/config.h>
 
 #include "base/environment.h"
-#include "ir/robust_objective.h"
 #include "ir/quantity.h"
+#include "ir/robust_objective.h"
 #include "ir/shape.h"
 
 enum { PPI_MOST_VERSIONS = 1024 }; /* of the weights at once */

@@ -44,3 +44,11 @@ bool ppi_has_comm_ops(const ppsched_schedule *schedule)
             return true;
     return false;
 }
+
+bool ppi_has_keeping(const ppsched_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->op_count; i++)
+        if (ppi_keeps_less(schedule->ops[i].kind))
+            return true;
+    return false;
+}

@@ -84,4 +84,7 @@ bool ppi_is_forward_only(const ppsched_schedule *schedule);
 /* Whether some op sends or receives. */
 bool ppi_has_comm_ops(const ppsched_schedule *schedule);
 
+/* Whether some of its ops recompute, offload or reload. */
+bool ppi_has_keeping(const ppsched_schedule *schedule);
+
 #endif

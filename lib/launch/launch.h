@@ -5,10 +5,10 @@
 
 #include <ppsched/launch.h>
 
-#include "order/order_1f1b.h"
 #include "launch/built_in_orders.h"
-#include "launch/line.h"
 #include "launch/layers.h"
+#include "launch/line.h"
+#include "order/order_1f1b.h"
 
 struct ppi_sail_kind;
 

@@ -3,10 +3,10 @@
 #ifndef PPSCHED_LAUNCH_LAYERS_H
 #define PPSCHED_LAUNCH_LAYERS_H
 
-#include "layout/layout.h"
-#include "launch/line.h"
-#include "ir/recompute_scope.h"
 #include "ir/layers.h"
+#include "ir/recompute_scope.h"
+#include "launch/line.h"
+#include "layout/layout.h"
 
 /* How a runtime can be told which layers are computed again. */
 enum ppi_recomputed {

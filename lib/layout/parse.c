@@ -7,8 +7,8 @@
 
 #include <ppsched/config.h>
 
-#include "base/error.h"
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/utf8.h"
 #include "layout/tally.h"
 

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/number.h"
-#include "base/arena.h"
 
 enum { LONGEST_GROUP = 16 }; /* pieces that a group may hold; bounds the time to 16 a piece */
 

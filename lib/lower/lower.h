@@ -5,8 +5,8 @@
 
 #include <ppsched/lower.h>
 
-#include "lower/unshard_times.h"
 #include "ir/schedule.h"
+#include "lower/unshard_times.h"
 
 /* INVALID_SCHEDULE comes without the reason: the checker knows it. */
 ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,

@@ -5,8 +5,8 @@
 
 #include <ppsched/lower.h>
 
-#include "lower/unshard_times.h"
 #include "ir/builder.h"
+#include "lower/unshard_times.h"
 
 ppsched_status ppi_merge_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_split_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);

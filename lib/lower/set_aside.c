@@ -3,14 +3,6 @@
 
 #include "ir/builder.h"
 
-bool ppi_has_keeping(const ppsched_schedule *schedule)
-{
-    for (size_t i = 0; i < schedule->op_count; i++)
-        if (ppi_keeps_less(schedule->ops[i].kind))
-            return true;
-    return false;
-}
-
 /* Makes a schedule like another one from what `put` appends for each device. */
 static ppsched_status make_like(ppsched_schedule **out, const ppsched_schedule *like, const ppsched_schedule *with,
                                 ppsched_status (*put)(ppsched_builder *, const ppsched_queue *, const ppsched_queue *,

@@ -5,8 +5,6 @@
 
 #include "ir/schedule.h"
 
-bool ppi_has_keeping(const ppsched_schedule *schedule);
-
 /* The schedule without them. */
 ppsched_status ppi_take_keeping_out(ppsched_schedule **out, const ppsched_schedule *schedule, ppsched_error *error);
 

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
-#include "base/arena.h"
 #include "base/sort.h"
 
 enum { MOST_TRIED = 24 /* microbatches of which all ways are tried */ };

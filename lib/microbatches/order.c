@@ -5,9 +5,9 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/arena.h"
 #include "base/sort.h"
 #include "eval/timeline.h"
 #include "ir/progress.h"

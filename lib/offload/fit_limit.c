@@ -7,8 +7,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "offload/select.h"
 #include "offload/fit_search.h"
+#include "offload/select.h"
 
 enum {
     MOST_TIGHTER = 16,       /* how many activations less are tried */

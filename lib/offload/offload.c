@@ -3,11 +3,11 @@
  * peaks cost nothing, devices wait for their offloads, and the times with these waits say anew when activations are needed. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "offload/fit_limit.h"
+#include "offload/fit_search.h"
 #include "offload/offload.h"
 #include "offload/reduce_peaks.h"
 #include "offload/select.h"
-#include "offload/fit_limit.h"
-#include "offload/fit_search.h"
 
 /* Tries leads while the makespan is longer than without copies; keeps the shortest. */
 static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
-#include "offload/offload.h"
 #include "ir/builder.h"
+#include "offload/offload.h"
 
 /* Marks the passes of so many stages of each device, the lowest first, 0 for all: one byte a lane of the placement. */
 static ppsched_status mark_chunks(uint8_t **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error)

@@ -8,8 +8,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"
-#include "offload/offload.h"
 #include "ir/builder.h"
+#include "offload/offload.h"
 
 /* --- room --- */
 

@@ -3,8 +3,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "offload/offload.h"
 #include "ir/builder.h"
+#include "offload/offload.h"
 
 enum { HAS_GONE = 1, IS_BACK = 2 }; /* an offload: a wait has seen its end; its reload came before any */
 

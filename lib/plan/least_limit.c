@@ -2,8 +2,8 @@
 /* When nothing fits: the least memory limit under which something does. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "plan/plan.h"
 #include "bound/bound.h"
+#include "plan/plan.h"
 
 /* With layers: rules, and searches, that are tried, and halvings for one; limits below the least that the best is asked for
  * then, with longer searches. */

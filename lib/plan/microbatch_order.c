@@ -3,9 +3,9 @@
  * plan's scenarios. */
 #include "base/error.h"
 #include "eval/timeline.h"
+#include "microbatches/order.h"
 #include "plan/plan.h"
 #include "scenario/scenario.h"
-#include "microbatches/order.h"
 
 void ppi_candidate_drop_order(const ppsched_plan *plan, struct ppi_candidate *candidate)
 {

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/recycler.h"
 #include "base/sort.h"
-#include "eval/timeline.h"
 #include "candidate/restage.h"
+#include "eval/timeline.h"
 
 /* Rounds of longer searches for the splits of those candidates that lead, ever fewer; of those alike there is one, and for a
  * runtime, which leaves fewer strategies, at first some more, and another of those alike with groups that are unlike. Their

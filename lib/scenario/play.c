@@ -5,10 +5,10 @@
  * if all of these can still run behind it, in their order, within what the device may hold. So the first task of the planned
  * order that is left may always run, once it is ready, and as the plan has no circle, all run to the end.
  */
+#include "base/arena.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
-#include "base/arena.h"
 #include "scenario/dispatch.h"
 #include "scenario/max_tree.h"
 

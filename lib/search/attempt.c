@@ -2,8 +2,8 @@
 #include "search/attempt.h"
 
 #include "base/checked.h"
-#include "base/inline.h"
 #include "base/error.h"
+#include "base/inline.h"
 #include "bound/bound.h"
 
 /* A bound is a sum: a schedule that reaches it may be above it by this share. */

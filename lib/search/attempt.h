@@ -4,10 +4,10 @@
 #ifndef PPSCHED_SEARCH_ATTEMPT_H
 #define PPSCHED_SEARCH_ATTEMPT_H
 
-#include "search/pool.h"
-#include "search/price.h"
 #include "bound/problem.h"
 #include "ir/progress.h"
+#include "search/pool.h"
+#include "search/price.h"
 
 struct ppi_task; /* strategy/strategy.h */
 

@@ -5,9 +5,9 @@
 #ifndef PPSCHED_SEARCH_COMPACT_H
 #define PPSCHED_SEARCH_COMPACT_H
 
-#include "search/orders.h"
 #include "bound/problem.h"
 #include "ir/progress.h"
+#include "search/orders.h"
 
 struct ppi_compactor {
     const struct ppi_problem *problem;

@@ -7,8 +7,8 @@
 #ifndef PPSCHED_SEARCH_GRAPH_H
 #define PPSCHED_SEARCH_GRAPH_H
 
-#include "search/orders.h"
 #include "bound/problem.h"
+#include "search/orders.h"
 
 /* An op, or an end of a device's queue: a cache line. */
 struct ppi_node {

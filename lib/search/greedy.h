@@ -5,8 +5,8 @@
 #define PPSCHED_SEARCH_GREEDY_H
 
 #include "base/checked.h"
-#include "search/orders.h"
 #include "bound/problem.h"
+#include "search/orders.h"
 
 struct ppi_greedy_device {
     double clock, start; /* start: of its first op; negative where it has none */

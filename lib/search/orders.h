@@ -3,8 +3,8 @@
 #ifndef PPSCHED_SEARCH_ORDERS_H
 #define PPSCHED_SEARCH_ORDERS_H
 
-#include "ir/schedule.h"
 #include "bound/problem.h"
+#include "ir/schedule.h"
 
 /* A device's ops stand at ops[first[d]] and on, count[d] of them; there is room for an F, an I and a W of each of its stage
  * passes, up to first[d + 1]. Counts start as the whole room. */

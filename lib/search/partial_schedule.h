@@ -7,8 +7,8 @@
 #define PPSCHED_SEARCH_PARTIAL_SCHEDULE_H
 
 #include "base/checked.h"
-#include "search/orders.h"
 #include "bound/problem.h"
+#include "search/orders.h"
 
 /* What may be appended: an F, I, W or B. */
 struct ppi_step {

@@ -5,8 +5,8 @@
 #ifndef PPSCHED_SEARCH_PERIODIC_H
 #define PPSCHED_SEARCH_PERIODIC_H
 
-#include "search/orders.h"
 #include "bound/problem.h"
+#include "search/orders.h"
 
 /* A microbatch runs through a chain of links: its Fs up the stages, then its Is (or Bs) down. Behind the chain its Ws are
  * numbered, in the order of their Is. */
