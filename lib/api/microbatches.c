@@ -2,7 +2,7 @@
 #include <ppsched/microbatches.h>
 
 #include "api/null.h"
-#include "base/environment.h"
+#include "base/host.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "ir/config.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 
 /* Empty where only the host is set. */
 struct ppi_room {

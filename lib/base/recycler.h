@@ -4,7 +4,7 @@
 #ifndef PPSCHED_BASE_RECYCLER_H
 #define PPSCHED_BASE_RECYCLER_H
 
-#include "base/environment.h"
+#include "base/host.h"
 
 struct ppi_recycler {
     struct ppi_host host;                /* where memory comes from */

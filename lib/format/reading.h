@@ -5,7 +5,7 @@
 
 #include <ppsched/schedule.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 #include "format/token.h"
 #include "ir/shape.h"
 

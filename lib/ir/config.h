@@ -5,7 +5,7 @@
 
 #include <ppsched/config.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 #include "ir/quantity.h"
 #include "ir/robust_objective.h"
 #include "ir/shape.h"

@@ -5,7 +5,7 @@
 
 #include <ppsched/scenarios.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 
 /* Owns the lists of its options. */
 struct ppi_scenario_goal {

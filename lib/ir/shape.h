@@ -7,7 +7,7 @@
 
 #include <ppsched/config.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 
 struct ppi_shape {
     uint32_t devices, stages, microbatches, iterations;

@@ -7,7 +7,7 @@
 
 #include <ppsched/layout.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 
 struct ppsched_layout {
     struct ppi_host host;

@@ -7,7 +7,7 @@
 
 #include <ppsched/microbatches.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 
 /* See ppsched_microbatches_balance. Nothing is written on failure. */
 ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count, uint32_t replicas,

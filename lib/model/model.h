@@ -7,7 +7,7 @@
 
 #include <ppsched/model.h>
 
-#include "base/environment.h"
+#include "base/host.h"
 
 enum { PPI_MODEL_LAYERS = 5, PPI_MODEL_PASSES = 5 };
 

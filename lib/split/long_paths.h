@@ -4,7 +4,7 @@
 #ifndef PPSCHED_SPLIT_LONG_PATHS_H
 #define PPSCHED_SPLIT_LONG_PATHS_H
 
-#include "split/split_times.h"
+#include "split/walk.h"
 
 enum { PPI_LONG_WAYS = 32, PPI_LONG_WAY_KINDS = PPI_COMPUTE_KINDS - 1 };
 

@@ -6,7 +6,7 @@
 #include "split/device_fit.h"
 #include "split/fit_cache.h"
 #include "split/long_paths.h"
-#include "split/split_times.h"
+#include "split/walk.h"
 
 /* What a split is worth: first that it fits, then the time, then how even the devices' work is. */
 struct ppi_split_price {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's environment, with defaults filled in: the only way to memory and to the log. */
-#ifndef PPSCHED_BASE_ENVIRONMENT_H
-#define PPSCHED_BASE_ENVIRONMENT_H
+#ifndef PPSCHED_BASE_HOST_H
+#define PPSCHED_BASE_HOST_H
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #endif
 
-#include "base/environment.h"
+#include "base/host.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "split/split_times.h"
+#include "split/walk.h"
 
 #include "base/checked.h"
 #include "base/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A schedule as a list of nodes in an order in which each comes after what it waits for, so that one pass over it tells when
  * all is done for other times of the stages. Its answers are those of the evaluator to the last bit. */
-#ifndef PPSCHED_SPLIT_SPLIT_TIMES_H
-#define PPSCHED_SPLIT_SPLIT_TIMES_H
+#ifndef PPSCHED_SPLIT_WALK_H
+#define PPSCHED_SPLIT_WALK_H
 
 #include "base/arena.h"
 #include "ir/op.h"
