@@ -187,10 +187,10 @@ ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progr
 ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error)
 {
     PPI_REQUIRE(config);
-    struct ppi_lane lane;
+    struct ppi_instance instance;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t s = 0; s < config->shape.stages && status == PPSCHED_OK; s++)
-        status = ppi_resolve_stage(config, s, &lane, error);
+        status = ppi_resolve_stage(config, s, &instance, error);
     return status;
 }
 

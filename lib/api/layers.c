@@ -6,16 +6,16 @@
 
 /* The caller's entries, completed to this version's size, and pointers to them. */
 struct taken {
-    struct ppi_room room;
+    struct ppi_arena arena;
     ppsched_layer *entries;
     const ppsched_layer **list;
 };
 
 static ppsched_status take_entries(struct taken *taken, const ppsched_layer *const *layers, size_t count, ppsched_error *error)
 {
-    taken->entries = ppi_room_take(&taken->room, count, sizeof *taken->entries);
-    taken->list = ppi_room_take(&taken->room, count, sizeof *taken->list);
-    ppsched_status status = ppi_room_check(&taken->room, "the layers", error);
+    taken->entries = ppi_arena_take(&taken->arena, count, sizeof *taken->entries);
+    taken->list = ppi_arena_take(&taken->arena, count, sizeof *taken->list);
+    ppsched_status status = ppi_arena_check(&taken->arena, "the layers", error);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++) {
         if (layers[i] == NULL)
             return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %zu is NULL", i);
@@ -35,14 +35,14 @@ ppsched_status ppsched_layers_create(const ppsched_layers **out, const ppsched_l
     ppsched_status status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)
         return status;
-    struct taken taken = {.room = {.host = &host}};
+    struct taken taken = {.arena = {.host = &host}};
     if (count > PPSCHED_MAX_LAYERS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu layer entries; there must be 1 to %d", count,
                         PPSCHED_MAX_LAYERS);
     status = take_entries(&taken, layers, count, error);
     if (status == PPSCHED_OK)
         status = ppi_layers_make(out, &host, taken.list, count, error);
-    ppi_room_clear(&taken.room);
+    ppi_arena_clear(&taken.arena);
     return status;
 }
 

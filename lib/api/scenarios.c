@@ -31,7 +31,7 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
 ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
                                        const ppsched_scenario_options *options, ppsched_error *error)
 {
-    struct ppi_scenario_goal asked = {.rank_by = rank_by, .quantile = quantile, .count = (uint32_t)count}, *goal = NULL;
+    struct ppi_robust_objective asked = {.rank_by = rank_by, .quantile = quantile, .count = (uint32_t)count}, *goal = NULL;
     PPI_REQUIRE(config);
     ppsched_status status = ppi_check_choice("rank_by", rank_by, PPSCHED_RANK_BY_STEP, PPSCHED_RANK_BY_WORST, error);
     if (status == PPSCHED_OK && rank_by != PPSCHED_RANK_BY_STEP) {
@@ -43,11 +43,11 @@ ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by, 
         if (status == PPSCHED_OK && rank_by == PPSCHED_RANK_BY_QUANTILE && !(quantile >= 0 && quantile <= 1))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "quantile is %g; it must be 0 to 1", quantile);
         if (status == PPSCHED_OK)
-            status = ppi_scenario_goal_make(&goal, &config->host, &asked, error);
+            status = ppi_robust_objective_make(&goal, &config->host, &asked, error);
     }
     if (status != PPSCHED_OK)
         return status;
-    ppi_scenario_goal_destroy(config->goal, &config->host);
+    ppi_robust_objective_destroy(config->goal, &config->host);
     config->goal = goal;
     return PPSCHED_OK;
 }

@@ -7,44 +7,44 @@
 #include "base/error.h"
 
 /* What stands before an array. */
-struct ppi_room_block {
-    struct ppi_room_block *before;
+struct ppi_arena_block {
+    struct ppi_arena_block *before;
     max_align_t memory[];
 };
 
-void *ppi_room_take(struct ppi_room *room, size_t count, size_t size)
+void *ppi_arena_take(struct ppi_arena *arena, size_t count, size_t size)
 {
-    struct ppi_room_block *block = NULL;
+    struct ppi_arena_block *block = NULL;
     size_t bytes = 0;
     if (ppi_mul_size(&bytes, count, size) && ppi_add_size(&bytes, bytes, sizeof *block))
-        block = ppi_allocate(room->host, bytes, 1);
+        block = ppi_allocate(arena->host, bytes, 1);
     if (block == NULL) {
-        room->is_short = true;
+        arena->is_short = true;
         return NULL;
     }
-    block->before = room->blocks;
-    room->blocks = block;
+    block->before = arena->blocks;
+    arena->blocks = block;
     return block->memory;
 }
 
-void *ppi_room_take_zeroed(struct ppi_room *room, size_t count, size_t size)
+void *ppi_arena_take_zeroed(struct ppi_arena *arena, size_t count, size_t size)
 {
-    void *memory = ppi_room_take(room, count, size);
+    void *memory = ppi_arena_take(arena, count, size);
     if (memory != NULL)
         memset(memory, 0, count * size);
     return memory;
 }
 
-ppsched_status ppi_room_check(const struct ppi_room *room, const char *purpose, ppsched_error *error)
+ppsched_status ppi_arena_check(const struct ppi_arena *arena, const char *purpose, ppsched_error *error)
 {
-    return room->is_short ? ppi_fail_memory(error, purpose) : PPSCHED_OK;
+    return arena->is_short ? ppi_fail_memory(error, purpose) : PPSCHED_OK;
 }
 
-void ppi_room_clear(struct ppi_room *room)
+void ppi_arena_clear(struct ppi_arena *arena)
 {
-    while (room->blocks != NULL) {
-        struct ppi_room_block *block = room->blocks;
-        room->blocks = block->before;
-        ppi_release(room->host, block);
+    while (arena->blocks != NULL) {
+        struct ppi_arena_block *block = arena->blocks;
+        arena->blocks = block->before;
+        ppi_release(arena->host, block);
     }
 }

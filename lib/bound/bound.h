@@ -17,7 +17,7 @@ struct ppi_bound_question {
     uint32_t unflushed; /* the times are those of one iteration of so many, which run without a flush between them and so share
                          * fill and drain; 1 for schedules that flush */
     enum ppi_bound_depth depth;
-    struct ppi_watch *watch; /* that is told of the work; NULL: none */
+    struct ppi_poll *poll; /* that is told of the work; NULL: none */
 };
 
 /* Errors: RANGE where sums overflow; NO_MEMORY; CANCELLED where the watch says so. */

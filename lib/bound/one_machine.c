@@ -26,7 +26,7 @@ struct relaxation {
         *in_flight[2]; /* by stage: a microbatch's F comes behind the I of the one so many before, and behind its W; 0: any */
     double *rest;      /* of the ops in the making, by a device's rows */
     uint32_t *next, *list;
-    struct ppi_watch *watch;
+    struct ppi_poll *poll;
 };
 
 static struct row *forward_of(const struct relaxation *r, uint32_t stage)
@@ -108,7 +108,7 @@ static void find_loads(struct relaxation *r)
 /* False where no more work is wanted: then what has been found means nothing. */
 static bool goes_on(const struct relaxation *r, double visits)
 {
-    return r->watch == NULL || ppi_watch_spend(r->watch, visits, NULL) == PPSCHED_OK;
+    return r->poll == NULL || ppi_poll_spend(r->poll, visits, NULL) == PPSCHED_OK;
 }
 
 static double end(const struct row *row, uint32_t m)
@@ -291,16 +291,16 @@ static void find_bound(struct relaxation *r, double *value, uint32_t *device)
     }
 }
 
-static ppsched_status prepare(struct relaxation *r, struct ppi_room *room, ppsched_error *error)
+static ppsched_status prepare(struct relaxation *r, struct ppi_arena *arena, ppsched_error *error)
 {
     const struct ppi_problem *problem = r->problem;
     size_t rows = 3 * (size_t)problem->stages, cells = rows * problem->microbatches;
-    double *heads = ppi_room_take(room, 2 * cells, sizeof *heads);
-    r->row = ppi_room_take(room, rows, sizeof *r->row);
-    r->in_flight[0] = ppi_room_take_zeroed(room, 2 * (size_t)problem->stages, sizeof *r->in_flight[0]);
-    r->rest = ppi_room_take(room, rows, sizeof *r->rest);
-    r->next = ppi_room_take(room, 2 * rows, sizeof *r->next);
-    ppsched_status status = ppi_room_check(room, "the lower bound", error);
+    double *heads = ppi_arena_take(arena, 2 * cells, sizeof *heads);
+    r->row = ppi_arena_take(arena, rows, sizeof *r->row);
+    r->in_flight[0] = ppi_arena_take_zeroed(arena, 2 * (size_t)problem->stages, sizeof *r->in_flight[0]);
+    r->rest = ppi_arena_take(arena, rows, sizeof *r->rest);
+    r->next = ppi_arena_take(arena, 2 * rows, sizeof *r->next);
+    ppsched_status status = ppi_arena_check(arena, "the lower bound", error);
     for (size_t i = 0; i < rows && status == PPSCHED_OK; i++) {
         r->row[i].head = heads + 2 * i * problem->microbatches;
         r->row[i].tail = r->row[i].head + problem->microbatches;
@@ -312,24 +312,24 @@ static ppsched_status prepare(struct relaxation *r, struct ppi_room *room, ppsch
     return status;
 }
 
-ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem,
-                                     struct ppi_watch *watch, ppsched_error *error)
+ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem, struct ppi_poll *poll,
+                                     ppsched_error *error)
 {
-    struct ppi_room room = {.host = &problem->host};
+    struct ppi_arena arena = {.host = &problem->host};
     struct relaxation relaxation = {
-        .problem = problem, .stages = problem->stages, .microbatches = problem->microbatches, .watch = watch};
+        .problem = problem, .stages = problem->stages, .microbatches = problem->microbatches, .poll = poll};
     *value = 0;
     *device = 0;
     if ((double)ppi_problem_ops(problem) * (problem->by_span ? problem->devices : 1) > MOST_OPS)
         return PPSCHED_OK;
-    ppsched_status status = prepare(&relaxation, &room, error);
+    ppsched_status status = prepare(&relaxation, &arena, error);
     if (status == PPSCHED_OK) {
         fill_rows(&relaxation);
         find_in_flight(&relaxation);
         find_bound(&relaxation, value, device);
-        if (watch != NULL)
-            status = ppi_watch_spend(watch, 0, error);
+        if (poll != NULL)
+            status = ppi_poll_spend(poll, 0, error);
     }
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }

@@ -9,8 +9,8 @@
 #include "ir/progress.h"
 
 /* The problem's objective, longest span or makespan alone; `*device`: where it comes from, the lowest of them. 0 where the work
- * would be too much. `watch`, which may be NULL, is told of it; CANCELLED where that wants no more. */
-ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem,
-                                     struct ppi_watch *watch, ppsched_error *error);
+ * would be too much. `poll`, which may be NULL, is told of it; CANCELLED where that wants no more. */
+ppsched_status ppi_one_machine_bound(double *value, uint32_t *device, const struct ppi_problem *problem, struct ppi_poll *poll,
+                                     ppsched_error *error);
 
 #endif

@@ -7,17 +7,18 @@
 #include "base/error.h"
 #include "ir/other_memory.h"
 
-static struct ppi_stage read_stage(const struct ppi_lane *lane, const struct ppi_ratio *scale, bool splits)
+static struct ppi_stage read_stage(const struct ppi_instance *instance, const struct ppi_ratio *scale, bool splits)
 {
-    struct ppi_stage stage = {.device = lane->device,
-                              .splits = splits,
-                              .forward_delay = ppi_scaled_delay(lane->forward_delay, lane->forward_latency, scale->sent),
-                              .backward_delay = ppi_scaled_delay(lane->backward_delay, lane->backward_latency, scale->sent),
-                              .forward_latency = lane->forward_latency,
-                              .backward_latency = lane->backward_latency};
+    struct ppi_stage stage = {
+        .device = instance->device,
+        .splits = splits,
+        .forward_delay = ppi_scaled_delay(instance->forward_delay, instance->forward_latency, scale->sent),
+        .backward_delay = ppi_scaled_delay(instance->backward_delay, instance->backward_latency, scale->sent),
+        .forward_latency = instance->forward_latency,
+        .backward_latency = instance->backward_latency};
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-        stage.duration[kind] = lane->duration[kind] * scale->time;
-        stage.memory[kind] = ppi_memory_at(lane->memory + PPSCHED_KIND_F, kind, scale->memory);
+        stage.duration[kind] = instance->duration[kind] * scale->time;
+        stage.memory[kind] = ppi_memory_at(instance->memory + PPSCHED_KIND_F, kind, scale->memory);
     }
     double input = stage.duration[PPSCHED_KIND_I], full = stage.duration[PPSCHED_KIND_B];
     double split = input + stage.duration[PPSCHED_KIND_W];
@@ -51,7 +52,8 @@ static double passing_rise(const struct ppi_stage *stage)
 
 /* Memory beside activations, on the safe side: an output counts from the start of its F, gradients from the beginning, and the
  * largest work space all the time. `work`: of each device, the largest yet. */
-static void add_holding(struct ppi_problem *problem, uint32_t s, const struct ppi_holding *holding, double scale, double *work)
+static void add_holding(struct ppi_problem *problem, uint32_t s, const struct ppi_other_memory *holding, double scale,
+                        double *work)
 {
     struct ppi_stage *stage = &problem->stage[s];
     double largest = holding->work[PPSCHED_KIND_F], output = holding->output * scale;
@@ -74,7 +76,7 @@ static void add_holding(struct ppi_problem *problem, uint32_t s, const struct pp
 static ppsched_status add_holdings(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_placement *place,
                                    double scale, ppsched_error *error)
 {
-    struct ppi_holding *holdings = ppi_allocate(&config->host, problem->stages, sizeof *holdings);
+    struct ppi_other_memory *holdings = ppi_allocate(&config->host, problem->stages, sizeof *holdings);
     double *work = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *work);
     bool has_room = holdings != NULL && work != NULL;
     if (has_room) {
@@ -221,7 +223,7 @@ static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *co
     double *held = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *held);
     ppsched_status status = held != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
     for (uint32_t s = 0; s < problem->stages; s++)
-        problem->stage[s] = read_stage(&costs->lanes[s], &scale, !config->has_whole_backwards);
+        problem->stage[s] = read_stage(&costs->instances[s], &scale, !config->has_whole_backwards);
     for (uint32_t s = 0; s < problem->stages && costs->rises != NULL; s++)
         raise_stage(&problem->stage[s], &costs->rises[s], scale.memory);
     if (status == PPSCHED_OK && ppi_holds_more(config))
@@ -236,8 +238,8 @@ static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *co
     return status;
 }
 
-ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config, int32_t placement,
-                                bool by_span, ppsched_error *error)
+ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_arena *arena, const ppsched_config *config,
+                                int32_t placement, bool by_span, ppsched_error *error)
 {
     struct ppi_problem problem = {
         .host = config->host,
@@ -249,15 +251,15 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, 
         .span_share = by_span ? 1 : 0,
         .has_limits = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL,
         .rises = ppi_memory_rises(config),
-        .stage = ppi_room_take(room, config->shape.stages, sizeof *problem.stage),
-        .device = ppi_room_take_zeroed(room, config->shape.devices, sizeof *problem.device),
-        .stage_list = ppi_room_take(room, config->shape.stages, sizeof *problem.stage_list),
+        .stage = ppi_arena_take(arena, config->shape.stages, sizeof *problem.stage),
+        .device = ppi_arena_take_zeroed(arena, config->shape.devices, sizeof *problem.device),
+        .stage_list = ppi_arena_take(arena, config->shape.stages, sizeof *problem.stage_list),
     };
     if (ppi_has_factors(config))
-        problem.ratio = ppi_room_take(room, problem.microbatches, sizeof *problem.ratio);
+        problem.ratio = ppi_arena_take(arena, problem.microbatches, sizeof *problem.ratio);
     struct ppi_placement place;
     struct ppi_costs costs;
-    ppsched_status status = ppi_room_check(room, "the problem", error);
+    ppsched_status status = ppi_arena_check(arena, "the problem", error);
     if (status == PPSCHED_OK)
         status = ppi_config_place(&place, config, placement, error);
     if (status != PPSCHED_OK)
@@ -273,12 +275,12 @@ ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, 
     return status;
 }
 
-ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config,
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_arena *arena, const ppsched_config *config,
                                       int32_t placement, double most, ppsched_error *error)
 {
     ppsched_config units = {.host = config->host, .shape = config->shape, .placement = config->placement, .map = config->map};
     units.values[PPSCHED_QUANTITY_MEM_LIMIT] = (struct ppi_values){.values = &most, .count = 1};
-    return ppi_problem_make(out, room, &units, placement, true, error);
+    return ppi_problem_make(out, arena, &units, placement, true, error);
 }
 
 uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem)

@@ -13,7 +13,7 @@ static const uint8_t ppi_kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_I, PPSCHED_KIND
 enum { PPI_KINDS = sizeof ppi_kinds / sizeof ppi_kinds[0], PPI_OPS_OF_PASS = 3 /* at most: F, I and W */ };
 
 /* A number for the F of a stage, and one for its backward: I or B. */
-struct ppi_ways {
+struct ppi_chain_times {
     double forward, backward;
 };
 
@@ -29,10 +29,10 @@ struct ppi_stage {
     double backward_delay;            /* from the next stage */
     double forward_latency;           /* of these, what does not grow with what is sent */
     double backward_latency;
-    double input, weight; /* the least times of a backward: until the stage before can go on, and from there on */
-    struct ppi_ways tail; /* the objective ends at least this long after an F, an I */
-    double area;          /* memory of a stage pass times the least time for which it is held */
-    double rest;          /* what of it is held between its I and the end of its W, at least */
+    double input, weight;        /* the least times of a backward: until the stage before can go on, and from there on */
+    struct ppi_chain_times tail; /* the objective ends at least this long after an F, an I */
+    double area;                 /* memory of a stage pass times the least time for which it is held */
+    double rest;                 /* what of it is held between its I and the end of its W, at least */
 };
 
 /* What one device is to the problem. */
@@ -76,12 +76,12 @@ struct ppi_problem {
 
 /* For a placement of one copy, as in ppi_config_place, in a room of the caller's. RANGE where the config's lists contradict
  * each other. */
-ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config, int32_t placement,
-                                bool by_span, ppsched_error *error);
+ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_arena *arena, const ppsched_config *config,
+                                int32_t placement, bool by_span, ppsched_error *error);
 
 /* Its like with unit costs: each F, I and W takes 1, and a B 2, there are no delays, and a stage pass holds 1 from F to W, of
  * which each device may hold so many. */
-ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_room *room, const ppsched_config *config,
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_arena *arena, const ppsched_config *config,
                                       int32_t placement, double most, ppsched_error *error);
 
 /* The device that cannot hold even one microbatch's activations, or PPSCHED_NONE: there is a schedule that fits the limits if
@@ -101,9 +101,9 @@ static inline double ppi_device_allows_at_peak(const struct ppi_device *device)
 }
 
 /* The piece that comes behind so many others in a stage's Fs, or in its backwards; and behind how many a piece comes. */
-static inline uint32_t ppi_piece_in_turn(const struct ppi_problem *problem, bool is_backward, uint32_t turn)
+static inline uint32_t ppi_micro_slice_in_turn(const struct ppi_problem *problem, bool is_backward, uint32_t turn)
 {
-    return is_backward ? ppi_backward_piece(turn, problem->slices) : turn;
+    return is_backward ? ppi_backward_micro_slice(turn, problem->slices) : turn;
 }
 
 /* How long an op takes, and what it adds to its device's activations. */

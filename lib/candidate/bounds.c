@@ -95,7 +95,7 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
     const double work = size * ppi_split_bound(&load);
     if (!schedule->flushes)
         return work;
-    return ppi_larger(work, size * least * ppi_split_way(plan->layers) + least_on_links(schedule, config));
+    return ppi_larger(work, size * least * ppi_split_path(plan->layers) + least_on_links(schedule, config));
 }
 
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,

@@ -47,14 +47,14 @@ static ppsched_status set_number(ppsched_config *config, const struct ppi_strate
 /* Searches look for what the plan ranks by. */
 static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, ppsched_error *error)
 {
-    const struct ppi_scenario_goal goal = {
+    const struct ppi_robust_objective goal = {
         .options = plan->scenarios, .count = plan->scenario_count, .rank_by = plan->rank_by, .quantile = plan->quantile};
     if (plan->scenario_count == 0 || plan->rank_by == PPSCHED_RANK_BY_STEP || plan->effort == 0 ||
         plan->scenarios.dispatch != PPSCHED_DISPATCH_PLANNED)
         return PPSCHED_OK;
-    ppi_scenario_goal_destroy(config->goal, &config->host);
+    ppi_robust_objective_destroy(config->goal, &config->host);
     config->goal = NULL;
-    return ppi_scenario_goal_make(&config->goal, &config->host, &goal, error);
+    return ppi_robust_objective_make(&config->goal, &config->host, &goal, error);
 }
 
 static ppsched_status specialise(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,

@@ -52,17 +52,17 @@ static double value_or_0(const ppsched_config *config, int32_t quantity, uint32_
 static ppsched_status take_old(struct making *making, ppsched_error *error)
 {
     for (uint32_t s = 0; s < making->from->shape.stages; s++) {
-        struct ppi_lane lane;
-        ppsched_status status = ppi_resolve_stage(making->from, s, &lane, error);
+        struct ppi_instance instance;
+        ppsched_status status = ppi_resolve_stage(making->from, s, &instance, error);
         if (status != PPSCHED_OK)
             return status;
-        const double values[PARTS] = {lane.duration[PPSCHED_KIND_F],
-                                      lane.duration[PPSCHED_KIND_B],
-                                      lane.duration[PPSCHED_KIND_I],
-                                      lane.duration[PPSCHED_KIND_W],
-                                      lane.memory[PPSCHED_KIND_F],
-                                      lane.memory[PPSCHED_KIND_I],
-                                      lane.memory[PPSCHED_KIND_W],
+        const double values[PARTS] = {instance.duration[PPSCHED_KIND_F],
+                                      instance.duration[PPSCHED_KIND_B],
+                                      instance.duration[PPSCHED_KIND_I],
+                                      instance.duration[PPSCHED_KIND_W],
+                                      instance.memory[PPSCHED_KIND_F],
+                                      instance.memory[PPSCHED_KIND_I],
+                                      instance.memory[PPSCHED_KIND_W],
                                       ppi_config_rise(making->from, s).input,
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_STATIC, s),
                                       value_or_0(making->from, PPSCHED_QUANTITY_MEM_WEIGHTS, s)};

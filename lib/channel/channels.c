@@ -40,7 +40,7 @@ static ppsched_status find_ops(struct making *making, ppsched_error *error)
             uint32_t i = (uint32_t)(schedule->queues[d].first + k);
             const ppsched_op *op = &schedule->ops[i];
             making->channels->comms[i] = (struct ppi_comm){.device = d, .transfer = PPSCHED_NONE};
-            if (!ppi_hands_on(op))
+            if (!ppi_passes_on(op))
                 continue;
             if (!ppi_transfers_add(&making->channels->transfers, i))
                 return fail_at(making, i, "stands there twice", error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies to the host and back beside a run in the order of time, and what waits for them: the copies of ppi_keeping, which
+/* Copies to the host and back beside a run in the order of time, and what waits for them: the copies of ppi_saving, which
  * plans them up to the present moment. Where no op keeps less there is nothing here, and nothing waits. */
 #ifndef PPSCHED_CHANNEL_COPY_RUN_H
 #define PPSCHED_CHANNEL_COPY_RUN_H
@@ -8,9 +8,9 @@
 #include "eval/memory_saving.h"
 
 struct ppi_copy_run {
-    struct ppi_keeping *keeping; /* the timeline's; NULL where there is none */
-    struct ppi_event_loop loop;  /* whom what wakes, and how far devices are */
-    double *wakes;               /* for each device the last moment to which it was told to wait */
+    struct ppi_saving *saving;  /* the timeline's; NULL where there is none */
+    struct ppi_event_loop loop; /* whom what wakes, and how far devices are */
+    double *wakes;              /* for each device the last moment to which it was told to wait */
 };
 
 ppsched_status ppi_copy_run_make(struct ppi_copy_run *out, const ppsched_timeline *timeline, ppsched_error *error);

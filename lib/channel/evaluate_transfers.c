@@ -34,8 +34,8 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
     status = ppi_costs_fill(&timeline->costs, config, &schedule->placement, error);
     if (status == PPSCHED_OK)
         status = add_call_times(timeline, config, error);
-    if (status == PPSCHED_OK && ppi_has_keeping(schedule))
-        status = ppi_timeline_add_keeping(timeline, config, error);
+    if (status == PPSCHED_OK && ppi_has_saving(schedule))
+        status = ppi_timeline_add_saving(timeline, config, error);
     if (status == PPSCHED_OK) {
         ppi_static_memory(timeline, config);
         status = ppi_time_transfers(timeline, config, model, error);

@@ -125,7 +125,7 @@ static uint32_t oldest_before(const struct run *run, uint32_t i)
 
 /* The op for which one that is not done waits: on its own device what has not let it come to its turn; else what is wrong at
  * the other end: its partner, or the transfer before it. */
-static uint32_t next_in_circle(const struct run *run, uint32_t i)
+static uint32_t next_in_cycle(const struct run *run, uint32_t i)
 {
     const struct ppi_channels *channels = &run->comms.channels;
     const struct ppi_transfer_ops *ops = ppi_moved_by(channels, i);
@@ -142,24 +142,24 @@ static uint32_t next_in_circle(const struct run *run, uint32_t i)
 }
 
 /* Length of the circle that the walk from an op comes to; `*entry` gets an op of it. 0 where another walk has been there. */
-static size_t find_circle(struct run *run, uint32_t from, uint32_t walk, uint32_t *entry)
+static size_t find_cycle(struct run *run, uint32_t from, uint32_t walk, uint32_t *entry)
 {
     uint32_t i = from;
     while (run->mark[i] == 0) {
         run->mark[i] = walk;
-        i = next_in_circle(run, i);
+        i = next_in_cycle(run, i);
     }
     if (run->mark[i] != walk)
         return 0;
     size_t length = 1;
-    for (uint32_t k = next_in_circle(run, i); k != i; k = next_in_circle(run, k))
+    for (uint32_t k = next_in_cycle(run, i); k != i; k = next_in_cycle(run, k))
         length++;
     *entry = i;
     return length;
 }
 
 /* A shortest circle, from its op on the lowest device on. */
-static size_t shortest_circle(struct run *run, uint32_t *first)
+static size_t shortest_cycle(struct run *run, uint32_t *first)
 {
     const struct ppi_channels *channels = &run->comms.channels;
     size_t shortest = 0;
@@ -167,13 +167,13 @@ static size_t shortest_circle(struct run *run, uint32_t *first)
         uint32_t entry = 0;
         if (channels->queue_first[q] + run->comms.head[q] == channels->queue_first[q + 1])
             continue;
-        size_t length = find_circle(run, head_of(run, q), q + 1, &entry);
+        size_t length = find_cycle(run, head_of(run, q), q + 1, &entry);
         if (length == 0 || (shortest != 0 && length >= shortest))
             continue;
         shortest = length;
         *first = entry;
     }
-    for (uint32_t k = next_in_circle(run, *first), n = 1; n < shortest; n++, k = next_in_circle(run, k))
+    for (uint32_t k = next_in_cycle(run, *first), n = 1; n < shortest; n++, k = next_in_cycle(run, k))
         if (comm_of(run, k)->device < comm_of(run, *first)->device)
             *first = k;
     return shortest;
@@ -215,7 +215,7 @@ enum { LINK_SIZE = 4 * PPI_TOKEN_SIZE + 80 };
 static void describe_link(const struct run *run, uint32_t i, const char *before, char text[LINK_SIZE])
 {
     char token[PPI_TOKEN_SIZE];
-    uint32_t next = next_in_circle(run, i), device = comm_of(run, i)->device;
+    uint32_t next = next_in_cycle(run, i), device = comm_of(run, i)->device;
     ppi_op_token(token, &run->schedule->ops[i]);
     if (before == NULL)
         ppi_print(text, LINK_SIZE, "device %u waits in %s ", device, token);
@@ -236,7 +236,7 @@ static void describe(const struct run *run, uint32_t first, size_t length, char 
     size_t used = 0, n = 0;
     for (uint32_t i = first; n < length; n++) {
         char link[LINK_SIZE];
-        uint32_t next = next_in_circle(run, i);
+        uint32_t next = next_in_cycle(run, i);
         describe_link(run, i, before, link);
         if (used + strlen(link) + sizeof end > capacity)
             break;
@@ -249,13 +249,13 @@ static void describe(const struct run *run, uint32_t first, size_t length, char 
         ppi_print(text + used, capacity - used, ", and so on, %zu waits in all", length);
 }
 
-static ppsched_status report(struct run *run, ppsched_wait *circle, size_t capacity, size_t *count, ppsched_error *error)
+static ppsched_status report(struct run *run, ppsched_wait *cycle, size_t capacity, size_t *count, ppsched_error *error)
 {
     uint32_t first = 0;
     char text[460] = "";
-    size_t length = shortest_circle(run, &first);
-    for (uint32_t i = first, n = 0; n < length && n < capacity; n++, i = next_in_circle(run, i))
-        circle[n] = wait_of(run, i);
+    size_t length = shortest_cycle(run, &first);
+    for (uint32_t i = first, n = 0; n < length && n < capacity; n++, i = next_in_cycle(run, i))
+        cycle[n] = wait_of(run, i);
     if (count != NULL)
         *count = length;
     describe(run, first, length, text, sizeof text);
@@ -287,7 +287,7 @@ static void clear(struct run *run)
     ppi_comm_run_clear(&run->comms);
 }
 
-ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model, ppsched_wait *circle,
+ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model, ppsched_wait *cycle,
                          size_t capacity, size_t *count, ppsched_error *error)
 {
     struct run run = {.schedule = schedule};
@@ -300,7 +300,7 @@ ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel
     if (status == PPSCHED_OK) {
         run_all(&run);
         if (!ppi_comm_all_done(&run.comms))
-            status = report(&run, circle, capacity, count, error);
+            status = report(&run, cycle, capacity, count, error);
     }
     clear(&run);
     return status;

@@ -8,7 +8,7 @@
 #include "ir/schedule.h"
 
 /* Where the schedule is not safe, INVALID_SCHEDULE with a message. */
-ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model, ppsched_wait *circle,
+ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model, ppsched_wait *cycle,
                          size_t capacity, size_t *count, ppsched_error *error);
 
 #endif

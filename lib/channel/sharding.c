@@ -9,12 +9,12 @@ ppsched_status ppi_sharding_make(struct ppi_sharding *out, const ppsched_schedul
 {
     const struct ppi_host *host = &schedule->host;
     struct ppi_sharding sharding = {.schedule = schedule, .config = config};
-    size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
+    size_t instances = (size_t)schedule->placement.copies * schedule->shape.stages;
     *out = sharding;
     if (!ppi_has_sharding_times(config))
         return PPSCHED_OK;
     sharding.channels = ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *sharding.channels);
-    sharding.gathered = ppi_allocate_zeroed(host, lanes, sizeof *sharding.gathered);
+    sharding.gathered = ppi_allocate_zeroed(host, instances, sizeof *sharding.gathered);
     if (sharding.channels == NULL || sharding.gathered == NULL) {
         ppi_sharding_clear(&sharding);
         return ppi_fail_memory(error, "the transfers");
@@ -38,18 +38,18 @@ void ppi_sharding_clear(struct ppi_sharding *sharding)
 static double *gathered_of(const struct ppi_sharding *sharding, uint32_t device, const ppsched_op *op)
 {
     const struct ppi_placement *placement = &sharding->schedule->placement;
-    for (size_t copy = 0, lane = op->stage; copy < placement->copies; copy++, lane += sharding->schedule->shape.stages)
-        if (placement->device_of[lane] == device)
-            return &sharding->gathered[lane];
+    for (size_t copy = 0, instance = op->stage; copy < placement->copies; copy++, instance += sharding->schedule->shape.stages)
+        if (placement->device_of[instance] == device)
+            return &sharding->gathered[instance];
     return NULL;
 }
 
 ppsched_span ppi_sharding_run(struct ppi_sharding *sharding, uint32_t device, const ppsched_op *op, double now)
 {
-    bool gathers = op->kind == PPSCHED_KIND_UNSHARD;
+    bool unshards = op->kind == PPSCHED_KIND_UNSHARD;
     double *free = &sharding->channels[device].free, start = ppi_larger(*free, now);
-    *free = start + ppi_sharding_time(sharding->config, op->stage, gathers, device);
-    double *gathered = gathers ? gathered_of(sharding, device, op) : NULL;
+    *free = start + ppi_sharding_time(sharding->config, op->stage, unshards, device);
+    double *gathered = unshards ? gathered_of(sharding, device, op) : NULL;
     if (gathered != NULL)
         *gathered = *free;
     return (ppsched_span){start, *free};

@@ -115,7 +115,7 @@ static void split_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i
     bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
     const struct ppi_transfer_state *state = &run->states[comm_of(run, i)->transfer];
     double *from = &run->machines[device].clock, end = run->timeline->spans[i].end;
-    bool may_wait_longer = ppi_sharding_takes_time(&run->sharding) || run->copies.keeping != NULL;
+    bool may_wait_longer = ppi_sharding_takes_time(&run->sharding) || run->copies.saving != NULL;
     double now = may_wait_longer && end < run->now ? end : run->now;
     double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
@@ -214,7 +214,7 @@ static void compute(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 static bool has_copies(struct ppi_transfer_run *run, uint32_t device, const ppsched_op *unit)
 {
     double until;
-    if (run->copies.keeping == NULL)
+    if (run->copies.saving == NULL)
         return true;
     bool has_all = ppi_copy_run_lets(&run->copies, device, unit, run->now, &until);
     if (until > run->now)
@@ -223,7 +223,7 @@ static bool has_copies(struct ppi_transfer_run *run, uint32_t device, const ppsc
 }
 
 /* An op that keeps less. */
-static bool step_keeping(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+static bool step_saving(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *op = &run->schedule->ops[i];
     struct ppi_machine *machine = &run->machines[device];
@@ -328,7 +328,7 @@ static bool step(struct ppi_transfer_run *run, uint32_t device)
         return false;
     }
     if (ppi_keeps_less(op->kind))
-        return step_keeping(run, device, i);
+        return step_saving(run, device, i);
     if (ppi_is_comm(op) && starts_calls(run, device, i))
         return false;
     run->comms.position[device]++;
@@ -428,7 +428,7 @@ static void happen(struct ppi_transfer_run *run, const struct ppi_event *event)
 static void go_on_with_copies(struct ppi_transfer_run *run)
 {
     uint32_t device;
-    if (run->copies.keeping == NULL)
+    if (run->copies.saving == NULL)
         return;
     for (double next; (next = ppi_copy_run_next(&run->copies)) < PPI_INFINITE;) {
         if (run->heap.count > 0 && run->heap.events[0].time <= next)

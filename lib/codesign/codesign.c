@@ -103,43 +103,43 @@ static ppsched_status split_first(struct ppi_candidate *candidate, const ppsched
 
 static int32_t tell_part(void *user, const ppsched_progress *progress)
 {
-    const struct ppi_layering *layering = user;
+    const struct ppi_codesign *codesign = user;
     const ppsched_progress part = {.size = sizeof part,
-                                   .share = layering->from + (layering->to - layering->from) * progress->share,
+                                   .share = codesign->from + (codesign->to - codesign->from) * progress->share,
                                    .best = progress->best};
-    return layering->progress(layering->user, &part);
+    return codesign->progress(codesign->user, &part);
 }
 
-ppsched_status ppi_layering_order(ppsched_schedule **out, ppsched_config **config, struct ppi_layering *layering,
+ppsched_status ppi_codesign_order(ppsched_schedule **out, ppsched_config **config, struct ppi_codesign *codesign,
                                   ppsched_error *error)
 {
-    ppsched_status status = ppi_candidate_config(config, layering->plan, layering->candidate, error);
+    ppsched_status status = ppi_candidate_config(config, codesign->plan, codesign->candidate, error);
     if (status != PPSCHED_OK)
         return status;
-    ppi_candidate_take_one(layering->plan, layering->candidate, *config);
-    if (layering->progress != NULL) {
+    ppi_candidate_take_one(codesign->plan, codesign->candidate, *config);
+    if (codesign->progress != NULL) {
         (*config)->progress = tell_part;
-        (*config)->progress_user = layering;
+        (*config)->progress_user = codesign;
     }
-    return ppi_generate(out, layering->candidate->strategy, *config, error);
+    return ppi_generate(out, codesign->candidate->strategy, *config, error);
 }
 
-ppsched_status ppi_layering_suit(struct ppi_layering *layering, const ppsched_config *config, const ppsched_schedule *schedule,
-                                 ppsched_error *error)
+ppsched_status ppi_codesign_fit(struct ppi_codesign *codesign, const ppsched_config *config, const ppsched_schedule *schedule,
+                                ppsched_error *error)
 {
-    layering->from = layering->to; /* the search of the split tells no share of its own */
-    return ppi_candidate_suit(layering->plan, layering->candidate, config, schedule, error);
+    codesign->from = codesign->to; /* the search of the split tells no share of its own */
+    return ppi_candidate_fit(codesign->plan, codesign->candidate, config, schedule, error);
 }
 
-ppsched_status ppi_layering_suit_for(struct ppi_layering *layering, uint64_t visits, const ppsched_config *config,
-                                     const ppsched_schedule *schedule, ppsched_error *error)
+ppsched_status ppi_codesign_fit_for(struct ppi_codesign *codesign, uint64_t visits, const ppsched_config *config,
+                                    const ppsched_schedule *schedule, ppsched_error *error)
 {
-    const ppsched_plan *plan = layering->plan;
+    const ppsched_plan *plan = codesign->plan;
     ppsched_plan view = *plan;
     view.most_visited = visits;
-    layering->plan = &view;
-    ppsched_status status = ppi_layering_suit(layering, config, schedule, error);
-    layering->plan = plan;
+    codesign->plan = &view;
+    ppsched_status status = ppi_codesign_fit(codesign, config, schedule, error);
+    codesign->plan = plan;
     return status;
 }
 
@@ -151,46 +151,46 @@ static double time_of(const ppsched_plan *plan, const ppsched_timeline *timeline
     return plan->objective == PPSCHED_OBJECTIVE_SPAN ? metrics.span : metrics.makespan;
 }
 
-bool ppi_layering_note(struct ppi_layering *layering, const ppsched_timeline *timeline, const ppsched_config *config)
+bool ppi_codesign_note(struct ppi_codesign *codesign, const ppsched_timeline *timeline, const ppsched_config *config)
 {
-    double lack = ppi_excess_of(timeline), time = time_of(layering->plan, timeline, config);
-    if (lack > layering->lack || (lack == layering->lack && time >= layering->time))
+    double overshoot = ppi_excess_of(timeline), time = time_of(codesign->plan, timeline, config);
+    if (overshoot > codesign->overshoot || (overshoot == codesign->overshoot && time >= codesign->time))
         return false;
-    layering->lack = lack;
-    layering->time = time;
-    memcpy(layering->layers, layering->candidate->layers, layering->candidate->stages * sizeof *layering->layers);
-    memcpy(layering->recomputes, layering->candidate->recomputes, layering->plan->layers->count);
+    codesign->overshoot = overshoot;
+    codesign->time = time;
+    memcpy(codesign->layers, codesign->candidate->layers, codesign->candidate->stages * sizeof *codesign->layers);
+    memcpy(codesign->recomputes, codesign->candidate->recomputes, codesign->plan->layers->count);
     return true;
 }
 
-ppsched_status ppi_layering_keep_better(bool *better, struct ppi_layering *layering, const ppsched_config *config,
+ppsched_status ppi_codesign_keep_better(bool *better, struct ppi_codesign *codesign, const ppsched_config *config,
                                         const ppsched_schedule *schedule, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
     ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
         return status;
-    *better = ppi_layering_note(layering, timeline, config);
+    *better = ppi_codesign_note(codesign, timeline, config);
     ppi_timeline_destroy(timeline);
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_layering_try_order(bool *better, struct ppi_layering *layering, ppsched_error *error)
+ppsched_status ppi_codesign_try_order(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
+    ppsched_status status = ppi_codesign_order(&schedule, &config, codesign, error);
     if (status == PPSCHED_OK)
-        status = ppi_layering_keep_better(better, layering, config, schedule, error);
+        status = ppi_codesign_keep_better(better, codesign, config, schedule, error);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
     return status;
 }
 
-void ppi_layering_go_back(struct ppi_layering *layering)
+void ppi_codesign_go_back(struct ppi_codesign *codesign)
 {
-    memcpy(layering->candidate->layers, layering->layers, layering->candidate->stages * sizeof *layering->layers);
-    memcpy(layering->candidate->recomputes, layering->recomputes, layering->plan->layers->count);
+    memcpy(codesign->candidate->layers, codesign->layers, codesign->candidate->stages * sizeof *codesign->layers);
+    memcpy(codesign->candidate->recomputes, codesign->recomputes, codesign->plan->layers->count);
 }
 
 /* --- any --- */
@@ -206,41 +206,41 @@ static bool takes_costs(const ppsched_plan *plan, const struct ppi_strategy *str
 }
 
 /* A rule's order is the same for all splits. */
-static ppsched_status suit_rule(struct ppi_layering *layering, ppsched_error *error)
+static ppsched_status fit_rule(struct ppi_codesign *codesign, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
+    ppsched_status status = ppi_codesign_order(&schedule, &config, codesign, error);
     if (status == PPSCHED_OK)
-        status = ppi_candidate_ask_order(layering->plan, layering->candidate, schedule, error);
+        status = ppi_candidate_ask_order(codesign->plan, codesign->candidate, schedule, error);
     if (status == PPSCHED_OK)
-        status = ppi_layering_suit(layering, config, schedule, error);
+        status = ppi_codesign_fit(codesign, config, schedule, error);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
     return status;
 }
 
 /* The best of several splits that `find` keeps. */
-static ppsched_status suit_best(struct ppi_layering *layering, ppsched_status (*find)(struct ppi_layering *, ppsched_error *),
-                                ppsched_error *error)
+static ppsched_status fit_best(struct ppi_codesign *codesign, ppsched_status (*find)(struct ppi_codesign *, ppsched_error *),
+                               ppsched_error *error)
 {
-    const struct ppi_host *host = &layering->plan->host;
-    layering->layers = ppi_allocate(host, layering->candidate->stages, sizeof *layering->layers);
-    layering->recomputes = ppi_allocate(host, layering->plan->layers->count, 1);
-    layering->lack = layering->time = PPI_INFINITE;
-    ppsched_status status = layering->layers != NULL && layering->recomputes != NULL ? find(layering, error)
+    const struct ppi_host *host = &codesign->plan->host;
+    codesign->layers = ppi_allocate(host, codesign->candidate->stages, sizeof *codesign->layers);
+    codesign->recomputes = ppi_allocate(host, codesign->plan->layers->count, 1);
+    codesign->overshoot = codesign->time = PPI_INFINITE;
+    ppsched_status status = codesign->layers != NULL && codesign->recomputes != NULL ? find(codesign, error)
                                                                                      : ppi_fail_memory(error, "the splits");
     if (status == PPSCHED_OK)
-        ppi_layering_go_back(layering);
-    ppi_release(host, layering->layers);
-    ppi_release(host, layering->recomputes);
+        ppi_codesign_go_back(codesign);
+    ppi_release(host, codesign->layers);
+    ppi_release(host, codesign->recomputes);
     return status;
 }
 
 ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error)
 {
-    struct ppi_layering layering = {.plan = plan, .candidate = candidate, .progress = progress, .user = user};
+    struct ppi_codesign codesign = {.plan = plan, .candidate = candidate, .progress = progress, .user = user};
     if (plan->layers == NULL || candidate->layers != NULL)
         return PPSCHED_OK;
     candidate->layers = ppi_allocate(&plan->host, candidate->stages, sizeof *candidate->layers);
@@ -250,10 +250,10 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
     if (status == PPSCHED_OK)
         status = split_first(candidate, plan, error);
     if (status == PPSCHED_OK)
-        status = candidate->offloads                      ? suit_best(&layering, ppi_layering_offload, error)
-                 : candidate->strategy->plan != NULL      ? suit_best(&layering, ppi_layering_search, error)
-                 : takes_costs(plan, candidate->strategy) ? suit_best(&layering, ppi_layering_distances, error)
-                                                          : suit_rule(&layering, error);
+        status = candidate->offloads                      ? fit_best(&codesign, ppi_codesign_offload, error)
+                 : candidate->strategy->plan != NULL      ? fit_best(&codesign, ppi_codesign_search, error)
+                 : takes_costs(plan, candidate->strategy) ? fit_best(&codesign, ppi_codesign_distances, error)
+                                                          : fit_rule(&codesign, error);
     if (status != PPSCHED_OK)
         ppi_candidate_drop_split(plan, candidate);
     return status;

@@ -40,7 +40,7 @@ struct suiting {
     struct ppi_splitting splitting;
     struct ppi_splitting short_splitting; /* of the shorter schedule */
     ppsched_schedule *shorter;            /* on which is searched first, or NULL */
-    double lack, time;                    /* of the best so far */
+    double overshoot, time;               /* of the best so far */
     bool proved;
     bool is_limited; /* the last search: a balanced split does not fit */
 };
@@ -73,17 +73,18 @@ static ppsched_status search(struct suiting *suiting, ppsched_error *error)
 }
 
 /* One way to recompute, of as many layers; keeps its split where it is the best, and tells whether it fits. */
-static ppsched_status suit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
+static ppsched_status fit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
 {
     struct ppi_candidate *candidate = suiting->candidate;
     struct ppi_splitting *splitting = &suiting->splitting;
     suiting->question.same = same;
     ppsched_status status = search(suiting, error);
     const struct ppi_split_price *best = &splitting->best;
-    *fits = status == PPSCHED_OK && best->lack <= 0;
-    suiting->is_limited = splitting->first_lack > 0;
-    if (status == PPSCHED_OK && (best->lack < suiting->lack || (best->lack <= suiting->lack && best->time < suiting->time))) {
-        suiting->lack = best->lack;
+    *fits = status == PPSCHED_OK && best->overshoot <= 0;
+    suiting->is_limited = splitting->first_overshoot > 0;
+    if (status == PPSCHED_OK &&
+        (best->overshoot < suiting->overshoot || (best->overshoot <= suiting->overshoot && best->time < suiting->time))) {
+        suiting->overshoot = best->overshoot;
         suiting->time = best->time;
         suiting->proved = splitting->proved;
         candidate->same = same != NULL ? *same : (struct ppi_same_kind){.kind = NULL};
@@ -102,7 +103,7 @@ static ppsched_status find_fewest(struct suiting *suiting, struct ppi_same_kind 
     suiting->question.most_visited = 0;
     while (low + 1 < high && status == PPSCHED_OK) {
         same->count = low + (high - low) / 2;
-        status = suit_one(suiting, same, &fits, error);
+        status = fit_one(suiting, same, &fits, error);
         low = fits ? low : same->count;
         high = fits ? same->count : high;
     }
@@ -113,7 +114,7 @@ static ppsched_status find_fewest(struct suiting *suiting, struct ppi_same_kind 
 
 /* So few, and more as long as that helps: with more a better split may fit. The first one of a stage frees nothing while its
  * backward runs, so that four in turn must not help. Where some decoders have no such kind, with fewer too. */
-static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool fits_without, ppsched_error *error)
+static ppsched_status fit_first(struct suiting *suiting, const char *kind, bool fits_without, ppsched_error *error)
 {
     uint32_t most = 2 * (suiting->plan->layers->count / suiting->question.schedule->shape.stages) +
                     2; /* than any good split has */
@@ -121,10 +122,10 @@ static ppsched_status suit_first(struct suiting *suiting, const char *kind, bool
     struct ppi_same_kind same = {kind, from_one ? 1 : most, PPI_REACH_DECODERS, NULL};
     ppsched_status status = from_one ? PPSCHED_OK : find_fewest(suiting, &same, error);
     for (int idle = 0; idle < 4 && same.count <= most && status == PPSCHED_OK; same.count++) {
-        double lack = suiting->lack, time = suiting->time;
-        status = suit_one(suiting, &same, &fits, error);
-        suiting->question.start = suiting->lack <= 0 ? suiting->candidate->layers : NULL;
-        idle = suiting->lack < lack || suiting->time < time ? 0 : idle + 1;
+        double overshoot = suiting->overshoot, time = suiting->time;
+        status = fit_one(suiting, &same, &fits, error);
+        suiting->question.start = suiting->overshoot <= 0 ? suiting->candidate->layers : NULL;
+        idle = suiting->overshoot < overshoot || suiting->time < time ? 0 : idle + 1;
     }
     suiting->question.start = NULL;
     return status;
@@ -140,7 +141,7 @@ static bool is_first_named(const ppsched_layers *layers, uint32_t entry)
 }
 
 /* Of layers that are told by their names those of each name alone, where there are several; of many those that come first. */
-static ppsched_status suit_names(struct suiting *suiting, const char *kind, ppsched_error *error)
+static ppsched_status fit_names(struct suiting *suiting, const char *kind, ppsched_error *error)
 {
     const ppsched_layers *layers = suiting->plan->layers;
     uint32_t names = 0;
@@ -152,15 +153,15 @@ static ppsched_status suit_names(struct suiting *suiting, const char *kind, ppsc
         struct ppi_same_kind one = {kind, PPSCHED_MAX_LAYERS, PPI_REACH_NAMES, layers->entries[e].given.name};
         if (!is_first_named(layers, e) || ppi_reached_kind(layers, e, PPI_REACH_NAMES, kind) == 0)
             continue;
-        status = suit_one(suiting, &one, &fits, error);
+        status = fit_one(suiting, &one, &fits, error);
         tried++;
     }
     return status;
 }
 
 /* All that a word tells, one word after another; `but` one that was tried, or NULL. */
-static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_rules *rules, const char *but,
-                               ppsched_error *error)
+static ppsched_status fit_all(struct suiting *suiting, const struct ppi_split_rules *rules, const char *but,
+                              ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     bool fits;
@@ -168,9 +169,9 @@ static ppsched_status suit_all(struct suiting *suiting, const struct ppi_split_r
         struct ppi_same_kind all = {rules->all[i], PPSCHED_MAX_LAYERS, PPI_REACH_MIDDLE, NULL};
         if (all.kind != but && ppi_rules_tell(rules, all.kind, &all.reach) &&
             ppi_reach_is_whole(suiting->plan->layers, all.reach, all.kind))
-            status = suit_one(suiting, &all, &fits, error);
+            status = fit_one(suiting, &all, &fits, error);
         if (status == PPSCHED_OK && rules->by_name)
-            status = suit_names(suiting, all.kind, error);
+            status = fit_names(suiting, all.kind, error);
     }
     return status;
 }
@@ -183,55 +184,55 @@ static const char *first_kind(const struct suiting *suiting, const struct ppi_ru
 }
 
 /* As many as those that it is like; where that does not fit more, and then all. */
-static ppsched_status suit_alike(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
+static ppsched_status fit_alike(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     struct ppi_same_kind same = suiting->candidate->like->same;
     const char *first = first_kind(suiting, runtime);
     bool fits;
-    ppsched_status status = suit_one(suiting, &same, &fits, error);
+    ppsched_status status = fit_one(suiting, &same, &fits, error);
     if (same.kind == NULL)
         same = (struct ppi_same_kind){first, 0, PPI_REACH_DECODERS, NULL};
     bool counts = same.kind != NULL && same.reach == PPI_REACH_DECODERS;
     for (int i = 0; i < MORE && !fits && counts && status == PPSCHED_OK; i++) {
         same.count++;
-        status = suit_one(suiting, &same, &fits, error);
+        status = fit_one(suiting, &same, &fits, error);
     }
-    return status == PPSCHED_OK && !fits ? suit_all(suiting, &runtime->rules, same.kind, error) : status;
+    return status == PPSCHED_OK && !fits ? fit_all(suiting, &runtime->rules, same.kind, error) : status;
 }
 
 /* Nothing recomputed, and where the limit is felt all ways that the runtime has. */
-static ppsched_status suit_runtime(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
+static ppsched_status fit_runtime(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     const struct ppi_same_kind none = {.kind = NULL};
     const char *first = first_kind(suiting, runtime);
     bool fits_without, fits;
     if (suiting->candidate->like != NULL)
-        return suit_alike(suiting, runtime, error);
-    if (suiting->splitting.state.menus != NULL) /* else there is but one way */
+        return fit_alike(suiting, runtime, error);
+    if (suiting->splitting.state.fronts != NULL) /* else there is but one way */
         suiting->question.most_visited /= 4;
     suiting->question.must_fit = first != NULL || runtime->rules.all[0] != NULL;
-    ppsched_status status = suit_one(suiting, &none, &fits_without, error);
+    ppsched_status status = fit_one(suiting, &none, &fits_without, error);
     if (status != PPSCHED_OK || !suiting->is_limited || suiting->question.most_visited == 0)
         return status;
     if (first != NULL)
-        status = suit_first(suiting, first, fits_without, error);
+        status = fit_first(suiting, first, fits_without, error);
     if (status == PPSCHED_OK)
-        status = suit_all(suiting, &runtime->rules, NULL, error);
+        status = fit_all(suiting, &runtime->rules, NULL, error);
     suiting->question.must_fit = false;
-    if (status == PPSCHED_OK && suiting->lack > 0) {
+    if (status == PPSCHED_OK && suiting->overshoot > 0) {
         const struct ppi_same_kind nearest = suiting->candidate->same;
-        status = suit_one(suiting, &nearest, &fits, error);
+        status = fit_one(suiting, &nearest, &fits, error);
     }
     suiting->proved = false; /* of one way to recompute alone */
     return status;
 }
 
-static ppsched_status suit_with(struct suiting *suiting, ppsched_error *error)
+static ppsched_status fit_with(struct suiting *suiting, ppsched_error *error)
 {
     const struct ppi_runtime *runtime = suiting->plan->runtime;
     bool fits;
-    return runtime == NULL || runtime->rules.may_recompute_any ? suit_one(suiting, NULL, &fits, error)
-                                                               : suit_runtime(suiting, runtime, error);
+    return runtime == NULL || runtime->rules.may_recompute_any ? fit_one(suiting, NULL, &fits, error)
+                                                               : fit_runtime(suiting, runtime, error);
 }
 
 static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
@@ -271,10 +272,10 @@ static void add_overhead(double *overhead, const ppsched_plan *plan, const ppsch
 }
 
 /* A shorter schedule, whose devices hold as much, where all splits are too many to try. */
-static ppsched_status open_shorter(struct suiting *suiting, struct ppi_room *room, ppsched_error *error)
+static ppsched_status open_shorter(struct suiting *suiting, struct ppi_arena *arena, ppsched_error *error)
 {
     struct ppi_split_question question = suiting->question;
-    const struct ppi_holding *holdings = suiting->splitting.state.holdings;
+    const struct ppi_held_passes *holdings = suiting->splitting.state.holdings;
     ppsched_schedule *shorter = NULL;
     if (question.fixed != NULL || ppi_split_is_small(&suiting->splitting))
         return PPSCHED_OK;
@@ -283,7 +284,7 @@ static ppsched_status open_shorter(struct suiting *suiting, struct ppi_room *roo
         return status;
     question.left_out = question.schedule->shape.microbatches - shorter->shape.microbatches;
     question.schedule = shorter;
-    status = ppi_splitting_open(&suiting->short_splitting, room, &question, error);
+    status = ppi_splitting_open(&suiting->short_splitting, arena, &question, error);
     if (status == PPSCHED_OK &&
         ppi_holdings_are_alike(holdings, suiting->short_splitting.state.holdings, shorter->shape.devices))
         suiting->shorter = shorter;
@@ -292,11 +293,11 @@ static ppsched_status open_shorter(struct suiting *suiting, struct ppi_room *roo
     return status;
 }
 
-ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
-                                  const ppsched_schedule *schedule, ppsched_error *error)
+ppsched_status ppi_candidate_fit(const ppsched_plan *plan, struct ppi_candidate *candidate, const ppsched_config *config,
+                                 const ppsched_schedule *schedule, ppsched_error *error)
 {
-    struct ppi_room room = {.host = &config->host};
-    struct suiting suiting = {.plan = plan, .candidate = candidate, .lack = PPI_INFINITE, .time = PPI_INFINITE};
+    struct ppi_arena arena = {.host = &config->host};
+    struct suiting suiting = {.plan = plan, .candidate = candidate, .overshoot = PPI_INFINITE, .time = PPI_INFINITE};
     suiting.question = (struct ppi_split_question){.config = config,
                                                    .layers = plan->layers,
                                                    .schedule = schedule,
@@ -322,14 +323,14 @@ ppsched_status ppi_candidate_suit(const ppsched_plan *plan, struct ppi_candidate
         suiting.question.fixed = fixed;
     }
     if (status == PPSCHED_OK)
-        status = ppi_splitting_open(&suiting.splitting, &room, &suiting.question, error);
+        status = ppi_splitting_open(&suiting.splitting, &arena, &suiting.question, error);
     if (status == PPSCHED_OK)
-        status = open_shorter(&suiting, &room, error);
+        status = open_shorter(&suiting, &arena, error);
     if (status == PPSCHED_OK)
-        status = suit_with(&suiting, error);
+        status = fit_with(&suiting, error);
     candidate->tried_all = status == PPSCHED_OK && suiting.proved && candidate->strategy->plan == NULL;
     candidate->proved = candidate->tried_all && !ppi_has_factors(config);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     ppi_release(&plan->host, fixed);
     ppi_schedule_release(suiting.shorter);
     ppi_layers_release(resized);

@@ -24,12 +24,12 @@ static uint32_t groups_of(const struct measuring *own, uint32_t distance)
 }
 
 /* The number that the split at hand leads to, or that which the candidate tells. */
-static ppsched_status find_distance(uint32_t *out, const struct ppi_layering *layering, ppsched_error *error)
+static ppsched_status find_distance(uint32_t *out, const struct ppi_codesign *codesign, ppsched_error *error)
 {
-    const struct ppi_strategy *strategy = layering->candidate->strategy;
+    const struct ppi_strategy *strategy = codesign->candidate->strategy;
     ppsched_config *config = NULL;
     struct ppi_task task;
-    ppsched_status status = ppi_candidate_config(&config, layering->plan, layering->candidate, error);
+    ppsched_status status = ppi_candidate_config(&config, codesign->plan, codesign->candidate, error);
     if (status == PPSCHED_OK)
         status = ppi_task_make(&task, strategy, config, error);
     if (status == PPSCHED_OK)
@@ -39,23 +39,23 @@ static ppsched_status find_distance(uint32_t *out, const struct ppi_layering *la
 }
 
 /* The split for the order of such a distance, kept where it is the best. */
-static ppsched_status try_distance(struct measuring *own, struct ppi_layering *layering, uint32_t distance, uint64_t visits,
+static ppsched_status try_distance(struct measuring *own, struct ppi_codesign *codesign, uint32_t distance, uint64_t visits,
                                    ppsched_error *error)
 {
-    struct ppi_candidate *candidate = layering->candidate;
+    struct ppi_candidate *candidate = codesign->candidate;
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
     bool better = false;
     candidate->min_group_size = distance;
-    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
+    ppsched_status status = ppi_codesign_order(&schedule, &config, codesign, error);
     if (status == PPSCHED_OK)
-        status = ppi_candidate_ask_order(layering->plan, candidate, schedule, error);
+        status = ppi_candidate_ask_order(codesign->plan, candidate, schedule, error);
     if (status == PPSCHED_OK)
-        status = ppi_layering_suit_for(layering, visits, config, schedule, error);
+        status = ppi_codesign_fit_for(codesign, visits, config, schedule, error);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
     if (status == PPSCHED_OK)
-        status = ppi_layering_try_order(&better, layering, error);
+        status = ppi_codesign_try_order(&better, codesign, error);
     own->proved &= candidate->proved;
     own->tried_all &= candidate->tried_all;
     if (better) {
@@ -65,36 +65,36 @@ static ppsched_status try_distance(struct measuring *own, struct ppi_layering *l
     return status;
 }
 
-static bool may_try_all(const struct measuring *own, const struct ppi_layering *layering)
+static bool may_try_all(const struct measuring *own, const struct ppi_codesign *codesign)
 {
     const uint64_t orders = groups_of(own, own->most) - groups_of(own, own->least) + 1;
-    return orders * ppi_layering_ops(layering) <= FEW_OPS && ppi_layering_count_splits(layering) <= FEW_SPLITS;
+    return orders * ppi_codesign_ops(codesign) <= FEW_OPS && ppi_codesign_count_splits(codesign) <= FEW_SPLITS;
 }
 
 /* The others: all where splits are few, else the least and the one that is larger than the first; none near another's split. */
-static ppsched_status try_others(struct measuring *own, struct ppi_layering *layering, uint32_t first, ppsched_error *error)
+static ppsched_status try_others(struct measuring *own, struct ppi_codesign *codesign, uint32_t first, ppsched_error *error)
 {
-    const bool all = may_try_all(own, layering);
-    const uint64_t visits = all ? layering->plan->most_visited : layering->plan->most_visited / OTHER_SHARE;
+    const bool all = may_try_all(own, codesign);
+    const uint64_t visits = all ? codesign->plan->most_visited : codesign->plan->most_visited / OTHER_SHARE;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t n = own->least; n <= own->most && status == PPSCHED_OK; n = groups_of(own, n) * own->group + 1) {
         const bool is_next = groups_of(own, n) == groups_of(own, first) + 1;
         if (groups_of(own, n) == groups_of(own, first))
             continue;
-        if (!all && (layering->candidate->only_near || (n != own->least && !is_next))) {
+        if (!all && (codesign->candidate->only_near || (n != own->least && !is_next))) {
             own->proved = own->tried_all = false;
             continue;
         }
-        status = try_distance(own, layering, n, visits, error);
+        status = try_distance(own, codesign, n, visits, error);
         status = status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
     }
     return status;
 }
 
-ppsched_status ppi_layering_distances(struct ppi_layering *layering, ppsched_error *error)
+ppsched_status ppi_codesign_distances(struct ppi_codesign *codesign, ppsched_error *error)
 {
-    struct ppi_candidate *candidate = layering->candidate;
-    const uint32_t devices = layering->plan->config->shape.devices;
+    struct ppi_candidate *candidate = codesign->candidate;
+    const uint32_t devices = codesign->plan->config->shape.devices;
     struct measuring own = {.group = candidate->group_size > 0 && candidate->group_size < devices ? candidate->group_size
                                                                                                   : devices,
                             .least = (devices + 1) / 2,
@@ -102,19 +102,19 @@ ppsched_status ppi_layering_distances(struct ppi_layering *layering, ppsched_err
                             .proved = true,
                             .tried_all = true};
     uint32_t first = 0, usual = 0;
-    ppsched_status status = find_distance(&first, layering, error);
+    ppsched_status status = find_distance(&first, codesign, error);
     if (status == PPSCHED_OK)
-        status = try_distance(&own, layering, first, layering->plan->most_visited, error);
+        status = try_distance(&own, codesign, first, codesign->plan->most_visited, error);
     if (status == PPSCHED_OK)
-        status = try_others(&own, layering, first, error);
+        status = try_others(&own, codesign, first, error);
     if (status != PPSCHED_OK)
         return status;
-    ppi_layering_go_back(layering);
+    ppi_codesign_go_back(codesign);
     candidate->same = own.same;
     candidate->proved = own.proved && !candidate->strategy->offloads;
     candidate->tried_all = own.tried_all && !candidate->strategy->offloads;
     candidate->min_group_size = 0;
-    status = find_distance(&usual, layering, error);
+    status = find_distance(&usual, codesign, error);
     candidate->min_group_size = status == PPSCHED_OK && groups_of(&own, usual) == groups_of(&own, own.best) ? 0 : own.best;
     return status;
 }

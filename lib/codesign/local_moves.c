@@ -4,32 +4,32 @@
 #include "base/error.h"
 #include "codesign/codesign.h"
 
-static ppsched_status poll(const struct ppi_layering *layering, ppsched_error *error)
+static ppsched_status poll(const struct ppi_codesign *codesign, ppsched_error *error)
 {
-    const ppsched_progress part = {.size = sizeof part, .share = layering->to, .best = layering->time};
-    if (layering->progress == NULL || layering->progress(layering->user, &part) == 0)
+    const ppsched_progress part = {.size = sizeof part, .share = codesign->to, .best = codesign->time};
+    if (codesign->progress == NULL || codesign->progress(codesign->user, &part) == 0)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
 }
 
-ppsched_status ppi_layering_ask(bool *better, struct ppi_layering *layering, ppi_layering_price price, ppsched_error *error)
+ppsched_status ppi_codesign_ask(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, ppsched_error *error)
 {
-    ppsched_status status = poll(layering, error);
+    ppsched_status status = poll(codesign, error);
     *better = false;
     if (status == PPSCHED_OK)
-        status = price(better, layering, error);
+        status = price(better, codesign, error);
     return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
 }
 
 /* --- from the best one on --- */
 
 /* Moves the border behind a stage by what must stay together; false where a stage would be without layers that may not be. */
-static bool move_border(const struct ppi_layering *layering, uint32_t stage, bool forward)
+static bool move_border(const struct ppi_codesign *codesign, uint32_t stage, bool forward)
 {
-    const ppsched_layers *all = layering->plan->layers;
-    uint32_t *layers = layering->candidate->layers, moved = 1, border = 0;
+    const ppsched_layers *all = codesign->plan->layers;
+    uint32_t *layers = codesign->candidate->layers, moved = 1, border = 0;
     uint32_t giver = forward ? stage + 1 : stage, taker = forward ? stage : stage + 1;
-    bool may_be_empty = layering->plan->may_be_empty && giver > 0 && giver + 1 < layering->candidate->stages;
+    bool may_be_empty = codesign->plan->may_be_empty && giver > 0 && giver + 1 < codesign->candidate->stages;
     for (uint32_t s = 0; s <= stage; s++)
         border += layers[s];
     while (moved < layers[giver] && !all->is_cut[forward ? border + moved : border - moved])
@@ -42,50 +42,51 @@ static bool move_border(const struct ppi_layering *layering, uint32_t stage, boo
 }
 
 /* Moves what must stay together from one stage to another: all borders between them by as much. */
-static bool move_block(const struct ppi_layering *layering, uint32_t from, uint32_t to)
+static bool move_block(const struct ppi_codesign *codesign, uint32_t from, uint32_t to)
 {
     bool moves = true;
     for (uint32_t s = from; s < to && moves; s++)
-        moves = move_border(layering, s, false);
+        moves = move_border(codesign, s, false);
     for (uint32_t s = from; s > to && moves; s--)
-        moves = move_border(layering, s - 1, true);
+        moves = move_border(codesign, s - 1, true);
     return moves;
 }
 
 /* Of a way: stages that are so far apart, the first of them first, and back. */
-static ppsched_status try_way(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint32_t way,
-                              uint32_t reach, uint64_t *tries, ppsched_error *error)
+static ppsched_status try_path(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint32_t path,
+                               uint32_t reach, uint64_t *tries, ppsched_error *error)
 {
-    const uint32_t low = way / 2, high = low + reach;
+    const uint32_t low = path / 2, high = low + reach;
     *better = false;
-    ppi_layering_go_back(layering);
-    if (!move_block(layering, way % 2 == 0 ? high : low, way % 2 == 0 ? low : high))
+    ppi_codesign_go_back(codesign);
+    if (!move_block(codesign, path % 2 == 0 ? high : low, path % 2 == 0 ? low : high))
         return PPSCHED_OK;
     --*tries;
-    return ppi_layering_ask(better, layering, price, error);
+    return ppi_codesign_ask(better, codesign, price, error);
 }
 
 /* Between neighbours, and the same again, as long as that is better; then between stages ever farther apart, until one is;
  * while there are tries left, and visits for the ways, most of which may lead nowhere. */
-ppsched_status ppi_layering_move_blocks(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint64_t *tries,
+ppsched_status ppi_codesign_move_blocks(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint64_t *tries,
                                         ppsched_error *error)
 {
-    const uint32_t stages = layering->candidate->stages;
-    uint64_t left = layering->plan->most_visited;
+    const uint32_t stages = codesign->candidate->stages;
+    uint64_t left = codesign->plan->most_visited;
     ppsched_status status = PPSCHED_OK;
     *better = false;
     for (uint32_t reach = 1; reach < stages; reach++) {
-        const uint32_t ways = 2 * (stages - reach);
-        const uint64_t a_way = layering->plan->layers->count + (uint64_t)reach * stages;
+        const uint32_t paths = 2 * (stages - reach);
+        const uint64_t a_path = codesign->plan->layers->count + (uint64_t)reach * stages;
         bool is_better = false, any = false;
-        for (uint32_t i = 0, idle = 0; *tries > 0 && idle < ways && left >= a_way && status == PPSCHED_OK; i = (i + 1) % ways) {
-            left -= a_way;
-            status = try_way(&is_better, layering, price, i, reach, tries, error);
+        for (uint32_t i = 0, idle = 0; *tries > 0 && idle < paths && left >= a_path && status == PPSCHED_OK;
+             i = (i + 1) % paths) {
+            left -= a_path;
+            status = try_path(&is_better, codesign, price, i, reach, tries, error);
             any |= is_better;
             idle = is_better ? 0 : idle + 1;
         }
         *better |= any;
-        if (status != PPSCHED_OK || *tries == 0 || left < a_way)
+        if (status != PPSCHED_OK || *tries == 0 || left < a_path)
             return status;
         reach = any && reach > 1 ? 0 : reach;
     }
@@ -96,40 +97,40 @@ ppsched_status ppi_layering_move_blocks(bool *better, struct ppi_layering *layer
 
 /* Whether a layer of the best split is like the one before it: one more or one less of them is all there is to tell. `begin`:
  * the first of its stage. */
-static bool is_like_last(const struct ppi_layering *layering, uint32_t layer, uint32_t begin)
+static bool is_like_last(const struct ppi_codesign *codesign, uint32_t layer, uint32_t begin)
 {
-    const uint16_t *entry_of = layering->plan->layers->entry_of;
+    const uint16_t *entry_of = codesign->plan->layers->entry_of;
     return layer > begin && entry_of[layer] == entry_of[layer - 1] &&
-           layering->recomputes[layer] == layering->recomputes[layer - 1];
+           codesign->recomputes[layer] == codesign->recomputes[layer - 1];
 }
 
 /* The layer with each other kind of its own, or none. */
-static ppsched_status change_kind(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint32_t layer,
+static ppsched_status change_kind(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint32_t layer,
                                   uint64_t *tries, ppsched_error *error)
 {
-    const uint32_t kinds = ppi_layer_at(layering->plan->layers, layer)->given.recompute_count;
+    const uint32_t kinds = ppi_layer_at(codesign->plan->layers, layer)->given.recompute_count;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t k = 0; k <= kinds && *tries > 0 && status == PPSCHED_OK; k++) {
         bool is_better = false;
-        if (layering->recomputes[layer] == k)
+        if (codesign->recomputes[layer] == k)
             continue;
-        ppi_layering_go_back(layering);
-        layering->candidate->recomputes[layer] = (uint8_t)k;
+        ppi_codesign_go_back(codesign);
+        codesign->candidate->recomputes[layer] = (uint8_t)k;
         --*tries;
-        status = ppi_layering_ask(&is_better, layering, price, error);
+        status = ppi_codesign_ask(&is_better, codesign, price, error);
         *better |= is_better;
     }
     return status;
 }
 
-ppsched_status ppi_layering_change_kinds(bool *better, struct ppi_layering *layering, ppi_layering_price price, uint64_t *tries,
+ppsched_status ppi_codesign_change_kinds(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint64_t *tries,
                                          ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     *better = false;
-    for (uint32_t s = 0, begin = 0, layer = 0; s < layering->candidate->stages; s++, begin = layer)
-        for (const uint32_t end = begin + layering->layers[s]; *tries > 0 && layer < end && status == PPSCHED_OK; layer++)
-            if (!is_like_last(layering, layer, begin))
-                status = change_kind(better, layering, price, layer, tries, error);
+    for (uint32_t s = 0, begin = 0, layer = 0; s < codesign->candidate->stages; s++, begin = layer)
+        for (const uint32_t end = begin + codesign->layers[s]; *tries > 0 && layer < end && status == PPSCHED_OK; layer++)
+            if (!is_like_last(codesign, layer, begin))
+                status = change_kind(better, codesign, price, layer, tries, error);
     return status;
 }

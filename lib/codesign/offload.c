@@ -26,35 +26,35 @@ static ppsched_status widen_limits(ppsched_config *config, double factor, ppsche
 }
 
 /* The split that suits the order under such limits, at hand. */
-static ppsched_status suit_widened(struct ppi_layering *layering, double factor, ppsched_error *error)
+static ppsched_status fit_widened(struct ppi_codesign *codesign, double factor, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    ppsched_status status = ppi_layering_order(&schedule, &config, layering, error);
+    ppsched_status status = ppi_codesign_order(&schedule, &config, codesign, error);
     if (status == PPSCHED_OK)
         status = widen_limits(config, factor, error);
     if (status == PPSCHED_OK)
-        status = ppi_layering_suit(layering, config, schedule, error);
+        status = ppi_codesign_fit(codesign, config, schedule, error);
     ppi_schedule_release(schedule);
     ppi_config_destroy(config);
-    layering->candidate->proved = layering->candidate->tried_all = false;
+    codesign->candidate->proved = codesign->candidate->tried_all = false;
     return status;
 }
 
 /* Keeps the split at hand where it is better with its copies; a split that needs none is REFUSED. */
-static ppsched_status keep_offloaded(bool *better, struct ppi_layering *layering, ppsched_error *error)
+static ppsched_status keep_offloaded(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
 {
     *better = false;
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
-    ppsched_status status = ppi_candidate_config(&config, layering->plan, layering->candidate, error);
+    ppsched_status status = ppi_candidate_config(&config, codesign->plan, codesign->candidate, error);
     if (status == PPSCHED_OK)
-        ppi_candidate_take_one(layering->plan, layering->candidate, config);
+        ppi_candidate_take_one(codesign->plan, codesign->candidate, config);
     if (status == PPSCHED_OK)
-        status = ppi_candidate_timeline(&timeline, NULL, layering->plan, layering->candidate, config,
+        status = ppi_candidate_timeline(&timeline, NULL, codesign->plan, codesign->candidate, config,
                                         PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status == PPSCHED_OK)
-        *better = ppi_layering_note(layering, timeline, config);
+        *better = ppi_codesign_note(codesign, timeline, config);
     ppi_timeline_destroy(timeline);
     ppi_config_destroy(config);
     return status;
@@ -62,33 +62,33 @@ static ppsched_status keep_offloaded(bool *better, struct ppi_layering *layering
 
 /* The less memory a split shall need without copies, the more it recomputes: the best of as many as there are tries left for,
  * but one that fits, if any does. */
-static ppsched_status try_widened(struct ppi_layering *layering, uint64_t *tries, ppsched_error *error)
+static ppsched_status try_widened(struct ppi_codesign *codesign, uint64_t *tries, ppsched_error *error)
 {
-    const int count = ppi_layering_is_limited(layering) ? WIDENED : 1;
+    const int count = ppi_codesign_is_limited(codesign) ? WIDENED : 1;
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < count && (status == PPSCHED_OK || status == PPSCHED_ERROR_REFUSED); i++) {
         bool better;
-        if (*tries == 0 && layering->lack <= 0)
+        if (*tries == 0 && codesign->overshoot <= 0)
             return PPSCHED_OK;
         *tries -= *tries > 0;
-        status = suit_widened(layering, widened[i], error);
+        status = fit_widened(codesign, widened[i], error);
         if (status == PPSCHED_OK)
-            status = keep_offloaded(&better, layering, error);
+            status = keep_offloaded(&better, codesign, error);
     }
-    return status == PPSCHED_ERROR_REFUSED && layering->time < PPI_INFINITE ? PPSCHED_OK : status;
+    return status == PPSCHED_ERROR_REFUSED && codesign->time < PPI_INFINITE ? PPSCHED_OK : status;
 }
 
-ppsched_status ppi_layering_offload(struct ppi_layering *layering, ppsched_error *error)
+ppsched_status ppi_codesign_offload(struct ppi_codesign *codesign, ppsched_error *error)
 {
-    const ppsched_plan *plan = layering->plan;
+    const ppsched_plan *plan = codesign->plan;
     ppsched_plan view = *plan;
     view.most_visited = plan->most_visited / WIDENED < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : plan->most_visited / WIDENED;
-    layering->plan = &view;
+    codesign->plan = &view;
     bool better;
-    uint64_t tries = plan->most_visited / (AN_OP * ppi_layering_ops(layering));
-    ppsched_status status = try_widened(layering, &tries, error);
+    uint64_t tries = plan->most_visited / (AN_OP * ppi_codesign_ops(codesign));
+    ppsched_status status = try_widened(codesign, &tries, error);
     if (status == PPSCHED_OK)
-        status = ppi_layering_move_blocks(&better, layering, keep_offloaded, &tries, error);
-    layering->plan = plan;
+        status = ppi_codesign_move_blocks(&better, codesign, keep_offloaded, &tries, error);
+    codesign->plan = plan;
     return status;
 }

@@ -12,7 +12,7 @@ struct open {
 };
 
 struct gathering {
-    struct ppi_ways ways;
+    struct ppi_longest_paths paths;
     struct ppi_waits waits;
     double tolerance;
     int32_t kind;
@@ -35,7 +35,7 @@ static size_t next_tied(const struct gathering *gathering, size_t node, size_t *
 }
 
 /* Which stages a unit's duration belongs to. */
-static void find_stages(const struct gathering *gathering, size_t unit, struct ppi_step *step)
+static void find_stages(const struct gathering *gathering, size_t unit, struct ppi_path_step *step)
 {
     const ppsched_timeline *timeline = gathering->waits.timeline;
     const ppsched_op *ops = &timeline->schedule->ops[unit];
@@ -45,44 +45,44 @@ static void find_stages(const struct gathering *gathering, size_t unit, struct p
         if (gathering->kind != 0 && ops[i].kind != gathering->kind)
             continue;
         step->longer[i] = ops[i].stage;
-        if (ppi_lane_of(&timeline->costs, timeline->schedule, &ops[i])->duration[ops[i].kind] > 0)
+        if (ppi_instance_of(&timeline->costs, timeline->schedule, &ops[i])->duration[ops[i].kind] > 0)
             step->shorter[i] = ops[i].stage;
     }
 }
 
 /* A new step without edges. */
-static struct ppi_step *add_step(struct ppi_ways *ways)
+static struct ppi_path_step *add_step(struct ppi_longest_paths *paths)
 {
-    struct ppi_step *step = &ways->steps[ways->step_count];
-    *step = (struct ppi_step){.edges_end = ppi_edges_begin(ways, ways->step_count),
-                              .longer = {PPSCHED_NONE, PPSCHED_NONE},
-                              .shorter = {PPSCHED_NONE, PPSCHED_NONE}};
-    ways->step_count++;
+    struct ppi_path_step *step = &paths->steps[paths->step_count];
+    *step = (struct ppi_path_step){.edges_end = ppi_edges_begin(paths, paths->step_count),
+                                   .longer = {PPSCHED_NONE, PPSCHED_NONE},
+                                   .shorter = {PPSCHED_NONE, PPSCHED_NONE}};
+    paths->step_count++;
     return step;
 }
 
 /* The newest step waits for another. */
-static void add_edge(struct ppi_ways *ways, uint32_t before)
+static void add_edge(struct ppi_longest_paths *paths, uint32_t before)
 {
-    uint32_t step = ways->step_count - 1;
-    ways->edges[ways->steps[step].edges_end++] = before;
-    ways->steps[before].last_use = step;
+    uint32_t step = paths->step_count - 1;
+    paths->edges[paths->steps[step].edges_end++] = before;
+    paths->steps[before].last_use = step;
 }
 
 /* Makes a node a step; all that it waited for are steps already. A pair may have waited for another one twice. */
 static void add_node(struct gathering *gathering, size_t node)
 {
-    struct ppi_ways *ways = &gathering->ways;
-    struct ppi_step *step = add_step(ways);
+    struct ppi_longest_paths *paths = &gathering->paths;
+    struct ppi_path_step *step = add_step(paths);
     size_t left = ppi_wait_count(&gathering->waits, node), before, begin = step->edges_end;
     while ((before = next_tied(gathering, node, &left)) != PPI_NO_NODE)
-        if (step->edges_end == begin || ways->edges[step->edges_end - 1] != gathering->step_of[before])
-            add_edge(ways, gathering->step_of[before]);
+        if (step->edges_end == begin || paths->edges[step->edges_end - 1] != gathering->step_of[before])
+            add_edge(paths, gathering->step_of[before]);
     if (step->edges_end == begin)
-        add_edge(ways, 0);
+        add_edge(paths, 0);
     if (!ppi_is_flush(&gathering->waits, node))
         find_stages(gathering, node, step);
-    gathering->step_of[node] = ways->step_count - 1;
+    gathering->step_of[node] = paths->step_count - 1;
 }
 
 static void open_node(struct gathering *gathering, size_t node, size_t *depth)
@@ -110,32 +110,32 @@ static uint32_t gather(struct gathering *gathering, size_t unit)
 }
 
 /* The makespan has one goal: the end, to which those of all devices lead. */
-static void add_end(struct ppi_ways *ways)
+static void add_end(struct ppi_longest_paths *paths)
 {
-    add_step(ways);
-    for (size_t i = 0; i < ways->goal_count; i++)
-        add_edge(ways, ways->goals[i].last);
-    ways->goals[0].last = ways->step_count - 1;
-    ways->goal_count = 1;
+    add_step(paths);
+    for (size_t i = 0; i < paths->goal_count; i++)
+        add_edge(paths, paths->goals[i].last);
+    paths->goals[0].last = paths->step_count - 1;
+    paths->goal_count = 1;
 }
 
 static void gather_objective(struct gathering *gathering, bool is_span)
 {
     const ppsched_timeline *timeline = gathering->waits.timeline;
-    struct ppi_ways *ways = &gathering->ways;
+    struct ppi_longest_paths *paths = &gathering->paths;
     double longest = is_span ? timeline->metrics.span : timeline->metrics.makespan;
-    add_step(ways);
+    add_step(paths);
     for (size_t w = 0; w < gathering->waits.worker_count; w++) {
         const struct ppi_worker *worker = &gathering->waits.workers[w];
         const ppsched_device_metrics *device = &timeline->devices[worker->device];
         if (device->last_end - (is_span ? device->first_start : 0) < longest - gathering->tolerance)
             continue;
-        struct ppi_goal *goal = &ways->goals[ways->goal_count++];
+        struct ppi_path_end *goal = &paths->goals[paths->goal_count++];
         goal->last = gather(gathering, worker->last);
         goal->first = is_span ? gather(gathering, worker->first) : PPI_NO_STEP;
     }
     if (!is_span)
-        add_end(ways);
+        add_end(paths);
 }
 
 /* Most edges: each unit's turn, or time 0, and each op's input; what each flush waits for, and the end. */
@@ -148,17 +148,17 @@ static bool count_edges(const struct ppi_waits *waits, size_t ops, size_t *edges
 
 static ppsched_status make_room(struct gathering *gathering, ppsched_error *error)
 {
-    struct ppi_ways *ways = &gathering->ways;
+    struct ppi_longest_paths *paths = &gathering->paths;
     size_t ops = (size_t)gathering->waits.timeline->schedule->op_count, nodes, edges;
     if (!ppi_add_size(&nodes, ops, gathering->waits.timeline->flush_count) || nodes >= PPI_NO_STEP - 2 ||
         !count_edges(&gathering->waits, ops, &edges))
         return ppi_fail_memory(error, "the longest ways");
-    ways->steps = ppi_allocate(ways->host, nodes + 2, sizeof *ways->steps);
-    ways->edges = ppi_allocate(ways->host, edges, sizeof *ways->edges);
-    ways->goals = ppi_allocate(ways->host, gathering->waits.worker_count, sizeof *ways->goals);
-    gathering->step_of = ppi_allocate(ways->host, nodes, sizeof *gathering->step_of);
-    gathering->open = ppi_allocate(ways->host, nodes, sizeof *gathering->open);
-    if (ways->steps == NULL || ways->edges == NULL || ways->goals == NULL || gathering->step_of == NULL ||
+    paths->steps = ppi_allocate(paths->host, nodes + 2, sizeof *paths->steps);
+    paths->edges = ppi_allocate(paths->host, edges, sizeof *paths->edges);
+    paths->goals = ppi_allocate(paths->host, gathering->waits.worker_count, sizeof *paths->goals);
+    gathering->step_of = ppi_allocate(paths->host, nodes, sizeof *gathering->step_of);
+    gathering->open = ppi_allocate(paths->host, nodes, sizeof *gathering->open);
+    if (paths->steps == NULL || paths->edges == NULL || paths->goals == NULL || gathering->step_of == NULL ||
         gathering->open == NULL)
         return ppi_fail_memory(error, "the longest ways");
     for (size_t i = 0; i < nodes; i++)
@@ -166,20 +166,20 @@ static ppsched_status make_room(struct gathering *gathering, ppsched_error *erro
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_ways_gather(struct ppi_ways *out, const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                               ppsched_error *error)
+ppsched_status ppi_longest_paths_gather(struct ppi_longest_paths *out, const ppsched_timeline *timeline, int32_t objective,
+                                        int32_t kind, ppsched_error *error)
 {
     const struct ppi_host *host = &timeline->host;
-    struct gathering gathering = {.ways.host = host, .tolerance = TIE * timeline->metrics.makespan, .kind = kind};
+    struct gathering gathering = {.paths.host = host, .tolerance = TIE * timeline->metrics.makespan, .kind = kind};
     ppsched_status status = ppi_waits_make(&gathering.waits, timeline, error);
     if (status != PPSCHED_OK)
         return status;
     status = make_room(&gathering, error);
     if (status == PPSCHED_OK) {
         gather_objective(&gathering, objective == PPSCHED_OBJECTIVE_SPAN);
-        *out = gathering.ways;
+        *out = gathering.paths;
     } else {
-        ppi_ways_clear(&gathering.ways);
+        ppi_longest_paths_clear(&gathering.paths);
     }
     ppi_release(host, gathering.step_of);
     ppi_release(host, gathering.open);
@@ -187,9 +187,9 @@ ppsched_status ppi_ways_gather(struct ppi_ways *out, const ppsched_timeline *tim
     return status;
 }
 
-void ppi_ways_clear(struct ppi_ways *ways)
+void ppi_longest_paths_clear(struct ppi_longest_paths *paths)
 {
-    ppi_release(ways->host, ways->steps);
-    ppi_release(ways->host, ways->edges);
-    ppi_release(ways->host, ways->goals);
+    ppi_release(paths->host, paths->steps);
+    ppi_release(paths->host, paths->edges);
+    ppi_release(paths->host, paths->goals);
 }

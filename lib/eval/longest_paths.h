@@ -15,35 +15,35 @@
 #define PPI_NO_STEP PPSCHED_NONE
 
 /* The steps that one waits for are `edges` from where those of the step before it end. */
-struct ppi_step {
+struct ppi_path_step {
     size_t edges_end;
     uint32_t last_use;              /* the last step that waits for it; 0: none does */
     uint32_t longer[2], shorter[2]; /* stages with which it takes longer, and less; PPSCHED_NONE: none */
 };
 
 /* What ties for the objective: when `last` is over, less when `first` began where that counts. */
-struct ppi_goal {
+struct ppi_path_end {
     uint32_t last, first; /* first: PPI_NO_STEP where it does not count */
 };
 
-struct ppi_ways {
+struct ppi_longest_paths {
     const struct ppi_host *host;
-    struct ppi_step *steps;
+    struct ppi_path_step *steps;
     uint32_t step_count;
     uint32_t *edges;
-    struct ppi_goal *goals;
+    struct ppi_path_end *goals;
     size_t goal_count;
 };
 
 /* The timeline must be one of ppi_evaluate and outlive `out`; `kind`: whose durations count, 0 for all. */
-ppsched_status ppi_ways_gather(struct ppi_ways *out, const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                               ppsched_error *error);
-void ppi_ways_clear(struct ppi_ways *ways);
+ppsched_status ppi_longest_paths_gather(struct ppi_longest_paths *out, const ppsched_timeline *timeline, int32_t objective,
+                                        int32_t kind, ppsched_error *error);
+void ppi_longest_paths_clear(struct ppi_longest_paths *paths);
 
 /* Where the edges of a step begin. */
-static inline size_t ppi_edges_begin(const struct ppi_ways *ways, uint32_t step)
+static inline size_t ppi_edges_begin(const struct ppi_longest_paths *paths, uint32_t step)
 {
-    return step > 0 ? ways->steps[step - 1].edges_end : 0;
+    return step > 0 ? paths->steps[step - 1].edges_end : 0;
 }
 
 #endif

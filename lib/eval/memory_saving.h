@@ -30,14 +30,14 @@ struct ppi_kept_pass {
 };
 
 /* Of a lane. */
-struct ppi_keeping_cost {
+struct ppi_saving_cost {
     double recompute, offload, reload; /* times */
     double latency;                    /* of the last two, what does not grow with what is copied */
     double kept;                       /* memory that a recomputed pass keeps */
     double moved;                      /* memory that goes and comes back */
 };
 
-struct ppi_stream {
+struct ppi_copy_stream {
     uint32_t device;
     uint8_t kind;    /* OFFLOAD or RELOAD */
     uint32_t link;   /* its direction of it */
@@ -56,42 +56,42 @@ struct ppi_host_link {
 
 /* The unit that a device computes, where copies slow it. */
 struct ppi_paced {
-    struct ppi_pace pace;
+    struct ppi_slowdown slowdown;
     bool has_begun, is_done;
 };
 
-struct ppi_keeping {
+struct ppi_saving {
     struct ppi_host host;
     const ppsched_schedule *schedule;
-    struct ppi_kept_pass *passes;   /* stage by stage */
-    struct ppi_keeping_cost *costs; /* as the costs' lanes */
-    struct ppi_stream *streams;     /* two a device: of OFFLOAD, of RELOAD */
-    struct ppi_host_link *links;    /* two a device, of which some are used */
-    struct ppi_paced *paced;        /* a device each */
+    struct ppi_kept_pass *passes;    /* stage by stage */
+    struct ppi_saving_cost *costs;   /* as the costs' lanes */
+    struct ppi_copy_stream *streams; /* two a device: of OFFLOAD, of RELOAD */
+    struct ppi_host_link *links;     /* two a device, of which some are used */
+    struct ppi_paced *paced;         /* a device each */
     struct ppi_heap events;
     ppsched_span *spans; /* the timeline's */
     bool slows;          /* copies slow compute somewhere */
     bool is_sound;       /* every pass has what goes together, once, on its device */
 };
 
-ppsched_status ppi_keeping_make(struct ppi_keeping **out, const ppsched_schedule *schedule, ppsched_error *error);
-void ppi_keeping_destroy(struct ppi_keeping *keeping);
+ppsched_status ppi_saving_make(struct ppi_saving **out, const ppsched_schedule *schedule, ppsched_error *error);
+void ppi_saving_destroy(struct ppi_saving *saving);
 
 /* Takes a config's costs. RANGE where they contradict each other. */
-ppsched_status ppi_keeping_fill(struct ppi_keeping *keeping, const ppsched_config *config, const struct ppi_costs *costs,
-                                ppsched_error *error);
+ppsched_status ppi_saving_fill(struct ppi_saving *saving, const ppsched_config *config, const struct ppi_costs *costs,
+                               ppsched_error *error);
 
 /* Nothing has run. */
-void ppi_keeping_reset(struct ppi_keeping *keeping, ppsched_span *spans);
+void ppi_saving_reset(struct ppi_saving *saving, ppsched_span *spans);
 
 /* A device has come to OFFLOAD or RELOAD at a time. False where it cannot run there: a RELOAD before its OFFLOAD. */
-bool ppi_keeping_ask(struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double time);
+bool ppi_saving_ask(struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double time);
 
 /* Whether the copy of the OFFLOAD for which OFFLOAD_WAIT waits is done; it raises `*end`. False where it is not yet known when,
  * or there is none before. */
-static inline bool ppi_keeping_waits(const struct ppi_keeping *keeping, const ppsched_op *op, double *end)
+static inline bool ppi_saving_waits(const struct ppi_saving *saving, const ppsched_op *op, double *end)
 {
-    struct ppi_kept_pass *pass = &keeping->passes[ppi_cell_of(keeping->schedule, op)];
+    struct ppi_kept_pass *pass = &saving->passes[ppi_cell_of(saving->schedule, op)];
     if ((pass->flags & PPI_ASKS_OFFLOAD) == 0 || !ppi_is_known(&pass->offloaded))
         return false;
     *end = pass->offloaded.value > *end ? pass->offloaded.value : *end;
@@ -100,33 +100,33 @@ static inline bool ppi_keeping_waits(const struct ppi_keeping *keeping, const pp
 
 /* A device, where copies slow some, starts a unit that takes `work` alone, or asks again. False where it is not yet known when
  * it ends; then it is woken once that is. */
-bool ppi_keeping_runs(struct ppi_keeping *keeping, uint32_t device, double start, double work, double *end);
+bool ppi_saving_runs(struct ppi_saving *saving, uint32_t device, double start, double work, double *end);
 
 /* Goes on with the copies: notes the time of at most one more, and wakes the device that waits for it. False where none is
  * asked for. */
-bool ppi_keeping_step(struct ppi_keeping *keeping, struct ppi_event_loop *loop);
+bool ppi_saving_step(struct ppi_saving *saving, struct ppi_event_loop *loop);
 
-static inline struct ppi_kept_pass *ppi_kept_pass_of(const struct ppi_keeping *keeping, const ppsched_op *op)
+static inline struct ppi_kept_pass *ppi_kept_pass_of(const struct ppi_saving *saving, const ppsched_op *op)
 {
-    return &keeping->passes[ppi_cell_of(keeping->schedule, op)];
+    return &saving->passes[ppi_cell_of(saving->schedule, op)];
 }
 
-static inline size_t ppi_keeping_lane(const struct ppi_keeping *keeping, const ppsched_op *op)
+static inline size_t ppi_saving_instance(const struct ppi_saving *saving, const ppsched_op *op)
 {
-    const ppsched_schedule *schedule = keeping->schedule;
+    const ppsched_schedule *schedule = saving->schedule;
     return (size_t)ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages + op->stage;
 }
 
-static inline const struct ppi_keeping_cost *ppi_keeping_cost_of(const struct ppi_keeping *keeping, const ppsched_op *op)
+static inline const struct ppi_saving_cost *ppi_saving_cost_of(const struct ppi_saving *saving, const ppsched_op *op)
 {
-    return &keeping->costs[ppi_keeping_lane(keeping, op)];
+    return &saving->costs[ppi_saving_instance(saving, op)];
 }
 
 /* Whether what a backward needs is there again; its RELOAD raises `*start`. False where it is not yet known when, or it never
  * is. Other kinds need nothing. */
-static inline bool ppi_keeping_lets(const struct ppi_keeping *keeping, const ppsched_op *op, double *start)
+static inline bool ppi_saving_lets(const struct ppi_saving *saving, const ppsched_op *op, double *start)
 {
-    struct ppi_kept_pass *pass = ppi_kept_pass_of(keeping, op);
+    struct ppi_kept_pass *pass = ppi_kept_pass_of(saving, op);
     if (pass->flags == 0 || !ppi_is_backward(op->kind))
         return true;
     if ((pass->flags & PPI_HAS_RECOMPUTE) != 0)

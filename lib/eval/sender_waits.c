@@ -71,9 +71,9 @@ static size_t receiver_of(const struct filling *filling, const ppsched_op *op)
     const uint32_t *device = device_of(schedule, op);
     size_t cell = ppi_cell_of(schedule, op), reader = PPI_NO_OP;
     if (op->kind == PPSCHED_KIND_F && op->stage + 1u < schedule->shape.stages && device[1] != device[0])
-        reader = filling->senders->forward[cell + schedule->pieces];
+        reader = filling->senders->forward[cell + schedule->micro_slices];
     else if (ppi_is_backward(op->kind) && op->stage > 0 && device[-1] != device[0])
-        reader = filling->senders->backward[cell - schedule->pieces];
+        reader = filling->senders->backward[cell - schedule->micro_slices];
     return reader != PPI_NO_OP && !is_in_pair(schedule, reader) ? reader : PPI_NO_OP;
 }
 

@@ -4,34 +4,34 @@
 #include "base/checked.h"
 
 /* Works until a time, or until nothing is left. */
-static void work(struct ppi_pace *pace, double until)
+static void work(struct ppi_slowdown *slowdown, double until)
 {
-    double slow = ppi_smaller(pace->copied, until) - pace->time;
-    if (slow > 0 && pace->left > 0) {
-        if (pace->left <= slow / pace->slowdown) {
-            pace->time += pace->left * pace->slowdown;
-            pace->left = 0;
+    double slow = ppi_smaller(slowdown->copied, until) - slowdown->time;
+    if (slow > 0 && slowdown->left > 0) {
+        if (slowdown->left <= slow / slowdown->slowdown) {
+            slowdown->time += slowdown->left * slowdown->slowdown;
+            slowdown->left = 0;
             return;
         }
-        pace->left -= slow / pace->slowdown;
-        pace->time = ppi_smaller(pace->copied, until);
+        slowdown->left -= slow / slowdown->slowdown;
+        slowdown->time = ppi_smaller(slowdown->copied, until);
     }
-    double alone = ppi_smaller(until - pace->time, pace->left);
+    double alone = ppi_smaller(until - slowdown->time, slowdown->left);
     if (alone > 0) {
-        pace->time = alone < pace->left ? until : pace->time + alone;
-        pace->left -= alone;
+        slowdown->time = alone < slowdown->left ? until : slowdown->time + alone;
+        slowdown->left -= alone;
     }
 }
 
-void ppi_pace_copy(struct ppi_pace *pace, double start, double end)
+void ppi_slowdown_copy(struct ppi_slowdown *slowdown, double start, double end)
 {
-    work(pace, start);
-    pace->copied = ppi_larger(pace->copied, end);
+    work(slowdown, start);
+    slowdown->copied = ppi_larger(slowdown->copied, end);
 }
 
-double ppi_pace_end(const struct ppi_pace *pace)
+double ppi_slowdown_end(const struct ppi_slowdown *slowdown)
 {
-    struct ppi_pace alone = *pace;
+    struct ppi_slowdown alone = *slowdown;
     work(&alone, PPI_INFINITE);
     return alone.time;
 }

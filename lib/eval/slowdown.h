@@ -5,7 +5,7 @@
 #define PPSCHED_EVAL_SLOWDOWN_H
 
 /* Of a device. */
-struct ppi_pace {
+struct ppi_slowdown {
     double slowdown; /* how much longer work takes while a copy runs: 1 or more, infinite where it stands still */
     double copied;   /* when the last of the copies that have started is done */
     double time;     /* up to when the unit's work has been looked at */
@@ -13,16 +13,16 @@ struct ppi_pace {
 };
 
 /* A unit starts that takes `work` alone. */
-static inline void ppi_pace_begin(struct ppi_pace *pace, double start, double work)
+static inline void ppi_slowdown_begin(struct ppi_slowdown *slowdown, double start, double work)
 {
-    pace->time = start;
-    pace->left = work;
+    slowdown->time = start;
+    slowdown->left = work;
 }
 
 /* A copy starts; those that did before started no later. */
-void ppi_pace_copy(struct ppi_pace *pace, double start, double end);
+void ppi_slowdown_copy(struct ppi_slowdown *slowdown, double start, double end);
 
 /* When the unit ends if no other copy starts. */
-double ppi_pace_end(const struct ppi_pace *pace);
+double ppi_slowdown_end(const struct ppi_slowdown *slowdown);
 
 #endif

@@ -141,14 +141,14 @@ static struct ppi_wait turn_of(const struct ppi_waits *waits, size_t unit)
 static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op *op)
 {
     const ppsched_timeline *timeline = waits->timeline;
-    const struct ppi_lane *lane = ppi_lane_of(&timeline->costs, timeline->schedule, op);
+    const struct ppi_instance *instance = ppi_instance_of(&timeline->costs, timeline->schedule, op);
     size_t unit;
     double delay;
-    if (op->kind == PPSCHED_KIND_F && op->stage > 0 && lane[-1].device != lane->device) {
-        unit = waits->forward[ppi_cell_of(timeline->schedule, op) - timeline->schedule->pieces];
+    if (op->kind == PPSCHED_KIND_F && op->stage > 0 && instance[-1].device != instance->device) {
+        unit = waits->forward[ppi_cell_of(timeline->schedule, op) - timeline->schedule->micro_slices];
         delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, false);
-    } else if (ppi_is_backward(op->kind) && op->stage + 1u < timeline->costs.stages && lane[1].device != lane->device) {
-        unit = waits->backward[ppi_cell_of(timeline->schedule, op) + timeline->schedule->pieces];
+    } else if (ppi_is_backward(op->kind) && op->stage + 1u < timeline->costs.stages && instance[1].device != instance->device) {
+        unit = waits->backward[ppi_cell_of(timeline->schedule, op) + timeline->schedule->micro_slices];
         delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, true);
     } else {
         return NOTHING;

@@ -79,7 +79,7 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     if (timeline->has_sharding)
         write_devices(writer, timeline, ",\n  \"weights\": [", timeline->idle, sizeof timeline->idle[0],
                       offsetof(ppsched_idle, weights));
-    if (timeline->keeping != NULL)
+    if (timeline->saving != NULL)
         write_devices(writer, timeline, ",\n  \"reload\": [", timeline->idle, sizeof timeline->idle[0],
                       offsetof(ppsched_idle, reload));
     if (timeline->call_times != NULL)

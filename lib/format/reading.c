@@ -132,7 +132,7 @@ static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_readi
         return status;
     if (reading->stages > shape->stages || reading->microbatches > ppi_total_microbatches(shape))
         return refuse_op_beyond(reading, shape);
-    size_t passes = (size_t)shape->stages * ppi_total_pieces(shape);
+    size_t passes = (size_t)shape->stages * ppi_total_micro_slices(shape);
     if (passes <= PASSES_FOR_ALL || (passes - PASSES_FOR_ALL) / PASSES_PER_OP <= reading->count)
         return PPSCHED_OK;
     return ppi_fail(reading->error, PPSCHED_ERROR_RANGE,

@@ -194,7 +194,7 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
     schedule->host = *host;
     atomic_init(&schedule->references, 1);
     schedule->shape = builder->shape;
-    schedule->pieces = ppi_total_pieces(&builder->shape);
+    schedule->micro_slices = ppi_total_micro_slices(&builder->shape);
     schedule->placement = builder->placement;
     schedule->placement.device_of = copy_placement(builder);
     schedule->flushes = builder->flushes;
@@ -213,13 +213,13 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
     return PPSCHED_OK;
 }
 
-struct ppi_pen ppi_pen_open(const ppsched_builder *builder, uint32_t device)
+struct ppi_op_writer ppi_op_writer_open(const ppsched_builder *builder, uint32_t device)
 {
     const struct ppi_segment *segment = &builder->segments[device];
-    return (struct ppi_pen){segment->ops + segment->count, segment->ops + segment->capacity, 0, builder->shape.slices};
+    return (struct ppi_op_writer){segment->ops + segment->count, segment->ops + segment->capacity, 0, builder->shape.slices};
 }
 
-void ppi_pen_close(ppsched_builder *builder, uint32_t device, const struct ppi_pen *pen)
+void ppi_op_writer_close(ppsched_builder *builder, uint32_t device, const struct ppi_op_writer *writer)
 {
-    builder->segments[device].count = (size_t)(pen->next - builder->segments[device].ops);
+    builder->segments[device].count = (size_t)(writer->next - builder->segments[device].ops);
 }

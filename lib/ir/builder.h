@@ -43,47 +43,49 @@ void ppi_builder_adopt(ppsched_builder *builder, ppsched_op *ops, const size_t *
 ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *builder, ppsched_error *error);
 
 /* Writes one device's ops into what was reserved for it: the fast way for generators. */
-struct ppi_pen {
+struct ppi_op_writer {
     ppsched_op *next, *end;
     uint32_t first_microbatch; /* added to each microbatch */
     uint32_t slices;           /* of each */
 };
 
-static inline void ppi_put_flagged(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t microbatch, uint8_t flags)
+static inline void ppi_put_flagged(struct ppi_op_writer *writer, uint8_t kind, uint32_t stage, uint32_t microbatch,
+                                   uint8_t flags)
 {
-    if (pen->next == pen->end)
+    if (writer->next == writer->end)
         return;
-    *pen->next++ = (ppsched_op){
-        .microbatch = pen->first_microbatch + microbatch, .stage = (uint16_t)stage, .kind = kind, .flags = flags};
+    *writer->next++ = (ppsched_op){
+        .microbatch = writer->first_microbatch + microbatch, .stage = (uint16_t)stage, .kind = kind, .flags = flags};
 }
 
-static inline void ppi_put(struct ppi_pen *pen, uint8_t kind, uint32_t stage, uint32_t microbatch)
+static inline void ppi_put(struct ppi_op_writer *writer, uint8_t kind, uint32_t stage, uint32_t microbatch)
 {
-    ppi_put_flagged(pen, kind, stage, microbatch, 0);
+    ppi_put_flagged(writer, kind, stage, microbatch, 0);
 }
 
 /* An op of a piece, of those of one run, where microbatches have so many slices. */
-static inline void ppi_put_piece(struct ppi_pen *pen, uint32_t slices, uint8_t kind, uint32_t stage, uint32_t piece)
+static inline void ppi_put_micro_slice(struct ppi_op_writer *writer, uint32_t slices, uint8_t kind, uint32_t stage,
+                                       uint32_t micro_slice)
 {
     if (slices == 1) {
-        ppi_put(pen, kind, stage, piece);
+        ppi_put(writer, kind, stage, micro_slice);
         return;
     }
-    if (pen->next == pen->end)
+    if (writer->next == writer->end)
         return;
-    *pen->next++ = (ppsched_op){.microbatch = pen->first_microbatch + piece / slices,
-                                .stage = (uint16_t)stage,
-                                .slice = (uint16_t)(piece % slices),
-                                .kind = kind,
-                                .flags = PPSCHED_OP_FLAG_SLICED};
+    *writer->next++ = (ppsched_op){.microbatch = writer->first_microbatch + micro_slice / slices,
+                                   .stage = (uint16_t)stage,
+                                   .slice = (uint16_t)(micro_slice % slices),
+                                   .kind = kind,
+                                   .flags = PPSCHED_OP_FLAG_SLICED};
 }
 
 /* An overlapped pair: F, and the B that runs with it. */
-static inline void ppi_put_pair(struct ppi_pen *pen, uint32_t forward_stage, uint32_t forward_microbatch,
+static inline void ppi_put_pair(struct ppi_op_writer *writer, uint32_t forward_stage, uint32_t forward_microbatch,
                                 uint32_t backward_stage, uint32_t backward_microbatch)
 {
-    ppi_put_flagged(pen, PPSCHED_KIND_F, forward_stage, forward_microbatch, PPSCHED_OP_FLAG_OVERLAPPED);
-    ppi_put(pen, PPSCHED_KIND_B, backward_stage, backward_microbatch);
+    ppi_put_flagged(writer, PPSCHED_KIND_F, forward_stage, forward_microbatch, PPSCHED_OP_FLAG_OVERLAPPED);
+    ppi_put(writer, PPSCHED_KIND_B, backward_stage, backward_microbatch);
 }
 
 /* The Ws that are due, oldest first: those of the Is that the pen has put since the start. */
@@ -91,27 +93,27 @@ struct ppi_weight_queue {
     const ppsched_op *next;
 };
 
-static inline struct ppi_weight_queue ppi_weight_queue_start(const struct ppi_pen *pen)
+static inline struct ppi_weight_queue ppi_weight_queue_start(const struct ppi_op_writer *writer)
 {
-    return (struct ppi_weight_queue){pen->next};
+    return (struct ppi_weight_queue){writer->next};
 }
 
 /* Puts the oldest W that is due; false where none is. */
-static inline bool ppi_put_oldest_weight(struct ppi_pen *pen, struct ppi_weight_queue *queue)
+static inline bool ppi_put_oldest_weight(struct ppi_op_writer *writer, struct ppi_weight_queue *queue)
 {
-    while (queue->next < pen->next && queue->next->kind != PPSCHED_KIND_I)
+    while (queue->next < writer->next && queue->next->kind != PPSCHED_KIND_I)
         queue->next++;
-    if (queue->next == pen->next)
+    if (queue->next == writer->next)
         return false;
     ppsched_op weight = *queue->next++;
     weight.kind = PPSCHED_KIND_W;
-    if (pen->next < pen->end)
-        *pen->next++ = weight;
+    if (writer->next < writer->end)
+        *writer->next++ = weight;
     return true;
 }
 
 /* A pen behind what the device has, and back: ops between are the device's. */
-struct ppi_pen ppi_pen_open(const ppsched_builder *builder, uint32_t device);
-void ppi_pen_close(ppsched_builder *builder, uint32_t device, const struct ppi_pen *pen);
+struct ppi_op_writer ppi_op_writer_open(const ppsched_builder *builder, uint32_t device);
+void ppi_op_writer_close(ppsched_builder *builder, uint32_t device, const struct ppi_op_writer *writer);
 
 #endif

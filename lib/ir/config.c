@@ -33,7 +33,7 @@ void ppi_config_destroy(ppsched_config *config)
     }
     ppi_release(&host, config->options);
     ppi_release(&host, config->map);
-    ppi_scenario_goal_destroy(config->goal, &host);
+    ppi_robust_objective_destroy(config->goal, &host);
     ppi_release(&host, config);
 }
 
@@ -82,7 +82,7 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
         status = ppi_config_set_values(copy, q, config->values[q].values, config->values[q].count, error);
     if (config->goal != NULL && status == PPSCHED_OK)
-        status = ppi_scenario_goal_make(&copy->goal, &copy->host, config->goal, error);
+        status = ppi_robust_objective_make(&copy->goal, &copy->host, config->goal, error);
     for (size_t i = 0; i < config->option_count && status == PPSCHED_OK; i++)
         status = add_option(copy, config->options[i].name, config->options[i].value, error);
     return status;

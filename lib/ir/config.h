@@ -26,7 +26,7 @@ struct ppsched_config {
     bool is_forward_only;               /* nor B */
     bool senders_wait;                  /* between ops of one kind on a stage */
     uint32_t repeats;                   /* searches plan for so many runs of the schedule, each flushed; 0: one */
-    struct ppi_scenario_goal *goal;     /* of searches where times vary; NULL: the time as planned */
+    struct ppi_robust_objective *goal;  /* of searches where times vary; NULL: the time as planned */
     ppsched_progress_function progress; /* NULL where nobody listens */
     void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];

@@ -137,7 +137,7 @@ bool ppi_memory_rises(const ppsched_config *config)
            list_of(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD) != NULL;
 }
 
-ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error)
+ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error)
 {
     ppsched_status status = resolve_durations(config, stage, out->duration, error);
     if (status == PPSCHED_OK)
@@ -190,11 +190,11 @@ void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t s
         *sum += value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
 }
 
-double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool gathers, uint32_t device)
+double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool unshards, uint32_t device)
 {
     const struct ppi_values *times = list_of(config,
-                                             gathers ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_TIMES);
-    double bytes = value_or(config, gathers ? PPSCHED_QUANTITY_UNSHARD_BYTES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, stage, 0);
+                                             unshards ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_TIMES);
+    double bytes = value_or(config, unshards ? PPSCHED_QUANTITY_UNSHARD_BYTES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, stage, 0);
     if (times != NULL)
         return ppi_value_at(times, stage);
     return bytes / value_or(config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH, device, PPI_INFINITE);
@@ -274,25 +274,25 @@ static ppsched_status check_durations(const double *duration, uint32_t stage, pp
     return PPSCHED_OK;
 }
 
-static ppsched_status fill_lane(struct ppi_lane *lane, const ppsched_config *config, const uint32_t *device, uint32_t stage,
-                                ppsched_error *error)
+static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched_config *config, const uint32_t *device,
+                                    uint32_t stage, ppsched_error *error)
 {
-    ppsched_status status = ppi_resolve_stage(config, stage, lane, error);
+    ppsched_status status = ppi_resolve_stage(config, stage, instance, error);
     struct ppi_transfer_cost forward = {0, 0}, backward = {0, 0};
     if (stage > 0)
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
     if (stage + 1 < config->shape.stages)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
     if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {
-        ppi_add_op_overhead(lane->duration, config);
-        status = check_durations(lane->duration, stage, error);
+        ppi_add_op_overhead(instance->duration, config);
+        status = check_durations(instance->duration, stage, error);
     }
-    lane->device = device[stage];
-    lane->forward_delay = forward.occupancy + forward.latency;
-    lane->backward_delay = backward.occupancy + backward.latency;
-    lane->forward_latency = forward.latency;
-    lane->backward_latency = backward.latency;
-    if (status == PPSCHED_OK && !(ppi_is_finite(lane->forward_delay) && ppi_is_finite(lane->backward_delay)))
+    instance->device = device[stage];
+    instance->forward_delay = forward.occupancy + forward.latency;
+    instance->backward_delay = backward.occupancy + backward.latency;
+    instance->forward_latency = forward.latency;
+    instance->backward_latency = backward.latency;
+    if (status == PPSCHED_OK && !(ppi_is_finite(instance->forward_delay) && ppi_is_finite(instance->backward_delay)))
         return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device[stage], stage, PPSCHED_NONE, PPSCHED_NONE},
                            "stage %u: bytes / p2p_bandwidth + p2p_time is too large for a double", stage);
     return status;
@@ -326,7 +326,7 @@ ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *c
         return ppi_fail_memory(error, "the costs");
     for (uint32_t m = 0; m < shape->microbatches; m++)
         for (uint32_t k = 0; k < shape->slices; k++) {
-            struct ppi_factor *factor = &costs->factors[ppi_piece(shape, m, k)];
+            struct ppi_factor *factor = &costs->factors[ppi_micro_slice(shape, m, k)];
             *factor = ppi_config_factor(config, m, k);
             if (!ppi_is_finite(factor->time))
                 return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, m, k},
@@ -366,8 +366,8 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
         status = fill_rises(costs, config, error);
     for (uint32_t c = 0; c < placement->copies; c++)
         for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
-            status = fill_lane(&costs->lanes[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages, s,
-                               error);
+            status = fill_instance(&costs->instances[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages,
+                                   s, error);
     return status;
 }
 
@@ -375,8 +375,9 @@ ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *confi
                               ppsched_error *error)
 {
     struct ppi_costs costs = {.host = config->host};
-    costs.lanes = ppi_allocate_zeroed(&config->host, (size_t)placement->copies * config->shape.stages, sizeof *costs.lanes);
-    if (costs.lanes == NULL)
+    costs.instances = ppi_allocate_zeroed(&config->host, (size_t)placement->copies * config->shape.stages,
+                                          sizeof *costs.instances);
+    if (costs.instances == NULL)
         return ppi_fail_memory(error, "the costs");
     ppsched_status status = ppi_costs_fill(&costs, config, placement, error);
     if (status != PPSCHED_OK) {
@@ -389,10 +390,10 @@ ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *confi
 
 void ppi_costs_clear(struct ppi_costs *costs)
 {
-    ppi_release(&costs->host, costs->lanes);
+    ppi_release(&costs->host, costs->instances);
     ppi_release(&costs->host, costs->factors);
     ppi_release(&costs->host, costs->rises);
-    costs->lanes = NULL;
+    costs->instances = NULL;
     costs->rises = NULL;
     costs->factors = NULL;
 }

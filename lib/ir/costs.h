@@ -11,7 +11,7 @@
 #define PPI_ROUNDING 1e-9
 
 /* A stage of one model copy: where it runs, and what its ops cost, by kind. */
-struct ppi_lane {
+struct ppi_instance {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
@@ -38,10 +38,10 @@ struct ppi_costs {
     struct ppi_host host;
     struct ppi_values overlapped; /* borrowed from the config */
     uint32_t stages;
-    bool senders_wait;          /* between ops of one kind on a stage */
-    struct ppi_lane *lanes;     /* copies x stages, as ppi_placement */
-    struct ppi_rise *rises;     /* by stage; NULL where nothing rises */
-    struct ppi_factor *factors; /* by piece of one iteration; NULL where all are 1 */
+    bool senders_wait;              /* between ops of one kind on a stage */
+    struct ppi_instance *instances; /* copies x stages, as ppi_placement */
+    struct ppi_rise *rises;         /* by stage; NULL where nothing rises */
+    struct ppi_factor *factors;     /* by piece of one iteration; NULL where all are 1 */
 };
 
 /* A transfer takes its edge for `occupancy`, and is there `latency` later. */
@@ -64,7 +64,7 @@ struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint
 void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);
 
 /* How long UNSHARD (else REDUCE_GRAD) of a stage takes on a device. */
-double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool gathers, uint32_t device);
+double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool unshards, uint32_t device);
 
 /* How much longer a device's compute ops take meanwhile: 1 or more, infinite where they stand still. */
 double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device);
@@ -94,7 +94,7 @@ void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t de
 void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
 
 /* Durations and memory of a stage, without the runtime's part; RANGE where the lists contradict each other. */
-ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_lane *out, ppsched_error *error);
+ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error);
 
 /* Whether some stage's memory rises when an I or a B starts, and by how much a stage's does. */
 bool ppi_memory_rises(const ppsched_config *config);
@@ -120,12 +120,12 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
 void ppi_costs_clear(struct ppi_costs *costs);
 
 /* The lane of an op. */
-static inline const struct ppi_lane *ppi_lane_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
-                                                 const ppsched_op *op)
+static inline const struct ppi_instance *ppi_instance_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
+                                                         const ppsched_op *op)
 {
     if (schedule->placement.copies == 1)
-        return &costs->lanes[op->stage];
-    return &costs->lanes[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
+        return &costs->instances[op->stage];
+    return &costs->instances[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
 }
 
 /* A piece's factor. */
@@ -136,7 +136,7 @@ static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, con
         return (struct ppi_factor){1, 1};
     if (microbatch >= shape->microbatches)
         microbatch %= shape->microbatches;
-    return costs->factors[ppi_piece(shape, microbatch, slice)];
+    return costs->factors[ppi_micro_slice(shape, microbatch, slice)];
 }
 
 /* An op's. */
@@ -149,7 +149,7 @@ static inline struct ppi_factor ppi_factor_of(const struct ppi_costs *costs, con
 /* How long F, B, I or W takes on its own. */
 static inline double ppi_duration_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return ppi_lane_of(costs, schedule, op)->duration[op->kind] * ppi_factor_of(costs, schedule, op).time;
+    return ppi_instance_of(costs, schedule, op)->duration[op->kind] * ppi_factor_of(costs, schedule, op).time;
 }
 
 /* What F, B, I or W adds where nothing rises; `memory` is that of kind k at k - 1. What I and W give back is what F took, as it
@@ -163,11 +163,11 @@ static inline double ppi_memory_at(const double *memory, uint8_t kind, double fa
 
 static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
+    const struct ppi_instance *instance = ppi_instance_of(costs, schedule, op);
     double factor = ppi_factor_of(costs, schedule, op).memory;
     if (op->kind == PPSCHED_KIND_W && costs->rises != NULL)
-        return lane->memory[PPSCHED_KIND_W] * factor;
-    return ppi_memory_at(lane->memory + PPSCHED_KIND_F, op->kind, factor);
+        return instance->memory[PPSCHED_KIND_W] * factor;
+    return ppi_memory_at(instance->memory + PPSCHED_KIND_F, op->kind, factor);
 }
 
 /* What it takes more while it runs; that of I stays until W ends. */
@@ -195,12 +195,12 @@ static inline double ppi_scaled_delay(double delay, double latency, double facto
 static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op,
                                   bool backward)
 {
-    const struct ppi_lane *lane = ppi_lane_of(costs, schedule, op);
+    const struct ppi_instance *instance = ppi_instance_of(costs, schedule, op);
     if (costs->factors == NULL)
-        return backward ? lane->backward_delay : lane->forward_delay;
+        return backward ? instance->backward_delay : instance->forward_delay;
     double factor = ppi_factor_of(costs, schedule, op).memory;
-    return backward ? ppi_scaled_delay(lane->backward_delay, lane->backward_latency, factor)
-                    : ppi_scaled_delay(lane->forward_delay, lane->forward_latency, factor);
+    return backward ? ppi_scaled_delay(instance->backward_delay, instance->backward_latency, factor)
+                    : ppi_scaled_delay(instance->forward_delay, instance->forward_latency, factor);
 }
 
 /* What the config gives for a pair; it gives something. */
@@ -219,8 +219,8 @@ static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t f
 static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule,
                                              const ppsched_op *pair)
 {
-    double plain = ppi_lane_of(costs, schedule, &pair[0])->duration[pair[0].kind] +
-                   ppi_lane_of(costs, schedule, &pair[1])->duration[pair[1].kind];
+    double plain = ppi_instance_of(costs, schedule, &pair[0])->duration[pair[0].kind] +
+                   ppi_instance_of(costs, schedule, &pair[1])->duration[pair[1].kind];
     double sum = costs->factors == NULL
                      ? plain
                      : ppi_duration_of(costs, schedule, &pair[0]) + ppi_duration_of(costs, schedule, &pair[1]);

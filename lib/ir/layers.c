@@ -154,10 +154,10 @@ static void fill_kinds(struct ppi_layer_entry *entry)
     }
 }
 
-static const char *copy_name(struct ppi_room *room, const char *name)
+static const char *copy_name(struct ppi_arena *arena, const char *name)
 {
     size_t size = strlen(name) + 1;
-    char *copy = ppi_room_take(room, size, 1);
+    char *copy = ppi_arena_take(arena, size, 1);
     if (copy != NULL)
         memcpy(copy, name, size);
     return copy;
@@ -172,15 +172,15 @@ static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *gi
         return status;
     entry->given = *given;
     entry->given.count = given->count > 0 ? given->count : 1;
-    entry->given.name = copy_name(&layers->room, given->name);
-    ppsched_recompute *kinds = ppi_room_take(&layers->room, given->recompute_count, sizeof *kinds);
+    entry->given.name = copy_name(&layers->arena, given->name);
+    ppsched_recompute *kinds = ppi_arena_take(&layers->arena, given->recompute_count, sizeof *kinds);
     for (uint32_t k = 0; k < given->recompute_count && kinds != NULL; k++) {
         kinds[k] = given->recomputes[k];
-        kinds[k].name = copy_name(&layers->room, given->recomputes[k].name);
+        kinds[k].name = copy_name(&layers->arena, given->recomputes[k].name);
     }
     entry->given.recomputes = given->recompute_count > 0 ? kinds : NULL;
-    entry->kinds = ppi_room_take(&layers->room, given->recompute_count + (size_t)1, sizeof *entry->kinds);
-    status = ppi_room_check(&layers->room, "the layers", error);
+    entry->kinds = ppi_arena_take(&layers->arena, given->recompute_count + (size_t)1, sizeof *entry->kinds);
+    status = ppi_arena_check(&layers->arena, "the layers", error);
     if (status == PPSCHED_OK)
         status = complete_times(&entry->given, number, error);
     if (status == PPSCHED_OK)
@@ -219,9 +219,9 @@ static ppsched_status lay_out(ppsched_layers *layers, ppsched_error *error)
     ppsched_status status = order_places(layers, error);
     if (status != PPSCHED_OK)
         return status;
-    layers->entry_of = ppi_room_take(&layers->room, layers->count, sizeof *layers->entry_of);
-    layers->is_cut = ppi_room_take(&layers->room, layers->count, sizeof *layers->is_cut);
-    status = ppi_room_check(&layers->room, "the layers", error);
+    layers->entry_of = ppi_arena_take(&layers->arena, layers->count, sizeof *layers->entry_of);
+    layers->is_cut = ppi_arena_take(&layers->arena, layers->count, sizeof *layers->is_cut);
+    status = ppi_arena_check(&layers->arena, "the layers", error);
     for (uint32_t e = 0; e < layers->entry_count && status == PPSCHED_OK; e++)
         for (uint32_t i = 0; i < layers->entries[e].given.count; i++, layer++)
             layers->entry_of[layer] = (uint16_t)e;
@@ -243,10 +243,10 @@ ppsched_status ppi_layers_make(const ppsched_layers **out, const struct ppi_host
         return ppi_fail_memory(error, "the layers");
     made->self = made;
     made->host = *host;
-    made->room.host = &made->host;
+    made->arena.host = &made->host;
     atomic_init(&made->references, 1);
-    made->entries = ppi_room_take_zeroed(&made->room, count, sizeof *made->entries);
-    ppsched_status status = ppi_room_check(&made->room, "the layers", error);
+    made->entries = ppi_arena_take_zeroed(&made->arena, count, sizeof *made->entries);
+    ppsched_status status = ppi_arena_check(&made->arena, "the layers", error);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++)
         status = take_entry(made, layers[i], error);
     if (status == PPSCHED_OK)
@@ -277,7 +277,7 @@ void ppi_layers_release(const ppsched_layers *layers)
     if (layers == NULL || atomic_fetch_sub_explicit(&layers->self->references, 1, memory_order_acq_rel) != 1)
         return;
     struct ppi_host host = layers->host;
-    ppi_room_clear(&layers->self->room);
+    ppi_arena_clear(&layers->self->arena);
     ppi_release(&host, layers->self);
 }
 
@@ -304,11 +304,11 @@ static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const s
 ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layers *layers,
                                  const struct ppi_microbatch_size *size, ppsched_error *error)
 {
-    struct ppi_room room = {.host = &layers->host};
-    ppsched_layer *entries = ppi_room_take(&room, layers->entry_count, sizeof *entries);
-    const ppsched_layer **list = ppi_room_take(&room, layers->entry_count, sizeof *list);
-    ppsched_recompute *kinds = ppi_room_take(&room, (size_t)layers->entry_count * PPSCHED_MAX_RECOMPUTES, sizeof *kinds);
-    ppsched_status status = ppi_room_check(&room, "the layers", error);
+    struct ppi_arena arena = {.host = &layers->host};
+    ppsched_layer *entries = ppi_arena_take(&arena, layers->entry_count, sizeof *entries);
+    const ppsched_layer **list = ppi_arena_take(&arena, layers->entry_count, sizeof *list);
+    ppsched_recompute *kinds = ppi_arena_take(&arena, (size_t)layers->entry_count * PPSCHED_MAX_RECOMPUTES, sizeof *kinds);
+    ppsched_status status = ppi_arena_check(&arena, "the layers", error);
     for (uint32_t i = 0; i < layers->entry_count && status == PPSCHED_OK; i++) {
         entries[i] = layers->entries[i].given;
         resize_entry(&entries[i], kinds + (size_t)i * PPSCHED_MAX_RECOMPUTES, size);
@@ -318,7 +318,7 @@ ppsched_status ppi_layers_resize(const ppsched_layers **out, const ppsched_layer
         status = ppi_layers_make(out, &layers->host, list, layers->entry_count, error);
     if (status == PPSCHED_OK)
         memcpy((*out)->self->is_cut, layers->is_cut, layers->count * sizeof *layers->is_cut);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }
 

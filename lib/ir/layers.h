@@ -43,7 +43,7 @@ struct ppsched_layers {
     ppsched_layers *self; /* for who changes the count, and for who frees it; all else is constant */
     struct ppi_host host;
     atomic_uint references;
-    struct ppi_room room;
+    struct ppi_arena arena;
     struct ppi_layer_entry *entries;
     uint32_t entry_count;
     uint32_t count;     /* layers */

@@ -15,10 +15,10 @@ bool ppi_holds_more(const ppsched_config *config)
     return ppi_memory_rises(config);
 }
 
-static struct ppi_holding holding_of(const ppsched_config *config, uint32_t stage)
+static struct ppi_other_memory holding_of(const ppsched_config *config, uint32_t stage)
 {
     double backward = value_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD, stage, 0);
-    return (struct ppi_holding){
+    return (struct ppi_other_memory){
         .work = {[PPSCHED_KIND_F] = value_or(config, PPSCHED_QUANTITY_MEM_WORK_FORWARD, stage, 0),
                  [PPSCHED_KIND_B] = backward,
                  [PPSCHED_KIND_I] = value_or(config, PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT, stage, backward),
@@ -32,13 +32,13 @@ static struct ppi_holding holding_of(const ppsched_config *config, uint32_t stag
                     value_or(config, PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, stage, 0)}};
 }
 
-void ppi_holdings_fill(struct ppi_holding *out, const ppsched_config *config, const struct ppi_placement *placement)
+void ppi_holdings_fill(struct ppi_other_memory *out, const ppsched_config *config, const struct ppi_placement *placement)
 {
     uint32_t stages = config->shape.stages;
     for (uint32_t c = 0; c < placement->copies; c++)
         for (uint32_t s = 0; s < stages; s++) {
             const uint32_t *device = placement->device_of + (size_t)c * stages + s;
-            struct ppi_holding *holding = &out[(size_t)c * stages + s];
+            struct ppi_other_memory *holding = &out[(size_t)c * stages + s];
             *holding = holding_of(config, s);
             if (s + 1 < stages)
                 holding->leaving[0] = ppi_transfer_cost_of(config, s, false, device[0], device[1]).occupancy;

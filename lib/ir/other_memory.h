@@ -6,7 +6,7 @@
 #include "ir/costs.h"
 
 /* Of a stage of one model copy. The pairs are for F, and for B or I. */
-struct ppi_holding {
+struct ppi_other_memory {
     double work[PPI_COMPUTE_KINDS]; /* by kind */
     double output, gradients, gathered;
     double send[2], receive[2];
@@ -17,6 +17,6 @@ struct ppi_holding {
 bool ppi_holds_more(const ppsched_config *config);
 
 /* Fills as many as there are lanes, which are those of the placement. */
-void ppi_holdings_fill(struct ppi_holding *out, const ppsched_config *config, const struct ppi_placement *placement);
+void ppi_holdings_fill(struct ppi_other_memory *out, const ppsched_config *config, const struct ppi_placement *placement);
 
 #endif

@@ -6,7 +6,7 @@
 #include "ir/config.h"
 
 /* The present part of the work, from one share of the whole to another. */
-struct ppi_watch {
+struct ppi_poll {
     const ppsched_config *config; /* whose callback is called */
     double from, to, told;        /* told: the last share that was */
     double best;                  /* the objective of the best schedule so far; infinite where there is none */
@@ -15,26 +15,26 @@ struct ppi_watch {
 };
 
 /* All the work is one part. */
-struct ppi_watch ppi_watch_start(const ppsched_config *config);
+struct ppi_poll ppi_poll_start(const ppsched_config *config);
 
 /* The next part begins, which ends at that share of the whole. */
-void ppi_watch_go_on(struct ppi_watch *watch, double share);
+void ppi_poll_go_on(struct ppi_poll *poll, double share);
 
 /* Tells that a share of the present part is done. CANCELLED where the caller wants no more. */
-ppsched_status ppi_watch_report(struct ppi_watch *watch, double share, ppsched_error *error);
+ppsched_status ppi_poll_report(struct ppi_poll *poll, double share, ppsched_error *error);
 
 /* Asks the caller, who has not been asked for long. */
-ppsched_status ppi_watch_ask(struct ppi_watch *watch, ppsched_error *error);
+ppsched_status ppi_poll_ask(struct ppi_poll *poll, ppsched_error *error);
 
 /* Visits of ops between two questions, at most but for a single pass over all ops: some 10 to 30 ms. */
 #define PPI_VISITS_UNASKED 5e5
 
 /* Counts work: visits of ops, each a few dozen nanoseconds. CANCELLED where the caller wants no more; what cannot say so may
  * end early, and whoever called it asks again, with no visits. */
-static inline ppsched_status ppi_watch_spend(struct ppi_watch *watch, double visits, ppsched_error *error)
+static inline ppsched_status ppi_poll_spend(struct ppi_poll *poll, double visits, ppsched_error *error)
 {
-    watch->visits += visits;
-    return watch->visits < PPI_VISITS_UNASKED && !watch->is_stopped ? PPSCHED_OK : ppi_watch_ask(watch, error);
+    poll->visits += visits;
+    return poll->visits < PPI_VISITS_UNASKED && !poll->is_stopped ? PPSCHED_OK : ppi_poll_ask(poll, error);
 }
 
 #endif

@@ -15,12 +15,12 @@ static const double *move(double **to, const double *list, size_t count)
     return own;
 }
 
-ppsched_status ppi_scenario_goal_make(struct ppi_scenario_goal **out, const struct ppi_host *host,
-                                      const struct ppi_scenario_goal *asked, ppsched_error *error)
+ppsched_status ppi_robust_objective_make(struct ppi_robust_objective **out, const struct ppi_host *host,
+                                         const struct ppi_robust_objective *asked, ppsched_error *error)
 {
     const ppsched_scenario_options *given = &asked->options;
     size_t count = given->device_factor_count + given->stage_factor_count + given->link_factor_count;
-    struct ppi_scenario_goal *goal = ppi_allocate(host, 1, sizeof *goal);
+    struct ppi_robust_objective *goal = ppi_allocate(host, 1, sizeof *goal);
     double *next = ppi_allocate(host, count, sizeof *next);
     if (goal == NULL || next == NULL) {
         ppi_release(host, goal);
@@ -36,7 +36,7 @@ ppsched_status ppi_scenario_goal_make(struct ppi_scenario_goal **out, const stru
     return PPSCHED_OK;
 }
 
-void ppi_scenario_goal_destroy(struct ppi_scenario_goal *goal, const struct ppi_host *host)
+void ppi_robust_objective_destroy(struct ppi_robust_objective *goal, const struct ppi_host *host)
 {
     if (goal == NULL)
         return;

@@ -8,7 +8,7 @@
 #include "base/host.h"
 
 /* Owns the lists of its options. */
-struct ppi_scenario_goal {
+struct ppi_robust_objective {
     ppsched_scenario_options options;
     double *lists;
     double quantile;
@@ -17,8 +17,8 @@ struct ppi_scenario_goal {
 };
 
 /* Copies what it is asked for; all is sound. */
-ppsched_status ppi_scenario_goal_make(struct ppi_scenario_goal **out, const struct ppi_host *host,
-                                      const struct ppi_scenario_goal *asked, ppsched_error *error);
-void ppi_scenario_goal_destroy(struct ppi_scenario_goal *goal, const struct ppi_host *host);
+ppsched_status ppi_robust_objective_make(struct ppi_robust_objective **out, const struct ppi_host *host,
+                                         const struct ppi_robust_objective *asked, ppsched_error *error);
+void ppi_robust_objective_destroy(struct ppi_robust_objective *goal, const struct ppi_host *host);
 
 #endif

@@ -45,7 +45,7 @@ bool ppi_has_comm_ops(const ppsched_schedule *schedule)
     return false;
 }
 
-bool ppi_has_keeping(const ppsched_schedule *schedule)
+bool ppi_has_saving(const ppsched_schedule *schedule)
 {
     for (size_t i = 0; i < schedule->op_count; i++)
         if (ppi_keeps_less(schedule->ops[i].kind))

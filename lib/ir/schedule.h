@@ -24,7 +24,7 @@ struct ppsched_schedule {
     struct ppi_host host;
     atomic_uint references;
     struct ppi_shape shape;
-    uint32_t pieces; /* over all iterations */
+    uint32_t micro_slices; /* over all iterations */
     struct ppi_placement placement;
     bool flushes;
     uint32_t weight_versions;
@@ -43,17 +43,18 @@ static inline uint32_t ppi_schedule_device_of(const ppsched_schedule *schedule, 
 }
 
 /* An op's piece, over all iterations. */
-static inline uint32_t ppi_piece_of(const struct ppi_shape *shape, const ppsched_op *op)
+static inline uint32_t ppi_micro_slice_of(const struct ppi_shape *shape, const ppsched_op *op)
 {
-    return ppi_piece(shape, op->microbatch, op->slice);
+    return ppi_micro_slice(shape, op->microbatch, op->slice);
 }
 
 /* An op of a piece. */
-static inline ppsched_op ppi_op_of_piece(const struct ppi_shape *shape, uint32_t piece, uint32_t stage, uint8_t kind)
+static inline ppsched_op ppi_op_of_micro_slice(const struct ppi_shape *shape, uint32_t micro_slice, uint32_t stage,
+                                               uint8_t kind)
 {
-    return (ppsched_op){.microbatch = piece / shape->slices,
+    return (ppsched_op){.microbatch = micro_slice / shape->slices,
                         .stage = (uint16_t)stage,
-                        .slice = (uint16_t)(piece % shape->slices),
+                        .slice = (uint16_t)(micro_slice % shape->slices),
                         .kind = kind,
                         .flags = shape->slices > 1 ? PPSCHED_OP_FLAG_SLICED : 0};
 }
@@ -61,18 +62,19 @@ static inline ppsched_op ppi_op_of_piece(const struct ppi_shape *shape, uint32_t
 /* Stage passes, of a piece each: one F and one backward. */
 static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
 {
-    return (size_t)schedule->shape.stages * schedule->pieces;
+    return (size_t)schedule->shape.stages * schedule->micro_slices;
 }
 
 /* An op's stage pass among them, stage by stage, for loops that know the number of slices. */
 PPI_INLINE size_t ppi_cell_with(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t slices)
 {
-    return (size_t)op->stage * schedule->pieces + (slices == 1 ? op->microbatch : ppi_piece_of(&schedule->shape, op));
+    return (size_t)op->stage * schedule->micro_slices +
+           (slices == 1 ? op->microbatch : ppi_micro_slice_of(&schedule->shape, op));
 }
 
 static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return (size_t)op->stage * schedule->pieces + ppi_piece_of(&schedule->shape, op);
+    return (size_t)op->stage * schedule->micro_slices + ppi_micro_slice_of(&schedule->shape, op);
 }
 
 /* Most ops of a device. */
@@ -85,6 +87,6 @@ bool ppi_is_forward_only(const ppsched_schedule *schedule);
 bool ppi_has_comm_ops(const ppsched_schedule *schedule);
 
 /* Whether some of its ops recompute, offload or reload. */
-bool ppi_has_keeping(const ppsched_schedule *schedule);
+bool ppi_has_saving(const ppsched_schedule *schedule);
 
 #endif

@@ -21,19 +21,19 @@ static inline uint32_t ppi_total_microbatches(const struct ppi_shape *shape)
 }
 
 /* A piece is a slice of a microbatch, all of it where it is whole; over all iterations. Fits by PPSCHED_MAX_CELLS. */
-static inline uint32_t ppi_total_pieces(const struct ppi_shape *shape)
+static inline uint32_t ppi_total_micro_slices(const struct ppi_shape *shape)
 {
     return ppi_total_microbatches(shape) * shape->slices;
 }
 
 /* A microbatch's slice among the pieces. */
-static inline uint32_t ppi_piece(const struct ppi_shape *shape, uint32_t microbatch, uint32_t slice)
+static inline uint32_t ppi_micro_slice(const struct ppi_shape *shape, uint32_t microbatch, uint32_t slice)
 {
     return microbatch * shape->slices + slice;
 }
 
 /* The piece whose backward has a forward's place in the order. */
-static inline uint32_t ppi_backward_piece(uint32_t place, uint32_t slices)
+static inline uint32_t ppi_backward_micro_slice(uint32_t place, uint32_t slices)
 {
     return slices == 1 ? place : place + slices - 1 - 2 * (place % slices);
 }

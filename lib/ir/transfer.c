@@ -50,7 +50,7 @@ ppsched_status ppi_transfers_find(struct ppi_transfers *out, const ppsched_sched
 {
     ppsched_status status = ppi_transfers_make(out, schedule, error);
     for (uint32_t i = 0; status == PPSCHED_OK && i < schedule->op_count; i++)
-        if (ppi_hands_on(&schedule->ops[i]))
+        if (ppi_passes_on(&schedule->ops[i]))
             ppi_transfers_add(out, i);
     return status;
 }

@@ -22,7 +22,7 @@ static inline size_t ppi_transfer_numbers(const ppsched_schedule *schedule)
 }
 
 /* F, B, I, sends and receives. */
-static inline bool ppi_hands_on(const ppsched_op *op)
+static inline bool ppi_passes_on(const ppsched_op *op)
 {
     return op->kind == PPSCHED_KIND_F || ppi_is_backward(op->kind) || ppi_is_comm(op);
 }
@@ -46,7 +46,7 @@ static inline uint32_t ppi_input_of(const ppsched_schedule *schedule, const ppsc
 /* Number of what an F, B, I or SEND hands on; PPSCHED_NONE where no stage takes it, and for ops of other kinds. */
 static inline uint32_t ppi_output_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    uint32_t row = 2 * schedule->pieces;
+    uint32_t row = 2 * schedule->micro_slices;
     if (op->kind == PPSCHED_KIND_F || op->kind == PPSCHED_KIND_SEND_F)
         return op->stage + 1u < schedule->shape.stages ? ppi_number_of(schedule, op) + row : PPSCHED_NONE;
     if (ppi_is_backward(op->kind) || op->kind == PPSCHED_KIND_SEND_B)

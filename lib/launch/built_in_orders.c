@@ -43,9 +43,9 @@ static bool makes(const struct ppi_strategy *strategy, const struct ppi_task *ta
                   ppsched_op *ops, size_t room)
 {
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
-        struct ppi_pen pen = {.next = ops, .end = ops + room, .slices = 1};
-        strategy->order(task, d, &pen);
-        if (ppi_first_difference(&schedule->queues[d], ops, (size_t)(pen.next - ops)) != PPSCHED_NONE)
+        struct ppi_op_writer writer = {.next = ops, .end = ops + room, .slices = 1};
+        strategy->order(task, d, &writer);
+        if (ppi_first_difference(&schedule->queues[d], ops, (size_t)(writer.next - ops)) != PPSCHED_NONE)
             return false;
     }
     return true;

@@ -77,9 +77,9 @@ static void find_recomputed(struct ppi_parts *parts)
 ppsched_status ppi_parts_make(struct ppi_parts *out, const struct ppi_host *host, const ppsched_layers *layers,
                               const ppsched_split *split, ppsched_error *error)
 {
-    *out = (struct ppi_parts){.room = {.host = host}, .layers = layers, .split = split};
-    out->stages = ppi_room_take_zeroed(&out->room, split->stages, sizeof *out->stages);
-    ppsched_status status = ppi_room_check(&out->room, "the layers of stages", error);
+    *out = (struct ppi_parts){.arena = {.host = host}, .layers = layers, .split = split};
+    out->stages = ppi_arena_take_zeroed(&out->arena, split->stages, sizeof *out->stages);
+    ppsched_status status = ppi_arena_check(&out->arena, "the layers of stages", error);
     if (status != PPSCHED_OK)
         return status;
     fill_stages(out);
@@ -92,14 +92,14 @@ void ppi_parts_clear(struct ppi_parts *parts)
     if (parts->layers == NULL)
         return;
     ppi_layout_destroy(parts->layout);
-    ppi_room_clear(&parts->room);
+    ppi_arena_clear(&parts->arena);
 }
 
 ppsched_status ppi_parts_lay_out(struct ppi_parts *parts, uint32_t devices, ppsched_error *error)
 {
     return parts->layout != NULL
                ? PPSCHED_OK
-               : ppi_layout_from_stages(&parts->layout, devices, parts->stages, parts->split->stages, parts->room.host, error);
+               : ppi_layout_from_stages(&parts->layout, devices, parts->stages, parts->split->stages, parts->arena.host, error);
 }
 
 ppsched_status ppi_parts_are_untied(const struct ppi_parts *parts, const char *title, ppsched_error *error)

@@ -34,7 +34,7 @@ struct ppi_split_rules {
 };
 
 struct ppi_parts {
-    struct ppi_room room;
+    struct ppi_arena arena;
     const ppsched_layers *layers;
     const ppsched_split *split;
     ppsched_layout_stage *stages;

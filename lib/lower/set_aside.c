@@ -30,14 +30,14 @@ static ppsched_status put_others(ppsched_builder *builder, const ppsched_queue *
     return status;
 }
 
-ppsched_status ppi_take_keeping_out(ppsched_schedule **out, const ppsched_schedule *schedule, ppsched_error *error)
+ppsched_status ppi_take_saving_out(ppsched_schedule **out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     return make_like(out, schedule, schedule, put_others, error);
 }
 
 /* Appends the ops from `*position` on as far as they are copies, or all that keep less. */
-static ppsched_status put_keeping(ppsched_builder *builder, const ppsched_queue *kept, size_t *position, bool copies_alone,
-                                  ppsched_error *error)
+static ppsched_status put_saving(ppsched_builder *builder, const ppsched_queue *kept, size_t *position, bool copies_alone,
+                                 ppsched_error *error)
 {
     size_t first = *position;
     while (*position < kept->count && ppi_keeps_less(kept->ops[*position].kind) &&
@@ -54,19 +54,19 @@ static ppsched_status put_both(ppsched_builder *builder, const ppsched_queue *lo
     for (size_t i = 0; i < lowered->count && status == PPSCHED_OK; i++) {
         bool computes = ppi_is_compute(lowered->ops[i].kind);
         if (computes)
-            status = put_keeping(builder, kept, &position, false, error);
+            status = put_saving(builder, kept, &position, false, error);
         if (status == PPSCHED_OK)
             status = ppi_builder_append(builder, lowered->device, &lowered->ops[i], 1, error);
         if (!computes || status != PPSCHED_OK)
             continue;
         position++;
-        status = put_keeping(builder, kept, &position, true, error);
+        status = put_saving(builder, kept, &position, true, error);
     }
-    return status == PPSCHED_OK ? put_keeping(builder, kept, &position, false, error) : status;
+    return status == PPSCHED_OK ? put_saving(builder, kept, &position, false, error) : status;
 }
 
-ppsched_status ppi_put_keeping_back(ppsched_schedule **out, const ppsched_schedule *lowered, const ppsched_schedule *schedule,
-                                    ppsched_error *error)
+ppsched_status ppi_put_saving_back(ppsched_schedule **out, const ppsched_schedule *lowered, const ppsched_schedule *schedule,
+                                   ppsched_error *error)
 {
     return make_like(out, lowered, schedule, put_both, error);
 }

@@ -12,9 +12,9 @@
 
 /* What a choice is worth; less is better. */
 struct worth {
-    double lack; /* sum of what devices are over their limits */
-    double time; /* makespan */
-    double held; /* from each UNSHARD's start to its first use, in all */
+    double overshoot; /* sum of what devices are over their limits */
+    double time;      /* makespan */
+    double held;      /* from each UNSHARD's start to its first use, in all */
 };
 
 /* A choice, evaluated. */
@@ -27,17 +27,17 @@ struct choosing {
     const ppsched_schedule *schedule;
     const ppsched_config *config;
     const ppsched_lower_options *options;
-    struct ppi_gathers *gathers;
+    struct ppi_unshard_times *unshards;
     size_t *best; /* of each gather: its place in the best choice */
     struct worth worth;
     double *begin, *end; /* of each computing op in the trial at hand */
 };
 
-void ppi_gathers_clear(struct ppi_gathers *gathers)
+void ppi_unshard_times_clear(struct ppi_unshard_times *unshards)
 {
-    if (gathers->list != NULL)
-        ppi_release(&gathers->host, gathers->list);
-    gathers->list = NULL;
+    if (unshards->list != NULL)
+        ppi_release(&unshards->host, unshards->list);
+    unshards->list = NULL;
 }
 
 /* --- the choices there are --- */
@@ -78,7 +78,8 @@ static size_t read_device(struct ppi_gather *gather, const ppsched_queue *queue,
 }
 
 /* The gathers of one of PyTorch's rules. */
-static ppsched_status read_rule(struct ppi_gathers *out, const struct choosing *choosing, int32_t rule, ppsched_error *error)
+static ppsched_status read_rule(struct ppi_unshard_times *out, const struct choosing *choosing, int32_t rule,
+                                ppsched_error *error)
 {
     const ppsched_schedule *schedule = choosing->schedule;
     ppsched_lower_options options = *choosing->options;
@@ -90,7 +91,7 @@ static ppsched_status read_rule(struct ppi_gathers *out, const struct choosing *
     if (status != PPSCHED_OK)
         return status;
     size_t *waiting = ppi_allocate_zeroed(&schedule->host, schedule->shape.stages, sizeof *waiting);
-    *out = (struct ppi_gathers){.host = schedule->host};
+    *out = (struct ppi_unshard_times){.host = schedule->host};
     out->list = ppi_allocate(&schedule->host, count_unshards(lowered), sizeof *out->list);
     if (waiting == NULL || out->list == NULL)
         status = ppi_fail_memory(error, "the lowering");
@@ -118,7 +119,7 @@ static ppsched_status evaluate(struct trial *out, const struct choosing *choosin
     ppsched_lower_options options = *choosing->options;
     options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;
     options.defer_receives = options.receive_lead = 0;
-    ppsched_status status = ppi_lower_at(&out->lowered, choosing->schedule, choosing->config, &options, choosing->gathers,
+    ppsched_status status = ppi_lower_at(&out->lowered, choosing->schedule, choosing->config, &options, choosing->unshards,
                                          error);
     if (status == PPSCHED_OK)
         status = ppi_evaluate_transfers(&out->timeline, out->lowered, choosing->config, &model, error);
@@ -147,10 +148,10 @@ static double first_use(const struct choosing *choosing, const struct ppi_gather
 static struct worth worth_of(const struct choosing *choosing, const struct trial *trial)
 {
     struct worth worth = {.time = trial->timeline->metrics.makespan};
-    const struct ppi_gather *gather = choosing->gathers->list;
+    const struct ppi_gather *gather = choosing->unshards->list;
     for (uint32_t d = 0; d < choosing->schedule->shape.devices; d++) {
         const ppsched_device_metrics *device = &trial->timeline->devices[d];
-        worth.lack += ppi_larger(0, device->peak_memory - device->memory_limit);
+        worth.overshoot += ppi_larger(0, device->peak_memory - device->memory_limit);
     }
     for (uint64_t i = 0; i < trial->lowered->op_count; i++)
         if (trial->lowered->ops[i].kind == PPSCHED_KIND_UNSHARD)
@@ -161,8 +162,8 @@ static struct worth worth_of(const struct choosing *choosing, const struct trial
 static bool is_better(const struct worth *a, const struct worth *b)
 {
     const double rounding = 1e-12;
-    if (a->lack != b->lack)
-        return a->lack < b->lack;
+    if (a->overshoot != b->overshoot)
+        return a->overshoot < b->overshoot;
     if (a->time < b->time * (1 - rounding) || a->time > b->time * (1 + rounding))
         return a->time < b->time;
     return a->held < b->held;
@@ -179,8 +180,8 @@ static ppsched_status consider(struct choosing *choosing, struct trial *trial, p
     if (!is_better(&worth, &choosing->worth))
         return PPSCHED_OK;
     choosing->worth = worth;
-    for (size_t i = 0; i < choosing->gathers->count; i++)
-        choosing->best[i] = choosing->gathers->list[i].at;
+    for (size_t i = 0; i < choosing->unshards->count; i++)
+        choosing->best[i] = choosing->unshards->list[i].at;
     return PPSCHED_OK;
 }
 
@@ -218,7 +219,7 @@ static size_t delay_device(struct choosing *choosing, const struct trial *trial,
         }
         if (queue->ops[i].kind != PPSCHED_KIND_UNSHARD)
             continue;
-        struct ppi_gather *gather = &choosing->gathers->list[--end];
+        struct ppi_gather *gather = &choosing->unshards->list[--end];
         double by = ppi_smaller(next, first_use(choosing, gather)), latest = by - (spans[i].end - spans[i].start) - 1e-12 * by;
         last = gather->use < last ? gather->use : last;
         last = last < gather->at ? gather->at : last;
@@ -230,7 +231,7 @@ static size_t delay_device(struct choosing *choosing, const struct trial *trial,
 
 static void delay(struct choosing *choosing, const struct trial *trial)
 {
-    size_t end = choosing->gathers->count;
+    size_t end = choosing->unshards->count;
     for (uint32_t d = choosing->schedule->shape.devices; d-- > 0;)
         end = delay_device(choosing, trial, d, end);
 }
@@ -254,12 +255,12 @@ static ppsched_status consider_both(struct choosing *choosing, ppsched_error *er
 /* Devices that are over their limit in the best choice gather each stage right before it is needed. */
 static ppsched_status spare_the_full(struct choosing *choosing, ppsched_error *error)
 {
-    struct ppi_gather *list = choosing->gathers->list;
+    struct ppi_gather *list = choosing->unshards->list;
     struct trial trial = {0}, spared = {0};
-    for (size_t i = 0; i < choosing->gathers->count; i++)
+    for (size_t i = 0; i < choosing->unshards->count; i++)
         list[i].at = choosing->best[i];
     ppsched_status status = evaluate(&trial, choosing, error);
-    for (size_t i = 0; i < choosing->gathers->count && status == PPSCHED_OK; i++) {
+    for (size_t i = 0; i < choosing->unshards->count && status == PPSCHED_OK; i++) {
         const ppsched_device_metrics *device = &trial.timeline->devices[list[i].device];
         if (device->peak_memory > device->memory_limit)
             list[i].at = list[i].use;
@@ -273,33 +274,34 @@ static ppsched_status spare_the_full(struct choosing *choosing, ppsched_error *e
 
 static ppsched_status choose(struct choosing *choosing, ppsched_error *error)
 {
-    struct ppi_gather *list = choosing->gathers->list;
-    struct ppi_gathers other = {0};
+    struct ppi_gather *list = choosing->unshards->list;
+    struct ppi_unshard_times other = {0};
     ppsched_status status = consider_both(choosing, error); /* as early as may be */
     if (status == PPSCHED_OK)
         status = read_rule(&other, choosing, PPSCHED_UNSHARD_LOOKAHEAD_AUTO, error);
-    for (size_t i = 0; i < choosing->gathers->count && status == PPSCHED_OK; i++)
+    for (size_t i = 0; i < choosing->unshards->count && status == PPSCHED_OK; i++)
         list[i].at = other.list[i].at;
-    ppi_gathers_clear(&other);
+    ppi_unshard_times_clear(&other);
     if (status == PPSCHED_OK)
         status = consider_both(choosing, error);
-    for (size_t i = 0; i < choosing->gathers->count && status == PPSCHED_OK; i++)
+    for (size_t i = 0; i < choosing->unshards->count && status == PPSCHED_OK; i++)
         list[i].at = list[i].use;
     if (status == PPSCHED_OK)
         status = consider_both(choosing, error);
-    if (status == PPSCHED_OK && choosing->worth.lack > 0)
+    if (status == PPSCHED_OK && choosing->worth.overshoot > 0)
         status = spare_the_full(choosing, error);
-    for (size_t i = 0; i < choosing->gathers->count && status == PPSCHED_OK; i++)
+    for (size_t i = 0; i < choosing->unshards->count && status == PPSCHED_OK; i++)
         list[i].at = choosing->best[i];
     return status;
 }
 
-ppsched_status ppi_choose_gathers(struct ppi_gathers *out, const ppsched_schedule *schedule, const ppsched_config *config,
-                                  const ppsched_lower_options *options, ppsched_error *error)
+ppsched_status ppi_choose_unshard_times(struct ppi_unshard_times *out, const ppsched_schedule *schedule,
+                                        const ppsched_config *config, const ppsched_lower_options *options,
+                                        ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct choosing choosing = {.schedule = schedule, .config = config, .options = options, .gathers = out};
-    *out = (struct ppi_gathers){.host = *host};
+    struct choosing choosing = {.schedule = schedule, .config = config, .options = options, .unshards = out};
+    *out = (struct ppi_unshard_times){.host = *host};
     ppsched_status status = read_rule(out, &choosing, PPSCHED_UNSHARD_LOOKAHEAD_FULL, error);
     choosing.worth = (struct worth){PPI_INFINITE, PPI_INFINITE, PPI_INFINITE};
     choosing.best = ppi_allocate(host, out->count, sizeof *choosing.best);

@@ -17,17 +17,18 @@ struct ppi_gather {
 };
 
 /* Device by device, in the order of use. */
-struct ppi_gathers {
+struct ppi_unshard_times {
     struct ppi_host host;
     struct ppi_gather *list;
     size_t count;
 };
 
-void ppi_gathers_clear(struct ppi_gathers *gathers);
+void ppi_unshard_times_clear(struct ppi_unshard_times *unshards);
 
 /* Chooses where each stands, for a schedule of computing ops alone and `options` with `unshard`: as late as hides behind the
  * compute before it, and within the memory limits where that can be. INVALID_SCHEDULE comes without the reason. */
-ppsched_status ppi_choose_gathers(struct ppi_gathers *out, const ppsched_schedule *schedule, const ppsched_config *config,
-                                  const ppsched_lower_options *options, ppsched_error *error);
+ppsched_status ppi_choose_unshard_times(struct ppi_unshard_times *out, const ppsched_schedule *schedule,
+                                        const ppsched_config *config, const ppsched_lower_options *options,
+                                        ppsched_error *error);
 
 #endif

@@ -216,33 +216,33 @@ static bool costs_more(const void *context, uint32_t a, uint32_t b)
     return costs[a] > costs[b];
 }
 
-static ppsched_status make_room(struct sharing *sharing, struct ppi_room *room, double **sorted, uint32_t **items,
+static ppsched_status make_room(struct sharing *sharing, struct ppi_arena *arena, double **sorted, uint32_t **items,
                                 struct ppi_heap *heap, ppsched_error *error)
 {
-    *sorted = ppi_room_take(room, sharing->count, sizeof **sorted);
-    *items = ppi_room_take(room, sharing->count, 2 * sizeof **items);
-    heap->events = ppi_room_take(room, sharing->replicas, sizeof *heap->events);
-    sharing->before = ppi_room_take_zeroed(room, (size_t)sharing->count + 1, sizeof *sharing->before);
-    sharing->sum = ppi_room_take_zeroed(room, sharing->replicas, sizeof *sharing->sum);
-    sharing->held = ppi_room_take_zeroed(room, sharing->replicas, sizeof *sharing->held);
-    sharing->replica = ppi_room_take(room, sharing->count, sizeof *sharing->replica);
-    sharing->best_replica = ppi_room_take(room, sharing->count, sizeof *sharing->best_replica);
-    return ppi_room_check(room, "the shares", error);
+    *sorted = ppi_arena_take(arena, sharing->count, sizeof **sorted);
+    *items = ppi_arena_take(arena, sharing->count, 2 * sizeof **items);
+    heap->events = ppi_arena_take(arena, sharing->replicas, sizeof *heap->events);
+    sharing->before = ppi_arena_take_zeroed(arena, (size_t)sharing->count + 1, sizeof *sharing->before);
+    sharing->sum = ppi_arena_take_zeroed(arena, sharing->replicas, sizeof *sharing->sum);
+    sharing->held = ppi_arena_take_zeroed(arena, sharing->replicas, sizeof *sharing->held);
+    sharing->replica = ppi_arena_take(arena, sharing->count, sizeof *sharing->replica);
+    sharing->best_replica = ppi_arena_take(arena, sharing->count, sizeof *sharing->best_replica);
+    return ppi_arena_check(arena, "the shares", error);
 }
 
 ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count, uint32_t replicas,
                              bool even_counts, const struct ppi_host *host, ppsched_error *error)
 {
-    struct ppi_room room = {.host = host};
+    struct ppi_arena arena = {.host = host};
     struct sharing sharing = {.count = (uint32_t)count, .replicas = replicas, .even = even_counts};
     double *sorted = NULL;
     uint32_t *items = NULL;
     struct ppi_heap heap = {0};
     ppsched_status status = check(costs, count, replicas, error);
     if (status == PPSCHED_OK)
-        status = make_room(&sharing, &room, &sorted, &items, &heap, error);
+        status = make_room(&sharing, &arena, &sorted, &items, &heap, error);
     if (status != PPSCHED_OK) {
-        ppi_room_clear(&room);
+        ppi_arena_clear(&arena);
         return status;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -265,6 +265,6 @@ ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const doub
     *out = (ppsched_balance){.size = sizeof *out, .is_best = is_best, .most = sharing.best, .bound = sharing.bound};
     if (is_best && count <= MOST_TRIED)
         out->bound = out->most;
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return PPSCHED_OK;
 }

@@ -27,7 +27,7 @@ struct ordering {
     const ppsched_config *config; /* as the caller's */
     ppsched_config *made;         /* its lists in the order that is priced */
     ppsched_timeline *timeline;
-    struct ppi_watch watch;
+    struct ppi_poll poll;
     bool by_span;
     uint32_t count;
     uint32_t *order, *best; /* the order in hand, and the best so far */
@@ -81,11 +81,11 @@ static ppsched_status price(struct ordering *ordering, ppsched_error *error)
     if (is_better(&ordering->price, &ordering->best_price)) {
         ordering->best_price = ordering->price;
         memcpy(ordering->best, ordering->order, ordering->count * sizeof *ordering->best);
-        ordering->watch.best = ordering->price.objective;
+        ordering->poll.best = ordering->price.objective;
     }
     ordering->visits += ops;
-    ordering->watch.told = ppi_smaller(1, ordering->visits / ordering->most_visits);
-    return ppi_watch_spend(&ordering->watch, ops, error);
+    ordering->poll.told = ppi_smaller(1, ordering->visits / ordering->most_visits);
+    return ppi_poll_spend(&ordering->poll, ops, error);
 }
 
 /* --- orders to begin with --- */
@@ -229,18 +229,18 @@ static ppsched_status search(struct ordering *ordering, ppsched_error *error)
         return status;
     memcpy(ordering->order, ordering->best, ordering->count * sizeof *ordering->order);
     ppi_put_microbatch_order(ordering->made, ordering->config, ordering->order);
-    ordering->watch.told = 1;
-    return ppi_watch_ask(&ordering->watch, error);
+    ordering->poll.told = 1;
+    return ppi_poll_ask(&ordering->poll, error);
 }
 
 /* `room`: for the orders. The config and the timeline are the caller's to destroy. */
-static ppsched_status make(struct ordering *ordering, struct ppi_room *room, ppsched_error *error)
+static ppsched_status make(struct ordering *ordering, struct ppi_arena *arena, ppsched_error *error)
 {
     const uint32_t count = ordering->count;
-    ordering->order = ppi_room_take(room, count, sizeof *ordering->order);
-    ordering->best = ppi_room_take(room, count, sizeof *ordering->best);
-    uint32_t *items = ppi_room_take(room, count, sizeof *items), *scratch = ppi_room_take(room, count, sizeof *scratch);
-    ppsched_status status = ppi_room_check(room, "the order of microbatches", error);
+    ordering->order = ppi_arena_take(arena, count, sizeof *ordering->order);
+    ordering->best = ppi_arena_take(arena, count, sizeof *ordering->best);
+    uint32_t *items = ppi_arena_take(arena, count, sizeof *items), *scratch = ppi_arena_take(arena, count, sizeof *scratch);
+    ppsched_status status = ppi_arena_check(arena, "the order of microbatches", error);
     if (status == PPSCHED_OK)
         status = ppi_config_copy(&ordering->made, ordering->config, error);
     if (status == PPSCHED_OK)
@@ -257,15 +257,15 @@ static ppsched_status make(struct ordering *ordering, struct ppi_room *room, pps
 ppsched_status ppi_order_microbatches(ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
                                       const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error)
 {
-    struct ppi_room room = {.host = &config->host};
+    struct ppi_arena arena = {.host = &config->host};
     struct ordering ordering = {.schedule = schedule,
                                 .config = config,
-                                .watch = ppi_watch_start(config),
+                                .poll = ppi_poll_start(config),
                                 .by_span = options->objective == PPSCHED_OBJECTIVE_SPAN,
                                 .count = config->shape.microbatches,
                                 .best_price = {PPI_INFINITE, PPI_INFINITE},
                                 .most_visits = VISITS * (double)(1u << options->effort)};
-    ppsched_status status = make(&ordering, &room, error);
+    ppsched_status status = make(&ordering, &arena, error);
     if (status == PPSCHED_OK)
         status = search(&ordering, error);
     if (status == PPSCHED_OK)
@@ -275,6 +275,6 @@ ppsched_status ppi_order_microbatches(ppsched_config **out, uint32_t *order, con
     else
         ppi_config_destroy(ordering.made);
     ppi_timeline_destroy(ordering.timeline);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }

@@ -8,7 +8,7 @@
 enum { PASSES = 3 };
 
 struct listing {
-    struct ppi_room room;
+    struct ppi_arena arena;
     const ppsched_model *model;
     const ppsched_calibration *calibration;
     ppsched_layer *entries;
@@ -108,21 +108,21 @@ static ppsched_status check_calibration(const ppsched_calibration *calibration, 
 ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model *model, const ppsched_calibration *calibration,
                                 ppsched_error *error)
 {
-    struct listing listing = {.room = {.host = &model->host}, .model = model, .calibration = calibration};
+    struct listing listing = {.arena = {.host = &model->host}, .model = model, .calibration = calibration};
     size_t most = model->shape.layers + 3;
     ppsched_status status = check_calibration(calibration, error);
     if (status == PPSCHED_OK && !model->has_device)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "layers take time; make the model with an accelerator");
     if (status != PPSCHED_OK)
         return status;
-    listing.entries = ppi_room_take_zeroed(&listing.room, most, sizeof *listing.entries);
-    listing.recomputes = ppi_room_take_zeroed(&listing.room, most, sizeof *listing.recomputes);
-    listing.list = ppi_room_take_zeroed(&listing.room, most, sizeof *listing.list);
-    status = ppi_room_check(&listing.room, "the layers", error);
+    listing.entries = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.entries);
+    listing.recomputes = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.recomputes);
+    listing.list = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.list);
+    status = ppi_arena_check(&listing.arena, "the layers", error);
     if (status == PPSCHED_OK) {
         put_all(&listing);
         status = ppi_layers_make(out, &model->host, listing.list, listing.count, error);
     }
-    ppi_room_clear(&listing.room);
+    ppi_arena_clear(&listing.arena);
     return status;
 }

@@ -43,7 +43,7 @@ static void put_plain(struct ppi_ops *ops, const ppsched_model *model, const str
     ppi_put_linear(ops, model, tokens, hidden, widths->keys, has_bias, 0);
     ppi_put_linear(ops, model, tokens, hidden, widths->values, has_bias, 0);
     struct ppi_op_cost *op = ppi_next_op(ops); /* the three gradients of their input */
-    op->pass[INPUT] = (struct ppi_pass){.vector = 3 * tokens * hidden, .bytes = 4 * tokens * hidden * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 3 * tokens * hidden, .bytes = 4 * tokens * hidden * size};
     if (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_QK_NORM)) {
         ppi_put_norm(ops, model, tokens * widths->heads, widths->key);
         ppi_put_norm(ops, model, tokens * widths->keys / widths->key, widths->key);
@@ -84,8 +84,8 @@ static void put_product(struct ppi_ops *ops, double scores, double width, double
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = kept;
     op->is_core = true;
-    op->pass[FORWARD] = (struct ppi_pass){.matrix = 2 * scores * width, .bytes = (scores + other) * size};
-    op->pass[INPUT] = (struct ppi_pass){.matrix = 4 * scores * width, .bytes = (scores + other) * size};
+    op->pass[FORWARD] = (struct ppi_layer_pass){.matrix = 2 * scores * width, .bytes = (scores + other) * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.matrix = 4 * scores * width, .bytes = (scores + other) * size};
 }
 
 static void put_kept_scores(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
@@ -97,13 +97,13 @@ static void put_kept_scores(struct ppi_ops *ops, const ppsched_model *model, con
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->is_core = true;
     op->kept = scores * size;
-    op->pass[FORWARD] = (struct ppi_pass){.vector = 5 * scores, .bytes = 2 * scores * size};
-    op->pass[INPUT] = (struct ppi_pass){.vector = 8 * scores, .bytes = 2 * scores * size};
+    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 5 * scores, .bytes = 2 * scores * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 8 * scores, .bytes = 2 * scores * size};
     if (has_dropout) {
         op = ppi_next_op(ops);
         op->is_core = true;
         op->kept = scores;
-        op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_pass){.vector = scores, .bytes = scores * (2 * size + 1)};
+        op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = scores, .bytes = scores * (2 * size + 1)};
     }
     put_product(ops, scores, widths->value, 2 * tokens * widths->heads * widths->value, has_dropout ? scores * size : 0, size);
 }
@@ -118,9 +118,9 @@ static void put_flash(struct ppi_ops *ops, const ppsched_model *model, const str
     double once = tokens * (widths->queries + widths->keys + widths->values + out) * size;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = 4 * tokens * widths->heads;
-    op->pass[FORWARD] = (struct ppi_pass){
+    op->pass[FORWARD] = (struct ppi_layer_pass){
         .matrix = 2 * scores * (widths->key + widths->value), .vector = 5 * scores, .bytes = once};
-    op->pass[INPUT] = (struct ppi_pass){
+    op->pass[INPUT] = (struct ppi_layer_pass){
         .matrix = 2 * scores * (3 * widths->key + 2 * widths->value), .vector = 8 * scores, .bytes = 2 * once};
 }
 
@@ -133,8 +133,8 @@ static void put_ring(struct ppi_ops *ops, const ppsched_model *model, const stru
     struct ppi_op_cost *op = ppi_next_op(ops);
     double bytes = c * ppi_tokens(model) * (widths->keys + widths->values) * model->training.activation_bytes;
     op->group = PPI_GROUP_CONTEXT;
-    op->pass[FORWARD] = (struct ppi_pass){.sent = bytes, .collective = PPI_GATHER};
-    op->pass[INPUT] = (struct ppi_pass){.sent = 2 * bytes, .collective = PPI_GATHER};
+    op->pass[FORWARD] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
+    op->pass[INPUT] = (struct ppi_layer_pass){.sent = 2 * bytes, .collective = PPI_GATHER};
 }
 
 /* What the backward needs of queries, keys and values. */

@@ -38,8 +38,8 @@ static void put_output(struct ppi_ops *ops, const ppsched_model *model, bool has
         op->parameters = 0;
     op = ppi_next_op(ops);
     op->kept = 4 * logits;
-    op->pass[FORWARD] = (struct ppi_pass){.vector = 5 * logits, .bytes = 2 * logits * (size + 4)};
-    op->pass[INPUT] = (struct ppi_pass){.vector = 2 * logits, .bytes = logits * (size + 4)};
+    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 5 * logits, .bytes = 2 * logits * (size + 4)};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * logits, .bytes = logits * (size + 4)};
 }
 
 static void put_decoder(struct ppi_ops *ops, const ppsched_model *model, bool has_experts)

@@ -11,7 +11,7 @@ enum { PPI_PASSES = 3, PPI_MOST_OPS = 64 };
 enum ppi_collective { PPI_NO_COLLECTIVE, PPI_ALL_REDUCE, PPI_GATHER, PPI_ALL_TO_ALL };
 enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT, PPI_GROUP_EXPERT_TENSOR };
 
-struct ppi_pass {
+struct ppi_layer_pass {
     double matrix, vector; /* operations */
     double bytes;          /* read and written */
     double sent;           /* of the collective: what is there when all is gathered; of an all-to-all what leaves a device */
@@ -19,7 +19,7 @@ struct ppi_pass {
 };
 
 struct ppi_op_cost {
-    struct ppi_pass pass[PPI_PASSES];
+    struct ppi_layer_pass pass[PPI_PASSES];
     double parameters;
     double kept;         /* bytes of activations, from forward to backward */
     double weight_needs; /* bytes that W needs: inputs, and gradients of outputs */

@@ -40,8 +40,8 @@ void ppi_put_norm(struct ppi_ops *ops, const ppsched_model *model, double tokens
     op->parameters = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_NORM_BIAS) ? 2 * width : width;
     op->kept = elements * size;
     for (int pass = 0; pass < PPI_PASSES; pass++)
-        op->pass[pass] = (struct ppi_pass){.vector = operations[pass] * elements,
-                                           .bytes = (2 * elements + op->parameters) * size};
+        op->pass[pass] = (struct ppi_layer_pass){.vector = operations[pass] * elements,
+                                                 .bytes = (2 * elements + op->parameters) * size};
 }
 
 struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const ppsched_model *model, double tokens, double in, double out,
@@ -53,8 +53,8 @@ struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const ppsched_model *mod
     op->kept = input;
     op->weight_needs = ((input > 0 ? tokens * in : 0) + tokens * out) * size;
     for (int pass = 0; pass < PPI_PASSES; pass++)
-        op->pass[pass] = (struct ppi_pass){.matrix = 2 * tokens * in * out,
-                                           .bytes = (tokens * in + tokens * out + in * out) * size};
+        op->pass[pass] = (struct ppi_layer_pass){.matrix = 2 * tokens * in * out,
+                                                 .bytes = (tokens * in + tokens * out + in * out) * size};
     return op;
 }
 
@@ -65,20 +65,20 @@ void ppi_put_activation(struct ppi_ops *ops, const ppsched_model *model, double 
     bool is_gated = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_GATED);
     double inputs = is_gated ? 2 * elements : elements;
     op->kept = inputs * size;
-    op->pass[FORWARD] = (struct ppi_pass){.vector = 8 * elements, .bytes = (inputs + elements) * size};
-    op->pass[INPUT] = (struct ppi_pass){.vector = 13 * elements, .bytes = (is_gated ? 5 : 2) * elements * size};
+    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 8 * elements, .bytes = (inputs + elements) * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * elements, .bytes = (is_gated ? 5 : 2) * elements * size};
 }
 
 /* --- the borders of what tensor parallelism divides --- */
 
 /* A collective and what it does in memory besides. */
-static struct ppi_pass collective(const ppsched_model *model, enum ppi_collective kind, bool adds)
+static struct ppi_layer_pass collective(const ppsched_model *model, enum ppi_collective kind, bool adds)
 {
     double elements = ppi_tokens(model) * model->shape.hidden_size, size = model->training.activation_bytes;
     double others = 1 - 1.0 / model->training.tensor_parallel;
     if (model->training.tensor_parallel == 1)
-        return (struct ppi_pass){0};
-    return (struct ppi_pass){
+        return (struct ppi_layer_pass){0};
+    return (struct ppi_layer_pass){
         .vector = adds ? others * elements : 0, .bytes = 2 * elements * size, .sent = elements * size, .collective = kind};
 }
 
@@ -100,7 +100,7 @@ static void put_dropout(struct ppi_ops *ops, double elements, double size)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = elements; /* the mask */
-    op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_pass){.vector = elements, .bytes = elements * (2 * size + 1)};
+    op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = elements, .bytes = elements * (2 * size + 1)};
 }
 
 /* The sum over the devices, dropout, the residual, and the norm behind where there is one. */
@@ -119,8 +119,8 @@ void ppi_put_closing(struct ppi_ops *ops, const ppsched_model *model)
     if (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_DROPOUT))
         put_dropout(ops, elements, size);
     op = ppi_next_op(ops);
-    op->pass[FORWARD] = (struct ppi_pass){.vector = elements, .bytes = 3 * elements * size};
-    op->pass[INPUT] = (struct ppi_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
+    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = elements, .bytes = 3 * elements * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
     op = ppi_next_op(ops); /* the two gradients that meet where the residual branched off */
-    op->pass[INPUT] = (struct ppi_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
 }

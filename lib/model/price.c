@@ -66,7 +66,7 @@ static double ring(const ppsched_model *model, struct group group, enum ppi_coll
     return link->latency + over(link, factor * (bytes * (1 - 1 / group.count)));
 }
 
-static double collective_time(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_pass *pass)
+static double collective_time(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
     struct group group = group_of(model, op->group);
     if (pass->collective == PPI_NO_COLLECTIVE || group.count <= 1)
@@ -80,7 +80,7 @@ static double collective_time(const ppsched_model *model, const struct ppi_op_co
 
 /* The sums of a collective are part of it. */
 static void add_times(ppsched_pass_cost *out, const ppsched_model *model, const struct ppi_op_cost *op,
-                      const struct ppi_pass *pass)
+                      const struct ppi_layer_pass *pass)
 {
     const ppsched_accelerator *device = &model->device;
     double vector = time_of(pass->vector, 1, device->vector_rate, device->vector_efficiency, device->vector_efficiency_count);
@@ -95,7 +95,7 @@ static void add_times(ppsched_pass_cost *out, const ppsched_model *model, const 
 }
 
 static void add_pass(ppsched_pass_cost *out, const ppsched_model *model, const struct ppi_op_cost *op,
-                     const struct ppi_pass *pass)
+                     const struct ppi_layer_pass *pass)
 {
     out->matrix_operations += pass->matrix;
     out->vector_operations += pass->vector;

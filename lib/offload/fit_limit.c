@@ -25,7 +25,7 @@ static double limit_of(const struct ppi_placing *placing, uint32_t device)
 /* Searches under the limits of `placing`; what is found is `*best` where it is better. */
 static ppsched_status search(struct ppi_choice *best, struct ppi_placing *placing, bool *is_found, ppsched_error *error)
 {
-    struct ppi_within within;
+    struct ppi_fit_search within;
     ppsched_status status = ppi_within_make(&within, placing, error);
     if (status == PPSCHED_OK)
         status = ppi_within_search(&within, error);
@@ -69,7 +69,7 @@ static bool tighten(const struct ppi_placing *placing, const double *units, uint
 
 static ppsched_status try_tighter(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
 {
-    struct ppi_within units;
+    struct ppi_fit_search units;
     bool is_found = true;
     uint64_t most = TIMED_TIGHTER / (1 + placing->schedule->op_count);
     ppsched_status status = ppi_within_make(&units, placing, error);
@@ -99,7 +99,7 @@ static void set_limits(const struct ppi_placing *placing, bool is_one, double va
 /* What is found under a limit, of which `*value` is then what holds. */
 static ppsched_status try_limit(struct ppi_placing *placing, bool is_one, double *value, bool *is_found, ppsched_error *error)
 {
-    struct ppi_within within;
+    struct ppi_fit_search within;
     double tried = *value;
     set_limits(placing, is_one, tried);
     ppsched_status status = ppi_within_make(&within, placing, error);
@@ -148,7 +148,8 @@ static ppsched_status find_least(double *high, struct ppi_placing *placing, bool
     return status;
 }
 
-static ppsched_status refuse(double *least, struct ppi_placing *placing, const struct ppi_within *within, ppsched_error *error)
+static ppsched_status refuse(double *least, struct ppi_placing *placing, const struct ppi_fit_search *within,
+                             ppsched_error *error)
 {
     bool is_one = have_one_limit(placing);
     double value = is_one ? within->peak : within->excess;
@@ -175,7 +176,7 @@ static ppsched_status refuse(double *least, struct ppi_placing *placing, const s
 
 ppsched_status ppi_offload_until_limit(struct ppi_choice *out, double *least, struct ppi_placing *placing, ppsched_error *error)
 {
-    struct ppi_within within;
+    struct ppi_fit_search within;
     *out = (struct ppi_choice){0};
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
         placing->limits[d] = limit_of(placing, d);

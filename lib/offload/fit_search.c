@@ -31,28 +31,28 @@ static uint32_t tries_for(const struct ppi_placing *placing)
     return (uint32_t)(tries < LEAST_TRIES ? LEAST_TRIES : tries > MOST_TRIES ? MOST_TRIES : tries);
 }
 
-ppsched_status ppi_within_make(struct ppi_within *out, struct ppi_placing *placing, ppsched_error *error)
+ppsched_status ppi_within_make(struct ppi_fit_search *out, struct ppi_placing *placing, ppsched_error *error)
 {
     const struct ppi_host *host = &placing->schedule->host;
     uint32_t devices = placing->schedule->shape.devices;
-    *out = (struct ppi_within){.placing = placing,
-                               .step = placing->plain->metrics.makespan,
-                               .excess = PPI_INFINITE,
-                               .peak = PPI_INFINITE,
-                               .tries = tries_for(placing)};
+    *out = (struct ppi_fit_search){.placing = placing,
+                                   .step = placing->plain->metrics.makespan,
+                                   .excess = PPI_INFINITE,
+                                   .peak = PPI_INFINITE,
+                                   .tries = tries_for(placing)};
     out->slack = ppi_allocate_zeroed(host, devices, 2 * sizeof *out->slack);
     out->units = ppi_allocate_zeroed(host, devices, sizeof *out->units);
     if (out->slack == NULL || out->units == NULL)
         return ppi_fail_memory(error, "the offloads");
     out->best_slack = out->slack + devices;
     for (uint32_t i = 0; i < placing->count; i++) {
-        double *unit = &out->units[placing->trips[i].device];
-        *unit = ppi_larger(*unit, placing->trips[i].moved);
+        double *unit = &out->units[placing->transfers[i].device];
+        *unit = ppi_larger(*unit, placing->transfers[i].moved);
     }
     return PPSCHED_OK;
 }
 
-void ppi_within_clear(struct ppi_within *within)
+void ppi_within_clear(struct ppi_fit_search *within)
 {
     const struct ppi_host *host = &within->placing->schedule->host;
     ppi_choice_clear(&within->best);
@@ -62,17 +62,17 @@ void ppi_within_clear(struct ppi_within *within)
 
 /* --- one try --- */
 
-static bool is_done(const struct ppi_within *within)
+static bool is_done(const struct ppi_fit_search *within)
 {
     return within->best.schedule != NULL && (within->wants_any || ppi_choice_step(&within->best) <= within->step * (1 + 1e-12));
 }
 
-static bool goes_on(const struct ppi_within *within)
+static bool goes_on(const struct ppi_fit_search *within)
 {
     return within->tries > 0 && !is_done(within);
 }
 
-static ppsched_status spend(struct ppi_within *within, ppsched_error *error)
+static ppsched_status spend(struct ppi_fit_search *within, ppsched_error *error)
 {
     const ppsched_config *config = within->placing->config;
     within->tries -= within->tries > 0;
@@ -83,7 +83,7 @@ static ppsched_status spend(struct ppi_within *within, ppsched_error *error)
 }
 
 /* Picks what is needed of devices that are over their limits as they are. Returns how many trips. */
-static uint32_t pick(const struct ppi_within *within)
+static uint32_t pick(const struct ppi_fit_search *within)
 {
     struct ppi_placing *placing = within->placing;
     uint32_t count = 0;
@@ -95,7 +95,7 @@ static uint32_t pick(const struct ppi_within *within)
     return count;
 }
 
-static void note_excess(struct ppi_within *within, const struct ppi_choice *choice)
+static void note_excess(struct ppi_fit_search *within, const struct ppi_choice *choice)
 {
     double excess = 0;
     for (uint32_t d = 0; d < choice->schedule->shape.devices; d++) {
@@ -109,7 +109,7 @@ static void note_excess(struct ppi_within *within, const struct ppi_choice *choi
 }
 
 /* Keeps a choice that is within the limits and better; else it is cleared. */
-static bool keep(struct ppi_within *within, struct ppi_choice *choice)
+static bool keep(struct ppi_fit_search *within, struct ppi_choice *choice)
 {
     if (ppi_choice_is_within(choice, within->placing->limits)) {
         within->shortest = ppi_smaller(within->shortest, ppi_choice_step(choice));
@@ -119,7 +119,7 @@ static bool keep(struct ppi_within *within, struct ppi_choice *choice)
     return false;
 }
 
-static ppsched_status make(struct ppi_within *within, struct ppi_choice *out, ppsched_error *error)
+static ppsched_status make(struct ppi_fit_search *within, struct ppi_choice *out, ppsched_error *error)
 {
     ppsched_status status = spend(within, error);
     return status == PPSCHED_OK ? ppi_choice_make(out, within->placing, error) : status;
@@ -128,7 +128,7 @@ static ppsched_status make(struct ppi_within *within, struct ppi_choice *out, pp
 /* --- without loss --- */
 
 /* Devices over their limits let more go; false where none is. */
-static bool raise_slack(const struct ppi_within *within, const struct ppi_choice *choice)
+static bool raise_slack(const struct ppi_fit_search *within, const struct ppi_choice *choice)
 {
     bool is_raised = false;
     for (uint32_t d = 0; d < choice->schedule->shape.devices; d++)
@@ -140,7 +140,7 @@ static bool raise_slack(const struct ppi_within *within, const struct ppi_choice
 }
 
 /* What is placed, with waits; `times`: and its times are the placing's then. */
-static ppsched_status wait(struct ppi_within *within, const struct ppi_choice *placed, bool times, ppsched_error *error)
+static ppsched_status wait(struct ppi_fit_search *within, const struct ppi_choice *placed, bool times, ppsched_error *error)
 {
     struct ppi_choice held;
     ppsched_status status = spend(within, error);
@@ -154,7 +154,7 @@ static ppsched_status wait(struct ppi_within *within, const struct ppi_choice *p
 }
 
 /* What is picked as it is and, where that is over a limit, with waits; then more would go. */
-static ppsched_status try_free(struct ppi_within *within, bool *is_raised, ppsched_error *error)
+static ppsched_status try_free(struct ppi_fit_search *within, bool *is_raised, ppsched_error *error)
 {
     struct ppi_choice placed;
     ppsched_status status = make(within, &placed, error);
@@ -168,7 +168,7 @@ static ppsched_status try_free(struct ppi_within *within, bool *is_raised, ppsch
 }
 
 /* Lets less go where that holds in the same step. */
-static ppsched_status lessen(struct ppi_within *within, ppsched_error *error)
+static ppsched_status lessen(struct ppi_fit_search *within, ppsched_error *error)
 {
     uint32_t devices = within->placing->schedule->shape.devices;
     uint32_t tries = (uint32_t)(EXTRA_TIMED / (1 + within->placing->schedule->op_count));
@@ -185,7 +185,7 @@ static ppsched_status lessen(struct ppi_within *within, ppsched_error *error)
     return status;
 }
 
-static ppsched_status find_free(struct ppi_within *within, ppsched_error *error)
+static ppsched_status find_free(struct ppi_fit_search *within, ppsched_error *error)
 {
     uint32_t devices = within->placing->schedule->shape.devices, before = PPSCHED_NONE;
     bool is_raised = true;
@@ -207,7 +207,7 @@ static ppsched_status find_free(struct ppi_within *within, ppsched_error *error)
 /* --- with waits --- */
 
 /* Places by the times with the waits before, some times over. */
-static ppsched_status try_again(struct ppi_within *within, ppsched_error *error)
+static ppsched_status try_again(struct ppi_fit_search *within, ppsched_error *error)
 {
     struct ppi_placing *placing = within->placing;
     double last = PPI_INFINITE;
@@ -229,18 +229,18 @@ static ppsched_status try_again(struct ppi_within *within, ppsched_error *error)
 }
 
 /* What is picked, with one lead: at its places, with waits where that is over limits, and at others. */
-static ppsched_status try_rounds(struct ppi_within *within, struct ppi_recipe recipe, ppsched_error *error)
+static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_rule rule, ppsched_error *error)
 {
     struct ppi_placing *placing = within->placing;
     struct ppi_choice placed;
     const ppsched_schedule *before = within->best.schedule;
-    placing->lead = ppi_lead(placing, recipe.lead);
-    placing->is_forced = recipe.is_forced;
-    placing->is_late = recipe.is_late;
-    within->patience = recipe.chunks > 0 ? MOST_ROUNDS : 2;
+    placing->lead = ppi_lead(placing, rule.lead);
+    placing->is_forced = rule.is_forced;
+    placing->is_late = rule.is_late;
+    within->patience = rule.chunks > 0 ? MOST_ROUNDS : 2;
     ppi_take_times(placing, placing->plain);
-    if (recipe.chunks > 0)
-        ppi_pick_chunks(placing, recipe.chunks);
+    if (rule.chunks > 0)
+        ppi_pick_chunks(placing, rule.chunks);
     else
         pick(within);
     ppsched_status status = make(within, &placed, error);
@@ -252,17 +252,17 @@ static ppsched_status try_rounds(struct ppi_within *within, struct ppi_recipe re
         if (status == PPSCHED_OK)
             status = try_again(within, error);
     }
-    if (status == PPSCHED_ERROR_INVALID_SCHEDULE && recipe.is_forced) /* ops that take no time: a place behind the backward */
+    if (status == PPSCHED_ERROR_INVALID_SCHEDULE && rule.is_forced) /* ops that take no time: a place behind the backward */
         status = PPSCHED_OK;
     if (within->best.schedule != before) {
-        within->recipe = recipe;
+        within->rule = rule;
         memcpy(within->best_slack, within->slack, placing->schedule->shape.devices * sizeof *within->slack);
     }
     placing->is_forced = placing->is_late = false;
     return status;
 }
 
-static bool set_slack(const struct ppi_within *within, uint32_t slack)
+static bool set_slack(const struct ppi_fit_search *within, uint32_t slack)
 {
     bool is_possible = false;
     for (uint32_t d = 0; d < within->placing->schedule->shape.devices; d++) {
@@ -272,22 +272,22 @@ static bool set_slack(const struct ppi_within *within, uint32_t slack)
     return is_possible;
 }
 
-static uint32_t count_chunks(const struct ppi_within *within)
+static uint32_t count_chunks(const struct ppi_fit_search *within)
 {
     uint32_t chunks = 0;
     for (uint32_t i = 0; i < within->placing->count; i++)
-        chunks = chunks > within->placing->trips[i].chunk ? chunks : within->placing->trips[i].chunk + 1;
+        chunks = chunks > within->placing->transfers[i].chunk ? chunks : within->placing->transfers[i].chunk + 1;
     return chunks;
 }
 
 /* All of so many chunks, from `chunks` down to `last`; notes the shortest number. */
-static ppsched_status try_chunks(struct ppi_within *within, uint32_t chunks, uint32_t last, double *shortest,
+static ppsched_status try_chunks(struct ppi_fit_search *within, uint32_t chunks, uint32_t last, double *shortest,
                                  ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t k = chunks; k >= last && status == PPSCHED_OK && goes_on(within); k--) {
         within->shortest = PPI_INFINITE;
-        status = try_rounds(within, (struct ppi_recipe){.chunks = k}, error);
+        status = try_rounds(within, (struct ppi_wait_rule){.chunks = k}, error);
         within->chunks = within->chunks == 0 || within->shortest < *shortest ? k : within->chunks;
         *shortest = ppi_smaller(*shortest, within->shortest);
     }
@@ -295,7 +295,7 @@ static ppsched_status try_chunks(struct ppi_within *within, uint32_t chunks, uin
 }
 
 /* What is needed with so many activations to spare, from few trips to many, as long as that may be better. */
-static ppsched_status try_needed(struct ppi_within *within, uint32_t first, uint32_t last, ppsched_error *error)
+static ppsched_status try_needed(struct ppi_fit_search *within, uint32_t first, uint32_t last, ppsched_error *error)
 {
     uint32_t before = PPSCHED_NONE;
     ppsched_status status = PPSCHED_OK;
@@ -305,7 +305,7 @@ static ppsched_status try_needed(struct ppi_within *within, uint32_t first, uint
             break;
         uint32_t count = pick(within);
         if (count != before)
-            status = try_rounds(within, (struct ppi_recipe){0}, error);
+            status = try_rounds(within, (struct ppi_wait_rule){0}, error);
         idle = within->best.schedule != best || best == NULL ? 0 : idle + 1;
         before = count;
     }
@@ -313,7 +313,7 @@ static ppsched_status try_needed(struct ppi_within *within, uint32_t first, uint
 }
 
 /* Those first that are the best most often, as evaluations may be few. */
-static ppsched_status try_sets(struct ppi_within *within, ppsched_error *error)
+static ppsched_status try_sets(struct ppi_fit_search *within, ppsched_error *error)
 {
     uint32_t chunks = count_chunks(within);
     double shortest = PPI_INFINITE;
@@ -325,18 +325,17 @@ static ppsched_status try_sets(struct ppi_within *within, ppsched_error *error)
     return status == PPSCHED_OK && chunks > 1 ? try_chunks(within, chunks - 1, 1, &shortest, error) : status;
 }
 
-static ppsched_status try_leads(struct ppi_within *within, struct ppi_recipe recipe, ppsched_error *error)
+static ppsched_status try_leads(struct ppi_fit_search *within, struct ppi_wait_rule rule, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     memcpy(within->slack, within->best_slack, within->placing->schedule->shape.devices * sizeof *within->slack);
-    for (recipe.lead = 1; recipe.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within);
-         recipe.lead++)
-        status = try_rounds(within, recipe, error);
+    for (rule.lead = 1; rule.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within); rule.lead++)
+        status = try_rounds(within, rule, error);
     return status;
 }
 
 /* One device after another, more or less goes than in the best choice. */
-static ppsched_status adjust(struct ppi_within *within, ppsched_error *error)
+static ppsched_status adjust(struct ppi_fit_search *within, ppsched_error *error)
 {
     uint32_t devices = within->placing->schedule->shape.devices;
     ppsched_status status = PPSCHED_OK;
@@ -349,25 +348,25 @@ static ppsched_status adjust(struct ppi_within *within, ppsched_error *error)
             !ppi_is_over_limit(within->placing->plain->devices[d].peak_memory, within->placing->limits[d]))
             continue;
         within->slack[d] = i % 2 == 0 ? within->slack[d] - 1 : within->slack[d] + 1;
-        status = try_rounds(within, within->recipe, error);
+        status = try_rounds(within, within->rule, error);
         idle = within->best.schedule != before ? 0 : idle;
     }
     return status;
 }
 
 /* The last resort: trips go whose copies do not fit in between, and reloads may come right before their backwards. */
-static ppsched_status force(struct ppi_within *within, ppsched_error *error)
+static ppsched_status force(struct ppi_fit_search *within, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < 8 && status == PPSCHED_OK && goes_on(within); i++) {
         set_slack(within, i % 4 == 3 ? UINT16_MAX : i % 4);
-        status = try_rounds(within, (struct ppi_recipe){.is_forced = true, .is_late = i >= 4}, error);
+        status = try_rounds(within, (struct ppi_wait_rule){.is_forced = true, .is_late = i >= 4}, error);
     }
     return status;
 }
 
 /* All trips, with all the waits that lower peaks. */
-static ppsched_status wait_for_all(struct ppi_within *within, ppsched_error *error)
+static ppsched_status wait_for_all(struct ppi_fit_search *within, ppsched_error *error)
 {
     struct ppi_placing *placing = within->placing;
     double *none = ppi_allocate_zeroed(&placing->schedule->host, placing->schedule->shape.devices, sizeof *none);
@@ -394,7 +393,7 @@ static ppsched_status wait_for_all(struct ppi_within *within, ppsched_error *err
     return status;
 }
 
-ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error)
+ppsched_status ppi_within_search(struct ppi_fit_search *within, ppsched_error *error)
 {
     within->placing->lead = 0;
     ppi_take_times(within->placing, within->placing->plain);
@@ -402,10 +401,10 @@ ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error
     if (status == PPSCHED_OK && goes_on(within))
         status = try_sets(within, error);
     if (status == PPSCHED_OK && within->best.schedule != NULL)
-        status = try_leads(within, within->recipe, error);
-    if (status == PPSCHED_OK && within->best.schedule != NULL && within->recipe.chunks == 0 && within->chunks > 0)
-        status = try_leads(within, (struct ppi_recipe){.chunks = within->chunks}, error);
-    if (status == PPSCHED_OK && within->best.schedule != NULL && within->recipe.chunks == 0)
+        status = try_leads(within, within->rule, error);
+    if (status == PPSCHED_OK && within->best.schedule != NULL && within->rule.chunks == 0 && within->chunks > 0)
+        status = try_leads(within, (struct ppi_wait_rule){.chunks = within->chunks}, error);
+    if (status == PPSCHED_OK && within->best.schedule != NULL && within->rule.chunks == 0)
         status = adjust(within, error);
     if (status == PPSCHED_OK && within->best.schedule == NULL)
         within->tries = within->tries < LAST_TRIES ? LAST_TRIES : within->tries;
@@ -416,23 +415,23 @@ ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error
     return status;
 }
 
-ppsched_status ppi_within_leads(struct ppi_within *within, ppsched_error *error)
+ppsched_status ppi_within_leads(struct ppi_fit_search *within, ppsched_error *error)
 {
-    struct ppi_recipe recipe = {.chunks = UINT32_MAX};
+    struct ppi_wait_rule rule = {.chunks = UINT32_MAX};
     ppsched_status status = PPSCHED_OK;
-    for (; recipe.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within); recipe.lead++)
-        status = try_rounds(within, recipe, error);
+    for (; rule.lead <= ppi_most_leads(within->placing) && status == PPSCHED_OK && goes_on(within); rule.lead++)
+        status = try_rounds(within, rule, error);
     return status;
 }
 
-ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error)
+ppsched_status ppi_within_all(struct ppi_fit_search *within, ppsched_error *error)
 {
-    struct ppi_recipe recipe = {.chunks = UINT32_MAX, .is_forced = true};
+    struct ppi_wait_rule rule = {.chunks = UINT32_MAX, .is_forced = true};
     ppsched_status status = ppi_within_leads(within, error);
     within->tries = within->tries < LAST_TRIES ? LAST_TRIES : within->tries;
     for (int i = 0; i < 2 && status == PPSCHED_OK && within->best.schedule == NULL; i++) {
-        recipe.is_late = i > 0;
-        status = try_rounds(within, recipe, error);
+        rule.is_late = i > 0;
+        status = try_rounds(within, rule, error);
     }
     return status;
 }

@@ -6,20 +6,20 @@
 #include "offload/transfer_plan.h"
 
 /* Which trips, and how they are placed. */
-struct ppi_recipe {
+struct ppi_wait_rule {
     uint32_t chunks; /* all of so many stages of each device; 0: what is needed */
     uint32_t lead;   /* by number */
     bool is_forced, is_late;
 };
 
-struct ppi_within {
+struct ppi_fit_search {
     struct ppi_placing *placing;  /* whose limits are to hold */
     struct ppi_choice best;       /* of what holds them */
     bool wants_any;               /* ends with the first */
     double step;                  /* ends with one of that step: that without copies */
     double excess;                /* least that there was of a device's peak over its limit, as a factor */
     double peak;                  /* and the largest peak there */
-    struct ppi_recipe recipe;     /* of the best */
+    struct ppi_wait_rule rule;    /* of the best */
     uint32_t chunks;              /* so many of all are the best of such recipes */
     double shortest;              /* step of what held the limits since this was set */
     int patience;                 /* rounds that are not better than the one before */
@@ -29,18 +29,18 @@ struct ppi_within {
 };
 
 /* Makes room; nothing has been tried. */
-ppsched_status ppi_within_make(struct ppi_within *out, struct ppi_placing *placing, ppsched_error *error);
-void ppi_within_clear(struct ppi_within *within);
+ppsched_status ppi_within_make(struct ppi_fit_search *out, struct ppi_placing *placing, ppsched_error *error);
+void ppi_within_clear(struct ppi_fit_search *within);
 
 /* Searches, in at least 48 evaluations, up to 256 where these take no long time, and up to 27 more where nothing has been
  * found by then. Where nothing is found that holds the limits, `best` has no schedule. Errors: as of an evaluation; CANCELLED
  * where the config's listener says so. */
-ppsched_status ppi_within_search(struct ppi_within *within, ppsched_error *error);
+ppsched_status ppi_within_search(struct ppi_fit_search *within, ppsched_error *error);
 
 /* Likewise with all trips that are picked, none of them forced: one lead after another. */
-ppsched_status ppi_within_leads(struct ppi_within *within, ppsched_error *error);
+ppsched_status ppi_within_leads(struct ppi_fit_search *within, ppsched_error *error);
 
 /* Likewise, then forced. */
-ppsched_status ppi_within_all(struct ppi_within *within, ppsched_error *error);
+ppsched_status ppi_within_all(struct ppi_fit_search *within, ppsched_error *error);
 
 #endif

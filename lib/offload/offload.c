@@ -29,7 +29,7 @@ static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *p
 /* All trips, with waits that hold the limits, if any do. */
 static ppsched_status hold_limits(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
 {
-    struct ppi_within within;
+    struct ppi_fit_search within;
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
         placing->limits[d] = best->timeline->devices[d].memory_limit;
     ppsched_status status = ppi_within_make(&within, placing, error);
@@ -64,7 +64,7 @@ static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_pl
 {
     struct ppi_choice best;
     placing->lead_ops = options->lead;
-    ppi_list_trips(placing, options->chunks);
+    ppi_list_transfers(placing, options->chunks);
     if (options->share > 0 && options->share < 1)
         ppi_keep_shortest(placing, options->share);
     ppsched_status status = options->until_limit != 0 ? ppi_offload_until_limit(&best, least, placing, error)

@@ -19,7 +19,7 @@ ppsched_status ppi_offload_to_fit(ppsched_schedule **out, double *least, const p
                                   const ppsched_config *config, ppsched_error *error);
 
 /* The lane of an op in such a list. */
-static inline size_t ppi_keep_lane(const ppsched_schedule *schedule, const ppsched_op *op)
+static inline size_t ppi_keep_instance(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     return (size_t)ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * schedule->shape.stages + op->stage;
 }
@@ -30,7 +30,7 @@ ppsched_status ppi_require_whole(const ppsched_schedule *schedule, bool recomput
 /* Whether an op's pass is recomputed, in a schedule that has been evaluated. */
 static inline bool ppi_recomputes(const ppsched_timeline *plain, const ppsched_op *op)
 {
-    return plain->keeping != NULL && (ppi_kept_pass_of(plain->keeping, op)->flags & PPI_HAS_RECOMPUTE) != 0;
+    return plain->saving != NULL && (ppi_kept_pass_of(plain->saving, op)->flags & PPI_HAS_RECOMPUTE) != 0;
 }
 
 /* Memory that F, I, B or RECOMPUTE takes when it starts, in a schedule that has been evaluated; 0 for all others. */
@@ -43,8 +43,8 @@ static inline double ppi_taken_by(const ppsched_timeline *plain, const ppsched_o
         return 0;
     if (!recomputes && !ppi_recomputes(plain, op))
         return ppi_memory_of(&plain->costs, plain->schedule, op);
-    double whole = ppi_lane_of(&plain->costs, plain->schedule, op)->memory[PPSCHED_KIND_F],
-           kept = ppi_keeping_cost_of(plain->keeping, op)->kept;
+    double whole = ppi_instance_of(&plain->costs, plain->schedule, op)->memory[PPSCHED_KIND_F],
+           kept = ppi_saving_cost_of(plain->saving, op)->kept;
     return (recomputes ? whole - kept : kept) * ppi_factor_of(&plain->costs, plain->schedule, op).memory;
 }
 

@@ -17,8 +17,8 @@ static ppsched_status mark_chunks(uint8_t **out, const ppsched_schedule *schedul
     }
     for (uint32_t s = 0; s < stages; s++)
         for (uint32_t copy = 0; copy < placement->copies; copy++) {
-            size_t lane = (size_t)copy * stages + s;
-            marks[lane] = chunks == 0 || count[placement->device_of[lane]]++ < chunks;
+            size_t instance = (size_t)copy * stages + s;
+            marks[instance] = chunks == 0 || count[placement->device_of[instance]]++ < chunks;
         }
     ppi_release(&schedule->host, count);
     *out = marks;
@@ -47,7 +47,7 @@ static ppsched_status put_unit(ppsched_builder *builder, const ppsched_schedule 
     size_t length = ppi_unit_length(unit);
     ppsched_op recompute = unit[length - 1];
     ppsched_status status = PPSCHED_OK;
-    if (ppi_is_backward(recompute.kind) && marks[ppi_keep_lane(schedule, &recompute)]) {
+    if (ppi_is_backward(recompute.kind) && marks[ppi_keep_instance(schedule, &recompute)]) {
         recompute.kind = PPSCHED_KIND_RECOMPUTE;
         recompute.flags &= PPSCHED_OP_FLAG_SLICED;
         status = ppi_builder_append(builder, device, &recompute, 1, error);

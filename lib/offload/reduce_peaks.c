@@ -79,7 +79,7 @@ static ppsched_status try_waits(struct lowering *lowering, bool *is_free, ppsche
 /* Other places for all copies, or for as few as hold the limits. */
 static ppsched_status try_places(struct lowering *lowering, bool *is_held, ppsched_error *error)
 {
-    struct ppi_within within;
+    struct ppi_fit_search within;
     uint32_t most = lowering->tries < MOST_PLACES ? lowering->tries : MOST_PLACES;
     ppsched_status status = ppi_within_make(&within, lowering->placing, error);
     within.tries = most;
@@ -216,8 +216,8 @@ static void find_units(struct lowering *lowering)
 {
     const struct ppi_placing *placing = lowering->placing;
     for (uint32_t i = 0; i < placing->count; i++) {
-        double *unit = &lowering->units[placing->trips[i].device];
-        *unit = ppi_larger(*unit, placing->trips[i].moved);
+        double *unit = &lowering->units[placing->transfers[i].device];
+        *unit = ppi_larger(*unit, placing->transfers[i].moved);
     }
 }
 

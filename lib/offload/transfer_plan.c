@@ -26,9 +26,9 @@ static ppsched_status price(struct ppi_choice *choice, const struct ppi_placing 
 static ppsched_status place(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
 {
     *out = (struct ppi_choice){0};
-    ppsched_status status = ppi_place_trips(&out->schedule, placing, error);
+    ppsched_status status = ppi_place_transfers(&out->schedule, placing, error);
     for (uint32_t i = 0; i < placing->count; i++)
-        out->copies += placing->trips[i].goes;
+        out->copies += placing->transfers[i].goes;
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include "eval/timeline.h"
 
 /* A stage pass that may be offloaded. */
-struct ppi_trip {
+struct ppi_offload_transfer {
     uint32_t device, link;
     uint32_t chunk;             /* its stage is the device's so-and-so-many-th, from 0 */
     uint32_t forward, backward; /* positions of their units' first ops */
@@ -25,11 +25,11 @@ struct ppi_trip {
 struct ppi_placing {
     const ppsched_schedule *schedule;
     const ppsched_config *config;
-    const ppsched_timeline *plain; /* of the schedule as it is */
-    ppsched_span *spans;           /* of its ops, in what is placed */
-    uint32_t *chunk_of;            /* of lanes */
-    uint32_t *trip_of;             /* of stage passes; PPSCHED_NONE where they stay */
-    struct ppi_trip *trips;        /* device by device, each in the order of its Fs */
+    const ppsched_timeline *plain;          /* of the schedule as it is */
+    ppsched_span *spans;                    /* of its ops, in what is placed */
+    uint32_t *chunk_of;                     /* of lanes */
+    uint32_t *transfer_of;                  /* of stage passes; PPSCHED_NONE where they stay */
+    struct ppi_offload_transfer *transfers; /* device by device, each in the order of its Fs */
     uint32_t count;
     uint32_t *ends;            /* of each device's trips */
     double *keys;              /* of trips, to sort them by */
@@ -49,7 +49,7 @@ void ppi_placing_clear(struct ppi_placing *placing);
 
 /* Lists the trips of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated, so that each
  * backward is behind its F. */
-void ppi_list_trips(struct ppi_placing *placing, uint32_t chunks);
+void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks);
 
 /* Has those trips of each device stay that are soonest needed again: at most that share of what all would move may go. */
 void ppi_keep_shortest(const struct ppi_placing *placing, double share);
@@ -58,9 +58,9 @@ void ppi_keep_shortest(const struct ppi_placing *placing, double share);
 void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *timeline);
 
 /* Makes the schedule in which the trips go that are picked and have a place. */
-ppsched_status ppi_place_trips(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error);
+ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error);
 
-static inline uint32_t ppi_first_trip(const struct ppi_placing *placing, uint32_t device)
+static inline uint32_t ppi_first_transfer(const struct ppi_placing *placing, uint32_t device)
 {
     return device == 0 ? 0 : placing->ends[device - 1];
 }

@@ -32,7 +32,7 @@ struct changes {
 /* What OFFLOAD and RELOAD move. */
 static double moved_by(const struct hold *hold, const ppsched_op *op)
 {
-    double whole = ppi_lane_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
+    double whole = ppi_instance_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
     double moved = hold->moved->values != NULL ? ppi_value_at(hold->moved, op->stage) : whole;
     return moved * ppi_factor_of(&hold->plain->costs, hold->schedule, op).memory;
 }

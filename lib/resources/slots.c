@@ -17,16 +17,17 @@ struct finding {
     const ppsched_schedule *schedule;
     const ppsched_queue *queue;
     struct ppi_slots *slots;
-    uint32_t pieces;  /* over all iterations */
-    uint32_t *rows;   /* by stage: its row of passes, PPSCHED_NONE where it is on other devices alone */
-    uint32_t *stages; /* by row */
+    uint32_t micro_slices; /* over all iterations */
+    uint32_t *rows;        /* by stage: its row of passes, PPSCHED_NONE where it is on other devices alone */
+    uint32_t *stages;      /* by row */
     uint32_t row_count;
     struct pass *passes; /* row by row */
 };
 
 static struct pass *pass_of(const struct finding *finding, const ppsched_op *op)
 {
-    return &finding->passes[(size_t)finding->rows[op->stage] * finding->pieces + ppi_piece_of(&finding->schedule->shape, op)];
+    return &finding->passes[(size_t)finding->rows[op->stage] * finding->micro_slices +
+                            ppi_micro_slice_of(&finding->schedule->shape, op)];
 }
 
 static ppsched_status fail_op(const struct finding *finding, const ppsched_op *op, const char *why, ppsched_error *error)
@@ -86,8 +87,8 @@ static ppsched_status check_complete(const struct finding *finding, ppsched_erro
     const ppsched_schedule *schedule = finding->schedule;
     uint32_t device = finding->queue->device;
     for (uint32_t r = 0; r < finding->row_count; r++)
-        for (uint32_t p = 0; p < finding->pieces; p++) {
-            const struct pass *pass = &finding->passes[(size_t)r * finding->pieces + p];
+        for (uint32_t p = 0; p < finding->micro_slices; p++) {
+            const struct pass *pass = &finding->passes[(size_t)r * finding->micro_slices + p];
             uint32_t stage = finding->stages[r];
             uint32_t own = p / schedule->shape.slices;
             if (pass->last == PPSCHED_NONE && ppi_device_of(&schedule->placement, &schedule->shape, stage, own) == device)
@@ -128,8 +129,8 @@ static void make_one_arena(struct ppi_slots *slots)
 static void list_passes(struct finding *finding)
 {
     for (uint32_t r = 0; r < finding->row_count; r++)
-        for (uint32_t p = 0; p < finding->pieces; p++) {
-            const struct pass *pass = &finding->passes[(size_t)r * finding->pieces + p];
+        for (uint32_t p = 0; p < finding->micro_slices; p++) {
+            const struct pass *pass = &finding->passes[(size_t)r * finding->micro_slices + p];
             if (pass->last != PPSCHED_NONE)
                 put(finding, (ppsched_lifetime){p, finding->stages[r], PPSCHED_KIND_F, 0, pass->first, pass->last});
         }
@@ -138,10 +139,10 @@ static void list_passes(struct finding *finding)
 
 static void list_microbatches(struct finding *finding)
 {
-    for (uint32_t p = 0; p < finding->pieces; p++) {
+    for (uint32_t p = 0; p < finding->micro_slices; p++) {
         ppsched_lifetime all = {p, PPSCHED_NONE, PPSCHED_KIND_F, 0, PPSCHED_NONE, 0};
         for (uint32_t r = 0; r < finding->row_count; r++) {
-            const struct pass *pass = &finding->passes[(size_t)r * finding->pieces + p];
+            const struct pass *pass = &finding->passes[(size_t)r * finding->micro_slices + p];
             if (pass->last == PPSCHED_NONE)
                 continue;
             all.first = pass->first < all.first ? pass->first : all.first;
@@ -176,8 +177,8 @@ static void list_received(struct finding *finding, uint32_t row, bool backward)
     struct ppi_slots *slots = finding->slots;
     int32_t kind = backward ? PPSCHED_KIND_RECV_B : PPSCHED_KIND_RECV_F;
     ppsched_arena arena = {.stage = finding->stages[row], .kind = kind, .first = (uint32_t)slots->lifetime_count};
-    for (uint32_t p = 0; p < finding->pieces; p++) {
-        const struct pass *pass = &finding->passes[(size_t)row * finding->pieces + p];
+    for (uint32_t p = 0; p < finding->micro_slices; p++) {
+        const struct pass *pass = &finding->passes[(size_t)row * finding->micro_slices + p];
         if (pass->received[backward] != PPSCHED_NONE)
             put(finding, (ppsched_lifetime){p, arena.stage, kind, 0, pass->received[backward], pass->last});
     }
@@ -263,7 +264,7 @@ static ppsched_status make_room(struct finding *finding, ppsched_error *error)
         return ppi_fail_memory(error, "the slots");
     finding->stages = finding->rows + finding->schedule->shape.stages;
     find_rows(finding);
-    cells = (size_t)finding->row_count * finding->pieces;
+    cells = (size_t)finding->row_count * finding->micro_slices;
     finding->passes = ppi_allocate(host, cells, sizeof *finding->passes);
     finding->slots->lifetimes = ppi_allocate(host, finding->queue->count, sizeof *finding->slots->lifetimes);
     finding->slots->arenas = ppi_allocate(host, 2 * (size_t)finding->row_count + 1, sizeof *finding->slots->arenas);
@@ -299,7 +300,7 @@ ppsched_status ppi_slots_make(struct ppi_slots *out, const ppsched_schedule *sch
     struct finding finding = {.schedule = schedule,
                               .queue = &schedule->queues[device],
                               .slots = &slots,
-                              .pieces = ppi_total_pieces(&schedule->shape)};
+                              .micro_slices = ppi_total_micro_slices(&schedule->shape)};
     ppsched_status status = find(&finding, use, error);
     ppi_release(&schedule->host, finding.passes);
     ppi_release(&schedule->host, finding.rows);

@@ -3,14 +3,14 @@
 
 #include "base/checked.h"
 
-void ppi_levels_make(struct ppi_levels *out, struct ppi_room *room, uint32_t count)
+void ppi_levels_make(struct ppi_levels *out, struct ppi_arena *arena, uint32_t count)
 {
     uint32_t width = 1;
     while (width < count)
         width *= 2;
     *out = (struct ppi_levels){.width = width, .count = count};
-    out->most = ppi_room_take(room, 2 * (size_t)width, sizeof *out->most);
-    out->added = ppi_room_take(room, 2 * (size_t)width, sizeof *out->added);
+    out->most = ppi_arena_take(arena, 2 * (size_t)width, sizeof *out->most);
+    out->added = ppi_arena_take(arena, 2 * (size_t)width, sizeof *out->added);
 }
 
 static void sum_up(struct ppi_levels *levels, uint32_t part)

@@ -13,7 +13,7 @@ struct ppi_levels {
 };
 
 /* In a room, which is to be checked. */
-void ppi_levels_make(struct ppi_levels *out, struct ppi_room *room, uint32_t count);
+void ppi_levels_make(struct ppi_levels *out, struct ppi_arena *arena, uint32_t count);
 void ppi_levels_reset(struct ppi_levels *levels, const double *values);
 
 /* From `first` to before `end`; minus infinity where that is nothing. */

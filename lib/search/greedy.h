@@ -43,7 +43,7 @@ struct ppi_greedy {
 };
 
 /* In a room of the caller's, for a problem that outlives it. */
-ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error);
 
 /* Nothing is planned; the next ops go to `out`, all of them. */

@@ -17,7 +17,7 @@ enum {
 
 struct dispatcher {
     struct ppi_attempt *attempt;
-    struct ppi_room room;
+    struct ppi_arena arena;
     struct ppi_periodic pattern;
     struct ppi_partial partial;
     double weight_lag; /* how long after its I the pattern wants a W; infinite: only where nothing else can be run */
@@ -81,7 +81,7 @@ static ppsched_status dispatch(struct dispatcher *dispatcher, double weight_lag,
 {
     struct ppi_partial *partial = &dispatcher->partial;
     struct ppi_orders *out = &dispatcher->attempt->candidate;
-    struct ppi_watch *watch = &dispatcher->attempt->watch;
+    struct ppi_poll *poll = &dispatcher->attempt->poll;
     const uint32_t visits = VISITS_OF_STEP + partial->problem->devices / DEVICES_OF_VISIT;
     uint32_t ahead, device;
     ppsched_status status = PPSCHED_OK;
@@ -95,7 +95,7 @@ static ppsched_status dispatch(struct dispatcher *dispatcher, double weight_lag,
             ppi_partial_hold(partial, device, ahead);
         else
             ppi_partial_put(partial, &step, out);
-        status = ppi_watch_spend(watch, visits + dispatcher->attempt->problem.device[device].count, error);
+        status = ppi_poll_spend(poll, visits + dispatcher->attempt->problem.device[device].count, error);
     }
     if (ppi_partial_is_complete(partial))
         ppi_attempt_keep(dispatcher->attempt, ppi_partial_objective(partial));
@@ -106,12 +106,12 @@ static ppsched_status dispatch(struct dispatcher *dispatcher, double weight_lag,
 
 static ppsched_status prepare(struct dispatcher *out, struct ppi_attempt *attempt, ppsched_error *error)
 {
-    struct dispatcher dispatcher = {.attempt = attempt, .room.host = &attempt->config->host};
-    double *memory = ppi_room_take(&dispatcher.room, ppi_partial_room(&attempt->problem), sizeof *memory);
-    ppsched_status status = ppi_room_check(&dispatcher.room, "the search", error);
+    struct dispatcher dispatcher = {.attempt = attempt, .arena.host = &attempt->config->host};
+    double *memory = ppi_arena_take(&dispatcher.arena, ppi_partial_workspace(&attempt->problem), sizeof *memory);
+    ppsched_status status = ppi_arena_check(&dispatcher.arena, "the search", error);
     if (status == PPSCHED_OK) {
         dispatcher.partial = ppi_partial_at(&attempt->problem, memory);
-        status = ppi_periodic_make(&dispatcher.pattern, &dispatcher.room, &attempt->problem, error);
+        status = ppi_periodic_make(&dispatcher.pattern, &dispatcher.arena, &attempt->problem, error);
     }
     *out = dispatcher;
     return status;
@@ -130,7 +130,7 @@ ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error
         if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     }
-    ppi_room_clear(&dispatcher.room);
+    ppi_arena_clear(&dispatcher.arena);
     return status;
 }
 
@@ -167,11 +167,11 @@ static double longest_period(struct ppi_periodic *pattern, const struct ppi_prob
 static ppsched_status dispatch_all(struct dispatcher *dispatcher, double least, ppsched_error *error)
 {
     const double lags[] = {0, least, PPI_INFINITE};
-    const int ways = dispatcher->attempt->problem.most_stages > 1 ? 2 : 1;
+    const int variants = dispatcher->attempt->problem.most_stages > 1 ? 2 : 1;
     ppsched_status status = PPSCHED_OK;
     for (int lag = 0; lag < 3; lag++)
-        for (int way = 0; way < ways && status == PPSCHED_OK; way++)
-            status = dispatch(dispatcher, lags[lag], way == 1, error);
+        for (int variant = 0; variant < variants && status == PPSCHED_OK; variant++)
+            status = dispatch(dispatcher, lags[lag], variant == 1, error);
     return status;
 }
 
@@ -182,7 +182,7 @@ static ppsched_status follow_all(struct dispatcher *dispatcher, int periods, pps
     double most = 1.1 * longest_period(&dispatcher->pattern, &attempt->problem, least);
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < periods && status == PPSCHED_OK && ppi_attempt_goes_on(attempt); i++) {
-        status = ppi_watch_report(&attempt->watch, (double)i / periods, error);
+        status = ppi_poll_report(&attempt->poll, (double)i / periods, error);
         struct ppi_recipe recipe = {.period = least + (most - least) * i / (periods - 1), .share = 1};
         if (status == PPSCHED_OK && ppi_periodic_lay(&dispatcher->pattern, &attempt->problem, &recipe))
             status = dispatch_all(dispatcher, least, error);
@@ -198,6 +198,6 @@ ppsched_status ppi_follow_patterns(struct ppi_attempt *attempt, int periods, pps
     ppsched_status status = prepare(&dispatcher, attempt, error);
     if (status == PPSCHED_OK)
         status = follow_all(&dispatcher, periods, error);
-    ppi_room_clear(&dispatcher.room);
+    ppi_arena_clear(&dispatcher.arena);
     return status;
 }

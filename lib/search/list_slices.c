@@ -26,7 +26,7 @@ struct rule {
 struct lister {
     struct ppi_attempt *attempt;
     const struct ppi_problem *problem;
-    uint32_t pieces, microbatches;
+    uint32_t micro_slices, microbatches;
     struct rule rule;
     double *end[2];           /* of F and of I or B by stage and piece; infinite: not known */
     uint32_t *turn;           /* of each row of each stage: how many ops are put */
@@ -51,34 +51,34 @@ static uint8_t kind_of(const struct lister *lister, uint32_t stage, uint32_t row
     return row == INPUT && is_whole(lister, stage) ? PPSCHED_KIND_B : kinds[row];
 }
 
-static uint32_t next_piece(const struct lister *lister, uint32_t stage, uint32_t row)
+static uint32_t next_micro_slice(const struct lister *lister, uint32_t stage, uint32_t row)
 {
-    return ppi_piece_in_turn(lister->problem, row != FORWARD, lister->turn[ROWS * stage + row]);
+    return ppi_micro_slice_in_turn(lister->problem, row != FORWARD, lister->turn[ROWS * stage + row]);
 }
 
 /* --- what could start --- */
 
-static double delay_of(const struct lister *lister, double delay, double latency, uint32_t piece)
+static double delay_of(const struct lister *lister, double delay, double latency, uint32_t micro_slice)
 {
     const struct ppi_ratio *ratio = lister->problem->ratio;
-    return delay == 0 || ratio == NULL ? delay : ppi_scaled_delay(delay, latency, ratio[piece].sent);
+    return delay == 0 || ratio == NULL ? delay : ppi_scaled_delay(delay, latency, ratio[micro_slice].sent);
 }
 
 /* When the inputs of a row's next op are there; infinite where they are not known. */
-static double ready_at(const struct lister *lister, uint32_t stage, uint32_t row, uint32_t piece)
+static double ready_at(const struct lister *lister, uint32_t stage, uint32_t row, uint32_t micro_slice)
 {
     const struct ppi_stage *own = &lister->problem->stage[stage];
-    const size_t cell = (size_t)stage * lister->pieces + piece;
+    const size_t cell = (size_t)stage * lister->micro_slices + micro_slice;
     if (row == FORWARD)
-        return stage == 0
-                   ? 0
-                   : lister->end[0][cell - lister->pieces] + delay_of(lister, own->forward_delay, own->forward_latency, piece);
+        return stage == 0 ? 0
+                          : lister->end[0][cell - lister->micro_slices] +
+                                delay_of(lister, own->forward_delay, own->forward_latency, micro_slice);
     if (row == WEIGHT)
         return lister->end[1][cell];
     double ready = lister->end[0][cell];
     if (stage + 1 < lister->problem->stages)
-        ready = ppi_larger(ready, lister->end[1][cell + lister->pieces] +
-                                      delay_of(lister, own->backward_delay, own->backward_latency, piece));
+        ready = ppi_larger(ready, lister->end[1][cell + lister->micro_slices] +
+                                      delay_of(lister, own->backward_delay, own->backward_latency, micro_slice));
     return ready;
 }
 
@@ -102,11 +102,11 @@ static bool is_admitted(struct lister *lister, uint32_t device, uint32_t microba
 }
 
 /* Whether there is memory for what comes back for a backward. */
-static bool may_rise(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t piece)
+static bool may_rise(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t micro_slice)
 {
     const struct ppi_problem *problem = lister->problem;
     const double limit = ppi_device_allows_at_peak(&problem->device[device]);
-    double level = ppi_problem_rise(problem, stage, kind, piece);
+    double level = ppi_problem_rise(problem, stage, kind, micro_slice);
     if (!problem->rises || limit == PPI_INFINITE)
         return true;
     lister->looks += lister->count[device] - lister->oldest[device];
@@ -124,8 +124,8 @@ static bool comes_first(const struct lister *lister, uint32_t a, uint32_t b)
         return (rows[0] == WEIGHT) != rule->delays_weight;
     if ((rows[0] == FORWARD) != (rows[1] == FORWARD))
         return (rows[0] == FORWARD) == rule->fills;
-    uint32_t microbatch[] = {next_piece(lister, stages[0], rows[0]) / lister->problem->slices,
-                             next_piece(lister, stages[1], rows[1]) / lister->problem->slices};
+    uint32_t microbatch[] = {next_micro_slice(lister, stages[0], rows[0]) / lister->problem->slices,
+                             next_micro_slice(lister, stages[1], rows[1]) / lister->problem->slices};
     if (!rule->goes_deep && microbatch[0] != microbatch[1])
         return microbatch[0] < microbatch[1];
     return (stages[0] > stages[1]) == (rows[0] == FORWARD);
@@ -139,17 +139,17 @@ static void choose(struct lister *lister, uint32_t device)
     for (uint32_t i = 0; i < problem->device[device].count; i++)
         for (uint32_t row = 0; row < ROWS; row++) {
             uint32_t stage = ppi_stage_at(problem, device, i), number = ROWS * stage + row;
-            if (lister->turn[number] == lister->pieces || (row == WEIGHT && is_whole(lister, stage)))
+            if (lister->turn[number] == lister->micro_slices || (row == WEIGHT && is_whole(lister, stage)))
                 continue;
-            uint32_t piece = next_piece(lister, stage, row);
-            double start = ppi_larger(lister->clock[device], ready_at(lister, stage, row, piece));
+            uint32_t micro_slice = next_micro_slice(lister, stage, row);
+            double start = ppi_larger(lister->clock[device], ready_at(lister, stage, row, micro_slice));
             if (start > lister->next[device] || start == PPI_INFINITE ||
                 (start == lister->next[device] && !comes_first(lister, number, lister->choice[device])))
                 continue;
-            if (row == FORWARD && !is_admitted(lister, device, piece / problem->slices,
-                                               ppi_problem_memory(problem, stage, PPSCHED_KIND_F, piece)))
+            if (row == FORWARD && !is_admitted(lister, device, micro_slice / problem->slices,
+                                               ppi_problem_memory(problem, stage, PPSCHED_KIND_F, micro_slice)))
                 continue;
-            if (row == INPUT && !may_rise(lister, device, stage, kind_of(lister, stage, row), piece))
+            if (row == INPUT && !may_rise(lister, device, stage, kind_of(lister, stage, row), micro_slice))
                 continue;
             lister->next[device] = start;
             lister->choice[device] = number;
@@ -158,11 +158,11 @@ static void choose(struct lister *lister, uint32_t device)
 
 /* --- putting it --- */
 
-static void account(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t piece)
+static void account(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t micro_slice)
 {
-    uint32_t microbatch = piece / lister->problem->slices;
+    uint32_t microbatch = micro_slice / lister->problem->slices;
     size_t cell = (size_t)device * lister->microbatches + microbatch;
-    double adds = ppi_problem_memory(lister->problem, stage, kind, piece);
+    double adds = ppi_problem_memory(lister->problem, stage, kind, micro_slice);
     lister->held[cell] += adds;
     if (kind == PPSCHED_KIND_F) {
         lister->needed[cell] -= adds;
@@ -182,15 +182,15 @@ static void put(struct lister *lister, uint32_t device)
     const struct ppi_shape shape = {.slices = problem->slices};
     struct ppi_orders *out = &lister->attempt->candidate;
     uint32_t stage = lister->choice[device] / ROWS, row = lister->choice[device] % ROWS;
-    uint32_t piece = next_piece(lister, stage, row);
+    uint32_t micro_slice = next_micro_slice(lister, stage, row);
     uint8_t kind = kind_of(lister, stage, row);
-    double end = lister->next[device] + ppi_problem_duration(problem, stage, kind, piece);
-    out->ops[out->first[device] + out->count[device]++] = ppi_op_of_piece(&shape, piece, stage, kind);
+    double end = lister->next[device] + ppi_problem_duration(problem, stage, kind, micro_slice);
+    out->ops[out->first[device] + out->count[device]++] = ppi_op_of_micro_slice(&shape, micro_slice, stage, kind);
     lister->turn[ROWS * stage + row]++;
     lister->clock[device] = end;
     if (row != WEIGHT)
-        lister->end[row][(size_t)stage * lister->pieces + piece] = end;
-    account(lister, device, stage, kind, piece);
+        lister->end[row][(size_t)stage * lister->micro_slices + micro_slice] = end;
+    account(lister, device, stage, kind, micro_slice);
     choose(lister, device);
     if (row == FORWARD && stage + 1 < problem->stages)
         choose(lister, problem->stage[stage + 1].device);
@@ -211,7 +211,7 @@ static void start(struct lister *lister)
 {
     const struct ppi_problem *problem = lister->problem;
     const size_t cells = (size_t)problem->devices * lister->microbatches;
-    for (size_t i = 0; i < (size_t)problem->stages * lister->pieces; i++)
+    for (size_t i = 0; i < (size_t)problem->stages * lister->micro_slices; i++)
         lister->end[0][i] = lister->end[1][i] = PPI_INFINITE;
     memset(lister->turn, 0, (size_t)ROWS * problem->stages * sizeof *lister->turn);
     memset(lister->held, 0, cells * sizeof *lister->held);
@@ -224,7 +224,7 @@ static void start(struct lister *lister)
             lister->left[(size_t)d * lister->microbatches + m] = problem->device[d].count * problem->slices;
     }
     for (uint32_t s = 0; s < problem->stages; s++)
-        for (uint32_t p = 0; p < lister->pieces; p++)
+        for (uint32_t p = 0; p < lister->micro_slices; p++)
             lister->needed[(size_t)problem->stage[s].device * lister->microbatches + p / problem->slices] += ppi_problem_memory(
                 problem, s, PPSCHED_KIND_F, p);
     for (uint32_t d = 0; d < problem->devices; d++)
@@ -242,7 +242,7 @@ static ppsched_status list(struct lister *lister, double most, ppsched_error *er
     start(lister);
     while (status == PPSCHED_OK && (device = first_to_start(lister)) != PPSCHED_NONE) {
         put(lister, device);
-        status = ppi_watch_spend(&lister->attempt->watch, visits + lister->looks / 8, error);
+        status = ppi_poll_spend(&lister->attempt->poll, visits + lister->looks / 8, error);
         looks += lister->looks / 8;
         lister->looks = 0;
         if (looks > most && lister->attempt->objective < PPI_INFINITE)
@@ -267,23 +267,23 @@ static void find_rises(struct lister *lister)
     }
 }
 
-static ppsched_status prepare(struct lister *lister, struct ppi_room *room, struct ppi_attempt *attempt, ppsched_error *error)
+static ppsched_status prepare(struct lister *lister, struct ppi_arena *arena, struct ppi_attempt *attempt, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
     const size_t cells = (size_t)problem->stages * problem->microbatches, devices = problem->devices;
     *lister = (struct lister){.attempt = attempt,
                               .problem = problem,
-                              .pieces = problem->microbatches,
+                              .micro_slices = problem->microbatches,
                               .microbatches = problem->microbatches / problem->slices};
     const size_t held = devices * lister->microbatches;
-    lister->end[0] = ppi_room_take(room, 2 * cells, sizeof *lister->end[0]);
-    lister->turn = ppi_room_take(room, (size_t)ROWS * problem->stages, sizeof *lister->turn);
-    lister->clock = ppi_room_take(room, 2 * devices, sizeof *lister->clock);
-    lister->rise = ppi_room_take_zeroed(room, devices, sizeof *lister->rise);
-    lister->choice = ppi_room_take(room, 3 * devices, sizeof *lister->choice);
-    lister->held = ppi_room_take(room, 2 * held, sizeof *lister->held);
-    lister->left = ppi_room_take(room, held, sizeof *lister->left);
-    ppsched_status status = ppi_room_check(room, "the search", error);
+    lister->end[0] = ppi_arena_take(arena, 2 * cells, sizeof *lister->end[0]);
+    lister->turn = ppi_arena_take(arena, (size_t)ROWS * problem->stages, sizeof *lister->turn);
+    lister->clock = ppi_arena_take(arena, 2 * devices, sizeof *lister->clock);
+    lister->rise = ppi_arena_take_zeroed(arena, devices, sizeof *lister->rise);
+    lister->choice = ppi_arena_take(arena, 3 * devices, sizeof *lister->choice);
+    lister->held = ppi_arena_take(arena, 2 * held, sizeof *lister->held);
+    lister->left = ppi_arena_take(arena, held, sizeof *lister->left);
+    ppsched_status status = ppi_arena_check(arena, "the search", error);
     if (status == PPSCHED_OK) {
         lister->end[1] = lister->end[0] + cells;
         lister->next = lister->clock + devices;
@@ -295,7 +295,7 @@ static ppsched_status prepare(struct lister *lister, struct ppi_room *room, stru
     return status;
 }
 
-ppsched_status ppi_list_pieces(struct ppi_attempt *attempt, bool splits, double most, ppsched_error *error)
+ppsched_status ppi_list_micro_slices(struct ppi_attempt *attempt, bool splits, double most, ppsched_error *error)
 {
     static const struct rule rules[] = {{.delays_weight = true, .goes_deep = true},
                                         {.delays_weight = true},
@@ -303,10 +303,10 @@ ppsched_status ppi_list_pieces(struct ppi_attempt *attempt, bool splits, double 
                                         {.fills = true, .delays_weight = true, .goes_deep = true},
                                         {.goes_deep = true},
                                         {.fills = true}};
-    struct ppi_room room = {.host = &attempt->config->host};
+    struct ppi_arena arena = {.host = &attempt->config->host};
     struct lister lister;
     const double ops = (double)ppi_problem_ops(&attempt->problem);
-    ppsched_status status = prepare(&lister, &room, attempt, error);
+    ppsched_status status = prepare(&lister, &arena, attempt, error);
     for (size_t i = 0; i < 2 * sizeof rules / sizeof rules[0] && status == PPSCHED_OK; i++) {
         if ((double)i * ops > most || !ppi_attempt_goes_on(attempt) || (splits && i % 2 == 1))
             continue;
@@ -314,6 +314,6 @@ ppsched_status ppi_list_pieces(struct ppi_attempt *attempt, bool splits, double 
         lister.rule.splits = i % 2 == 0;
         status = list(&lister, LOOKS, error);
     }
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }

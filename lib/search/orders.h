@@ -15,7 +15,7 @@ struct ppi_orders {
 };
 
 /* In a room of the caller's. */
-ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error);
 
 /* Copies ops and counts; both were made for the same problem, or one of the same shape and placement. */

@@ -17,7 +17,7 @@ size_t ppi_partial_block(const struct ppi_problem *problem)
     return bytes / sizeof(double); /* all of them are multiples */
 }
 
-size_t ppi_partial_room(const struct ppi_problem *problem)
+size_t ppi_partial_workspace(const struct ppi_problem *problem)
 {
     return ppi_partial_block(problem) + 2 * (size_t)problem->stages * problem->microbatches;
 }
@@ -216,7 +216,7 @@ void ppi_partial_start(struct ppi_partial *partial)
     const struct ppi_problem *problem = partial->problem;
     memset(partial->block, 0, ppi_partial_block(problem) * sizeof *partial->block);
     for (uint32_t s = 0; s < problem->stages; s++)
-        partial->stage[s].ready = (struct ppi_ways){PPI_INFINITE, PPI_INFINITE};
+        partial->stage[s].ready = (struct ppi_chain_times){PPI_INFINITE, PPI_INFINITE};
     partial->stage[0].ready.forward = 0;
     for (uint32_t d = 0; d < problem->devices; d++) {
         partial->device[d].start = -1;

@@ -36,8 +36,8 @@ struct ppi_at_device {
 
 /* How far a stage is. */
 struct ppi_at_stage {
-    struct ppi_ways ready; /* when the inputs of its next F, I are there; infinite: not known */
-    struct ppi_ways head;  /* a lower bound of when they start */
+    struct ppi_chain_times ready; /* when the inputs of its next F, I are there; infinite: not known */
+    struct ppi_chain_times head;  /* a lower bound of when they start */
     struct ppi_done done;
     uint32_t blocked; /* its next F, whenever its inputs come, cannot be the device's next op */
 };
@@ -59,7 +59,7 @@ struct ppi_partial {
 
 /* The size of a block, and with the ends behind it. */
 size_t ppi_partial_block(const struct ppi_problem *problem);
-size_t ppi_partial_room(const struct ppi_problem *problem);
+size_t ppi_partial_workspace(const struct ppi_problem *problem);
 
 /* One whose block and ends stand in a room for them. */
 struct ppi_partial ppi_partial_at(const struct ppi_problem *problem, double *room);

@@ -58,7 +58,7 @@ struct ppi_recipe {
 };
 
 /* In a room of the caller's. */
-ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                  ppsched_error *error);
 
 /* False, and the pattern is of no use, where an op finds no room. */

@@ -69,7 +69,7 @@ static uint32_t list_streams(const struct ppi_partial *partial, uint32_t device,
     for (uint32_t i = 0; i < problem->device[device].count; i++) {
         uint32_t s = ppi_stage_at(problem, device, i);
         const struct ppi_stage *stage = &problem->stage[s];
-        const struct ppi_ways *head = &partial->stage[s].head;
+        const struct ppi_chain_times *head = &partial->stage[s].head;
         const struct ppi_done *done = &partial->stage[s].done;
         uint32_t forwards = all - done->forwards, inputs = all - done->inputs, pending = done->inputs - done->weights;
         double forward = forwards * stage->duration[PPSCHED_KIND_F], input = inputs * stage->input;
@@ -155,11 +155,11 @@ static void set_head(struct ppi_at_device *at, double *head, double value)
     *head = value;
 }
 
-struct ppi_outlook ppi_outlook(struct ppi_partial *partial, struct ppi_stream *streams)
+struct ppi_priority ppi_priority(struct ppi_partial *partial, struct ppi_stream *streams)
 {
     const struct ppi_problem *problem = partial->problem;
     struct ppi_at_stage *at = partial->stage;
-    struct ppi_outlook outlook = {0};
+    struct ppi_priority priority = {0};
     for (uint32_t s = 0; s < problem->stages; s++)
         if (at[s].done.forwards < problem->microbatches)
             set_head(&partial->device[problem->stage[s].device], &at[s].head.forward, forward_head(partial, s));
@@ -169,9 +169,9 @@ struct ppi_outlook ppi_outlook(struct ppi_partial *partial, struct ppi_stream *s
     for (uint32_t d = 0; d < problem->devices; d++) {
         if (partial->device[d].changed && problem->device[d].count > 0)
             find_bounds(partial, d, streams);
-        outlook.mean += partial->device[d].end;
-        outlook.bound = ppi_larger(outlook.bound, ppi_larger(partial->device[d].end, partial->device[d].chain));
+        priority.mean += partial->device[d].end;
+        priority.bound = ppi_larger(priority.bound, ppi_larger(partial->device[d].end, partial->device[d].chain));
     }
-    outlook.mean /= problem->devices;
-    return outlook;
+    priority.mean /= problem->devices;
+    return priority;
 }

@@ -5,7 +5,7 @@
 
 #include "search/partial_schedule.h"
 
-struct ppi_outlook {
+struct ppi_priority {
     double bound; /* no schedule that begins like this has a smaller objective; infinite: none can be completed */
     double mean;  /* mean over devices of the bound by their own work */
 };
@@ -17,12 +17,12 @@ struct ppi_stream {
 };
 
 /* The most that a device has at once. */
-static inline size_t ppi_outlook_streams(const struct ppi_problem *problem)
+static inline size_t ppi_priority_streams(const struct ppi_problem *problem)
 {
     return 4 * (size_t)problem->most_stages;
 }
 
 /* After one step or none since its outlook before, some of which is kept in the schedule. `streams`: room to work in. */
-struct ppi_outlook ppi_outlook(struct ppi_partial *partial, struct ppi_stream *streams);
+struct ppi_priority ppi_priority(struct ppi_partial *partial, struct ppi_stream *streams);
 
 #endif

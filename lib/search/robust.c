@@ -20,7 +20,7 @@ enum {
 
 struct hardening {
     struct ppi_attempt *attempt;
-    const struct ppi_scenario_goal *goal;
+    const struct ppi_robust_objective *goal;
     struct ppi_scenario_tables tables;
     ppsched_config stated; /* the config as it is stated, which tells nobody of its progress; its lists are the caller's */
     struct ppi_graph graph;
@@ -45,8 +45,8 @@ static ppsched_status spend(struct hardening *h, double orders, ppsched_error *e
 {
     double visits = orders * (double)ppi_problem_ops(&h->attempt->problem) / 8;
     h->visits += visits;
-    ppsched_status status = ppi_watch_spend(&h->attempt->watch, visits, error);
-    return status == PPSCHED_OK ? ppi_watch_report(&h->attempt->watch, ppi_smaller(1, h->visits / h->most_visits), error)
+    ppsched_status status = ppi_poll_spend(&h->attempt->poll, visits, error);
+    return status == PPSCHED_OK ? ppi_poll_report(&h->attempt->poll, ppi_smaller(1, h->visits / h->most_visits), error)
                                 : status;
 }
 
@@ -156,10 +156,10 @@ static ppsched_status hand_over(struct hardening *h, ppsched_error *error)
     return status;
 }
 
-ppsched_status ppi_harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated, double visits,
-                          ppsched_error *error)
+ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated,
+                               double visits, ppsched_error *error)
 {
-    struct ppi_room room = {.host = &attempt->config->host};
+    struct ppi_arena arena = {.host = &attempt->config->host};
     struct hardening h = {.attempt = attempt,
                           .goal = stated->goal,
                           .stated = *stated,
@@ -168,23 +168,23 @@ ppsched_status ppi_harden(struct ppi_attempt *attempt, const struct ppi_pool *po
                           .most_visits = visits};
     h.few = h.all / 8 > LEAST_TRIED ? h.all / 8 : h.all < LEAST_TRIED ? h.all : LEAST_TRIED;
     h.stated.progress = NULL;
-    ppsched_status status = ppi_orders_make(&h.present, &room, &attempt->problem, error);
+    ppsched_status status = ppi_orders_make(&h.present, &arena, &attempt->problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_make(&h.next, &room, &attempt->problem, error);
+        status = ppi_orders_make(&h.next, &arena, &attempt->problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_scenario_tables_make(&h.tables, room.host, &h.goal->options, error);
+        status = ppi_scenario_tables_make(&h.tables, arena.host, &h.goal->options, error);
     if (status == PPSCHED_OK)
         status = choose_start(&h, pool, error);
     if (status == PPSCHED_OK && ppi_graph_can_hold(&attempt->problem) &&
         !ppi_orders_have_pairs(&h.present)) { /* which moves do not know */
-        status = ppi_graph_make(&h.graph, &room, &attempt->problem, error);
+        status = ppi_graph_make(&h.graph, &arena, &attempt->problem, error);
         if (status == PPSCHED_OK)
             status = improve(&h, error);
     }
     if (status == PPSCHED_OK)
         status = hand_over(&h, error);
-    ppi_scenario_tables_clear(&h.tables, room.host);
+    ppi_scenario_tables_clear(&h.tables, arena.host);
     ppi_pricer_clear(&h.pricer);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }

@@ -12,7 +12,7 @@ enum { MOST_SAVINGS = 128 };
 /* Less need, for so much more cost, of the i-th stage, by the dish that it leads to. */
 struct saving {
     double need, cost;
-    uint32_t i, dish;
+    uint32_t i, option;
 };
 
 struct search {
@@ -32,21 +32,21 @@ struct search {
 };
 
 /* What the i-th stage needs in a set with a dish. */
-static double need_in(const struct search *search, uint32_t i, uint32_t set, const struct ppi_dish *dish)
+static double need_in(const struct search *search, uint32_t i, uint32_t set, const struct ppi_recompute_option *option)
 {
     double need = 0;
     for (uint32_t k = 0; k < search->used_count[i]; k++) {
         uint32_t held = search->used[i][k];
-        need += search->passes[i][held][set] * dish->held[held];
+        need += search->passes[i][held][set] * option->held[held];
     }
     return need;
 }
 
 /* Whether each set has room for a dish of the i-th stage beside what it needs for the others. */
-static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_dish *dish)
+static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_recompute_option *option)
 {
     for (uint32_t k = 0; k < search->set_count; k++)
-        if (need[k] + need_in(search, i, k, dish) + search->least[i + 1][k] > search->fit->room)
+        if (need[k] + need_in(search, i, k, option) + search->least[i + 1][k] > search->fit->room)
             return false;
     return true;
 }
@@ -57,15 +57,15 @@ static uint32_t first_with_room(const struct search *search, uint32_t i, const d
 {
     uint32_t stage = search->fit->holding->stages[i], low = ppi_fit_first_of(search->fit, stage),
              high = ppi_fit_last_of(search->fit, stage) + 1;
-    const struct ppi_dish *dishes = search->fit->menus[stage].dishes;
-    if (!search->fit->menus[stage].is_ordered) {
-        while (low < high && !has_room(search, i, need, &dishes[low]))
+    const struct ppi_recompute_option *options = search->fit->fronts[stage].options;
+    if (!search->fit->fronts[stage].is_ordered) {
+        while (low < high && !has_room(search, i, need, &options[low]))
             low++;
         return low;
     }
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (has_room(search, i, need, &dishes[middle]))
+        if (has_room(search, i, need, &options[middle]))
             high = middle;
         else
             low = middle + 1;
@@ -73,10 +73,11 @@ static uint32_t first_with_room(const struct search *search, uint32_t i, const d
     return low;
 }
 
-static void add_dish(const struct search *search, uint32_t i, const struct ppi_dish *dish, const double *need, double *sum)
+static void add_option(const struct search *search, uint32_t i, const struct ppi_recompute_option *option, const double *need,
+                       double *sum)
 {
     for (uint32_t k = 0; k < search->set_count; k++)
-        sum[k] = need[k] + need_in(search, i, k, dish);
+        sum[k] = need[k] + need_in(search, i, k, option);
 }
 
 /* --- what the others cost at least --- */
@@ -100,15 +101,15 @@ static bool put_hull(struct search *search, uint32_t i)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t stage = fit->holding->stages[i], count = 0;
-    const struct ppi_dish *dishes = fit->menus[stage].dishes;
+    const struct ppi_recompute_option *options = fit->fronts[stage].options;
     struct saving hull[MOST_SAVINGS];
-    double least = need_in(search, i, search->tight, &dishes[ppi_fit_first_of(fit, stage)]);
-    const struct ppi_dish *last = &dishes[ppi_fit_first_of(fit, stage)];
+    double least = need_in(search, i, search->tight, &options[ppi_fit_first_of(fit, stage)]);
+    const struct ppi_recompute_option *last = &options[ppi_fit_first_of(fit, stage)];
     for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage); d++) {
-        double need = need_in(search, i, search->tight, &dishes[d]);
+        double need = need_in(search, i, search->tight, &options[d]);
         if (need >= least)
             continue;
-        struct saving step = {least - need, fit->weight[stage] * (dishes[d].added - last->added), i, d};
+        struct saving step = {least - need, fit->weight[stage] * (options[d].added - last->added), i, d};
         while (count > 0 && !is_cheaper(&hull[count - 1], &step)) {
             step.need += hull[count - 1].need;
             step.cost += hull[count - 1].cost;
@@ -118,7 +119,7 @@ static bool put_hull(struct search *search, uint32_t i)
             return false;
         hull[count++] = step;
         least = need;
-        last = &dishes[d];
+        last = &options[d];
     }
     bool has_place = search->saving_count + count <= MOST_SAVINGS;
     for (uint32_t k = 0; k < count && has_place; k++)
@@ -137,7 +138,7 @@ static void list_savings(struct search *search, uint32_t tight)
     search->is_bounded = true;
     for (uint32_t i = count; i-- > 0;) {
         uint32_t stage = fit->holding->stages[i];
-        double need = need_in(search, i, tight, &fit->menus[stage].dishes[ppi_fit_first_of(fit, stage)]);
+        double need = need_in(search, i, tight, &fit->fronts[stage].options[ppi_fit_first_of(fit, stage)]);
         search->first_need[i] = search->first_need[i + 1] + need;
         search->is_bounded &= put_hull(search, i);
     }
@@ -158,11 +159,11 @@ static bool has_all_room(const struct search *search, const double *need)
     return need[tightest(search, need)] <= search->fit->room * (1 - 1e-12);
 }
 
-static void change_dish(const struct search *search, uint32_t i, uint32_t from, uint32_t to, double *need)
+static void change_option(const struct search *search, uint32_t i, uint32_t from, uint32_t to, double *need)
 {
-    const struct ppi_dish *dishes = search->fit->menus[search->fit->holding->stages[i]].dishes;
+    const struct ppi_recompute_option *options = search->fit->fronts[search->fit->holding->stages[i]].options;
     for (uint32_t k = 0; k < search->set_count; k++)
-        need[k] += need_in(search, i, k, &dishes[to]) - need_in(search, i, k, &dishes[from]);
+        need[k] += need_in(search, i, k, &options[to]) - need_in(search, i, k, &options[from]);
 }
 
 static void keep_best(struct search *search, double cost)
@@ -180,7 +181,7 @@ static void choose_first(struct search *search, double *need)
     for (uint32_t i = 0; i < fit->holding->count; i++) {
         uint32_t stage = fit->holding->stages[i];
         search->now[i] = ppi_fit_first_of(fit, stage);
-        add_dish(search, i, &fit->menus[stage].dishes[search->now[i]], need, need);
+        add_option(search, i, &fit->fronts[stage].options[search->now[i]], need, need);
     }
 }
 
@@ -190,8 +191,8 @@ static uint32_t save_enough(struct search *search, double *need)
     uint32_t tight = search->tight;
     for (uint32_t k = 0; k < search->saving_count && need[tight] > search->fit->room; k++) {
         const struct saving *saving = &search->savings[k];
-        change_dish(search, saving->i, search->now[saving->i], saving->dish, need);
-        search->now[saving->i] = saving->dish;
+        change_option(search, saving->i, search->now[saving->i], saving->option, need);
+        search->now[saving->i] = saving->option;
         tight = tightest(search, need);
     }
     return tight;
@@ -203,9 +204,9 @@ static void give_back(struct search *search, uint32_t i, double *need)
     uint32_t first = ppi_fit_first_of(search->fit, search->fit->holding->stages[i]);
     while (search->now[i] > first) {
         uint32_t less = search->now[i] - 1;
-        change_dish(search, i, search->now[i], less, need);
+        change_option(search, i, search->now[i], less, need);
         if (!has_all_room(search, need)) {
-            change_dish(search, i, less, search->now[i], need);
+            change_option(search, i, less, search->now[i], need);
             break;
         }
         search->now[i] = less;
@@ -223,7 +224,7 @@ static void choose_greedily(struct search *search)
     if (has_all_room(search, need)) {
         for (uint32_t i = 0; i < fit->holding->count; i++) {
             give_back(search, i, need);
-            cost += fit->weight[fit->holding->stages[i]] * fit->menus[fit->holding->stages[i]].dishes[search->now[i]].added;
+            cost += fit->weight[fit->holding->stages[i]] * fit->fronts[fit->holding->stages[i]].options[search->now[i]].added;
         }
         keep_best(search, cost);
     }
@@ -234,13 +235,13 @@ static void choose_greedily(struct search *search)
 /* What the stages from the i-th on cost at least, beside what the set needs for those before. */
 static double least_cost(const struct search *search, uint32_t i, double need)
 {
-    double lack = need + search->first_need[i] - search->fit->room * (1 + 1e-12), cost = 0;
-    for (uint32_t k = 0; k < search->saving_count && lack > 0 && search->is_bounded; k++) {
+    double overshoot = need + search->first_need[i] - search->fit->room * (1 + 1e-12), cost = 0;
+    for (uint32_t k = 0; k < search->saving_count && overshoot > 0 && search->is_bounded; k++) {
         const struct saving *saving = &search->savings[k];
         if (saving->i < i)
             continue;
-        cost += saving->cost * (lack < saving->need ? lack / saving->need : 1);
-        lack -= saving->need;
+        cost += saving->cost * (overshoot < saving->need ? overshoot / saving->need : 1);
+        overshoot -= saving->need;
     }
     return cost;
 }
@@ -250,10 +251,10 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t stage = fit->holding->stages[i], last = ppi_fit_last_of(fit, stage);
-    const struct ppi_dish *dishes = fit->menus[stage].dishes;
+    const struct ppi_recompute_option *options = fit->fronts[stage].options;
     double sum[MOST_SETS];
     for (uint32_t d = first_with_room(search, i, need); d <= last && search->steps < MOST_STEPS; d++) {
-        double with = cost + fit->weight[stage] * dishes[d].added;
+        double with = cost + fit->weight[stage] * options[d].added;
         if (with >= search->best_cost)
             break;
         search->steps++;
@@ -262,9 +263,9 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
             keep_best(search, with);
             break;
         }
-        if (!fit->menus[stage].is_ordered && !has_room(search, i, need, &dishes[d]))
+        if (!fit->fronts[stage].is_ordered && !has_room(search, i, need, &options[d]))
             continue;
-        add_dish(search, i, &dishes[d], need, sum);
+        add_option(search, i, &options[d], need, sum);
         if (with + least_cost(search, i + 1, sum[search->tight]) >= search->best_cost * (1 - 1e-12))
             continue;
         search_from(search, i + 1, with, sum);
@@ -272,13 +273,13 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
 }
 
 /* The most of what a stage's sets hold, however far a pass is. */
-static struct ppi_dish most_of(const struct ppi_fit *fit, uint32_t stage)
+static struct ppi_recompute_option most_of(const struct ppi_fit *fit, uint32_t stage)
 {
-    const struct ppi_menu *menu = &fit->menus[stage];
-    struct ppi_dish most = menu->dishes[ppi_fit_first_of(fit, stage)];
-    for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage) && !menu->is_ordered; d++)
+    const struct ppi_recompute_front *front = &fit->fronts[stage];
+    struct ppi_recompute_option most = front->options[ppi_fit_first_of(fit, stage)];
+    for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage) && !front->is_ordered; d++)
         for (int i = 0; i < PPI_HELD; i++)
-            most.held[i] = ppi_larger(most.held[i], menu->dishes[d].held[i]);
+            most.held[i] = ppi_larger(most.held[i], front->options[d].held[i]);
     return most;
 }
 
@@ -292,7 +293,7 @@ static void add_set(struct search *search, const uint32_t *set)
 
 static void find_used(struct search *search)
 {
-    const struct ppi_holding *holding = search->fit->holding;
+    const struct ppi_held_passes *holding = search->fit->holding;
     for (uint32_t i = 0; i < holding->count; i++) {
         search->used_count[i] = 0;
         for (uint32_t held = 0; held < holding->width; held++)
@@ -306,7 +307,7 @@ static bool list_sets(struct search *search)
 {
     const struct ppi_fit *fit = search->fit;
     uint32_t count = fit->holding->count;
-    struct ppi_dish most[MOST_STAGES];
+    struct ppi_recompute_option most[MOST_STAGES];
     for (uint32_t i = 0; i < count; i++)
         most[i] = most_of(fit, fit->holding->stages[i]);
     search->set_count = 0;
@@ -332,13 +333,13 @@ static void sum_least(struct search *search)
     for (uint32_t k = 0; k < search->set_count; k++)
         search->least[count][k] = 0;
     for (uint32_t i = count; i-- > 0;) {
-        const struct ppi_dish least = ppi_fit_least_of(fit, fit->holding->stages[i]);
-        add_dish(search, i, &least, search->least[i + 1], search->least[i]);
+        const struct ppi_recompute_option least = ppi_fit_least_of(fit, fit->holding->stages[i]);
+        add_option(search, i, &least, search->least[i + 1], search->least[i]);
     }
 }
 
 /* The cheapest of all sets where there are few, else of those tried; false where the device is too large for that. */
-bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *visited)
+bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
 {
     struct search search; /* large, so that what is not read is not zeroed */
     if (fit->holding->count > MOST_STAGES)
@@ -356,6 +357,6 @@ bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *vis
     *visited += (uint64_t)fit->holding->count * (2 * fit->holding->set_count + 16) +
                 (uint64_t)search.steps * (3 * search.set_count + 8);
     for (uint32_t i = 0; i < fit->holding->count && search.best_cost < PPI_INFINITE; i++)
-        dishes[fit->holding->stages[i]] = search.best[i];
+        options[fit->holding->stages[i]] = search.best[i];
     return search.best_cost < PPI_INFINITE;
 }

@@ -8,20 +8,20 @@
 
 /* The cheapest sets that fit, as far as a few steps from a good choice tell; false where the device is too large for that, or
  * none was found. */
-bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *dishes, uint64_t *visited);
+bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited);
 
 /* --- parts --- */
 
 /* The sets that a stage may have: these and those between. */
 static inline uint32_t ppi_fit_first_of(const struct ppi_fit *fit, uint32_t stage)
 {
-    uint32_t last = fit->menus[stage].count - 1, pin = fit->pin[stage];
+    uint32_t last = fit->fronts[stage].count - 1, pin = fit->pin[stage];
     return pin == PPSCHED_NONE ? 0 : pin < last ? pin : last;
 }
 
 static inline uint32_t ppi_fit_last_of(const struct ppi_fit *fit, uint32_t stage)
 {
-    return fit->pin[stage] == PPSCHED_NONE ? fit->menus[stage].count - 1 : ppi_fit_first_of(fit, stage);
+    return fit->pin[stage] == PPSCHED_NONE ? fit->fronts[stage].count - 1 : ppi_fit_first_of(fit, stage);
 }
 
 static inline const uint32_t *ppi_fit_set_at(const struct ppi_fit *fit, uint32_t set)
@@ -30,23 +30,24 @@ static inline const uint32_t *ppi_fit_set_at(const struct ppi_fit *fit, uint32_t
 }
 
 /* The least of what a stage's sets hold, however far a pass is. */
-static inline struct ppi_dish ppi_fit_least_of(const struct ppi_fit *fit, uint32_t stage)
+static inline struct ppi_recompute_option ppi_fit_least_of(const struct ppi_fit *fit, uint32_t stage)
 {
-    const struct ppi_menu *menu = &fit->menus[stage];
-    struct ppi_dish least = menu->dishes[ppi_fit_last_of(fit, stage)];
-    for (uint32_t d = ppi_fit_first_of(fit, stage); d <= ppi_fit_last_of(fit, stage) && !menu->is_ordered; d++)
+    const struct ppi_recompute_front *front = &fit->fronts[stage];
+    struct ppi_recompute_option least = front->options[ppi_fit_last_of(fit, stage)];
+    for (uint32_t d = ppi_fit_first_of(fit, stage); d <= ppi_fit_last_of(fit, stage) && !front->is_ordered; d++)
         for (int i = 0; i < PPI_HELD; i++)
-            least.held[i] = ppi_smaller(least.held[i], menu->dishes[d].held[i]);
+            least.held[i] = ppi_smaller(least.held[i], front->options[d].held[i]);
     return least;
 }
 
 /* What the i-th stage's passes in a set of the holding's need with a dish. */
-static inline double ppi_fit_need(const struct ppi_fit *fit, const uint32_t *set, uint32_t i, const struct ppi_dish *dish)
+static inline double ppi_fit_need(const struct ppi_fit *fit, const uint32_t *set, uint32_t i,
+                                  const struct ppi_recompute_option *option)
 {
     const uint32_t *passes = set + (size_t)fit->holding->width * i;
-    double need = passes[PPI_HELD_KEPT] * dish->held[PPI_HELD_KEPT] + passes[PPI_HELD_WEIGHT] * dish->held[PPI_HELD_WEIGHT];
+    double need = passes[PPI_HELD_KEPT] * option->held[PPI_HELD_KEPT] + passes[PPI_HELD_WEIGHT] * option->held[PPI_HELD_WEIGHT];
     if (fit->holding->width > PPI_HELD_INPUT)
-        need += passes[PPI_HELD_INPUT] * dish->held[PPI_HELD_INPUT] + passes[PPI_HELD_WHOLE] * dish->held[PPI_HELD_WHOLE];
+        need += passes[PPI_HELD_INPUT] * option->held[PPI_HELD_INPUT] + passes[PPI_HELD_WHOLE] * option->held[PPI_HELD_WHOLE];
     return need;
 }
 

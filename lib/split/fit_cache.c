@@ -6,33 +6,33 @@
 /* Answers that are kept of each device: more of few stages. */
 enum { SLOTS = 64, MORE_SLOTS = 512, FEW_STAGES = 256, OF_STAGE = 4 };
 
-ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_room *room, uint32_t devices, uint32_t stages,
+ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_arena *arena, uint32_t devices, uint32_t stages,
                                ppsched_error *error)
 {
-    *out = (struct ppi_fitted){.room = room, .time = 1, .slot_count = stages <= FEW_STAGES ? MORE_SLOTS : SLOTS};
-    out->asked = ppi_room_take_zeroed(room, devices, sizeof *out->asked);
-    out->slots = ppi_room_take_zeroed(room, devices, sizeof *out->slots);
-    out->lacks = ppi_room_take_zeroed(room, devices, sizeof *out->lacks);
-    return ppi_room_check(room, "what devices hold", error);
+    *out = (struct ppi_fitted){.arena = arena, .time = 1, .slot_count = stages <= FEW_STAGES ? MORE_SLOTS : SLOTS};
+    out->asked = ppi_arena_take_zeroed(arena, devices, sizeof *out->asked);
+    out->slots = ppi_arena_take_zeroed(arena, devices, sizeof *out->slots);
+    out->overshoots = ppi_arena_take_zeroed(arena, devices, sizeof *out->overshoots);
+    return ppi_arena_check(arena, "what devices hold", error);
 }
 
-static size_t slot_size(const struct ppi_holding *holding)
+static size_t slot_size(const struct ppi_held_passes *holding)
 {
     return OF_STAGE * (size_t)holding->count;
 }
 
-static bool make_slots(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding)
+static bool make_slots(struct ppi_fitted *fitted, uint32_t device, const struct ppi_held_passes *holding)
 {
     if (fitted->slots[device] != NULL)
         return true;
-    uint32_t *asked = ppi_room_take_zeroed(fitted->room, fitted->slot_count, sizeof *asked);
-    uint32_t *slots = ppi_room_take(fitted->room, fitted->slot_count * slot_size(holding), sizeof *slots);
-    double *lacks = ppi_room_take(fitted->room, fitted->slot_count, sizeof *lacks);
-    if (asked == NULL || slots == NULL || lacks == NULL)
+    uint32_t *asked = ppi_arena_take_zeroed(fitted->arena, fitted->slot_count, sizeof *asked);
+    uint32_t *slots = ppi_arena_take(fitted->arena, fitted->slot_count * slot_size(holding), sizeof *slots);
+    double *overshoots = ppi_arena_take(fitted->arena, fitted->slot_count, sizeof *overshoots);
+    if (asked == NULL || slots == NULL || overshoots == NULL)
         return false;
     fitted->asked[device] = asked;
     fitted->slots[device] = slots;
-    fitted->lacks[device] = lacks;
+    fitted->overshoots[device] = overshoots;
     return true;
 }
 
@@ -49,11 +49,11 @@ static bool ask(uint32_t *slot, uint32_t value, bool known)
     return known;
 }
 
-bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct ppi_holding *holding, const uint32_t *like,
-                     const uint32_t *pin, uint32_t **dishes, double **lack)
+bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct ppi_held_passes *holding, const uint32_t *like,
+                     const uint32_t *pin, uint32_t **options, double **overshoot)
 {
     uint32_t hash = 2166136261u;
-    *dishes = NULL;
+    *options = NULL;
     if (!make_slots(fitted, device, holding))
         return false;
     for (uint32_t i = 0; i < holding->count; i++) {
@@ -68,8 +68,8 @@ bool ppi_fitted_find(struct ppi_fitted *fitted, uint32_t device, const struct pp
         known = ask(slot + 1, like[2 * stage + 1], known);
         known = ask(slot + 2, pin[stage], known);
     }
-    *dishes = slot;
-    *lack = &fitted->lacks[device][number];
+    *options = slot;
+    *overshoot = &fitted->overshoots[device][number];
     return known;
 }
 

@@ -7,8 +7,8 @@
 
 /* One device's sets in the making: room for more is taken as they grow. */
 struct making {
-    struct ppi_holding *holding;
-    struct ppi_room *room;
+    struct ppi_held_passes *holding;
+    struct ppi_arena *arena;
     uint32_t *now; /* what it holds, */
     uint32_t sum, mixed;
     uint32_t capacity;
@@ -46,14 +46,14 @@ static bool contains(const uint32_t *a, const uint32_t *b, uint32_t width)
 
 static bool grow(struct making *making, uint32_t width)
 {
-    struct ppi_holding *holding = making->holding;
+    struct ppi_held_passes *holding = making->holding;
     uint32_t capacity = 2 * making->capacity + 8;
-    uint32_t *grown = ppi_room_take(making->room, (size_t)capacity * width, sizeof *grown);
+    uint32_t *grown = ppi_arena_take(making->arena, (size_t)capacity * width, sizeof *grown);
     if (grown == NULL)
         return false;
     if (holding->set_count > 0)
         memcpy(grown, holding->sets, (size_t)holding->set_count * width * sizeof *grown);
-    uint64_t *marks = ppi_room_take(making->room, capacity, sizeof *marks);
+    uint64_t *marks = ppi_arena_take(making->arena, capacity, sizeof *marks);
     if (marks == NULL)
         return false;
     if (holding->set_count > 0)
@@ -96,7 +96,7 @@ static bool is_within_one(struct making *making, uint32_t width)
 /* Takes out the sets that are within what the device holds now. */
 static void drop_within(struct making *making, uint32_t width)
 {
-    struct ppi_holding *holding = making->holding;
+    struct ppi_held_passes *holding = making->holding;
     const uint64_t now = mark_of_now(making);
     uint32_t left = 0;
     for (uint32_t i = 0; i < holding->set_count; i++) {
@@ -113,7 +113,7 @@ static void drop_within(struct making *making, uint32_t width)
 /* Keeps what the device holds now, unless it is within a set. */
 static void keep(struct making *making)
 {
-    struct ppi_holding *holding = making->holding;
+    struct ppi_held_passes *holding = making->holding;
     uint32_t width = holding->width * holding->count;
     if (is_within_one(making, width))
         return;
@@ -186,12 +186,12 @@ static void follow(struct making *making, const ppsched_schedule *schedule, uint
 }
 
 /* The sets as columns too. */
-static void put_columns(struct ppi_holding *holding, struct ppi_room *room)
+static void put_columns(struct ppi_held_passes *holding, struct ppi_arena *arena)
 {
     uint32_t width = holding->width * holding->count;
-    holding->passes = ppi_room_take(room, (size_t)width * holding->set_count, sizeof *holding->passes);
-    holding->has_any = ppi_room_take_zeroed(room, width, sizeof *holding->has_any);
-    for (uint32_t i = 0; i < width && !room->is_short; i++)
+    holding->passes = ppi_arena_take(arena, (size_t)width * holding->set_count, sizeof *holding->passes);
+    holding->has_any = ppi_arena_take_zeroed(arena, width, sizeof *holding->has_any);
+    for (uint32_t i = 0; i < width && !arena->is_short; i++)
         for (uint32_t k = 0; k < holding->set_count; k++) {
             uint32_t passes = holding->sets[(size_t)k * width + i];
             holding->passes[(size_t)i * holding->set_count + k] = passes;
@@ -200,48 +200,49 @@ static void put_columns(struct ppi_holding *holding, struct ppi_room *room)
 }
 
 /* Which stages each device has. */
-static void list_stages(struct ppi_holding *holdings, const ppsched_schedule *schedule, uint32_t *stages)
+static void list_stages(struct ppi_held_passes *holdings, const ppsched_schedule *schedule, uint32_t *stages)
 {
-    uint32_t lanes = schedule->placement.copies * schedule->shape.stages;
-    for (uint32_t lane = 0; lane < lanes; lane++)
-        holdings[schedule->placement.device_of[lane]].count++;
+    uint32_t instances = schedule->placement.copies * schedule->shape.stages;
+    for (uint32_t instance = 0; instance < instances; instance++)
+        holdings[schedule->placement.device_of[instance]].count++;
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         holdings[d].stages = stages;
         stages += holdings[d].count;
         holdings[d].count = 0;
     }
-    for (uint32_t lane = 0; lane < lanes; lane++) {
-        struct ppi_holding *holding = &holdings[schedule->placement.device_of[lane]];
-        holding->stages[holding->count++] = lane % schedule->shape.stages;
+    for (uint32_t instance = 0; instance < instances; instance++) {
+        struct ppi_held_passes *holding = &holdings[schedule->placement.device_of[instance]];
+        holding->stages[holding->count++] = instance % schedule->shape.stages;
     }
 }
 
-ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room, const ppsched_schedule *schedule, bool rises,
-                                ppsched_error *error)
+ppsched_status ppi_holding_make(struct ppi_held_passes **out, struct ppi_arena *arena, const ppsched_schedule *schedule,
+                                bool rises, ppsched_error *error)
 {
     uint32_t width = rises ? PPI_HELD : PPI_HELD_WEIGHT + 1;
-    uint32_t lanes = schedule->placement.copies * schedule->shape.stages;
-    struct ppi_holding *holdings = ppi_room_take_zeroed(room, schedule->shape.devices, sizeof *holdings);
-    uint32_t *stages = ppi_room_take(room, lanes, sizeof *stages), *place = ppi_room_take(room, lanes, sizeof *place);
-    uint32_t *now = ppi_room_take(room, width * (size_t)lanes, sizeof *now);
-    ppsched_status status = ppi_room_check(room, "what devices hold", error);
+    uint32_t instances = schedule->placement.copies * schedule->shape.stages;
+    struct ppi_held_passes *holdings = ppi_arena_take_zeroed(arena, schedule->shape.devices, sizeof *holdings);
+    uint32_t *stages = ppi_arena_take(arena, instances, sizeof *stages),
+             *place = ppi_arena_take(arena, instances, sizeof *place);
+    uint32_t *now = ppi_arena_take(arena, width * (size_t)instances, sizeof *now);
+    ppsched_status status = ppi_arena_check(arena, "what devices hold", error);
     if (status == PPSCHED_OK)
         list_stages(holdings, schedule, stages);
     for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++) {
-        struct making making = {.holding = &holdings[d], .room = room, .now = now};
+        struct making making = {.holding = &holdings[d], .arena = arena, .now = now};
         for (uint32_t i = 0; i < holdings[d].count; i++)
             place[holdings[d].stages[i]] = i;
         holdings[d].width = width;
         memset(now, 0, width * (size_t)holdings[d].count * sizeof *now);
         follow(&making, schedule, d, place);
-        put_columns(&holdings[d], room);
-        status = ppi_room_check(room, "what devices hold", error);
+        put_columns(&holdings[d], arena);
+        status = ppi_arena_check(arena, "what devices hold", error);
     }
     *out = holdings;
     return status;
 }
 
-bool ppi_holding_has_whole(const struct ppi_holding *holding)
+bool ppi_holding_has_whole(const struct ppi_held_passes *holding)
 {
     for (uint32_t i = 0; i < holding->count && holding->width > PPI_HELD_WHOLE; i++)
         if (holding->has_any[(size_t)holding->width * i + PPI_HELD_WHOLE])
@@ -249,14 +250,14 @@ bool ppi_holding_has_whole(const struct ppi_holding *holding)
     return false;
 }
 
-static bool is_alike(const struct ppi_holding *a, const struct ppi_holding *b)
+static bool is_alike(const struct ppi_held_passes *a, const struct ppi_held_passes *b)
 {
     return a->count == b->count && a->width == b->width && a->set_count == b->set_count &&
            memcmp(a->stages, b->stages, a->count * sizeof *a->stages) == 0 &&
            (a->set_count == 0 || memcmp(a->sets, b->sets, (size_t)a->set_count * a->width * a->count * sizeof *a->sets) == 0);
 }
 
-bool ppi_holdings_are_alike(const struct ppi_holding *a, const struct ppi_holding *b, uint32_t devices)
+bool ppi_holdings_are_alike(const struct ppi_held_passes *a, const struct ppi_held_passes *b, uint32_t devices)
 {
     for (uint32_t d = 0; d < devices; d++)
         if (!is_alike(&a[d], &b[d]))

@@ -19,7 +19,7 @@ enum ppi_held {
 
 /* The stages of a device, and the largest sets of stage passes that it holds: none is within another. A set has `width` numbers
  * a stage, of passes by how far they are: two, or all four where memory rises inside backwards. */
-struct ppi_holding {
+struct ppi_held_passes {
     uint32_t *stages;
     uint32_t count; /* of stages */
     uint32_t width;
@@ -30,13 +30,13 @@ struct ppi_holding {
 };
 
 /* Of each device of a valid schedule, for one iteration; `rises`: memory does, inside backwards. NO_MEMORY. */
-ppsched_status ppi_holding_make(struct ppi_holding **out, struct ppi_room *room, const ppsched_schedule *schedule, bool rises,
-                                ppsched_error *error);
+ppsched_status ppi_holding_make(struct ppi_held_passes **out, struct ppi_arena *arena, const ppsched_schedule *schedule,
+                                bool rises, ppsched_error *error);
 
 /* Whether a B is among what a device runs; told where memory rises. */
-bool ppi_holding_has_whole(const struct ppi_holding *holding);
+bool ppi_holding_has_whole(const struct ppi_held_passes *holding);
 
 /* Whether so many devices hold the same in both. */
-bool ppi_holdings_are_alike(const struct ppi_holding *a, const struct ppi_holding *b, uint32_t devices);
+bool ppi_holdings_are_alike(const struct ppi_held_passes *a, const struct ppi_held_passes *b, uint32_t devices);
 
 #endif

@@ -11,7 +11,7 @@ struct ppi_improving {
     uint32_t *old_pin;
     double *old_weight;
     bool only_moves; /* goes down by these, and leaves sets as they are */
-    bool by_way;     /* sets are chosen by what is on the longest way */
+    bool by_path;    /* sets are chosen by what is on the longest way */
     bool has_chunks; /* several stages a device */
     bool may_pin;    /* devices can choose which of their stages recompute */
 };
@@ -28,12 +28,12 @@ static inline bool ppi_split_goes_on(const struct ppi_improving *improving)
 }
 
 /* From all first splits, where a device has several stages. */
-ppsched_status ppi_split_race(struct ppi_improving *improving, ppsched_error *error);
+ppsched_status ppi_split_successive_halving(struct ppi_improving *improving, ppsched_error *error);
 
 /* From the split at hand to one that no move of those tried makes better. */
-ppsched_status ppi_split_descend(struct ppi_improving *improving, ppsched_error *error);
+ppsched_status ppi_split_local_search(struct ppi_improving *improving, ppsched_error *error);
 
 /* From the split at hand with ever smaller steps, until so much was visited, and then down. */
-ppsched_status ppi_split_wander(struct ppi_improving *improving, uint64_t until, ppsched_error *error);
+ppsched_status ppi_split_random_walk(struct ppi_improving *improving, uint64_t until, ppsched_error *error);
 
 #endif

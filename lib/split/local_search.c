@@ -43,24 +43,24 @@ static bool try_pin(struct ppi_improving *improving, uint32_t stage, uint32_t pi
     struct ppi_splitting *splitting = improving->splitting;
     struct ppi_split_price price;
     uint32_t had = splitting->state.pin[stage];
-    splitting->state.most_lack = splitting->now.lack;
-    splitting->state.most_time = splitting->now.lack > 0 ? PPI_INFINITE : splitting->now.time;
+    splitting->state.most_overshoot = splitting->now.overshoot;
+    splitting->state.most_time = splitting->now.overshoot > 0 ? PPI_INFINITE : splitting->now.time;
     ppi_split_state_pin(&splitting->state, stage, pin, &price);
-    splitting->state.most_lack = splitting->state.most_time = PPI_INFINITE;
+    splitting->state.most_overshoot = splitting->state.most_time = PPI_INFINITE;
     if (ppi_split_is_better(&price, &splitting->now)) {
         ppi_splitting_take(splitting, &price);
         return true;
     }
-    splitting->state.most_lack = -1; /* the sets alone */
+    splitting->state.most_overshoot = -1; /* the sets alone */
     ppi_split_state_pin(&splitting->state, stage, had, &price);
-    splitting->state.most_lack = PPI_INFINITE;
+    splitting->state.most_overshoot = PPI_INFINITE;
     return false;
 }
 
 static ppsched_status try_pins(struct ppi_improving *improving, bool *better, ppsched_error *error)
 {
     const struct ppi_split_state *state = &improving->splitting->state;
-    if (state->menus == NULL || state->stages == state->schedule->shape.devices)
+    if (state->fronts == NULL || state->stages == state->schedule->shape.devices)
         return PPSCHED_OK;
     ppsched_status status = ppi_splitting_try(improving->splitting, better, error); /* the last move left another at hand */
     if (status != PPSCHED_OK)
@@ -68,20 +68,20 @@ static ppsched_status try_pins(struct ppi_improving *improving, bool *better, pp
     for (uint32_t i = 0, first = ppi_split_random_below(improving, state->stages);
          i < state->stages && ppi_split_goes_on(improving) && status == PPSCHED_OK; i++) {
         status = ppi_splitting_poll(improving->splitting, error);
-        uint32_t stage = (first + i) % state->stages, dish = state->dish[stage];
-        if (dish > 0)
-            *better |= try_pin(improving, stage, dish - 1);
-        if (dish == state->dish[stage] && dish + 1 < state->menus[stage].count)
-            *better |= try_pin(improving, stage, dish + 1);
+        uint32_t stage = (first + i) % state->stages, option = state->option[stage];
+        if (option > 0)
+            *better |= try_pin(improving, stage, option - 1);
+        if (option == state->option[stage] && option + 1 < state->fronts[stage].count)
+            *better |= try_pin(improving, stage, option + 1);
     }
     return status;
 }
 
 /* The sets for the longest way as it is; another way may be longest then. */
-static ppsched_status choose_by_way(struct ppi_splitting *splitting, ppsched_error *error)
+static ppsched_status choose_by_path(struct ppi_splitting *splitting, ppsched_error *error)
 {
     struct ppi_split_price price;
-    ppi_split_state_choose_by_way(&splitting->state);
+    ppi_split_state_choose_by_path(&splitting->state);
     ppsched_status status = ppi_splitting_price(splitting, &price, error);
     if (status == PPSCHED_OK)
         ppi_splitting_take(splitting, &price);
@@ -89,15 +89,15 @@ static ppsched_status choose_by_way(struct ppi_splitting *splitting, ppsched_err
     return status;
 }
 
-ppsched_status ppi_split_descend(struct ppi_improving *improving, ppsched_error *error)
+ppsched_status ppi_split_local_search(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     bool better = true;
     ppsched_status status = PPSCHED_OK;
     while (better && ppi_split_goes_on(improving) && status == PPSCHED_OK) {
         ppi_split_state_weigh(&splitting->state);
-        if (improving->by_way)
-            status = choose_by_way(splitting, error);
+        if (improving->by_path)
+            status = choose_by_path(splitting, error);
         find_moves(improving);
         if (status == PPSCHED_OK)
             status = try_moves(improving, &better, error);

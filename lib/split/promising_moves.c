@@ -10,17 +10,17 @@ ppsched_status ppi_split_moves_open(struct ppi_split_moves *out, const struct pp
 {
     const struct ppi_split_state *state = &splitting->state;
     *out = (struct ppi_split_moves){.splitting = splitting};
-    out->right = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->right);
-    out->left = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->left);
-    out->passes = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->passes);
-    out->whole_passes = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->whole_passes);
-    out->share = ppi_room_take_zeroed(state->room, state->stages, sizeof *out->share);
-    out->slack = ppi_room_take_zeroed(state->room, state->schedule->shape.devices, sizeof *out->slack);
+    out->right = ppi_arena_take_zeroed(state->arena, state->stages, sizeof *out->right);
+    out->left = ppi_arena_take_zeroed(state->arena, state->stages, sizeof *out->left);
+    out->passes = ppi_arena_take_zeroed(state->arena, state->stages, sizeof *out->passes);
+    out->whole_passes = ppi_arena_take_zeroed(state->arena, state->stages, sizeof *out->whole_passes);
+    out->share = ppi_arena_take_zeroed(state->arena, state->stages, sizeof *out->share);
+    out->slack = ppi_arena_take_zeroed(state->arena, state->schedule->shape.devices, sizeof *out->slack);
     for (int right = 0; right < 2; right++) {
-        out->gives[right] = ppi_room_take_zeroed(state->room, state->stages, sizeof **out->gives);
-        out->takes[right] = ppi_room_take_zeroed(state->room, state->stages, sizeof **out->takes);
+        out->gives[right] = ppi_arena_take_zeroed(state->arena, state->stages, sizeof **out->gives);
+        out->takes[right] = ppi_arena_take_zeroed(state->arena, state->stages, sizeof **out->takes);
     }
-    return ppi_room_check(state->room, "the split", error);
+    return ppi_arena_check(state->arena, "the split", error);
 }
 
 /* --- time --- */
@@ -60,19 +60,19 @@ static double memory_of(const struct ppi_split_state *state, int cost, uint32_t 
 /* The share of its activations that a stage keeps with the sets that hold least. */
 static double share_of(const struct ppi_split_state *state, uint32_t stage)
 {
-    const struct ppi_menu *menu = &state->menus[stage];
+    const struct ppi_recompute_front *front = &state->fronts[stage];
     double whole = memory_of(state, PPI_LAYER_MEM_FORWARD, state->border[stage], state->border[stage + 1]);
-    return whole > 0 ? menu->dishes[menu->count - 1].held[PPI_HELD_KEPT] / whole : 1;
+    return whole > 0 ? front->options[front->count - 1].held[PPI_HELD_KEPT] / whole : 1;
 }
 
 /* How often a device holds its stages where it holds most, and what is left then. */
 static void find_slack(struct ppi_split_moves *moves, uint32_t device)
 {
     const struct ppi_split_state *state = &moves->splitting->state;
-    const struct ppi_holding *holding = &state->holdings[device];
+    const struct ppi_held_passes *holding = &state->holdings[device];
     const struct ppi_fit fit = ppi_split_state_fit(state, device);
     uint32_t which;
-    moves->slack[device] = fit.room - ppi_fit_most(state->dish, &fit, &which);
+    moves->slack[device] = fit.room - ppi_fit_most(state->option, &fit, &which);
     for (uint32_t i = 0; i < holding->count; i++) {
         uint32_t stage = holding->stages[i];
         const uint32_t *passes = holding->sets + ((size_t)which * holding->count + i) * holding->width;
@@ -90,7 +90,7 @@ static double need_of(const struct ppi_split_moves *moves, uint32_t stage, uint3
     const struct ppi_splitting *splitting = moves->splitting;
     const struct ppi_split_state *state = &splitting->state;
     uint32_t first = splitting->cut[begin], last = splitting->cut[end];
-    double held = state->kitchen.same != NULL ? ppi_kitchen_held(&state->kitchen, first, last)
+    double held = state->builder.same != NULL ? ppi_builder_held(&state->builder, first, last)
                                               : moves->share[stage] * memory_of(state, PPI_LAYER_MEM_FORWARD, first, last);
     double copied = state->copies != NULL ? ppi_split_state_copied(state, stage, first, last) : 0;
     double need = moves->passes[stage] * held;
@@ -115,25 +115,25 @@ static void find_needs(struct ppi_split_moves *moves)
 }
 
 /* What a device lacks more when so much more is in its memory. */
-static double added_lack(double slack, double more)
+static double added_overshoot(double slack, double more)
 {
     return ppi_larger(more - slack, 0) - ppi_larger(-slack, 0);
 }
 
 /* What moves from a stage, to the left and to the right, change whatever stage takes the block. */
 struct giving {
-    double given[2], lack[2], work[2];
+    double given[2], overshoot[2], work[2];
 };
 
-static double lack_of(const struct ppi_split_moves *moves, const struct giving *giving, uint32_t from, uint32_t to)
+static double overshoot_of(const struct ppi_split_moves *moves, const struct giving *giving, uint32_t from, uint32_t to)
 {
     const uint32_t *device_of = moves->splitting->state.schedule->placement.device_of;
-    if (!moves->has_lacks)
+    if (!moves->has_overshoots)
         return 0;
     double taken = moves->takes[to > from][to];
     if (device_of[from] == device_of[to])
-        return added_lack(moves->slack[device_of[from]], taken - giving->given[to > from]);
-    return giving->lack[to > from] + added_lack(moves->slack[device_of[to]], taken);
+        return added_overshoot(moves->slack[device_of[from]], taken - giving->given[to > from]);
+    return giving->overshoot[to > from] + added_overshoot(moves->slack[device_of[to]], taken);
 }
 
 /* --- all --- */
@@ -141,15 +141,15 @@ static double lack_of(const struct ppi_split_moves *moves, const struct giving *
 /* To mend, where all help, the one that makes the work least uneven. */
 static bool is_before(const struct ppi_split_moves *moves, const struct ppi_split_move *a, const struct ppi_split_move *b)
 {
-    if (moves->mends && a->worth != b->worth)
+    if (moves->repairs && a->worth != b->worth)
         return a->worth < b->worth;
-    return a->lack != b->lack ? a->lack < b->lack : a->worth < b->worth;
+    return a->overshoot != b->overshoot ? a->overshoot < b->overshoot : a->worth < b->worth;
 }
 
 static void offer(struct ppi_split_moves *moves, struct ppi_split_move move)
 {
     uint32_t i = moves->count;
-    if (moves->mends && move.lack >= 0)
+    if (moves->repairs && move.overshoot >= 0)
         return;
     if (i == PPI_SPLIT_TRIED && !is_before(moves, &move, &moves->list[PPI_SPLIT_TRIED - 1]))
         return;
@@ -161,16 +161,16 @@ static void offer(struct ppi_split_moves *moves, struct ppi_split_move move)
 }
 
 /* A device that can recompute more makes room by itself. */
-void ppi_split_moves_start(struct ppi_split_moves *moves, bool mends)
+void ppi_split_moves_start(struct ppi_split_moves *moves, bool repairs)
 {
     const struct ppi_splitting *splitting = moves->splitting;
     moves->count = 0;
-    moves->mends = mends;
-    if (!mends)
+    moves->repairs = repairs;
+    if (!repairs)
         sum_worth(moves);
-    moves->has_lacks = splitting->state.menus != NULL &&
-                       (mends || splitting->now.lack > 0 || splitting->state.kitchen.same != NULL);
-    if (!moves->has_lacks)
+    moves->has_overshoots = splitting->state.fronts != NULL &&
+                            (repairs || splitting->now.overshoot > 0 || splitting->state.builder.same != NULL);
+    if (!moves->has_overshoots)
         return;
     for (uint32_t d = 0; d < splitting->state.schedule->shape.devices; d++)
         find_slack(moves, d);
@@ -187,7 +187,7 @@ static double unevenness_of(const struct ppi_split_moves *moves, double work, ui
 
 static double worth_of_move(const struct ppi_split_moves *moves, const struct giving *giving, uint32_t from, uint32_t to)
 {
-    if (moves->mends)
+    if (moves->repairs)
         return unevenness_of(moves, giving->work[to > from], from, to);
     return to > from ? moves->right[to] - moves->right[from] : moves->left[from] - moves->left[to];
 }
@@ -201,7 +201,8 @@ static struct giving giving_of(const struct ppi_split_moves *moves, uint32_t fro
         uint32_t block = right != 0 ? splitting->at[from + 1] - 1 : splitting->at[from];
         giving.work[right] = ppi_split_work(state, splitting->cut[block], splitting->cut[block + 1]);
         giving.given[right] = moves->gives[right][from];
-        giving.lack[right] = added_lack(moves->slack[state->schedule->placement.device_of[from]], -giving.given[right]);
+        giving.overshoot[right] = added_overshoot(moves->slack[state->schedule->placement.device_of[from]],
+                                                  -giving.given[right]);
     }
     return giving;
 }
@@ -214,25 +215,25 @@ void ppi_split_moves_offer(struct ppi_split_moves *moves, uint32_t from)
     const struct giving giving = giving_of(moves, from);
     for (uint32_t to = 0; to < splitting->state.stages; to++)
         if (to != from)
-            offer(moves, (struct ppi_split_move){lack_of(moves, &giving, from, to), worth_of_move(moves, &giving, from, to),
-                                                 from, to});
+            offer(moves, (struct ppi_split_move){overshoot_of(moves, &giving, from, to),
+                                                 worth_of_move(moves, &giving, from, to), from, to});
 }
 
 /* --- mending --- */
 
 /* Prices what is at hand, but for its time. */
-static ppsched_status find_lack(struct ppi_splitting *splitting, double *lack, ppsched_error *error)
+static ppsched_status find_overshoot(struct ppi_splitting *splitting, double *overshoot, ppsched_error *error)
 {
     struct ppi_split_price price = {0, 0, 0};
-    splitting->state.most_lack = -1;
+    splitting->state.most_overshoot = -1;
     ppsched_status status = ppi_splitting_price(splitting, &price, error);
-    splitting->state.most_lack = PPI_INFINITE;
-    *lack = price.lack;
+    splitting->state.most_overshoot = PPI_INFINITE;
+    *overshoot = price.overshoot;
     return status;
 }
 
 /* Moves from the devices that lack memory, those that promise most first. */
-static void find_mends(struct ppi_splitting *splitting)
+static void find_repairs(struct ppi_splitting *splitting)
 {
     struct ppi_split_moves *moves = splitting->moves;
     const uint32_t *device_of = splitting->state.schedule->placement.device_of;
@@ -244,45 +245,45 @@ static void find_mends(struct ppi_splitting *splitting)
         }
 }
 
-static ppsched_status mend_by(struct ppi_splitting *splitting, const struct ppi_split_move *move, double *lack, bool *better,
-                              ppsched_error *error)
+static ppsched_status repair_by(struct ppi_splitting *splitting, const struct ppi_split_move *move, double *overshoot,
+                                bool *better, ppsched_error *error)
 {
     double then;
     ppi_split_move(splitting->at, move->from, move->to);
-    ppsched_status status = find_lack(splitting, &then, error);
-    *better = then < *lack * (1 - 1e-9);
+    ppsched_status status = find_overshoot(splitting, &then, error);
+    *better = then < *overshoot * (1 - 1e-9);
     if (*better)
-        *lack = then;
+        *overshoot = then;
     else
         ppi_split_move(splitting->at, move->to, move->from);
     return status;
 }
 
 /* All of these that help; what they promise changes with each, and after some that do not they are looked for anew. */
-static ppsched_status mend_some(struct ppi_splitting *splitting, double *lack, bool *better, ppsched_error *error)
+static ppsched_status repair_some(struct ppi_splitting *splitting, double *overshoot, bool *better, ppsched_error *error)
 {
     const struct ppi_split_moves *moves = splitting->moves;
     ppsched_status status = PPSCHED_OK;
     bool helps;
-    find_mends(splitting);
+    find_repairs(splitting);
     *better = false;
     for (uint32_t i = 0, idle = 0; i < moves->count && idle < IDLE && status == PPSCHED_OK; i++) {
         const struct ppi_split_move *move = &moves->list[i];
-        if (*lack <= 0 || !ppi_split_may_give(splitting, move->from))
+        if (*overshoot <= 0 || !ppi_split_may_give(splitting, move->from))
             continue;
-        status = mend_by(splitting, move, lack, &helps, error);
+        status = repair_by(splitting, move, overshoot, &helps, error);
         *better |= helps;
         idle = helps ? 0 : idle + 1;
     }
     return status;
 }
 
-ppsched_status ppi_split_mend(struct ppi_splitting *splitting, ppsched_error *error)
+ppsched_status ppi_split_repair(struct ppi_splitting *splitting, ppsched_error *error)
 {
-    double lack;
-    ppsched_status status = find_lack(splitting, &lack, error);
+    double overshoot;
+    ppsched_status status = find_overshoot(splitting, &overshoot, error);
     bool better = splitting->state.stages <= MOST_MENDED;
-    for (uint32_t i = 0; i < 4 * splitting->blocks && better && lack > 0 && status == PPSCHED_OK; i++)
-        status = mend_some(splitting, &lack, &better, error);
+    for (uint32_t i = 0; i < 4 * splitting->blocks && better && overshoot > 0 && status == PPSCHED_OK; i++)
+        status = repair_some(splitting, &overshoot, &better, error);
     return status;
 }

@@ -16,9 +16,9 @@ enum { LOOKED_AT = 4 };
 /* Whether a price is not much worse than that at hand: by a share of the time, which falls as the search goes on. */
 static bool is_near(const struct ppi_split_price *price, const struct ppi_split_price *now, double share)
 {
-    if (price->lack > 0 && price->lack >= now->lack)
-        return price->lack <= now->lack && price->time <= now->time * (1 + share);
-    return price->time <= now->time * (1 + share) || price->lack < now->lack;
+    if (price->overshoot > 0 && price->overshoot >= now->overshoot)
+        return price->overshoot <= now->overshoot && price->time <= now->time * (1 + share);
+    return price->time <= now->time * (1 + share) || price->overshoot < now->overshoot;
 }
 
 /* What time of a usual layer costs in a stage: of the longest way what lies there. */
@@ -69,15 +69,15 @@ static void find_run(struct ppi_improving *improving, uint32_t *first, uint32_t 
     *first = where == 0 ? 0 : where == 1 ? last : ppi_split_random_below(improving, last + 1);
 }
 
-static bool pin(struct ppi_splitting *splitting, uint32_t stage, uint32_t dish)
+static bool pin(struct ppi_splitting *splitting, uint32_t stage, uint32_t option)
 {
-    bool changes = splitting->now_pin[stage] != dish;
-    splitting->now_pin[stage] = dish;
+    bool changes = splitting->now_pin[stage] != option;
+    splitting->now_pin[stage] = option;
     return changes;
 }
 
 /* Lets the others of a device choose. */
-static bool unpin_others(struct ppi_splitting *splitting, const struct ppi_holding *holding, uint32_t but)
+static bool unpin_others(struct ppi_splitting *splitting, const struct ppi_held_passes *holding, uint32_t but)
 {
     bool changes = false;
     for (uint32_t i = 0; i < holding->count; i++)
@@ -96,11 +96,12 @@ static bool change_pins(struct ppi_improving *improving)
     uint32_t how = ppi_split_random_below(improving, 4);
     bool changed = false;
     for (uint32_t d = first; d < first + count; d++) {
-        const struct ppi_holding *holding = &splitting->state.holdings[d];
+        const struct ppi_held_passes *holding = &splitting->state.holdings[d];
         if (which >= holding->count)
             continue;
-        uint32_t stage = holding->stages[which], dish = splitting->state.dish[stage];
-        uint32_t more = dish + 1 < splitting->state.menus[stage].count ? dish + 1 : dish, less = dish > 0 ? dish - 1 : 0;
+        uint32_t stage = holding->stages[which], option = splitting->state.option[stage];
+        uint32_t more = option + 1 < splitting->state.fronts[stage].count ? option + 1 : option,
+                 less = option > 0 ? option - 1 : 0;
         changed |= how < 2 && unpin_others(splitting, holding, which);
         changed |= pin(splitting, stage, how == 0 ? PPSCHED_NONE : how == 3 ? more : less);
     }
@@ -111,8 +112,8 @@ static bool change_pins(struct ppi_improving *improving)
 static bool change_pin(struct ppi_improving *improving)
 {
     struct ppi_splitting *splitting = improving->splitting;
-    uint32_t stage = find_stage(improving), dish = splitting->state.dish[stage];
-    uint32_t count = splitting->state.menus[stage].count, pin = splitting->now_pin[stage];
+    uint32_t stage = find_stage(improving), option = splitting->state.option[stage];
+    uint32_t count = splitting->state.fronts[stage].count, pin = splitting->now_pin[stage];
     switch (ppi_split_random_below(improving, 4)) {
     case 0:
         pin = PPSCHED_NONE;
@@ -121,10 +122,10 @@ static bool change_pin(struct ppi_improving *improving)
         pin = ppi_split_random_below(improving, count);
         break;
     case 2:
-        pin = dish > 0 ? dish - 1 : 0;
+        pin = option > 0 ? option - 1 : 0;
         break;
     default:
-        pin = dish + 1 < count ? dish + 1 : dish;
+        pin = option + 1 < count ? option + 1 : option;
     }
     if (pin == splitting->now_pin[stage] || count == 1)
         return false;
@@ -143,11 +144,11 @@ static bool change_device(struct ppi_improving *improving)
     struct ppi_splitting *splitting = improving->splitting;
     uint32_t device, count;
     find_run(improving, &device, &count);
-    const struct ppi_holding *first = &splitting->state.holdings[device];
+    const struct ppi_held_passes *first = &splitting->state.holdings[device];
     uint32_t from = ppi_split_random_below(improving, first->count), to = ppi_split_random_below(improving, first->count);
     bool changed = false;
     for (uint32_t d = device; d < device + count && from != to; d++) {
-        const struct ppi_holding *holding = &splitting->state.holdings[d];
+        const struct ppi_held_passes *holding = &splitting->state.holdings[d];
         if (from < holding->count && to < holding->count && ppi_split_may_give(splitting, holding->stages[from])) {
             ppi_split_move(splitting->at, holding->stages[from], holding->stages[to]);
             changed = true;
@@ -179,7 +180,7 @@ static void weigh(struct ppi_split_state *state)
 }
 
 /* All sets anew, for the longest way as it is, and without pins. */
-static ppsched_status step_by_way(struct ppi_improving *improving, double share, ppsched_error *error)
+static ppsched_status step_by_path(struct ppi_improving *improving, double share, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     struct ppi_split_state *state = &splitting->state;
@@ -187,7 +188,7 @@ static ppsched_status step_by_way(struct ppi_improving *improving, double share,
     ppsched_status status = ppi_splitting_price(splitting, &price, error);
     ppi_split_state_weigh(state);
     memcpy(improving->old_weight, state->backward_weight, state->stages * sizeof *improving->old_weight);
-    ppi_split_state_choose_by_way(state);
+    ppi_split_state_choose_by_path(state);
     for (uint32_t s = 0; s < state->stages; s++)
         splitting->now_pin[s] = PPSCHED_NONE;
     if (status == PPSCHED_OK)
@@ -209,7 +210,7 @@ static ppsched_status step(struct ppi_improving *improving, double share, ppsche
     struct ppi_split_price price;
     memcpy(improving->old_pin, splitting->now_pin, stages * sizeof *improving->old_pin);
     if (improving->may_pin && ppi_split_random_below(improving, 64) == 0)
-        return step_by_way(improving, share, error);
+        return step_by_path(improving, share, error);
     bool pins = improving->may_pin && ppi_split_random_below(improving, 2) == 0;
     if (pins ? !change_sets(improving) : !change_split(improving)) {
         splitting->state.visited += 16;
@@ -226,7 +227,7 @@ static ppsched_status step(struct ppi_improving *improving, double share, ppsche
     return status;
 }
 
-ppsched_status ppi_split_wander(struct ppi_improving *improving, uint64_t until, ppsched_error *error)
+ppsched_status ppi_split_random_walk(struct ppi_improving *improving, uint64_t until, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     const double widest = improving->has_chunks ? CHUNK_WIDEST : WIDEST;
@@ -237,5 +238,5 @@ ppsched_status ppi_split_wander(struct ppi_improving *improving, uint64_t until,
         double left = (double)(until - splitting->state.visited) / (double)(until - from);
         status = step(improving, widest * left * left, error);
     }
-    return status == PPSCHED_OK ? ppi_split_descend(improving, error) : status;
+    return status == PPSCHED_OK ? ppi_split_local_search(improving, error) : status;
 }

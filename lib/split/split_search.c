@@ -20,20 +20,20 @@ static void list_cuts(struct ppi_splitting *splitting, const ppsched_layers *lay
     splitting->cut[splitting->blocks] = layers->count;
 }
 
-static ppsched_status take_room(struct ppi_splitting *splitting, struct ppi_room *room, size_t layers, ppsched_error *error)
+static ppsched_status take_room(struct ppi_splitting *splitting, struct ppi_arena *arena, size_t layers, ppsched_error *error)
 {
     size_t stages = splitting->state.stages;
-    splitting->cut = ppi_room_take(room, layers + 1, sizeof *splitting->cut);
-    splitting->at = ppi_room_take(room, stages + 1, sizeof *splitting->at);
-    splitting->border = ppi_room_take(room, stages + 1, sizeof *splitting->border);
-    splitting->best_at = ppi_room_take(room, stages + 1, sizeof *splitting->best_at);
-    splitting->now_at = ppi_room_take_zeroed(room, stages + 1, sizeof *splitting->now_at);
-    splitting->now_pin = ppi_room_take_zeroed(room, stages, sizeof *splitting->now_pin);
-    splitting->best_weight = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_weight);
-    splitting->best_pin = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_pin);
-    splitting->best_dish = ppi_room_take_zeroed(room, stages, sizeof *splitting->best_dish);
-    splitting->moves = ppi_room_take_zeroed(room, 1, sizeof *splitting->moves);
-    return ppi_room_check(room, "the split", error);
+    splitting->cut = ppi_arena_take(arena, layers + 1, sizeof *splitting->cut);
+    splitting->at = ppi_arena_take(arena, stages + 1, sizeof *splitting->at);
+    splitting->border = ppi_arena_take(arena, stages + 1, sizeof *splitting->border);
+    splitting->best_at = ppi_arena_take(arena, stages + 1, sizeof *splitting->best_at);
+    splitting->now_at = ppi_arena_take_zeroed(arena, stages + 1, sizeof *splitting->now_at);
+    splitting->now_pin = ppi_arena_take_zeroed(arena, stages, sizeof *splitting->now_pin);
+    splitting->best_weight = ppi_arena_take_zeroed(arena, stages, sizeof *splitting->best_weight);
+    splitting->best_pin = ppi_arena_take_zeroed(arena, stages, sizeof *splitting->best_pin);
+    splitting->best_option = ppi_arena_take_zeroed(arena, stages, sizeof *splitting->best_option);
+    splitting->moves = ppi_arena_take_zeroed(arena, 1, sizeof *splitting->moves);
+    return ppi_arena_check(arena, "the split", error);
 }
 
 static ppsched_status check_blocks(const struct ppi_splitting *splitting, ppsched_error *error)
@@ -82,10 +82,10 @@ ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, double 
                                         ppsched_error *error)
 {
     const struct ppi_split_price *now = &splitting->now;
-    splitting->state.most_lack = now->lack;
-    splitting->state.most_time = now->lack > 0 ? PPI_INFINITE : now->time * (1 + share); /* a lack is worth any time */
+    splitting->state.most_overshoot = now->overshoot;
+    splitting->state.most_time = now->overshoot > 0 ? PPI_INFINITE : now->time * (1 + share); /* a lack is worth any time */
     ppsched_status status = ppi_splitting_price(splitting, price, error);
-    splitting->state.most_lack = splitting->state.most_time = PPI_INFINITE;
+    splitting->state.most_overshoot = splitting->state.most_time = PPI_INFINITE;
     return status;
 }
 
@@ -110,7 +110,7 @@ void ppi_splitting_take(struct ppi_splitting *splitting, const struct ppi_split_
     splitting->best = *price;
     memcpy(splitting->best_at, splitting->at, (stages + 1) * sizeof *splitting->at);
     memcpy(splitting->best_pin, splitting->now_pin, stages * sizeof *splitting->best_pin);
-    memcpy(splitting->best_dish, splitting->state.dish, stages * sizeof *splitting->best_dish);
+    memcpy(splitting->best_option, splitting->state.option, stages * sizeof *splitting->best_option);
     memcpy(splitting->best_weight, splitting->state.backward_weight, stages * sizeof *splitting->best_weight);
 }
 
@@ -176,7 +176,7 @@ static ppsched_status search_from(struct ppi_splitting *splitting, const struct 
 {
     bool better;
     ppsched_status status = PPSCHED_OK;
-    if (question->most_visited == 0 || (question->must_fit && splitting->best.lack > 0 && question->start == NULL))
+    if (question->most_visited == 0 || (question->must_fit && splitting->best.overshoot > 0 && question->start == NULL))
         return status;
     if (question->start != NULL) {
         put_fixed(splitting, question->start);
@@ -187,7 +187,7 @@ static ppsched_status search_from(struct ppi_splitting *splitting, const struct 
     return status == PPSCHED_OK ? search(splitting, question, error) : status;
 }
 
-ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
+ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_arena *arena, const struct ppi_split_question *question,
                                   ppsched_error *error)
 {
     *out = (struct ppi_splitting){.now = PPI_NO_SPLIT, .best = PPI_NO_SPLIT};
@@ -196,10 +196,10 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *ro
             error, PPSCHED_ERROR_REFUSED,
             "a schedule of %lld ops is too large for a search of the split, which takes up to %d; take fewer microbatches",
             (long long)question->schedule->op_count, PPI_SPLIT_MOST_OPS);
-    ppsched_status status = ppi_split_state_make(&out->state, room, question->config, question->layers, question->schedule,
+    ppsched_status status = ppi_split_state_make(&out->state, arena, question->config, question->layers, question->schedule,
                                                  question->overhead, question->same, question->by_span, error);
     if (status == PPSCHED_OK)
-        status = take_room(out, room, question->layers->count, error);
+        status = take_room(out, arena, question->layers->count, error);
     if (status != PPSCHED_OK)
         return status;
     out->state.may_be_empty = question->may_be_empty;
@@ -216,7 +216,7 @@ static void forget(struct ppi_splitting *splitting, const struct ppi_split_quest
     ppi_split_state_recompute(&splitting->state, question->same);
     splitting->now = splitting->best = (struct ppi_split_price)PPI_NO_SPLIT;
     splitting->state.visited = splitting->next_poll = 0;
-    splitting->first_lack = 0;
+    splitting->first_overshoot = 0;
     splitting->proved = false;
     for (uint32_t s = 0; s < splitting->state.stages; s++)
         splitting->now_pin[s] = PPSCHED_NONE;
@@ -228,9 +228,9 @@ ppsched_status ppi_splitting_try_start(struct ppi_splitting *splitting, int star
     bool better;
     ppi_balance(splitting, start);
     ppsched_status status = ppi_splitting_price(splitting, &price, error);
-    splitting->first_lack = price.lack;
-    if (status == PPSCHED_OK && price.lack > 0)
-        status = ppi_split_mend(splitting, error);
+    splitting->first_overshoot = price.overshoot;
+    if (status == PPSCHED_OK && price.overshoot > 0)
+        status = ppi_split_repair(splitting, error);
     return status == PPSCHED_OK ? ppi_splitting_try(splitting, &better, error) : status;
 }
 
@@ -239,14 +239,14 @@ static ppsched_status try_balanced(struct ppi_splitting *splitting, bool any, pp
 {
     bool has_chunks = splitting->state.stages > splitting->state.schedule->shape.devices;
     ppsched_status status = ppi_splitting_try_start(splitting, 0, error);
-    double first_lack = splitting->first_lack;
-    for (int i = 2; i < PPI_SPLIT_TILTS && first_lack > 0 && has_chunks && status == PPSCHED_OK; i += 2)
-        if (!any || splitting->best.lack > 0)
+    double first_overshoot = splitting->first_overshoot;
+    for (int i = 2; i < PPI_SPLIT_TILTS && first_overshoot > 0 && has_chunks && status == PPSCHED_OK; i += 2)
+        if (!any || splitting->best.overshoot > 0)
             status = ppi_splitting_try_start(splitting, i, error);
     for (int i = PPI_SPLIT_TILTS; i < PPI_SPLIT_STARTS && has_chunks && status == PPSCHED_OK; i++)
-        if (!any || splitting->best.lack > 0)
+        if (!any || splitting->best.overshoot > 0)
             status = ppi_splitting_try_start(splitting, i, error);
-    splitting->first_lack = first_lack;
+    splitting->first_overshoot = first_overshoot;
     return status;
 }
 
@@ -262,7 +262,7 @@ ppsched_status ppi_splitting_search(struct ppi_splitting *splitting, const struc
     }
     put_fixed(splitting, question->fixed);
     ppsched_status status = ppi_splitting_try(splitting, &better, error);
-    splitting->first_lack = splitting->now.lack;
+    splitting->first_overshoot = splitting->now.overshoot;
     return status;
 }
 
@@ -271,10 +271,10 @@ ppsched_status ppi_splitting_go_on(struct ppi_splitting *splitting, const struct
 {
     const size_t stages = splitting->state.stages;
     forget(splitting, question);
-    splitting->first_lack = from->first_lack;
+    splitting->first_overshoot = from->first_overshoot;
     memcpy(splitting->best_at, from->best_at, (stages + 1) * sizeof *splitting->best_at);
     memcpy(splitting->best_pin, from->best_pin, stages * sizeof *splitting->best_pin);
-    memcpy(splitting->best_dish, from->best_dish, stages * sizeof *splitting->best_dish);
+    memcpy(splitting->best_option, from->best_option, stages * sizeof *splitting->best_option);
     memcpy(splitting->best_weight, from->best_weight, stages * sizeof *splitting->best_weight);
     return ppi_split_improve_on(splitting, question->most_visited, error);
 }
@@ -285,7 +285,7 @@ ppsched_status ppi_splitting_tell(struct ppi_splitting *splitting, uint32_t *lay
     for (uint32_t s = 0; s < splitting->state.stages && status == PPSCHED_OK; s++) {
         uint32_t begin = splitting->cut[splitting->best_at[s]], end = splitting->cut[splitting->best_at[s + 1]];
         layers[s] = end - begin;
-        status = ppi_menu_choose(recomputes, &splitting->state.kitchen, begin, end, splitting->best_dish[s], error);
+        status = ppi_front_choose(recomputes, &splitting->state.builder, begin, end, splitting->best_option[s], error);
     }
     return status;
 }

@@ -21,15 +21,15 @@ struct ppi_splitting {
     uint32_t *at;               /* first block of each stage, and behind them the number of all: those at hand */
     uint32_t *border;           /* the same in layers */
     uint32_t *now_at, *now_pin; /* that of which `now` is the price */
-    uint32_t *best_at, *best_pin, *best_dish;
+    uint32_t *best_at, *best_pin, *best_option;
     double *best_weight; /* by which its sets were chosen */
     struct ppi_split_moves *moves;
     struct ppi_split_runner *runners; /* made when they are needed first */
     struct ppi_split_price now, best;
-    double first_lack;     /* of the first split, whose devices have work alike */
-    uint64_t next_poll;    /* visits at which the caller is asked next */
-    uint64_t most_visited; /* nodes of walks, after which the search ends */
-    bool proved;           /* no split is better */
+    double first_overshoot; /* of the first split, whose devices have work alike */
+    uint64_t next_poll;     /* visits at which the caller is asked next */
+    uint64_t most_visited;  /* nodes of walks, after which the search ends */
+    bool proved;            /* no split is better */
 };
 
 /* Ops of the largest schedule that is searched for: the search holds 28 bytes of each. */
@@ -54,7 +54,7 @@ struct ppi_split_question {
 
 /* Gets ready for searches. `out` is the caller's to clear with its room. RANGE where there are fewer blocks than stages;
  * NO_MEMORY. */
-ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_room *room, const struct ppi_split_question *question,
+ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_arena *arena, const struct ppi_split_question *question,
                                   ppsched_error *error);
 
 /* Finds a split; may be called again for other ways to recompute, visits, and starts. */
@@ -84,7 +84,7 @@ struct ppi_split_load {
 double ppi_split_bound(const struct ppi_split_load *load);
 
 /* What one microbatch takes at least on its way over all layers and back. */
-double ppi_split_way(const ppsched_layers *layers);
+double ppi_split_path(const ppsched_layers *layers);
 
 /* --- its parts --- */
 

@@ -42,55 +42,55 @@ static void sum_layers(struct ppi_split_state *state)
 
 static ppsched_status take_room(struct ppi_split_state *state, bool has_same, ppsched_error *error)
 {
-    struct ppi_room *room = state->room;
+    struct ppi_arena *arena = state->arena;
     size_t stages = state->stages, devices = state->schedule->shape.devices, layers = state->layers->count;
     for (int cost = 0; cost < PPI_LAYER_COSTS; cost++)
-        state->sums[cost] = ppi_room_take(room, layers + 1, sizeof *state->sums[cost]);
+        state->sums[cost] = ppi_arena_take(arena, layers + 1, sizeof *state->sums[cost]);
     for (uint32_t e = 0; e < state->layers->entry_count && state->copies == NULL; e++)
         if (copies_embedding(&state->layers->entries[e]))
-            state->copies = ppi_room_take_zeroed(room, layers + 1, sizeof *state->copies);
+            state->copies = ppi_arena_take_zeroed(arena, layers + 1, sizeof *state->copies);
     if (state->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || has_same)
-        state->menus = ppi_room_take_zeroed(room, stages, sizeof *state->menus);
-    state->border = ppi_room_take(room, stages + 1, sizeof *state->border);
-    state->like = ppi_room_take_zeroed(room, 2 * stages, sizeof *state->like);
-    state->dish = ppi_room_take_zeroed(room, stages, sizeof *state->dish);
-    state->weight = ppi_room_take_zeroed(room, stages * KINDS, sizeof *state->weight);
-    state->backward_weight = ppi_room_take(room, stages, sizeof *state->backward_weight);
-    state->pin = ppi_room_take(room, stages, sizeof *state->pin);
-    state->load = ppi_room_take_zeroed(room, devices, sizeof *state->load);
-    state->is_stale = ppi_room_take_zeroed(room, devices, sizeof *state->is_stale);
-    state->lacks = ppi_room_take_zeroed(room, devices, sizeof *state->lacks);
-    return ppi_room_check(room, "the split", error);
+        state->fronts = ppi_arena_take_zeroed(arena, stages, sizeof *state->fronts);
+    state->border = ppi_arena_take(arena, stages + 1, sizeof *state->border);
+    state->like = ppi_arena_take_zeroed(arena, 2 * stages, sizeof *state->like);
+    state->option = ppi_arena_take_zeroed(arena, stages, sizeof *state->option);
+    state->weight = ppi_arena_take_zeroed(arena, stages * KINDS, sizeof *state->weight);
+    state->backward_weight = ppi_arena_take(arena, stages, sizeof *state->backward_weight);
+    state->pin = ppi_arena_take(arena, stages, sizeof *state->pin);
+    state->load = ppi_arena_take_zeroed(arena, devices, sizeof *state->load);
+    state->is_stale = ppi_arena_take_zeroed(arena, devices, sizeof *state->is_stale);
+    state->overshoots = ppi_arena_take_zeroed(arena, devices, sizeof *state->overshoots);
+    return ppi_arena_check(arena, "the split", error);
 }
 
-ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
+ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
 {
     *out = (struct ppi_split_state){.config = config,
                                     .layers = layers,
                                     .schedule = schedule,
-                                    .room = room,
-                                    .most_lack = PPI_INFINITE,
+                                    .arena = arena,
+                                    .most_overshoot = PPI_INFINITE,
                                     .most_time = PPI_INFINITE};
     memcpy(out->overhead, overhead, sizeof out->overhead);
     out->stages = schedule->shape.stages;
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);
     if (status == PPSCHED_OK)
-        status = ppi_walk_make(&out->walk, room, schedule, by_span, config->senders_wait, error);
+        status = ppi_walk_make(&out->walk, arena, schedule, by_span, config->senders_wait, error);
     if (status == PPSCHED_OK)
-        status = ppi_holding_make(&out->holdings, room, schedule, ppi_layers_rise(layers), error);
+        status = ppi_holding_make(&out->holdings, arena, schedule, ppi_layers_rise(layers), error);
     if (status == PPSCHED_OK)
-        status = ppi_kitchen_open(&out->kitchen, room, layers, same, error);
+        status = ppi_builder_open(&out->builder, arena, layers, same, error);
     if (status == PPSCHED_OK)
-        status = ppi_fitted_open(&out->fitted, room, schedule->shape.devices, out->stages, error);
+        status = ppi_fitted_open(&out->fitted, arena, schedule->shape.devices, out->stages, error);
     if (status == PPSCHED_OK)
-        status = ppi_long_ways_open(&out->long_ways, room, &out->walk, error);
+        status = ppi_long_paths_open(&out->long_paths, arena, &out->walk, error);
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
-        out->kitchen.has_whole |= ppi_holding_has_whole(&out->holdings[d]);
+        out->builder.has_whole |= ppi_holding_has_whole(&out->holdings[d]);
     sum_layers(out);
     for (uint32_t s = 0; s <= out->stages; s++)
         out->border[s] = PPSCHED_NONE;
@@ -119,7 +119,7 @@ static double between(const struct ppi_split_state *state, int cost, uint32_t st
 
 static double added_to(const struct ppi_split_state *state, uint32_t stage)
 {
-    return state->menus != NULL ? state->menus[stage].dishes[state->dish[stage]].added : 0;
+    return state->fronts != NULL ? state->fronts[stage].options[state->option[stage]].added : 0;
 }
 
 static void load_times(struct ppi_split_state *state, uint32_t stage)
@@ -134,7 +134,7 @@ static void load_times(struct ppi_split_state *state, uint32_t stage)
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
         duration[kind] += state->overhead[kind];
     ppi_walk_set_times(&state->walk, stage, duration);
-    ppi_long_ways_set_times(&state->long_ways, stage, duration);
+    ppi_long_paths_set_times(&state->long_paths, stage, duration);
 }
 
 /* Of what goes over the border before a stage, when nothing else is on the way. */
@@ -166,7 +166,7 @@ static double limit_of(const struct ppi_split_state *state, uint32_t device)
 }
 
 /* What a device's stages always take. */
-static double fixed_of(const struct ppi_split_state *state, const struct ppi_holding *holding)
+static double fixed_of(const struct ppi_split_state *state, const struct ppi_held_passes *holding)
 {
     double sum = 0;
     for (uint32_t i = 0; i < holding->count; i++) {
@@ -186,35 +186,36 @@ static double room_of(const struct ppi_split_state *state, uint32_t device)
 
 struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device)
 {
-    return (struct ppi_fit){&state->holdings[device], state->menus, state->backward_weight, state->pin, room_of(state, device)};
+    return (struct ppi_fit){&state->holdings[device], state->fronts, state->backward_weight, state->pin,
+                            room_of(state, device)};
 }
 
 /* What a device lacks. */
 static double fit_device(struct ppi_split_state *state, uint32_t device)
 {
     const struct ppi_fit fit = ppi_split_state_fit(state, device);
-    double lack = ppi_fit_device(state->dish, &fit, &state->visited);
-    return fit.room < 0 && lack <= 0 ? -fit.room : lack;
+    double overshoot = ppi_fit_device(state->option, &fit, &state->visited);
+    return fit.room < 0 && overshoot <= 0 ? -fit.room : overshoot;
 }
 
 static double fit_or_remember(struct ppi_split_state *state, uint32_t device)
 {
-    const struct ppi_holding *holding = &state->holdings[device];
-    uint32_t *dishes;
-    double *lack;
-    bool known = ppi_fitted_find(&state->fitted, device, holding, state->like, state->pin, &dishes, &lack);
-    if (dishes == NULL)
+    const struct ppi_held_passes *holding = &state->holdings[device];
+    uint32_t *options;
+    double *overshoot;
+    bool known = ppi_fitted_find(&state->fitted, device, holding, state->like, state->pin, &options, &overshoot);
+    if (options == NULL)
         return fit_device(state, device);
     if (!known)
-        *lack = fit_device(state, device);
+        *overshoot = fit_device(state, device);
     for (uint32_t i = 0; i < holding->count; i++) {
-        uint32_t *dish = &state->dish[holding->stages[i]];
+        uint32_t *option = &state->option[holding->stages[i]];
         if (known)
-            *dish = dishes[i];
+            *option = options[i];
         else
-            dishes[i] = *dish;
+            options[i] = *option;
     }
-    return *lack;
+    return *overshoot;
 }
 
 uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t device)
@@ -231,8 +232,8 @@ static void fit_with_partner(struct ppi_split_state *state, uint32_t device, uin
 {
     const struct ppi_fit pair[2] = {ppi_split_state_fit(state, device), ppi_split_state_fit(state, partner)};
     if (device < partner)
-        ppi_fit_pair(state->dish, pair, &state->visited);
-    state->lacks[device] = ppi_larger(0, ppi_fit_lack(state->dish, &pair[0]));
+        ppi_fit_pair(state->option, pair, &state->visited);
+    state->overshoots[device] = ppi_larger(0, ppi_fit_overshoot(state->option, &pair[0]));
 }
 
 static void fit_one(struct ppi_split_state *state, uint32_t device)
@@ -241,7 +242,7 @@ static void fit_one(struct ppi_split_state *state, uint32_t device)
     if (partner != device)
         fit_with_partner(state, device, partner);
     else
-        state->lacks[device] = fit_or_remember(state, device);
+        state->overshoots[device] = fit_or_remember(state, device);
 }
 
 static void fit_stale(struct ppi_split_state *state)
@@ -251,7 +252,7 @@ static void fit_stale(struct ppi_split_state *state)
             continue;
         double work = 0;
         state->visited += A_DEVICE + 16 * (uint64_t)state->holdings[d].count;
-        if (state->menus != NULL)
+        if (state->fronts != NULL)
             fit_one(state, d);
         for (uint32_t i = 0; i < state->holdings[d].count; i++) {
             uint32_t stage = state->holdings[d].stages[i];
@@ -271,7 +272,7 @@ static bool put_like(struct ppi_split_state *state, uint32_t stage)
     const ppsched_layers *layers = state->layers;
     uint32_t begin = state->border[stage], end = state->border[stage + 1], *like = &state->like[2 * (size_t)stage];
     bool is_one = begin < end && layers->entry_of[begin] == layers->entry_of[end - 1];
-    uint32_t first = is_one ? state->kitchen.begin[layers->entry_of[begin]] : begin, last = first + (end - begin);
+    uint32_t first = is_one ? state->builder.begin[layers->entry_of[begin]] : begin, last = first + (end - begin);
     bool differs = like[0] != first || like[1] != last;
     like[0] = first;
     like[1] = last;
@@ -287,9 +288,9 @@ static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage
     state->visited += A_CHANGE;
     for (uint32_t copy = 0; copy < placement->copies; copy++)
         state->is_stale[placement->device_of[(size_t)copy * state->stages + stage]] = true;
-    if (state->menus == NULL)
+    if (state->fronts == NULL)
         return PPSCHED_OK;
-    return ppi_menu_make(&state->menus[stage], &state->kitchen, state->border[stage], state->border[stage + 1], error);
+    return ppi_front_make(&state->fronts[stage], &state->builder, state->border[stage], state->border[stage + 1], error);
 }
 
 static uint32_t most_loaded(const struct ppi_split_state *state)
@@ -314,12 +315,12 @@ static double time_of(struct ppi_split_state *state)
 {
     bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span;
     double beside = time_left_out(state), most = state->most_time - beside;
-    if (asks && ppi_long_ways_take_longer(&state->long_ways, most, &state->visited))
+    if (asks && ppi_long_paths_take_longer(&state->long_paths, most, &state->visited))
         return PPI_INFINITE;
     double time = ppi_walk_price(&state->walk);
     state->visited += state->walk.count;
     if (asks && time > most)
-        ppi_long_ways_keep(&state->long_ways, &state->walk, time, state->has_bytes, &state->visited);
+        ppi_long_paths_keep(&state->long_paths, &state->walk, time, state->has_bytes, &state->visited);
     return time + beside;
 }
 
@@ -327,13 +328,13 @@ static struct ppi_split_price price_of(struct ppi_split_state *state)
 {
     struct ppi_split_price price = {.time = PPI_INFINITE};
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
-        price.lack += state->lacks[d];
+        price.overshoot += state->overshoots[d];
         price.unevenness += state->load[d] * state->load[d];
     }
-    if (price.lack <= state->most_lack * (1 + 1e-9))
+    if (price.overshoot <= state->most_overshoot * (1 + 1e-9))
         price.time = time_of(state);
-    state->visited += A_PRICE + A_STAGE * (uint64_t)state->stages + 8 * (state->kitchen.work - state->worked);
-    state->worked = state->kitchen.work;
+    state->visited += A_PRICE + A_STAGE * (uint64_t)state->stages + 8 * (state->builder.work - state->worked);
+    state->worked = state->builder.work;
     return price;
 }
 
@@ -370,7 +371,7 @@ void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t
 /* What is left out is the work of the most loaded device. */
 static void weigh_left_out(struct ppi_split_state *state)
 {
-    const struct ppi_holding *holding = &state->holdings[most_loaded(state)];
+    const struct ppi_held_passes *holding = &state->holdings[most_loaded(state)];
     const double passes = state->left_out / state->schedule->placement.copies;
     const bool splits = state->walk.splits_backward;
     for (uint32_t i = 0; i < holding->count; i++) {
@@ -412,7 +413,7 @@ void ppi_split_state_choose_alike(struct ppi_split_state *state)
 
 void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same)
 {
-    ppi_kitchen_recompute(&state->kitchen, same);
+    ppi_builder_recompute(&state->builder, same);
     for (uint32_t s = 0; s <= state->stages; s++)
         state->border[s] = PPSCHED_NONE;
     for (uint32_t s = 0; s < state->stages; s++) {
@@ -422,7 +423,7 @@ void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_s
     ppi_split_state_choose_alike(state);
 }
 
-void ppi_split_state_choose_by_way(struct ppi_split_state *state)
+void ppi_split_state_choose_by_path(struct ppi_split_state *state)
 {
     for (uint32_t s = 0; s < state->stages; s++) {
         const double *weight = &state->weight[(size_t)s * KINDS];
@@ -431,9 +432,9 @@ void ppi_split_state_choose_by_way(struct ppi_split_state *state)
     make_stale(state);
 }
 
-double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish)
+double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *option)
 {
-    memcpy(state->dish, dish, state->stages * sizeof *dish);
+    memcpy(state->option, option, state->stages * sizeof *option);
     for (uint32_t s = 0; s < state->stages; s++)
         load_times(state, s);
     make_stale(state);
@@ -443,8 +444,8 @@ double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish)
 
 bool ppi_split_is_better(const struct ppi_split_price *a, const struct ppi_split_price *b)
 {
-    if (a->lack != b->lack && (a->lack > b->lack * (1 + 1e-9) || b->lack > a->lack * (1 + 1e-9)))
-        return a->lack < b->lack;
+    if (a->overshoot != b->overshoot && (a->overshoot > b->overshoot * (1 + 1e-9) || b->overshoot > a->overshoot * (1 + 1e-9)))
+        return a->overshoot < b->overshoot;
     if (a->time > b->time * (1 + 1e-11) || b->time > a->time * (1 + 1e-11))
         return a->time < b->time;
     return a->unevenness < b->unevenness * (1 - 1e-11);

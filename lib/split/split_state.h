@@ -10,7 +10,7 @@
 
 /* What a split is worth: first that it fits, then the time, then how even the devices' work is. */
 struct ppi_split_price {
-    double lack; /* sum of what devices lack under their limits */
+    double overshoot; /* sum of what devices lack under their limits */
     double time;
     double unevenness;
 };
@@ -20,16 +20,16 @@ struct ppi_split_state {
     const ppsched_layers *layers;
     const ppsched_schedule *schedule;
     double overhead[PPI_COMPUTE_KINDS]; /* of each op, beside its layers, by kind */
-    struct ppi_room *room;
+    struct ppi_arena *arena;
     struct ppi_walk walk;
-    struct ppi_holding *holdings;
-    struct ppi_kitchen kitchen;
+    struct ppi_held_passes *holdings;
+    struct ppi_front_builder builder;
     struct ppi_fitted fitted;
-    struct ppi_long_ways long_ways;
-    struct ppi_menu *menus;        /* of each stage; NULL where no device has a limit */
-    uint32_t stages, versions;     /* versions of the weights */
-    bool may_be_empty;             /* stages but the first and the last */
-    bool has_bytes;                /* delays follow from what layers hand on */
+    struct ppi_long_paths long_paths;
+    struct ppi_recompute_front *fronts; /* of each stage; NULL where no device has a limit */
+    uint32_t stages, versions;          /* versions of the weights */
+    bool may_be_empty;                  /* stages but the first and the last */
+    bool has_bytes;                     /* delays follow from what layers hand on */
     double left_out;               /* passes of each stage that the schedule is too short for: see ppi_split_state_leave_out */
     double pass_overhead;          /* of a device in each of them */
     double *sums[PPI_LAYER_COSTS]; /* of the layers before each */
@@ -38,21 +38,21 @@ struct ppi_split_state {
     uint32_t *copies;              /* of the layers before each, those whose stage copies these; NULL where there are none */
     uint32_t *border;              /* first layer of each stage, and behind them the number of all */
     uint32_t *like;                /* of each stage: first layer of some that are the same, and behind them */
-    uint32_t *dish;                /* of each stage */
+    uint32_t *option;              /* of each stage */
     double *weight;                /* of each stage and kind: how often it is on a longest way */
     double *backward_weight;       /* of each stage: what time added to a backward costs, for the choice of sets */
     uint32_t *pin;                 /* of each stage: the set that it shall have, or PPSCHED_NONE */
     double *load;                  /* of each device, in a microbatch */
     bool *is_stale;                /* devices of which a stage changed */
-    double lack, *lacks;           /* sum, and of each device */
-    double most_lack;              /* beyond which a split is not timed */
+    double overshoot, *overshoots; /* sum, and of each device */
+    double most_overshoot;         /* beyond which a split is not timed */
     double most_time;              /* beyond which it does not matter by how much */
     uint64_t worked;               /* of the kitchen's work, what is among the visits */
     uint64_t visited;              /* nodes of all walks */
 };
 
 /* For a schedule of `layers` in as many stages, whose ops take `overhead` longer. All comes from `room`. */
-ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_room *room, const ppsched_config *config,
+ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
 
@@ -87,10 +87,10 @@ void ppi_split_state_weigh(struct ppi_split_state *state);
 /* Lets the next price choose sets by other weights: those given, all alike, or what was weighed last. */
 void ppi_split_state_choose_alike(struct ppi_split_state *state);
 void ppi_split_state_choose_by(struct ppi_split_state *state, const double *weight);
-void ppi_split_state_choose_by_way(struct ppi_split_state *state);
+void ppi_split_state_choose_by_path(struct ppi_split_state *state);
 
-/* Prices sets that are chosen, `dish`, whatever memory they take; the next call of the others fits them again. */
-double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *dish);
+/* Prices sets that are chosen, `option`, whatever memory they take; the next call of the others fits them again. */
+double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *option);
 
 /* Memory that a stage has of layers in the first, beside its own layers, which are those from `begin` to before `end`. */
 static inline double ppi_split_state_copied(const struct ppi_split_state *state, uint32_t stage, uint32_t begin, uint32_t end)

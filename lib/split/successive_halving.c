@@ -14,25 +14,25 @@ enum { LEAST_PRICES = 30, LAST_WALKS = 2, FEW = 120 };
 
 /* A split to go on from. */
 struct ppi_split_runner {
-    uint32_t *at, *pin, *dish;
+    uint32_t *at, *pin, *option;
     double *weight;
     struct ppi_split_price price;
 };
 
 static ppsched_status take_room(struct ppi_splitting *splitting, ppsched_error *error)
 {
-    struct ppi_room *room = splitting->state.room;
+    struct ppi_arena *arena = splitting->state.arena;
     size_t stages = splitting->state.stages;
     if (splitting->runners != NULL)
         return PPSCHED_OK;
-    struct ppi_split_runner *runners = ppi_room_take_zeroed(room, RUNNERS + 1, sizeof *runners);
-    for (int i = 0; i <= RUNNERS && !room->is_short; i++) {
-        runners[i].at = ppi_room_take_zeroed(room, stages + 1, sizeof *runners[i].at);
-        runners[i].pin = ppi_room_take_zeroed(room, stages, sizeof *runners[i].pin);
-        runners[i].dish = ppi_room_take_zeroed(room, stages, sizeof *runners[i].dish);
-        runners[i].weight = ppi_room_take_zeroed(room, stages, sizeof *runners[i].weight);
+    struct ppi_split_runner *runners = ppi_arena_take_zeroed(arena, RUNNERS + 1, sizeof *runners);
+    for (int i = 0; i <= RUNNERS && !arena->is_short; i++) {
+        runners[i].at = ppi_arena_take_zeroed(arena, stages + 1, sizeof *runners[i].at);
+        runners[i].pin = ppi_arena_take_zeroed(arena, stages, sizeof *runners[i].pin);
+        runners[i].option = ppi_arena_take_zeroed(arena, stages, sizeof *runners[i].option);
+        runners[i].weight = ppi_arena_take_zeroed(arena, stages, sizeof *runners[i].weight);
     }
-    ppsched_status status = ppi_room_check(room, "the split", error);
+    ppsched_status status = ppi_arena_check(arena, "the split", error);
     if (status == PPSCHED_OK)
         splitting->runners = runners;
     return status;
@@ -42,14 +42,14 @@ static void copy_runner(struct ppi_split_runner *to, const struct ppi_split_runn
 {
     memcpy(to->at, from->at, (stages + 1) * sizeof *to->at);
     memcpy(to->pin, from->pin, stages * sizeof *to->pin);
-    memcpy(to->dish, from->dish, stages * sizeof *to->dish);
+    memcpy(to->option, from->option, stages * sizeof *to->option);
     memcpy(to->weight, from->weight, stages * sizeof *to->weight);
     to->price = from->price;
 }
 
 static struct ppi_split_runner best_of(struct ppi_splitting *splitting)
 {
-    return (struct ppi_split_runner){splitting->best_at, splitting->best_pin, splitting->best_dish, splitting->best_weight,
+    return (struct ppi_split_runner){splitting->best_at, splitting->best_pin, splitting->best_option, splitting->best_weight,
                                      splitting->best};
 }
 
@@ -116,14 +116,14 @@ static void double_all(struct ppi_splitting *splitting, uint32_t count)
 }
 
 /* Down by moves alone, with sets chosen by the longest way or not; pins are for later. */
-static ppsched_status go_down(struct ppi_improving *improving, bool by_way, ppsched_error *error)
+static ppsched_status go_down(struct ppi_improving *improving, bool by_path, ppsched_error *error)
 {
     ppsched_status status = try_alike(improving->splitting, error);
-    improving->by_way = by_way;
+    improving->by_path = by_path;
     improving->only_moves = true;
     if (status == PPSCHED_OK)
-        status = ppi_split_descend(improving, error);
-    improving->by_way = improving->only_moves = false;
+        status = ppi_split_local_search(improving, error);
+    improving->by_path = improving->only_moves = false;
     return status;
 }
 
@@ -131,7 +131,7 @@ static ppsched_status walk_on(struct ppi_improving *improving, ppsched_error *er
 {
     struct ppi_splitting *splitting = improving->splitting;
     ppi_splitting_go_back(splitting);
-    return ppi_split_wander(improving, splitting->most_visited, error);
+    return ppi_split_random_walk(improving, splitting->most_visited, error);
 }
 
 /* So many runners go on, each with so many visits. */
@@ -169,7 +169,7 @@ static ppsched_status run_last(struct ppi_improving *improving, ppsched_error *e
     return status;
 }
 
-ppsched_status ppi_split_race(struct ppi_improving *improving, ppsched_error *error)
+ppsched_status ppi_split_successive_halving(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     const uint64_t length = splitting->most_visited - splitting->state.visited;

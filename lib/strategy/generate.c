@@ -167,7 +167,7 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
                           shape->stages);
     task->chunks = shape->stages / shape->devices;
     task->run = strategy->flushes ? shape->microbatches : ppi_total_microbatches(shape);
-    task->pieces = task->run * shape->slices;
+    task->micro_slices = task->run * shape->slices;
     if (shape->slices > 1 && !strategy->cuts)
         return refuse_slices(task, error);
     return strategy->fits != NULL ? strategy->fits(task, error) : PPSCHED_OK;
@@ -204,25 +204,25 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 /* --- the ops --- */
 
 /* Takes the backwards out of what the pen has put from there on. */
-static void keep_forwards(struct ppi_pen *pen, ppsched_op *from)
+static void keep_forwards(struct ppi_op_writer *writer, ppsched_op *from)
 {
     ppsched_op *to = from;
-    for (; from < pen->next; from++)
+    for (; from < writer->next; from++)
         if (from->kind == PPSCHED_KIND_F)
             *to++ = *from;
-    pen->next = to;
+    writer->next = to;
 }
 
 static void put_ops(ppsched_builder *builder, const struct ppi_task *task)
 {
     for (uint32_t d = 0; d < task->shape.devices; d++) {
-        struct ppi_pen pen = ppi_pen_open(builder, d);
-        ppsched_op *first = pen.next;
-        for (; pen.first_microbatch < ppi_total_microbatches(&task->shape); pen.first_microbatch += task->run)
-            task->strategy->order(task, d, &pen);
+        struct ppi_op_writer writer = ppi_op_writer_open(builder, d);
+        ppsched_op *first = writer.next;
+        for (; writer.first_microbatch < ppi_total_microbatches(&task->shape); writer.first_microbatch += task->run)
+            task->strategy->order(task, d, &writer);
         if (task->is_forward_only)
-            keep_forwards(&pen, first);
-        ppi_pen_close(builder, d, &pen);
+            keep_forwards(&writer, first);
+        ppi_op_writer_close(builder, d, &writer);
     }
 }
 
@@ -273,7 +273,7 @@ ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, co
         status = ppi_attempt_repeat(out, config->repeats > 0 ? config->repeats : task->shape.iterations, error);
     if (status == PPSCHED_OK)
         status = strategy->plan(out, error);
-    if (out->lacks_memory)
+    if (out->overshoots_memory)
         return ppi_fail_memory(error, "a candidate");
     if (status == PPSCHED_OK && out->objective == PPI_INFINITE)
         return ppi_refuse(error, task, "found no schedule");
@@ -288,7 +288,7 @@ static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *
     once.shape.iterations = 1;
     ppsched_status status = ppi_plan(&attempt, task, &once, error);
     if (status == PPSCHED_OK)
-        status = ppi_watch_report(&attempt.watch, 1, error); /* whoever listens sees the end, and may still say no */
+        status = ppi_poll_report(&attempt.poll, 1, error); /* whoever listens sees the end, and may still say no */
     if (status == PPSCHED_OK)
         status = put_planned(builder, task, &attempt.best, error);
     ppi_attempt_clear(&attempt);
@@ -301,7 +301,7 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task
     size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
     if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have as many stages */
-        status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_pieces(&task->shape), error);
+        status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_micro_slices(&task->shape), error);
     if (status == PPSCHED_OK && task->strategy->plan != NULL)
         return plan_ops(builder, task, config, error);
     if (status == PPSCHED_OK)

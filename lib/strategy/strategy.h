@@ -38,9 +38,9 @@ struct ppi_task {
     struct ppi_shape shape;
     int32_t placement;
     bool is_forward_only;
-    uint32_t chunks; /* V, stages per device */
-    uint32_t run;    /* microbatches of one run: M, or all of them where iterations do not flush */
-    uint32_t pieces; /* slices of these: as many where they are whole */
+    uint32_t chunks;       /* V, stages per device */
+    uint32_t run;          /* microbatches of one run: M, or all of them where iterations do not flush */
+    uint32_t micro_slices; /* slices of these: as many where they are whole */
     int64_t option[PPI_MOST_OPTIONS];
 };
 
@@ -67,7 +67,7 @@ struct ppi_strategy {
     ppsched_status (*fits)(const struct ppi_task *task, ppsched_error *error);
 
     /* A fixed rule: puts one device's ops of one run, microbatches 0 to run - 1. */
-    void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
+    void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer);
 
     /* What is made of the rule's schedule, which stays; NULL: it is as it is. */
     ppsched_status (*finish)(ppsched_schedule **out, const ppsched_schedule *schedule, const struct ppi_task *task,

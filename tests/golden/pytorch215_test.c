@@ -432,12 +432,12 @@ static void test_gathers_again(void **state)
         ppsched_config *config = make_config(4, 16, 16);
         ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b"), *lowered = NULL;
         ppsched_error error;
-        size_t count = 0, gathers = 0;
+        size_t count = 0, unshards = 0;
         expect_ok(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), &error);
         const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, 3), &count);
         for (size_t i = 0; i < count; i++)
-            gathers += ops[i].kind == PPSCHED_KIND_UNSHARD && ops[i].stage == 15;
-        assert_int_equal(gathers, most == 3 ? 4 : 1);
+            unshards += ops[i].kind == PPSCHED_KIND_UNSHARD && ops[i].stage == 15;
+        assert_int_equal(unshards, most == 3 ? 4 : 1);
         ppsched_schedule_release(lowered);
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);

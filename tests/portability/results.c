@@ -200,15 +200,15 @@ static void fold_buffers(uint64_t *digest, const ppsched_schedule *lowered)
 /* Where a model can hang, the circle. */
 static void fold_proof(uint64_t *digest, const ppsched_schedule *lowered, const ppsched_channel_model *model)
 {
-    ppsched_wait circle[16];
+    ppsched_wait cycle[16];
     ppsched_error error;
     size_t count = 0;
-    fold_outcome(digest, ppsched_schedule_prove(circle, 16, &count, lowered, model, &error), &error);
+    fold_outcome(digest, ppsched_schedule_prove(cycle, 16, &count, lowered, model, &error), &error);
     fold_integer(digest, count);
     for (size_t i = 0; i < count && i < 16; i++) {
-        fold_integer(digest, circle[i].device);
-        fold_integer(digest, circle[i].position);
-        fold_op(digest, &circle[i].op);
+        fold_integer(digest, cycle[i].device);
+        fold_integer(digest, cycle[i].position);
+        fold_op(digest, &cycle[i].op);
     }
 }
 
@@ -299,18 +299,18 @@ static void fold_launch(uint64_t *digest, const ppsched_schedule *schedule)
 /* Lowers it in one of the ways, by turn. */
 static void add_lowered(struct results *results, const ppsched_schedule *schedule, const ppsched_config *config, int turn)
 {
-    static const ppsched_lower_options ways[] = {
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_NONE, .split_backwards = 1, .unshard = 2, .reduce_grad = 1},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_PYTORCH, .merge_backwards = 1, .unshard = 3, .reduce_grad = 1},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_PYTORCH, .defer_receives = 1},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_BY_TIME},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_JUST_IN_TIME},
+    static const ppsched_lower_options paths[] = {
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_NONE, .split_backwards = 1, .unshard = 2, .reduce_grad = 1},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_PYTORCH, .merge_backwards = 1, .unshard = 3, .reduce_grad = 1},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_PYTORCH, .defer_receives = 1},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_BY_TIME},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_JUST_IN_TIME},
     };
-    const ppsched_lower_options *way = &ways[(size_t)turn % (sizeof ways / sizeof ways[0])];
+    const ppsched_lower_options *path = &paths[(size_t)turn % (sizeof paths / sizeof paths[0])];
     uint64_t *digest = &results->part[PART_LOWERING];
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
-    if (fold_outcome(digest, ppsched_schedule_lower(&lowered, schedule, config, way, &error), &error)) {
+    if (fold_outcome(digest, ppsched_schedule_lower(&lowered, schedule, config, path, &error), &error)) {
         fold_schedule(digest, lowered);
         fold_buffers(digest, lowered);
         add_transfers(results, lowered, config);

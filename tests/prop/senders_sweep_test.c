@@ -207,7 +207,7 @@ static ppsched_config *draw(uint64_t *seed, const ppsched_strategy_info *info, i
 {
     struct uneven sizes = uneven_of_seed(random_next(seed));
     ppsched_error error;
-    unsigned parts = (random_below(seed, 3) == 0 ? UNEVEN_PAIRS : 0) | (random_below(seed, 3) == 0 ? UNEVEN_PIECES : 0) |
+    unsigned parts = (random_below(seed, 3) == 0 ? UNEVEN_PAIRS : 0) | (random_below(seed, 3) == 0 ? UNEVEN_MICRO_SLICES : 0) |
                      (random_below(seed, 3) == 0 ? UNEVEN_RUNTIME : 0);
     sizes.devices = 1 + random_below(seed, 5);
     sizes.chunks = info->chunks != 0 ? info->chunks : 1 + random_below(seed, 3);
@@ -220,7 +220,7 @@ static ppsched_config *draw(uint64_t *seed, const ppsched_strategy_info *info, i
     add_uneven(config, parts, seed);
     if (random_below(seed, 2)) /* transfers that take longer than ops */
         set_uneven(config, PPSCHED_QUANTITY_P2P_TIME, (size_t)sizes.devices * sizes.devices, 4, seed);
-    *is_plain = (parts & (UNEVEN_PAIRS | UNEVEN_PIECES)) == 0;
+    *is_plain = (parts & (UNEVEN_PAIRS | UNEVEN_MICRO_SLICES)) == 0;
     return config;
 }
 
@@ -263,7 +263,7 @@ static void add(struct draft *draft, uint32_t device, uint8_t kind, uint32_t sta
 /* Ops at random where their inputs are there, on any map; an F with the backward behind it may become a pair. */
 static void draw_order(uint64_t *seed, struct draft *draft, uint32_t stages, uint32_t microbatches, const uint32_t *map)
 {
-    static uint8_t done[BRUTE_STAGES + 1][BRUTE_PIECES]; /* 0: nothing, 1: F, 2: I, 3: all */
+    static uint8_t done[BRUTE_STAGES + 1][BRUTE_MICRO_SLICES]; /* 0: nothing, 1: F, 2: I, 3: all */
     uint32_t pairs = random_below(seed, 4), sticks = random_below(seed, 4), s = 0;
     const ppsched_op *last = NULL; /* of all devices: what stands behind it does not need it */
     memset(done, 0, sizeof done);

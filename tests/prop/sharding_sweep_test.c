@@ -78,11 +78,11 @@ static double duration_of(const struct equations *eq, const ppsched_op *unit)
 
 static double sharding_time(const struct equations *eq, uint32_t d, const ppsched_op *op)
 {
-    int gathers = op->kind == PPSCHED_KIND_UNSHARD;
-    double bytes = value(eq->config, gathers ? PPSCHED_QUANTITY_UNSHARD_BYTES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, op->stage,
+    int unshards = op->kind == PPSCHED_KIND_UNSHARD;
+    double bytes = value(eq->config, unshards ? PPSCHED_QUANTITY_UNSHARD_BYTES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, op->stage,
                          0);
     double own = bytes / value(eq->config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH, d, HUGE_VAL);
-    return value(eq->config, gathers ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, op->stage, own);
+    return value(eq->config, unshards ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, op->stage, own);
 }
 
 /* Compute that starts then, while the channel is busy until `busy`. */

@@ -91,9 +91,9 @@ static void test_traffic(void **state)
         const char *strategy = NULL;
         ppsched_config *config = random_problem(&seed, &strategy);
         ppsched_schedule *schedule = make_schedule(config, strategy);
-        uint32_t way = random_below(&seed, 4);
-        ppsched_schedule *lowered = way == 3 ? lower_ahead(schedule, 1 + random_below(&seed, 4))
-                                             : lower(schedule, config, 1 + (int32_t)way, 0);
+        uint32_t path = random_below(&seed, 4);
+        ppsched_schedule *lowered = path == 3 ? lower_ahead(schedule, 1 + random_below(&seed, 4))
+                                              : lower(schedule, config, 1 + (int32_t)path, 0);
         ppsched_op_buffer none[1];
         uint32_t slots = 0;
         plain.schedule = lowered;

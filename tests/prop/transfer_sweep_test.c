@@ -195,7 +195,7 @@ static double slowdown_of(const struct plain_run *run, uint32_t d)
 }
 
 /* How long a device takes for a unit of time of its own work now. */
-static double pace_of(const struct plain_run *run, uint32_t d)
+static double present_slowdown(const struct plain_run *run, uint32_t d)
 {
     for (size_t i = 0; i < run->at.position[d]; i++)
         if (is_copy(&run->at.ops[d][i]) && run->started[d][i] && run->end[d][i] > run->now)
@@ -211,9 +211,9 @@ static void work_until(struct plain_run *run, double next)
     for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++) {
         if (run->free_at[d] < HUGE_VAL)
             continue;
-        double pace = pace_of(run, d);
-        seen_slowed += pace > 1;
-        run->left[d] -= (next - run->now) / pace;
+        double slowdown = present_slowdown(run, d);
+        seen_slowed += slowdown > 1;
+        run->left[d] -= (next - run->now) / slowdown;
         if (run->left[d] > 1e-12)
             continue;
         for (size_t k = run->unit[d]; k < run->unit[d] + run->length[d]; k++)
@@ -481,7 +481,8 @@ static double next_moment(const struct plain_run *run)
     double next = HUGE_VAL;
     for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++) {
         if (run->free_at[d] > run->now)
-            next = fmin(next, run->free_at[d] < HUGE_VAL ? run->free_at[d] : run->now + run->left[d] * pace_of(run, d));
+            next = fmin(next,
+                        run->free_at[d] < HUGE_VAL ? run->free_at[d] : run->now + run->left[d] * present_slowdown(run, d));
         for (size_t i = 0; i < run->at.position[d]; i++) {
             if (!run->started[d][i])
                 continue;
@@ -759,7 +760,7 @@ static void test_calls_in_every_model(void **state)
 }
 
 /* Copies of uneven times on links that devices share, passes that are recomputed. NULL where no copies hold the limit. */
-static ppsched_schedule *keeping_less(ppsched_config *config, const char *strategy, uint64_t *seed)
+static ppsched_schedule *saving_less(ppsched_config *config, const char *strategy, uint64_t *seed)
 {
     static const int32_t times[] = {PPSCHED_QUANTITY_RECOMPUTE_TIMES, PPSCHED_QUANTITY_OFFLOAD_TIMES,
                                     PPSCHED_QUANTITY_RELOAD_TIMES};
@@ -803,7 +804,7 @@ static void test_copies_beside_every_model(void **state)
             continue;
         }
         set_odd_times(config, &seed);
-        ppsched_schedule *schedule = keeping_less(config, strategy, &seed);
+        ppsched_schedule *schedule = saving_less(config, strategy, &seed);
         if (schedule == NULL) {
             ppsched_config_destroy(config);
             continue;

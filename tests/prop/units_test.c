@@ -151,7 +151,7 @@ static void expect_same_bound(const ppsched_config *config, const ppsched_config
 
 static ppsched_config *draw(const ppsched_strategy_info *info, uint64_t *seed)
 {
-    static const unsigned parts[] = {UNEVEN_PAIRS, UNEVEN_PIECES, UNEVEN_CAUSES, UNEVEN_COPIES, UNEVEN_RUNTIME};
+    static const unsigned parts[] = {UNEVEN_PAIRS, UNEVEN_MICRO_SLICES, UNEVEN_CAUSES, UNEVEN_COPIES, UNEVEN_RUNTIME};
     struct uneven sizes = uneven_of_seed(random_next(seed));
     sizes.devices = 2 + random_below(seed, 3);
     sizes.chunks = info->chunks != 0 ? info->chunks : 1 + random_below(seed, 2);

@@ -32,10 +32,10 @@ static ppsched_status schedule_prove(struct attempt *attempt)
         .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1, .blocking = attempt->variant == 1};
     struct {
         size_t count;
-        ppsched_wait circle[8];
+        ppsched_wait cycle[8];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_prove(out.circle, 8, &out.count, schedules[attempt->variant], &model,
+    ppsched_status status = ppsched_schedule_prove(out.cycle, 8, &out.count, schedules[attempt->variant], &model,
                                                    &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }

@@ -21,25 +21,25 @@ static void test_arrays_are_apart_aligned_and_given_back(void **state)
 {
     struct failing_allocator allocator = {.until_failure = -1};
     struct ppi_host host = host_of(&allocator);
-    struct ppi_room room = {.host = &host};
+    struct ppi_arena arena = {.host = &host};
     char *arrays[MOST];
     (void)state;
     for (size_t i = 0; i < MOST; i++) {
-        arrays[i] = ppi_room_take(&room, i, 1);
+        arrays[i] = ppi_arena_take(&arena, i, 1);
         assert_true((uintptr_t)arrays[i] % _Alignof(max_align_t) == 0);
         memset(arrays[i], (int)i, i);
-        const double *zeroed = ppi_room_take_zeroed(&room, i, sizeof *zeroed);
+        const double *zeroed = ppi_arena_take_zeroed(&arena, i, sizeof *zeroed);
         for (size_t k = 0; k < i; k++)
             assert_true(zeroed[k] == 0);
     }
     for (size_t i = 0; i < MOST; i++)
         for (size_t k = 0; k < i; k++)
             assert_int_equal(arrays[i][k], i);
-    assert_int_equal(ppi_room_check(&room, "the test", NULL), PPSCHED_OK);
+    assert_int_equal(ppi_arena_check(&arena, "the test", NULL), PPSCHED_OK);
     assert_int_equal(allocator.live, 2 * MOST);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     assert_int_equal(allocator.live, 0);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
 }
 
 /* Whatever else can be had before and behind it. */
@@ -51,13 +51,13 @@ static void test_an_array_that_cannot_be_had_is_told(void **state)
     for (int i = 0; i < 3; i++) {
         struct failing_allocator allocator = {.until_failure = i == 0 ? 1 : -1};
         struct ppi_host host = host_of(&allocator);
-        struct ppi_room room = {.host = &host};
-        assert_non_null(ppi_room_take(&room, 1, 1));
-        assert_null(ppi_room_take_zeroed(&room, counts[i], sizeof(double)));
-        assert_non_null(ppi_room_take(&room, 1, 1));
-        assert_int_equal(ppi_room_check(&room, "the test", &error), PPSCHED_ERROR_NO_MEMORY);
+        struct ppi_arena arena = {.host = &host};
+        assert_non_null(ppi_arena_take(&arena, 1, 1));
+        assert_null(ppi_arena_take_zeroed(&arena, counts[i], sizeof(double)));
+        assert_non_null(ppi_arena_take(&arena, 1, 1));
+        assert_int_equal(ppi_arena_check(&arena, "the test", &error), PPSCHED_ERROR_NO_MEMORY);
         assert_non_null(strstr(error.message, "the test"));
-        ppi_room_clear(&room);
+        ppi_arena_clear(&arena);
         assert_int_equal(allocator.live, 0);
     }
 }

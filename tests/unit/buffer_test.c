@@ -306,13 +306,13 @@ static void test_reports_give_what_there_is_room_for(void **state)
 {
     const ppsched_channel_model model = {.size = sizeof model, .rendezvous = 1, .blocking = 1};
     ppsched_finding findings[64], found[64];
-    ppsched_wait circle[8], waits[8];
+    ppsched_wait cycle[8], waits[8];
     struct handles own;
     size_t count = 0, links = 0;
     (void)state;
     make_handles(&own, 0);
     assert_int_equal(ppsched_schedule_check(findings, 64, &count, own.broken, NULL), PPSCHED_ERROR_INVALID_SCHEDULE);
-    assert_int_equal(ppsched_schedule_prove(circle, 8, &links, own.hanging, &model, NULL), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_prove(cycle, 8, &links, own.hanging, &model, NULL), PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_true(count > 1 && count < 64 && links > 1 && links < 8);
     for (size_t capacity = 0; capacity <= count; capacity++) {
         size_t told = 0;
@@ -328,7 +328,7 @@ static void test_reports_give_what_there_is_room_for(void **state)
         assert_int_equal(ppsched_schedule_prove(waits, capacity, &told, own.hanging, &model, NULL),
                          PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_int_equal(told, links);
-        assert_memory_equal(waits, circle, capacity * sizeof *waits);
+        assert_memory_equal(waits, cycle, capacity * sizeof *waits);
         expect_dirt((unsigned char *)&waits[capacity], (unsigned char *)&waits[8]);
     }
     assert_int_equal(ppsched_schedule_check(NULL, 1, &count, own.broken, NULL), PPSCHED_ERROR_ARGUMENT);

@@ -294,7 +294,7 @@ static void test_generator_callback(void **state)
 }
 
 /* What keeps less: in its place, once, and with what belongs to it. */
-static void test_keeping(void **state)
+static void test_saving(void **state)
 {
     static const char *const rest = "1F0 1B0 1F1 1B1";
     static const struct {
@@ -342,7 +342,7 @@ static void expect_line(ppsched_status status, ppsched_status wanted, const ppsc
 }
 
 /* The passes that place them, and costs that contradict each other. */
-static void test_keeping_is_refused(void **state)
+static void test_saving_is_refused(void **state)
 {
     ppsched_config *config = make_config(2, 4, 4);
     ppsched_schedule *plain = make_schedule(config, "gis"), *schedule = NULL, *again = NULL;
@@ -412,8 +412,8 @@ int main(void)
         cmocka_unit_test(test_pairs_are_checked),
         cmocka_unit_test(test_findings_of_unknown_ops_have_no_words),
         cmocka_unit_test(test_generator_callback),
-        cmocka_unit_test(test_keeping),
-        cmocka_unit_test(test_keeping_is_refused),
+        cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_saving_is_refused),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

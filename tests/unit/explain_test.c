@@ -392,7 +392,7 @@ static void test_transfers(void **state)
 }
 
 /* What is recomputed has a path and slack, and no sensitivities; with transfers it has none of these, which is told first. */
-static void test_keeping(void **state)
+static void test_saving(void **state)
 {
     const ppsched_recompute_options recompute = {.size = sizeof recompute};
     const ppsched_lower_options lower = {.size = sizeof lower, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
@@ -471,7 +471,7 @@ int main(void)
         cmocka_unit_test(test_many_ties),   cmocka_unit_test(test_watched), cmocka_unit_test(test_flush),
         cmocka_unit_test(test_v_placement), cmocka_unit_test(test_pair),    cmocka_unit_test(test_zero_times),
         cmocka_unit_test(test_idle_device), cmocka_unit_test(test_slack),   cmocka_unit_test(test_earliest_only),
-        cmocka_unit_test(test_transfers),   cmocka_unit_test(test_keeping), cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_transfers),   cmocka_unit_test(test_saving),  cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

@@ -56,14 +56,14 @@ static void test_as_a_list(void **state)
     ppsched_config *config = make_config(1, 1, 1);
     (void)state;
     for (uint32_t count = 1; count <= MOST; count++) {
-        struct ppi_room room = {.host = &config->host};
+        struct ppi_arena arena = {.host = &config->host};
         struct ppi_levels levels;
-        ppi_levels_make(&levels, &room, count);
-        expect_ok(ppi_room_check(&room, "the row", NULL), NULL);
+        ppi_levels_make(&levels, &arena, count);
+        expect_ok(ppi_arena_check(&arena, "the row", NULL), NULL);
         assert_true(levels.width >= count && levels.width < 2 * count);
         try_row(&levels, count, &seed);
         try_row(&levels, count, &seed); /* what was added before is gone */
-        ppi_room_clear(&room);
+        ppi_arena_clear(&arena);
     }
     ppsched_config_destroy(config);
 }

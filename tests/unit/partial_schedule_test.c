@@ -20,7 +20,7 @@ enum {
 
 struct trial {
     ppsched_config *config;
-    struct ppi_room room;
+    struct ppi_arena arena;
     struct ppi_problem problem;
     struct ppi_partial partial;
     struct ppi_stream *streams;
@@ -69,14 +69,14 @@ static int make_trial(struct trial *trial, uint64_t *seed)
         set_uneven(trial->config, PPSCHED_QUANTITY_BACKWARD_TIMES, sizes.devices * sizes.chunks, 1.25, seed);
     if (random_below(seed, 4) > 0)
         set_uneven(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, sizes.devices, 10 + random_below(seed, 20), seed);
-    trial->room.host = &trial->config->host;
-    expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT,
+    trial->arena.host = &trial->config->host;
+    expect_ok(ppi_problem_make(&trial->problem, &trial->arena, trial->config, PPSCHED_PLACEMENT_DEFAULT,
                                random_below(seed, 2) > 0, NULL),
               NULL);
-    expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
+    expect_ok(ppi_orders_make(&trial->orders, &trial->arena, &trial->problem, NULL), NULL);
     trial->partial = ppi_partial_at(&trial->problem,
-                                    ppi_room_take(&trial->room, ppi_partial_room(&trial->problem), sizeof(double)));
-    trial->streams = ppi_room_take(&trial->room, ppi_outlook_streams(&trial->problem), sizeof *trial->streams);
+                                    ppi_arena_take(&trial->arena, ppi_partial_workspace(&trial->problem), sizeof(double)));
+    trial->streams = ppi_arena_take(&trial->arena, ppi_priority_streams(&trial->problem), sizeof *trial->streams);
     ppi_partial_start(&trial->partial);
     for (uint32_t d = 0; d < sizes.devices; d++) {
         trial->orders.count[d] = 0;
@@ -87,7 +87,7 @@ static int make_trial(struct trial *trial, uint64_t *seed)
 
 static void clear_trial(struct trial *trial)
 {
-    ppi_room_clear(&trial->room);
+    ppi_arena_clear(&trial->arena);
     ppsched_config_destroy(trial->config);
 }
 
@@ -359,9 +359,9 @@ static struct bounds bounds_of(const struct trial *trial, uint32_t d)
     return (struct bounds){end, fmax(chain, stage_chain)};
 }
 
-static void compare_outlook(struct trial *trial)
+static void compare_priority(struct trial *trial)
 {
-    struct ppi_outlook outlook = ppi_outlook(&trial->partial, trial->streams);
+    struct ppi_priority priority = ppi_priority(&trial->partial, trial->streams);
     double mean = 0, bound = 0;
     find_heads(trial);
     for (uint32_t s = 0; s < trial->problem.stages; s++) {
@@ -377,9 +377,9 @@ static void compare_outlook(struct trial *trial)
         mean += own.end / trial->problem.devices;
         bound = fmax(bound, fmax(own.end, own.chain));
     }
-    expect_near(outlook.mean, mean, "the mean of", 0);
-    expect_near(outlook.bound, bound, "the bound of", 0);
-    trial->bounds[trial->steps] = outlook.bound;
+    expect_near(priority.mean, mean, "the mean of", 0);
+    expect_near(priority.bound, bound, "the bound of", 0);
+    trial->bounds[trial->steps] = priority.bound;
 }
 
 /* --- steps --- */
@@ -419,7 +419,7 @@ static struct ppi_step draw_step(const struct trial *trial, uint64_t *seed)
 static void complete(struct trial *trial, uint64_t *seed)
 {
     compare_state(trial);
-    compare_outlook(trial);
+    compare_priority(trial);
     while (!is_complete(trial)) {
         struct ppi_step step = draw_step(trial, seed);
         const struct ppi_stage *stage = stage_of(trial, step.stage);
@@ -431,7 +431,7 @@ static void complete(struct trial *trial, uint64_t *seed)
         } else {
             put(trial, &step);
             compare_state(trial);
-            compare_outlook(trial);
+            compare_priority(trial);
         }
     }
 }

@@ -231,7 +231,7 @@ static void test_pairs_in_other_numbers_of_stages(void **state)
  * shared; of the border to the stage before or to the next one; of the largest op that runs. */
 static const struct {
     int32_t quantity;
-    enum { SHARED, OF_FIRST, OF_LAST, LARGEST } way;
+    enum { SHARED, OF_FIRST, OF_LAST, LARGEST } path;
     int per_microbatch;
 } others[] = {
     {PPSCHED_QUANTITY_MEM_OPTIMIZER, SHARED, 0},
@@ -268,10 +268,10 @@ static double other_value(const ppsched_config *old, size_t row, uint32_t stage,
         sum += value / pieces;
         largest = value > largest ? value : largest;
     }
-    return others[row].way == SHARED    ? sum
-           : others[row].way == OF_LAST ? value_at(old, others[row].quantity, first + joined - 1, -1)
-           : others[row].way == LARGEST ? largest
-                                        : value_at(old, others[row].quantity, first, -1);
+    return others[row].path == SHARED    ? sum
+           : others[row].path == OF_LAST ? value_at(old, others[row].quantity, first + joined - 1, -1)
+           : others[row].path == LARGEST ? largest
+                                         : value_at(old, others[row].quantity, first, -1);
 }
 
 static void test_what_else_a_stage_has(void **state)

@@ -124,7 +124,7 @@ static void test_even_counts(void **state)
 }
 
 /* Replicas that are alike are tried as one, wherever they stand: so all ways of these are tried in two million steps. */
-static void test_all_ways_within_reach(void **state)
+static void test_all_paths_within_reach(void **state)
 {
     static const struct {
         uint32_t count, replicas;
@@ -163,7 +163,7 @@ static void test_sums_that_round(void **state)
     }
 }
 
-static void test_ways_out_of_reach(void **state)
+static void test_paths_out_of_reach(void **state)
 {
     ppsched_balance told = {.size = sizeof told};
     double costs[24];
@@ -253,9 +253,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few),
         cmocka_unit_test(test_even_counts),
-        cmocka_unit_test(test_all_ways_within_reach),
+        cmocka_unit_test(test_all_paths_within_reach),
         cmocka_unit_test(test_sums_that_round),
-        cmocka_unit_test(test_ways_out_of_reach),
+        cmocka_unit_test(test_paths_out_of_reach),
         cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);

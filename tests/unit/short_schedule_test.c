@@ -95,7 +95,7 @@ static double weighed(struct ppi_split_state *state, const struct trial *trial)
 /* The time of the trial's split. */
 static double price(const struct trial *trial, const ppsched_schedule *schedule, uint32_t left_out)
 {
-    struct ppi_room room = {.host = &trial->config->host};
+    struct ppi_arena arena = {.host = &trial->config->host};
     struct ppi_splitting splitting;
     struct ppi_split_question question = {.config = trial->config,
                                           .layers = trial->layers,
@@ -105,12 +105,12 @@ static double price(const struct trial *trial, const ppsched_schedule *schedule,
                                           .left_out = left_out};
     ppsched_error error;
     memcpy(question.overhead, trial->overhead, sizeof question.overhead);
-    expect_ok(ppi_splitting_open(&splitting, &room, &question, &error), &error);
+    expect_ok(ppi_splitting_open(&splitting, &arena, &question, &error), &error);
     expect_ok(ppi_splitting_search(&splitting, &question, &error), &error);
     double time = splitting.best.time, sum = weighed(&splitting.state, trial);
     if (!trial->by_span && !(fabs(sum - time) <= 1e-9 * time)) /* a span's way may begin before it */
         fail_msg("%s: its longest way takes %g, and all %g", trial->strategy->name, sum, time);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return time;
 }
 

@@ -108,7 +108,7 @@ static void test_as_a_fresh_evaluation(void **state)
         ppsched_timeline *timeline = NULL;
         ppsched_error error;
         const int earliest_only = round % 3 == 0, with_more = round % 2;
-        const unsigned parts = !with_more ? 0 : round % 4 == 1 ? UNEVEN_CAUSES : UNEVEN_CAUSES | UNEVEN_PIECES;
+        const unsigned parts = !with_more ? 0 : round % 4 == 1 ? UNEVEN_CAUSES : UNEVEN_CAUSES | UNEVEN_MICRO_SLICES;
         const uint32_t flags = earliest_only ? PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY : 0;
         ppsched_schedule *schedule = any_schedule(&random, &environment, &config);
         if (schedule == NULL)

@@ -55,7 +55,7 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error 
 {
     ppsched_status status = PPSCHED_OK;
     uint32_t count = ppi_strategy_count();
-    attempt->watch.to = 0;
+    attempt->poll.to = 0;
     for (int searched = 0; searched < 2; searched++)
         for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
             const struct ppi_strategy *strategy = ppi_strategy_at(i);
@@ -63,10 +63,10 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error 
                 !is_rival(attempt, strategy))
                 continue;
             if (searched == 1)
-                ppi_watch_go_on(&attempt->watch, 0.5 * (i + 1) / count);
+                ppi_poll_go_on(&attempt->poll, 0.5 * (i + 1) / count);
             status = try_strategy(attempt, strategy, error);
             if (searched == 1 && status == PPSCHED_OK)
-                status = ppi_watch_report(&attempt->watch, 1, error);
+                status = ppi_poll_report(&attempt->poll, 1, error);
         }
     return status;
 }
@@ -93,12 +93,12 @@ static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t d
 }
 
 /* The goal's share of the work. */
-static ppsched_status harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, ppsched_error *error)
+static ppsched_status make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, ppsched_error *error)
 {
     int64_t effort = attempt->task->option[EFFORT];
     double visits = effort > 0 ? HARDENED * (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT) : 0;
-    ppi_watch_go_on(&attempt->watch, 1);
-    return ppi_harden(attempt, pool, attempt->stated, visits, error);
+    ppi_poll_go_on(&attempt->poll, 1);
+    return ppi_make_robust(attempt, pool, attempt->stated, visits, error);
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
@@ -109,23 +109,23 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     if (unfit != PPSCHED_NONE)
         return nothing_fits(attempt, unfit, error);
     if (attempt->task->option[EFFORT] > 0) {
-        status = ppi_pool_make(&pool, &attempt->room, &attempt->problem, error);
+        status = ppi_pool_make(&pool, &attempt->arena, &attempt->problem, error);
         attempt->pool = &pool;
     }
     if (status == PPSCHED_OK)
         status = try_strategies(attempt, error);
     if (status == PPSCHED_OK && attempt->problem.slices > 1)
-        status = ppi_list_pieces(attempt, false, attempt->task->option[EFFORT] > 0 ? OPS_PRICED : 0, error);
+        status = ppi_list_micro_slices(attempt, false, attempt->task->option[EFFORT] > 0 ? OPS_PRICED : 0, error);
     else if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
         status = ppi_go_straight(attempt, error);
-    ppi_watch_go_on(&attempt->watch, attempt->stated != NULL ? 0.5 : 1);
+    ppi_poll_go_on(&attempt->poll, attempt->stated != NULL ? 0.5 : 1);
     if (status == PPSCHED_OK)
         status = ppi_explore(attempt, attempt->task->option[EFFORT], error);
     attempt->pool = NULL;
     if (status == PPSCHED_OK)
         status = try_last(attempt, error);
     if (status == PPSCHED_OK && attempt->stated != NULL && attempt->objective < PPI_INFINITE)
-        status = harden(attempt, attempt->task->option[EFFORT] > 0 ? &pool : NULL, error);
+        status = make_robust(attempt, attempt->task->option[EFFORT] > 0 ? &pool : NULL, error);
     return status;
 }
 

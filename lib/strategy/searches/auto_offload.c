@@ -23,7 +23,7 @@ enum { LOOKS = sizeof looks / sizeof looks[0] };
 struct tries {
     const struct ppi_task *task;
     ppsched_config *config; /* the caller's, which tells the watch */
-    struct ppi_watch watch;
+    struct ppi_poll poll;
     double span_share; /* of the objective */
     ppsched_schedule *best;
     double objective;
@@ -34,7 +34,7 @@ struct tries {
 
 static int32_t pass_on(void *user, const ppsched_progress *progress)
 {
-    return ppi_watch_report(user, progress->share, NULL) != PPSCHED_OK;
+    return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
 }
 
 static double objective_of(const struct tries *tries, const ppsched_timeline *timeline)
@@ -58,7 +58,7 @@ static void keep_shorter(struct tries *tries, ppsched_schedule *offloaded, doubl
     if (objective < tries->objective) {
         ppsched_schedule *before = tries->best;
         tries->best = offloaded;
-        tries->objective = tries->watch.best = objective;
+        tries->objective = tries->poll.best = objective;
         offloaded = before;
     }
     if (offloaded != NULL)
@@ -168,7 +168,7 @@ static ppsched_status offer_others(struct tries *tries, ppsched_config *config, 
     uint32_t count = ppi_strategy_count();
     for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
-        ppi_watch_go_on(&tries->watch, 0.75 + 0.25 * (i + 1) / count);
+        ppi_poll_go_on(&tries->poll, 0.75 + 0.25 * (i + 1) / count);
         if (strategy == tries->task->strategy || !strategy->flushes || strategy->offloads ||
             !ppi_auto_has_placement(tries->task, tries->config, strategy) || (tries->wants_least && strategy->plan != NULL))
             continue;
@@ -224,7 +224,7 @@ static ppsched_status try_all(struct tries *tries, int64_t effort, ppsched_error
 {
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < LOOKS && status == PPSCHED_OK; i++) {
-        ppi_watch_go_on(&tries->watch, 0.25 * (i + 1));
+        ppi_poll_go_on(&tries->poll, 0.25 * (i + 1));
         status = look(tries, looks[i].limits, effort - looks[i].less, error);
     }
     return status == PPSCHED_OK ? try_others(tries, error) : status;
@@ -234,15 +234,15 @@ ppsched_status ppi_auto_offload(ppsched_schedule **out, const struct ppi_task *t
                                 double span_share, int64_t effort, ppsched_error *error)
 {
     struct tries tries = {.task = task,
-                          .watch = ppi_watch_start(config),
+                          .poll = ppi_poll_start(config),
                           .span_share = span_share,
                           .objective = PPI_INFINITE,
                           .least = PPI_INFINITE};
-    tries.watch.to = 0;
+    tries.poll.to = 0;
     ppsched_status status = ppi_config_copy(&tries.config, config, error);
     if (status == PPSCHED_OK && config->progress != NULL) {
         tries.config->progress = pass_on;
-        tries.config->progress_user = &tries.watch;
+        tries.config->progress_user = &tries.poll;
     }
     if (status == PPSCHED_OK)
         status = try_all(&tries, effort, error);
