@@ -425,6 +425,8 @@ ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_pl
     if (status == PPSCHED_OK)
         status = ppi_candidate_config(&config, plan, &lent.candidate, error);
     if (status == PPSCHED_OK)
+        status = ppi_name_roles(config, lent.candidate.strategy, error);
+    if (status == PPSCHED_OK)
         status = carry_placement(config, &lent.candidate, error);
     end_lent(&lent, plan);
     if (status == PPSCHED_OK)

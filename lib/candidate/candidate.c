@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "channel/evaluate_transfers.h"
 #include "eval/timeline.h"
 #include "lower/lower.h"
@@ -28,22 +27,6 @@ static void drop_foreign_options(ppsched_config *config, const struct ppi_strate
     }
 }
 
-/* Sets the option with a role, where the strategy has one. */
-static ppsched_status set_role(ppsched_config *config, const struct ppi_strategy *strategy, enum ppi_role role,
-                               const char *value, ppsched_error *error)
-{
-    const struct ppi_option_row *row = ppi_option_for(strategy, role);
-    return row != NULL ? ppi_config_set_option(config, row->name, value, error) : PPSCHED_OK;
-}
-
-static ppsched_status set_number(ppsched_config *config, const struct ppi_strategy *strategy, enum ppi_role role,
-                                 uint32_t value, ppsched_error *error)
-{
-    char text[PPI_INTEGER_SIZE + 1];
-    text[ppi_integer_to_text(text, value)] = '\0';
-    return value > 0 ? set_role(config, strategy, role, text, error) : PPSCHED_OK;
-}
-
 /* Searches look for what the plan ranks by. */
 static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, ppsched_error *error)
 {
@@ -57,29 +40,35 @@ static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan,
     return ppi_robust_objective_make(&config->goal, &config->host, &goal, error);
 }
 
+/* The options that a candidate stands for. */
+static void set_roles(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const struct ppi_option_row *placement = ppi_option_for(candidate->strategy, PPI_ROLE_PLACEMENT);
+    if (candidate->group_size > 0)
+        ppi_config_set_role(config, PPI_ROLE_GROUP_SIZE, candidate->group_size);
+    if (candidate->min_group_size > 0)
+        ppi_config_set_role(config, PPI_ROLE_MIN_GROUP_SIZE, candidate->min_group_size);
+    if (placement != NULL)
+        ppi_config_set_role(config, PPI_ROLE_PLACEMENT, ppi_choice_number(placement, ppi_placement_name(candidate->placement)));
+    ppi_config_set_role(config, PPI_ROLE_OBJECTIVE, plan->objective == PPSCHED_OBJECTIVE_SPAN ? PPI_BY_SPAN : PPI_BY_MAKESPAN);
+    if (plan->effort > 0)
+        ppi_config_set_role(config, PPI_ROLE_EFFORT, plan->effort);
+    if (candidate->offloads)
+        ppi_config_set_role(config, PPI_ROLE_OFFLOAD, PPI_OFFLOAD_TO_LIMIT);
+}
+
 static ppsched_status specialise(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                  ppsched_error *error)
 {
-    const struct ppi_strategy *strategy = candidate->strategy;
-    const char *objective = plan->objective == PPSCHED_OBJECTIVE_SPAN ? "span" : "makespan";
+    ppsched_status status = PPSCHED_OK;
     config->progress = NULL; /* the plan's own: see ppsched_plan_run */
     config->progress_user = NULL;
-    drop_foreign_options(config, strategy);
-    ppsched_status status = set_number(config, strategy, PPI_ROLE_GROUP_SIZE, candidate->group_size, error);
-    if (status == PPSCHED_OK)
-        status = set_number(config, strategy, PPI_ROLE_MIN_GROUP_SIZE, candidate->min_group_size, error);
-    if (status == PPSCHED_OK)
-        status = set_role(config, strategy, PPI_ROLE_PLACEMENT, ppi_placement_name(candidate->placement), error);
-    if (status == PPSCHED_OK)
-        status = set_role(config, strategy, PPI_ROLE_OBJECTIVE, objective, error);
-    if (status == PPSCHED_OK)
-        status = set_number(config, strategy, PPI_ROLE_EFFORT, plan->effort, error);
-    if (status == PPSCHED_OK && ppi_option_for(strategy, PPI_ROLE_EFFORT) != NULL)
+    drop_foreign_options(config, candidate->strategy);
+    set_roles(config, plan, candidate);
+    if (ppi_option_for(candidate->strategy, PPI_ROLE_EFFORT) != NULL)
         status = set_goal(config, plan, error);
     if (status == PPSCHED_OK && candidate->memory_limit >= 0)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &candidate->memory_limit, 1, error);
-    if (status == PPSCHED_OK && candidate->offloads)
-        status = set_role(config, strategy, PPI_ROLE_OFFLOAD, "limit", error);
     return status;
 }
 

@@ -75,6 +75,7 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
     copy->has_whole_backwards = config->has_whole_backwards;
     copy->is_forward_only = config->is_forward_only;
     copy->senders_wait = config->senders_wait;
+    copy->roles = config->roles;
     copy->progress = config->progress;
     copy->progress_user = config->progress_user;
     if (config->placement != PPSCHED_PLACEMENT_DEFAULT)
@@ -243,6 +244,7 @@ ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config 
     config->has_whole_backwards = from->has_whole_backwards;
     config->is_forward_only = from->is_forward_only;
     config->senders_wait = from->senders_wait;
+    config->roles = from->roles;
     config->progress = from->progress;
     config->progress_user = from->progress_user;
     if (from->placement != PPSCHED_PLACEMENT_DEFAULT)

@@ -16,6 +16,24 @@ struct ppi_named_text {
     char *name, *value;
 };
 
+/* What an option of a strategy means to those in the library who set it for the caller, such as a plan. */
+enum ppi_role {
+    PPI_ROLE_NONE,
+    PPI_ROLE_GROUP_SIZE,
+    PPI_ROLE_MIN_GROUP_SIZE,
+    PPI_ROLE_PLACEMENT,
+    PPI_ROLE_OBJECTIVE,
+    PPI_ROLE_EFFORT,
+    PPI_ROLE_OFFLOAD,
+    PPI_ROLE_COUNT
+};
+
+/* Options by role and number. */
+struct ppi_roles {
+    uint32_t given; /* bits by role */
+    int64_t value[PPI_ROLE_COUNT];
+};
+
 struct ppsched_config {
     struct ppi_host host;
     struct ppi_shape shape;
@@ -32,7 +50,25 @@ struct ppsched_config {
     struct ppi_values values[PPI_LAST_QUANTITY + 1];
     struct ppi_named_text *options;
     size_t option_count, option_capacity;
+    struct ppi_roles roles;
 };
+
+/* Sets the option with a role, for any strategy that has one, in the place of what its option of that role says. */
+static inline void ppi_config_set_role(ppsched_config *config, enum ppi_role role, int64_t value)
+{
+    config->roles.given |= 1u << role;
+    config->roles.value[role] = value;
+}
+
+static inline void ppi_config_clear_role(ppsched_config *config, enum ppi_role role)
+{
+    config->roles.given &= ~(1u << role);
+}
+
+static inline bool ppi_config_has_role(const ppsched_config *config, enum ppi_role role)
+{
+    return (config->roles.given >> role & 1) != 0;
+}
 
 ppsched_status ppi_config_create(ppsched_config **out, const struct ppi_shape *shape, const struct ppi_host *host,
                                  ppsched_error *error);

@@ -29,10 +29,10 @@ static ppsched_status find_goal(struct ppi_attempt *attempt, enum ppi_bound_dept
     return status;
 }
 
-ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *task, const char *name,
-                                const ppsched_config *config, int32_t placement, bool by_span, ppsched_error *error)
+ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, const char *name, const ppsched_config *config,
+                                int32_t placement, bool by_span, ppsched_error *error)
 {
-    struct ppi_attempt attempt = {.task = task,
+    struct ppi_attempt attempt = {.asked = asked,
                                   .name = name,
                                   .config = config,
                                   .placement = placement,
@@ -91,7 +91,7 @@ static double true_objective(struct ppi_attempt *attempt, double reckoned)
         return reckoned;
     ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
     ppsched_status status = ppi_attempt_price(attempt, &objective, NULL);
-    attempt->overshoots_memory |= status == PPSCHED_ERROR_NO_MEMORY;
+    attempt->is_out_of_memory |= status == PPSCHED_ERROR_NO_MEMORY;
     return status == PPSCHED_OK ? objective : PPI_INFINITE;
 }
 

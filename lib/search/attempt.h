@@ -9,10 +9,8 @@
 #include "search/pool.h"
 #include "search/price.h"
 
-struct ppi_task; /* strategy/strategy.h */
-
 struct ppi_attempt {
-    const struct ppi_task *task;  /* sizes and options, as the strategy was asked */
+    const void *asked;            /* the caller's: what it was asked for */
     const char *name;             /* the strategy's, for refusals */
     const ppsched_config *config; /* with one iteration */
     const ppsched_config *stated; /* where that is the average scenario of one with a goal: that one; else NULL */
@@ -26,14 +24,14 @@ struct ppi_attempt {
     double goal;                 /* a lower bound, and its rounding: nothing below is hoped for */
     struct ppi_orders candidate; /* room for another */
     struct ppi_pool *pool;       /* of candidates, the shortest; NULL: they are not kept */
-    bool overshoots_memory;      /* a price could not be had, so that the best may not be */
+    bool is_out_of_memory;       /* a price could not be had, so that the best may not be */
     struct ppi_pricer pricer;    /* of the candidate, or of what a search puts there */
 };
 
 /* For a placement as in ppi_config_place, and for the longest device span or the makespan. All must outlive it but the name's
  * owner. Errors: RANGE where the config's lists contradict each other, or times overflow; REFUSED, NO_MEMORY. */
-ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *task, const char *name,
-                                const ppsched_config *config, int32_t placement, bool by_span, ppsched_error *error);
+ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, const char *name, const ppsched_config *config,
+                                int32_t placement, bool by_span, ppsched_error *error);
 void ppi_attempt_clear(struct ppi_attempt *attempt);
 
 /* REFUSED, with the least limit that works, where a device cannot hold one microbatch's activations; else there is a schedule

@@ -58,7 +58,7 @@ static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_tas
 
 static struct ppi_task task_of(const struct ppi_attempt *attempt, const struct ppi_strategy *other)
 {
-    struct ppi_task task = *attempt->task;
+    struct ppi_task task = *ppi_task_of(attempt);
     task.strategy = other;
     task.placement = other->placement;
     ppi_set_defaults(&task);

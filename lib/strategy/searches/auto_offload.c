@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "eval/timeline.h"
 #include "offload/offload.h"
 #include "search/explore.h"
@@ -124,16 +123,13 @@ static ppsched_status scale_limits(ppsched_config *config, double factor, ppsche
 
 static ppsched_status look(struct tries *tries, double limits, int64_t effort, ppsched_error *error)
 {
-    char text[PPI_INTEGER_SIZE + 1];
     ppsched_config *config = NULL;
     ppsched_status status = ppi_config_copy(&config, tries->config, error);
-    text[ppi_integer_to_text(text, effort > 0 ? effort : 0)] = '\0';
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_option(config, "effort", text, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_option(config, "offload", "none", error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK) {
+        ppi_config_set_role(config, PPI_ROLE_EFFORT, effort > 0 ? effort : 0);
+        ppi_config_set_role(config, PPI_ROLE_OFFLOAD, PPI_NO_OFFLOAD);
         status = scale_limits(config, limits, error);
+    }
     if (status == PPSCHED_OK)
         status = offer_strategy(tries, tries->task->strategy, config, error);
     ppi_config_destroy(config);
@@ -145,20 +141,17 @@ static ppsched_status look(struct tries *tries, double limits, int64_t effort, p
 static ppsched_status offer_groups(struct tries *tries, const struct ppi_strategy *strategy, ppsched_config *config,
                                    ppsched_error *error)
 {
-    const struct ppi_option_row *row = ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE);
-    char text[PPI_INTEGER_SIZE + 1];
     ppsched_status status = PPSCHED_OK;
-    if (row == NULL || tries->task->chunks < 2 || tries->wants_least)
+    if (ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE) == NULL || tries->task->chunks < 2 || tries->wants_least)
         return PPSCHED_OK;
     uint32_t group = ppi_next_group(&tries->task->shape, 0);
     for (int i = 0; i < MOST_GROUPS && group != 0 && status == PPSCHED_OK; i++) {
-        text[ppi_integer_to_text(text, group)] = '\0';
-        status = ppi_config_set_option(config, row->name, text, error);
-        if (status == PPSCHED_OK)
-            status = offer_strategy(tries, strategy, config, error);
+        ppi_config_set_role(config, PPI_ROLE_GROUP_SIZE, group);
+        status = offer_strategy(tries, strategy, config, error);
         group = ppi_next_group(&tries->task->shape, group);
     }
-    return status == PPSCHED_OK ? ppi_config_set_option(config, row->name, NULL, error) : status;
+    ppi_config_clear_role(config, PPI_ROLE_GROUP_SIZE);
+    return status;
 }
 
 /* As each strategy makes it under the limit, and those that search for one without it, too. */
@@ -186,6 +179,8 @@ static ppsched_status try_others(struct tries *tries, ppsched_error *error)
     ppsched_config *config = NULL, *unlimited = NULL;
     ppsched_status status = ppi_config_copy(&config, tries->config, error);
     static const char *const own[] = {"placement", "objective", "effort", "offload"};
+    if (status == PPSCHED_OK)
+        config->roles.given = 0;
     for (size_t i = 0; i < sizeof own / sizeof own[0] && status == PPSCHED_OK; i++)
         status = ppi_config_set_option(config, own[i], NULL, error);
     if (status == PPSCHED_OK)

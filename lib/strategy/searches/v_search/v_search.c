@@ -147,7 +147,7 @@ static ppsched_status run(struct search *search, ppsched_error *error)
         status = ppi_v_grow(&growth, search->grid, &search->mended, true, attempt, error);
         return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;
     }
-    return ppi_refuse(error, attempt->task, "no schedule fits the memory limit; the least limit that works is %g",
+    return ppi_refuse(error, ppi_task_of(attempt), "no schedule fits the memory limit; the least limit that works is %g",
                       search->least_limit);
 }
 
