@@ -320,9 +320,9 @@ PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *co
  * bounds and searches know F and B alone; times and memory of B are as they would be.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
-                                                             int32_t is_allowed,
+                                                             uint32_t is_allowed,
                                                              ppsched_error *error);
-PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_split_backward(const ppsched_config *config);
 
 /* Whether there are forward passes alone (1), as in inference and evaluation; 0, the default, is
  * training. Then gpipe, looped_bfs and interleaved_1f1b give their forwards in their order, other
@@ -331,9 +331,9 @@ PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
  * prefill. Any schedule without a B, I or W is complete with its Fs.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *config,
-                                                           int32_t is_forward_only,
+                                                           uint32_t is_forward_only,
                                                            ppsched_error *error);
-PPSCHED_API int32_t ppsched_config_forward_only(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_forward_only(const ppsched_config *config);
 
 /* Whether a device that has sent something waits until it is there. */
 enum ppsched_sender_waits {

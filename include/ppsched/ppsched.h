@@ -64,7 +64,7 @@
 #include <ppsched/explain.h>
 #include <ppsched/export.h>
 #include <ppsched/import.h>
-#include <ppsched/keep.h>
+#include <ppsched/memory_saving.h>
 #include <ppsched/launch.h>
 #include <ppsched/layers.h>
 #include <ppsched/layout.h>
@@ -77,7 +77,7 @@
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
 #include <ppsched/strategy.h>
-#include <ppsched/traffic.h>
+#include <ppsched/resources.h>
 #include <ppsched/version.h>
 
 #endif

@@ -104,26 +104,30 @@ ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_
     return PPSCHED_OK;
 }
 
-ppsched_status ppsched_config_set_split_backward(ppsched_config *config, int32_t is_allowed, ppsched_error *error)
+ppsched_status ppsched_config_set_split_backward(ppsched_config *config, uint32_t is_allowed, ppsched_error *error)
 {
     PPI_REQUIRE(config);
+    if (is_allowed > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split_backward is %u; it must be 0 or 1", is_allowed);
     config->has_whole_backwards = is_allowed == 0;
     return PPSCHED_OK;
 }
 
-int32_t ppsched_config_split_backward(const ppsched_config *config)
+uint32_t ppsched_config_split_backward(const ppsched_config *config)
 {
     return config != NULL && !config->has_whole_backwards;
 }
 
-ppsched_status ppsched_config_set_forward_only(ppsched_config *config, int32_t is_forward_only, ppsched_error *error)
+ppsched_status ppsched_config_set_forward_only(ppsched_config *config, uint32_t is_forward_only, ppsched_error *error)
 {
     PPI_REQUIRE(config);
+    if (is_forward_only > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "forward_only is %u; it must be 0 or 1", is_forward_only);
     config->is_forward_only = is_forward_only != 0;
     return PPSCHED_OK;
 }
 
-int32_t ppsched_config_forward_only(const ppsched_config *config)
+uint32_t ppsched_config_forward_only(const ppsched_config *config)
 {
     return config != NULL && config->is_forward_only;
 }
@@ -198,8 +202,7 @@ ppsched_status ppi_take_model_end(ppsched_model_end *own, const ppsched_model_en
 {
     if (*end == NULL)
         return PPSCHED_OK;
-    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_model_end, mem_weights), *end,
-                                           "ppsched_model_end", error);
+    ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_model_end), *end, "ppsched_model_end", error);
     *end = own;
     if (status == PPSCHED_OK && own->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_model_end: reserved is not 0");

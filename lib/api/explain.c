@@ -64,9 +64,9 @@ ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t capacity, si
     return ppi_tell_needed(needed, stages, status);
 }
 
-ppsched_status ppsched_timeline_get_sensitivities_watched(ppsched_sensitivity *out, size_t capacity, size_t *needed,
-                                                          const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                                          ppsched_progress_function tell, void *user, ppsched_error *error)
+ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out, size_t capacity, size_t *needed,
+                                                  const ppsched_timeline *timeline, int32_t objective, int32_t kind,
+                                                  ppsched_progress_function tell, void *user, ppsched_error *error)
 {
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
@@ -86,11 +86,4 @@ ppsched_status ppsched_timeline_get_sensitivities_watched(ppsched_sensitivity *o
     if (status == PPSCHED_OK && out != NULL)
         status = ppi_sensitivities(out, timeline, objective, kind, &(struct ppi_listener){tell, user}, error);
     return ppi_tell_needed(needed, stages, status);
-}
-
-ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out, size_t capacity, size_t *needed,
-                                                  const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                                  ppsched_error *error)
-{
-    return ppsched_timeline_get_sensitivities_watched(out, capacity, needed, timeline, objective, kind, NULL, NULL, error);
 }

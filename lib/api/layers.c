@@ -20,8 +20,8 @@ static ppsched_status take_entries(struct taken *taken, const ppsched_layer *con
         if (layers[i] == NULL)
             return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %zu is NULL", i);
         taken->list[i] = &taken->entries[i];
-        status = ppi_take_sized(&taken->entries[i], sizeof taken->entries[i], PPI_SIZE_UP_TO(ppsched_layer, reserved),
-                                layers[i], "ppsched_layer", error);
+        status = ppi_take_sized(&taken->entries[i], sizeof taken->entries[i], sizeof(ppsched_layer), layers[i], "ppsched_layer",
+                                error);
     }
     return status;
 }
@@ -74,8 +74,7 @@ ppsched_status ppsched_layers_get_entry(ppsched_layer *out, const ppsched_layers
     PPI_REQUIRE(layers);
     if (entry >= layers->entry_count)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layer entry %u of %u", entry, layers->entry_count);
-    return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, PPI_SIZE_UP_TO(ppsched_layer, reserved),
-                          "ppsched_layer", error);
+    return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, sizeof(ppsched_layer), "ppsched_layer", error);
 }
 
 ppsched_status ppsched_config_from_layers(ppsched_config **out, const ppsched_config *config, const ppsched_layers *layers,
@@ -86,8 +85,7 @@ ppsched_status ppsched_config_from_layers(ppsched_config **out, const ppsched_co
     PPI_REQUIRE(config);
     PPI_REQUIRE(layers);
     PPI_REQUIRE(split);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_split, recomputes), split, "ppsched_split",
-                                           error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_split), split, "ppsched_split", error);
     if (status != PPSCHED_OK)
         return status;
     PPI_REQUIRE(own.layers);

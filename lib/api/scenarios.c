@@ -28,8 +28,8 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
     return status;
 }
 
-ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
-                                       const ppsched_scenario_options *options, ppsched_error *error)
+ppsched_status ppsched_config_set_robust_objective(ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
+                                                   const ppsched_scenario_options *options, ppsched_error *error)
 {
     struct ppi_robust_objective asked = {.rank_by = rank_by, .quantile = quantile, .count = (uint32_t)count}, *goal = NULL;
     PPI_REQUIRE(config);
@@ -84,7 +84,7 @@ ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metrics *out, cons
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(scenarios);
-    return ppi_give_sized(out, &scenarios->metrics, sizeof scenarios->metrics, PPI_SIZE_UP_TO(ppsched_scenario_metrics, worst),
+    return ppi_give_sized(out, &scenarios->metrics, sizeof scenarios->metrics, sizeof(ppsched_scenario_metrics),
                           "ppsched_scenario_metrics", error);
 }
 

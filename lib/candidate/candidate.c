@@ -207,13 +207,13 @@ double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *
     return whole / plan->config->shape.iterations;
 }
 
-double ppi_excess_of(const ppsched_timeline *timeline)
+double ppi_overshoot_of(const ppsched_timeline *timeline)
 {
-    double excess = 0;
+    double overshoot = 0;
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
         const ppsched_device_metrics *device = &timeline->devices[d];
         if (ppi_is_over_limit(device->peak_memory, device->memory_limit))
-            excess = ppi_larger(excess, device->peak_memory - device->memory_limit);
+            overshoot = ppi_larger(overshoot, device->peak_memory - device->memory_limit);
     }
-    return excess;
+    return overshoot;
 }

@@ -24,7 +24,7 @@ struct ppi_candidate {
     char *reason;  /* why it is refused; NULL where it is not */
     uint32_t rank; /* PPSCHED_NONE until the plan is ranked */
     ppsched_metrics metrics;
-    double bound, excess, bytes, imbalance;
+    double bound, overshoot, bytes, imbalance;
     uint64_t transfers;
     double scenario_time;       /* of a step; 0: there are no scenarios */
     uint32_t *microbatch_order; /* the config's microbatch of each slot; NULL: as they are */
@@ -148,6 +148,6 @@ double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *
 uint64_t ppi_count_offloads(const ppsched_schedule *schedule);
 
 /* The most that a device lacks under its limit. */
-double ppi_excess_of(const ppsched_timeline *timeline);
+double ppi_overshoot_of(const ppsched_timeline *timeline);
 
 #endif

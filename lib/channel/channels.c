@@ -13,7 +13,7 @@ struct making {
     struct ppi_channels *channels;
     const ppsched_schedule *schedule;
     const ppsched_channel_model *model;
-    struct numbering queues, through, edges; /* through: channels */
+    struct numbering queues, through, links; /* through: channels */
     uint32_t *queue_size, *channel_size;
 };
 
@@ -185,11 +185,11 @@ static void number_all(struct making *making)
         route->channel = may_overtake(making) ? making->through.given++
                                               : number_of(&making->through, device, channel_key(making, op, peer));
         route->place = making->channel_size[route->channel]++;
-        route->edge = number_of(&making->edges, device, peer);
+        route->link = number_of(&making->links, device, peer);
     }
     channels->queue_count = making->queues.given;
     channels->channel_count = making->through.given;
-    channels->edge_count = making->edges.given;
+    channels->link_count = making->links.given;
 }
 
 /* Where each list begins. */
@@ -241,17 +241,17 @@ static ppsched_status allocate(struct making *making, ppsched_error *error)
     channels->carried = ppi_allocate(host, count, sizeof *channels->carried);
     making->queues.owner = ppi_allocate_zeroed(host, keys, 2 * sizeof *making->queues.owner);
     making->through.owner = ppi_allocate_zeroed(host, keys, 2 * sizeof *making->through.owner);
-    making->edges.owner = ppi_allocate_zeroed(host, keys, 2 * sizeof *making->edges.owner);
+    making->links.owner = ppi_allocate_zeroed(host, keys, 2 * sizeof *making->links.owner);
     making->queue_size = ppi_allocate_zeroed(host, count, sizeof *making->queue_size);
     making->channel_size = ppi_allocate_zeroed(host, count, sizeof *making->channel_size);
     if (channels->comms == NULL || channels->routes == NULL || channels->queue_first == NULL || channels->queued == NULL ||
         channels->channel_first == NULL || channels->carried == NULL || making->queues.owner == NULL ||
-        making->through.owner == NULL || making->edges.owner == NULL || making->queue_size == NULL ||
+        making->through.owner == NULL || making->links.owner == NULL || making->queue_size == NULL ||
         making->channel_size == NULL)
         return ppi_fail_memory(error, "the channels");
     making->queues.number = making->queues.owner + keys;
     making->through.number = making->through.owner + keys;
-    making->edges.number = making->edges.owner + keys;
+    making->links.number = making->links.owner + keys;
     return PPSCHED_OK;
 }
 
@@ -260,7 +260,7 @@ static void release(struct making *making)
     const struct ppi_host *host = &making->schedule->host;
     ppi_release(host, making->channel_size);
     ppi_release(host, making->queue_size);
-    ppi_release(host, making->edges.owner);
+    ppi_release(host, making->links.owner);
     ppi_release(host, making->through.owner);
     ppi_release(host, making->queues.owner);
 }

@@ -21,7 +21,7 @@ struct ppi_comm {
 struct ppi_route {
     uint32_t channel; /* what carries it */
     uint32_t place;   /* how many that carries before */
-    uint32_t edge;    /* number of the directed pair of devices */
+    uint32_t link;    /* number of the directed pair of devices */
 };
 
 struct ppi_channels {
@@ -29,7 +29,7 @@ struct ppi_channels {
     struct ppi_transfers transfers;
     struct ppi_comm *comms; /* by op */
     struct ppi_route *routes;
-    uint32_t queue_count, channel_count, edge_count;
+    uint32_t queue_count, channel_count, link_count;
     uint32_t *queue_first;   /* where each queue begins in `queued`, and at last its end */
     uint32_t *queued;        /* comm ops by queue, in order */
     uint32_t *channel_first; /* likewise the transfers of each channel, in the order of their sends */

@@ -44,7 +44,7 @@ static bool may_overtake_none(const struct ppi_transfer_run *run, uint32_t trans
            run->states[channels->carried[channels->channel_first[route->channel] + route->place - 1]].has_started;
 }
 
-/* A transfer asks for its edge. */
+/* A transfer asks for its link. */
 static void start(struct ppi_transfer_run *run, uint32_t transfer)
 {
     const struct ppi_channels *channels = &run->comms.channels;
@@ -52,18 +52,18 @@ static void start(struct ppi_transfer_run *run, uint32_t transfer)
     const struct ppi_transfer_ops *ops = &channels->transfers.ops[transfer];
     const ppsched_op *op = &run->schedule->ops[ops->send];
     struct ppi_transfer_state *state = &run->states[transfer];
-    double *edge = &run->edge_free[route->edge];
+    double *link = &run->link_free[route->link];
     uint32_t next = channels->channel_first[route->channel] + route->place + 1;
     struct ppi_transfer_cost cost = ppi_transfer_cost_of(run->config, op->stage, ppi_goes_back(op->kind),
                                                          comm_of(run, ops->send)->device, comm_of(run, ops->receive)->device);
     double factor = ppi_factor_of(&run->timeline->costs, run->schedule, op).memory;
     state->has_started = true;
     state->asked = run->now;
-    state->started = run->now < *edge ? *edge : run->now;
+    state->started = run->now < *link ? *link : run->now;
     run->timeline->spans[ops->send].start = state->started;
-    *edge = state->started + cost.occupancy * factor;
-    state->there = *edge + cost.latency;
-    ppi_heap_put(&run->heap, *edge, LEFT, transfer);
+    *link = state->started + cost.occupancy * factor;
+    state->there = *link + cost.latency;
+    ppi_heap_put(&run->heap, *link, LEFT, transfer);
     ppi_heap_put(&run->heap, state->there, THERE, transfer);
     if (next < channels->channel_first[route->channel + 1])
         ppi_comm_tell(&run->comms, channels->transfers.ops[channels->carried[next]].send);
@@ -125,7 +125,7 @@ static void split_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i
         idle->calls += ppi_part_of_wait(from, call->end, now);
     }
     idle->head_of_line += ppi_part_of_wait(from, state->asked, now);
-    idle->edge += ppi_part_of_wait(from, state->started, now);
+    idle->link += ppi_part_of_wait(from, state->started, now);
     idle->transfer += ppi_part_of_wait(from, is_send ? now : state->there, now);
     idle->head_of_line += ppi_part_of_wait(from, now, now);
 }

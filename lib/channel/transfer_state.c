@@ -15,11 +15,11 @@ static ppsched_status make_room(struct ppi_transfer_run *run, ppsched_error *err
     run->machines = ppi_allocate_zeroed(host, devices, sizeof *run->machines);
     run->ready = ppi_allocate(host, devices, sizeof *run->ready);
     run->states = ppi_allocate_zeroed(host, ppi_transfer_numbers(run->schedule), sizeof *run->states);
-    run->edge_free = ppi_allocate_zeroed(host, (size_t)channels->edge_count + 1, sizeof *run->edge_free);
+    run->link_free = ppi_allocate_zeroed(host, (size_t)channels->link_count + 1, sizeof *run->link_free);
     if (has_calls)
         run->calls = ppi_allocate_zeroed(host, ppi_transfer_numbers(run->schedule), sizeof *run->calls);
     if (run->heap.events == NULL || run->machines == NULL || run->ready == NULL || run->states == NULL ||
-        run->edge_free == NULL || (has_calls && run->calls == NULL))
+        run->link_free == NULL || (has_calls && run->calls == NULL))
         return ppi_fail_memory(error, "the transfers");
     return ppi_sharding_make(&run->sharding, run->schedule, run->config, error);
 }
@@ -49,7 +49,7 @@ void ppi_transfer_run_clear(struct ppi_transfer_run *run)
     ppi_copy_run_clear(&run->copies);
     ppi_sharding_clear(&run->sharding);
     ppi_release(host, run->calls);
-    ppi_release(host, run->edge_free);
+    ppi_release(host, run->link_free);
     ppi_release(host, run->states);
     ppi_release(host, run->ready);
     ppi_release(host, run->machines);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run with transfers keeps of devices, transfers and edges. */
+/* What a run with transfers keeps of devices, transfers and links. */
 #ifndef PPSCHED_CHANNEL_TRANSFER_STATE_H
 #define PPSCHED_CHANNEL_TRANSFER_STATE_H
 
@@ -34,7 +34,7 @@ struct ppi_transfer_run {
     struct ppi_machine *machines;
     uint32_t *ready, ready_count;      /* stack of devices that may go on */
     struct ppi_transfer_state *states; /* of the transfers, by number */
-    double *edge_free;                 /* when each edge is */
+    double *link_free;                 /* when each link is */
     ppsched_span *calls;               /* of the sends, by transfer; NULL where calls take no time */
     struct ppi_sharding sharding;
     struct ppi_copy_run copies;

@@ -153,7 +153,7 @@ static double time_of(const ppsched_plan *plan, const ppsched_timeline *timeline
 
 bool ppi_codesign_note(struct ppi_codesign *codesign, const ppsched_timeline *timeline, const ppsched_config *config)
 {
-    double overshoot = ppi_excess_of(timeline), time = time_of(codesign->plan, timeline, config);
+    double overshoot = ppi_overshoot_of(timeline), time = time_of(codesign->plan, timeline, config);
     if (overshoot > codesign->overshoot || (overshoot == codesign->overshoot && time >= codesign->time))
         return false;
     codesign->overshoot = overshoot;

@@ -44,7 +44,7 @@ struct ppi_costs {
     struct ppi_factor *factors;     /* by piece of one iteration; NULL where all are 1 */
 };
 
-/* A transfer takes its edge for `occupancy`, and is there `latency` later. */
+/* A transfer takes its link for `occupancy`, and is there `latency` later. */
 struct ppi_transfer_cost {
     double latency, occupancy;
 };

@@ -10,7 +10,7 @@ struct ppi_other_memory {
     double work[PPI_COMPUTE_KINDS]; /* by kind */
     double output, gradients, gathered;
     double send[2], receive[2];
-    double leaving[2]; /* how long a transfer occupies its edge */
+    double leaving[2]; /* how long a transfer occupies its link */
 };
 
 /* Whether the config gives any of it, or memory rises inside backwards, and so levels are sums of causes. */

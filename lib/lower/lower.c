@@ -44,7 +44,7 @@ static ppsched_status send(const struct pass *pass, ppsched_builder *out, const 
     case PPSCHED_LOWERING_BY_TIME:
         return ppi_lower_by_time(out, in, pass->config, error);
     default:
-        return ppi_lower_just_in_time(out, in, pass->options->receive_lead, error);
+        return ppi_lower_just_in_time(out, in, pass->options->receive_prefetch, error);
     }
 }
 

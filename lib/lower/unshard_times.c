@@ -85,7 +85,7 @@ static ppsched_status read_rule(struct ppi_unshard_times *out, const struct choo
     ppsched_lower_options options = *choosing->options;
     ppsched_schedule *lowered = NULL;
     options.lowering = PPSCHED_LOWERING_NONE;
-    options.reduce_grad = options.defer_receives = options.receive_lead = 0;
+    options.reduce_grad = options.defer_receives = options.receive_prefetch = 0;
     options.unshard_lookahead = rule;
     ppsched_status status = ppi_lower_at(&lowered, schedule, choosing->config, &options, NULL, error);
     if (status != PPSCHED_OK)
@@ -118,7 +118,7 @@ static ppsched_status evaluate(struct trial *out, const struct choosing *choosin
     const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE};
     ppsched_lower_options options = *choosing->options;
     options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;
-    options.defer_receives = options.receive_lead = 0;
+    options.defer_receives = options.receive_prefetch = 0;
     ppsched_status status = ppi_lower_at(&out->lowered, choosing->schedule, choosing->config, &options, choosing->unshards,
                                          error);
     if (status == PPSCHED_OK)

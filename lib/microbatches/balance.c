@@ -193,12 +193,12 @@ static bool try_all(struct sharing *sharing)
 
 /* --- all of it --- */
 
-static ppsched_status check(const double *costs, size_t count, uint32_t replicas, ppsched_error *error)
+static ppsched_status check(const double *costs, size_t count, int64_t replicas, ppsched_error *error)
 {
     double sum = 0;
-    if (replicas == 0 || replicas > count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu microbatches for %u replicas; each needs one at least",
-                        count, replicas);
+    if (replicas < 1 || (uint64_t)replicas > count)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu microbatches for %lld replicas; each needs one at least",
+                        count, (long long)replicas);
     if (count > PPSCHED_MAX_CELLS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu microbatches; there may be %d", count, PPSCHED_MAX_CELLS);
     for (size_t i = 0; i < count; i++) {
@@ -230,11 +230,11 @@ static ppsched_status make_room(struct sharing *sharing, struct ppi_arena *arena
     return ppi_arena_check(arena, "the shares", error);
 }
 
-ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count, uint32_t replicas,
+ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count, int64_t replicas,
                              bool even_counts, const struct ppi_host *host, ppsched_error *error)
 {
     struct ppi_arena arena = {.host = host};
-    struct sharing sharing = {.count = (uint32_t)count, .replicas = replicas, .even = even_counts};
+    struct sharing sharing = {.count = (uint32_t)count, .replicas = (uint32_t)replicas, .even = even_counts};
     double *sorted = NULL;
     uint32_t *items = NULL;
     struct ppi_heap heap = {0};
@@ -253,8 +253,8 @@ ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const doub
         sharing.before[i + 1] = sharing.before[i] + sorted[i];
     }
     sharing.costs = sorted;
-    sharing.least = (uint32_t)count / replicas;
-    sharing.longer = (uint32_t)count % replicas;
+    sharing.least = (uint32_t)count / sharing.replicas;
+    sharing.longer = (uint32_t)count % sharing.replicas;
     sharing.bound = find_bound(&sharing);
     share_longest_first(&sharing, &heap);
     improve(&sharing);

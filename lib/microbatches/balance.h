@@ -10,7 +10,7 @@
 #include "base/host.h"
 
 /* See ppsched_microbatches_balance. Nothing is written on failure. */
-ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count, uint32_t replicas,
+ppsched_status ppi_share_out(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count, int64_t replicas,
                              bool even_counts, const struct ppi_host *host, ppsched_error *error);
 
 #endif

@@ -19,7 +19,7 @@ static const double FIRST_THRESHOLD = 0.01; /* share of the objective by which a
 
 /* What an order costs. */
 struct price {
-    double excess, objective; /* excess: held above limits, of all devices */
+    double overshoot, objective; /* overshoot: held above limits, of all devices */
 };
 
 struct ordering {
@@ -39,7 +39,7 @@ struct ordering {
 
 static bool is_better(const struct price *a, const struct price *b)
 {
-    return a->excess != b->excess ? a->excess < b->excess : a->objective < b->objective;
+    return a->overshoot != b->overshoot ? a->overshoot < b->overshoot : a->objective < b->objective;
 }
 
 /* --- pricing --- */
@@ -59,13 +59,13 @@ void ppi_put_microbatch_order(ppsched_config *to, const ppsched_config *from, co
 
 static double excess_of(const ppsched_timeline *timeline)
 {
-    double excess = 0;
+    double overshoot = 0;
     for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
         const ppsched_device_metrics *device = &timeline->devices[d];
         if (ppi_is_over_limit(device->peak_memory, device->memory_limit))
-            excess += device->peak_memory - device->memory_limit;
+            overshoot += device->peak_memory - device->memory_limit;
     }
-    return excess;
+    return overshoot;
 }
 
 /* Prices the order in hand, and keeps it if it is the best. */
@@ -191,7 +191,8 @@ static void swap(uint32_t *order, uint32_t a, uint32_t b)
 
 static bool may_go_on_with(const struct price *next, const struct price *now, double threshold)
 {
-    return next->excess < now->excess || (next->excess == now->excess && next->objective <= now->objective * (1 + threshold));
+    return next->overshoot < now->overshoot ||
+           (next->overshoot == now->overshoot && next->objective <= now->objective * (1 + threshold));
 }
 
 static ppsched_status walk(struct ordering *ordering, ppsched_error *error)

@@ -333,7 +333,7 @@ static ppsched_status check_efficiency(const char *name, const ppsched_efficienc
     return PPSCHED_OK;
 }
 
-static ppsched_status check_link(const char *name, const ppsched_link *link, ppsched_error *error)
+static ppsched_status check_link(const char *name, const ppsched_link_rate *link, ppsched_error *error)
 {
     if (!(link->efficiency >= 0 && link->efficiency <= 1 && link->latency >= 0 && ppi_is_finite(link->latency) &&
           link->all_reduce >= 0 && ppi_is_finite(link->all_reduce) && link->all_gather >= 0 && ppi_is_finite(link->all_gather)))

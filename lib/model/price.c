@@ -42,7 +42,7 @@ static struct group group_of(const ppsched_model *model, enum ppi_group group)
     return (struct group){training->expert_parallel, (double)training->expert_parallel * training->expert_tensor_parallel};
 }
 
-static double over(const ppsched_link *link, double bytes)
+static double over(const ppsched_link_rate *link, double bytes)
 {
     return bytes / (link->bandwidth * or_1(link->efficiency));
 }
@@ -61,7 +61,7 @@ static double all_to_all(const ppsched_model *model, struct group group, double 
 static double ring(const ppsched_model *model, struct group group, enum ppi_collective collective, double bytes)
 {
     const ppsched_accelerator *device = &model->device;
-    const ppsched_link *link = group.span <= device->node_devices ? &device->inside : &device->between;
+    const ppsched_link_rate *link = group.span <= device->node_devices ? &device->inside : &device->between;
     double factor = collective == PPI_ALL_REDUCE ? 2 * or_1(link->all_reduce) : or_1(link->all_gather);
     return link->latency + over(link, factor * (bytes * (1 - 1 / group.count)));
 }

@@ -152,7 +152,7 @@ static ppsched_status refuse(double *least, struct ppi_placing *placing, const s
                              ppsched_error *error)
 {
     bool is_one = have_one_limit(placing);
-    double value = is_one ? within->peak : within->excess;
+    double value = is_one ? within->peak : within->overshoot;
     uint32_t device = 0;
     if (least == NULL)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice holds the memory limits");

@@ -37,7 +37,7 @@ ppsched_status ppi_within_make(struct ppi_fit_search *out, struct ppi_placing *p
     uint32_t devices = placing->schedule->shape.devices;
     *out = (struct ppi_fit_search){.placing = placing,
                                    .step = placing->plain->metrics.makespan,
-                                   .excess = PPI_INFINITE,
+                                   .overshoot = PPI_INFINITE,
                                    .peak = PPI_INFINITE,
                                    .tries = tries_for(placing)};
     out->slack = ppi_allocate_zeroed(host, devices, 2 * sizeof *out->slack);
@@ -97,14 +97,14 @@ static uint32_t pick(const struct ppi_fit_search *within)
 
 static void note_excess(struct ppi_fit_search *within, const struct ppi_choice *choice)
 {
-    double excess = 0;
+    double overshoot = 0;
     for (uint32_t d = 0; d < choice->schedule->shape.devices; d++) {
         double peak = choice->timeline->devices[d].peak_memory, limit = within->placing->limits[d];
         if (peak > 0)
-            excess = ppi_larger(excess, limit > 0 ? peak / limit : PPI_INFINITE);
+            overshoot = ppi_larger(overshoot, limit > 0 ? peak / limit : PPI_INFINITE);
     }
-    if (excess < within->excess)
-        within->excess = excess;
+    if (overshoot < within->overshoot)
+        within->overshoot = overshoot;
     within->peak = ppi_smaller(within->peak, choice->timeline->metrics.peak_memory);
 }
 

@@ -17,7 +17,7 @@ struct ppi_fit_search {
     struct ppi_choice best;       /* of what holds them */
     bool wants_any;               /* ends with the first */
     double step;                  /* ends with one of that step: that without copies */
-    double excess;                /* least that there was of a device's peak over its limit, as a factor */
+    double overshoot;             /* least that there was of a device's peak over its limit, as a factor */
     double peak;                  /* and the largest peak there */
     struct ppi_wait_rule rule;    /* of the best */
     uint32_t chunks;              /* so many of all are the best of such recipes */

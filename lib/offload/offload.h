@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes that have a schedule keep less: see <ppsched/keep.h>. */
+/* Passes that have a schedule keep less: see <ppsched/memory_saving.h>. */
 #ifndef PPSCHED_OFFLOAD_OFFLOAD_H
 #define PPSCHED_OFFLOAD_OFFLOAD_H
 
-#include <ppsched/keep.h>
+#include <ppsched/memory_saving.h>
 
 #include "eval/memory_saving.h"
 #include "ir/schedule.h"

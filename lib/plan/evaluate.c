@@ -50,7 +50,7 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
     if (!ppi_is_finite(candidate->metrics.makespan) || !ppi_is_finite(candidate->metrics.span))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     candidate->imbalance = imbalance_of(timeline);
-    candidate->excess = ppi_excess_of(timeline);
+    candidate->overshoot = ppi_overshoot_of(timeline);
     ppi_candidate_take_bound(candidate, plan, schedule, bound);
     sum_traffic(candidate, config, schedule);
     candidate->copies = candidate->offloads ? ppi_count_offloads(schedule) / schedule->shape.iterations : 0;

@@ -30,7 +30,7 @@ static int32_t tell_part(void *user, const ppsched_progress *progress)
 
 /* What a strategy makes of a config. */
 struct made {
-    double excess, step;
+    double overshoot, step;
 };
 
 static ppsched_status price(struct made *out, ppsched_schedule **schedule, const ppsched_plan *plan,
@@ -43,7 +43,7 @@ static ppsched_status price(struct made *out, ppsched_schedule **schedule, const
     if (status != PPSCHED_OK)
         return status;
     const ppsched_metrics *metrics = &timeline->metrics;
-    *out = (struct made){ppi_excess_of(timeline),
+    *out = (struct made){ppi_overshoot_of(timeline),
                          plan->objective == PPSCHED_OBJECTIVE_SPAN ? metrics->span : metrics->makespan};
     ppi_timeline_destroy(timeline);
     return PPSCHED_OK;
@@ -60,7 +60,7 @@ static ppsched_status keep_if_better(const ppsched_plan *plan, struct ppi_candid
     ppi_schedule_release(schedule);
     if (status == PPSCHED_ERROR_REFUSED ||
         (status == PPSCHED_OK &&
-         (after.excess > before->excess || (after.excess == before->excess && after.step > before->step)))) {
+         (after.overshoot > before->overshoot || (after.overshoot == before->overshoot && after.step > before->step)))) {
         ppi_candidate_drop_order(plan, candidate);
         return PPSCHED_OK;
     }

@@ -5,21 +5,31 @@
 
 #include "codesign/codesign.h"
 
-/* How a plan's candidates are lowered. */
-static inline ppsched_lower_options ppi_lower_options_of(const ppsched_plan_options *options)
-{
-    return (ppsched_lower_options){.size = sizeof(ppsched_lower_options),
-                                   .lowering = options->lowering,
-                                   .unshard = options->unshard,
-                                   .unshard_lookahead = options->unshard_lookahead,
-                                   .reduce_grad = options->reduce_grad,
-                                   .receive_lead = options->receive_lead};
-}
+/* ppsched_plan_options with its groups resolved and checked: zero means the default, and what is pointed to outlives the call. */
+struct ppi_plan_options {
+    int32_t objective;
+    const char *const *strategies;
+    const uint32_t *chunks, *group_sizes, *microbatches, *slices;
+    const double *memory_limits;
+    uint32_t strategy_count, chunk_count, group_size_count, microbatch_count, slice_count, memory_limit_count;
+    uint32_t placements, effort, order_effort, runtimes, offload;
+    int32_t runtime;
+    ppsched_lower_options lower; /* `lowering` NONE: candidates are not lowered */
+    const ppsched_channel_model *channel;
+    const ppsched_model_end *embedding, *head;
+    const ppsched_layers *layers; /* NULL: the config's stages */
+    uint32_t split_effort, empty_stages;
+    double slice_time, attention_share;
+    const ppsched_scenario_options *scenario_options;
+    uint32_t scenario_count;
+    int32_t rank_by;
+    double quantile;
+};
 
 /* --- listing --- */
 
 /* Fills in `candidates`; options must be checked. */
-ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error);
+ppsched_status ppi_list_candidates(ppsched_plan *plan, const struct ppi_plan_options *options, ppsched_error *error);
 
 /* --- one candidate --- */
 
@@ -54,7 +64,7 @@ static inline size_t ppi_candidate_at(const ppsched_plan *plan, size_t place)
     return plan->order != NULL ? plan->order[place] : place;
 }
 
-ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
+ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, const struct ppi_plan_options *options,
                              ppsched_error *error);
 void ppi_plan_destroy(ppsched_plan *plan);
 ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order devices set up what they talk over: see <ppsched/traffic.h>. */
+/* In which order devices set up what they talk over: see <ppsched/resources.h>. */
 #ifndef PPSCHED_RESOURCES_CONNECTIONS_H
 #define PPSCHED_RESOURCES_CONNECTIONS_H
 
-#include <ppsched/traffic.h>
+#include <ppsched/resources.h>
 
 #include "ir/schedule.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots that a runtime allocates once, and who holds them when: see <ppsched/traffic.h>. */
+/* Slots that a runtime allocates once, and who holds them when: see <ppsched/resources.h>. */
 #ifndef PPSCHED_RESOURCES_SLOTS_H
 #define PPSCHED_RESOURCES_SLOTS_H
 
-#include <ppsched/traffic.h>
+#include <ppsched/resources.h>
 
 #include "ir/schedule.h"
 

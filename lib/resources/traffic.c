@@ -58,14 +58,14 @@ void ppi_traffic_clear(struct ppi_traffic *traffic)
     ppi_channels_clear(&traffic->channels);
 }
 
-/* --- edges --- */
+/* --- links --- */
 
-/* The edges of one receiving device while its queue is gone through. */
+/* The links of one receiving device while its queue is gone through. */
 struct receiver {
     const struct ppi_traffic *traffic;
-    uint32_t *edge;   /* by sending device: number of its edge, PPSCHED_NONE where there is none yet */
+    uint32_t *link;   /* by sending device: number of its link, PPSCHED_NONE where there is none yet */
     uint32_t *flight; /* by sending device: receives in flight */
-    ppsched_edge *edges;
+    ppsched_link *links;
     uint32_t count;
 };
 
@@ -84,15 +84,15 @@ static bool takes(const struct ppi_traffic *traffic, uint32_t i)
 static void note_receive(struct receiver *receiver, uint32_t i)
 {
     uint32_t from = sender_of(receiver->traffic, i), to = device_of(receiver->traffic, i);
-    if (receiver->edge[from] == PPSCHED_NONE) {
-        receiver->edge[from] = receiver->count++;
+    if (receiver->link[from] == PPSCHED_NONE) {
+        receiver->link[from] = receiver->count++;
         receiver->flight[from] = 0;
-        receiver->edges[receiver->edge[from]] = (ppsched_edge){.sender = from, .receiver = to};
+        receiver->links[receiver->link[from]] = (ppsched_link){.sender = from, .receiver = to};
     }
     uint32_t flight = ++receiver->flight[from];
-    ppsched_edge *edge = &receiver->edges[receiver->edge[from]];
-    edge->transfers++;
-    edge->most_in_flight = flight > edge->most_in_flight ? flight : edge->most_in_flight;
+    ppsched_link *link = &receiver->links[receiver->link[from]];
+    link->transfers++;
+    link->most_in_flight = flight > link->most_in_flight ? flight : link->most_in_flight;
 }
 
 static void go_through(struct receiver *receiver, uint32_t device)
@@ -107,29 +107,29 @@ static void go_through(struct receiver *receiver, uint32_t device)
     }
     for (uint32_t i = first; i < end; i++) /* for the next device */
         if (ppi_is_receive(op_at(receiver->traffic, i)->kind))
-            receiver->edge[sender_of(receiver->traffic, i)] = PPSCHED_NONE;
+            receiver->link[sender_of(receiver->traffic, i)] = PPSCHED_NONE;
 }
 
-/* A channel of the model of pairs is an edge. */
-size_t ppi_edge_count(const struct ppi_traffic *traffic)
+/* A channel of the model of pairs is an link. */
+size_t ppi_link_count(const struct ppi_traffic *traffic)
 {
     return traffic->channels.channel_count;
 }
 
-ppsched_status ppi_list_edges(ppsched_edge *out, const struct ppi_traffic *traffic, ppsched_error *error)
+ppsched_status ppi_list_links(ppsched_link *out, const struct ppi_traffic *traffic, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule_of(traffic)->host;
     uint32_t devices = schedule_of(traffic)->shape.devices;
-    struct receiver receiver = {.traffic = traffic, .edges = out};
-    receiver.edge = ppi_allocate(host, devices, 2 * sizeof *receiver.edge);
-    if (receiver.edge == NULL)
+    struct receiver receiver = {.traffic = traffic, .links = out};
+    receiver.link = ppi_allocate(host, devices, 2 * sizeof *receiver.link);
+    if (receiver.link == NULL)
         return ppi_fail_memory(error, "the traffic");
-    receiver.flight = receiver.edge + devices;
+    receiver.flight = receiver.link + devices;
     for (uint32_t d = 0; d < devices; d++)
-        receiver.edge[d] = PPSCHED_NONE;
+        receiver.link[d] = PPSCHED_NONE;
     for (uint32_t d = 0; d < devices; d++)
         go_through(&receiver, d);
-    ppi_release(host, receiver.edge);
+    ppi_release(host, receiver.link);
     return PPSCHED_OK;
 }
 

@@ -120,9 +120,9 @@ static void expect_edges(const ppsched_schedule *schedule)
     uint32_t devices = ppsched_schedule_devices(schedule);
     uint64_t messages = 0, sends = 0;
     size_t count = 0;
-    ppsched_edge edges[64] = {{0}};
+    ppsched_link edges[64] = {{0}};
     ppsched_error error = fresh_error();
-    bool is_matched = accepted(ppsched_schedule_get_edges(edges, 64, &count, schedule, &error), &error);
+    bool is_matched = accepted(ppsched_schedule_get_links(edges, 64, &count, schedule, &error), &error);
     for (uint32_t d = 0; d < devices; d++) {
         size_t ops = 0;
         uint32_t slots = 0;
@@ -263,7 +263,7 @@ static void lower_in_all_paths(const ppsched_schedule *schedule, const ppsched_c
         ppsched_schedule *lowered = NULL;
         ppsched_error error = fresh_error();
         passes.defer_receives = defers && passes.lowering == PPSCHED_LOWERING_PYTORCH;
-        passes.receive_lead = defers && passes.lowering == PPSCHED_LOWERING_JUST_IN_TIME ? 1 + passes.unshard : 0;
+        passes.receive_prefetch = defers && passes.lowering == PPSCHED_LOWERING_JUST_IN_TIME ? 1 + passes.unshard : 0;
         ppsched_status status = ppsched_schedule_lower(&lowered, schedule, config,
                                                        hand_over(bytes, &handed, &passes, sizeof passes), &error);
         if (accepted(status, &error))

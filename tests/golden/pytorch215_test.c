@@ -316,7 +316,7 @@ static void compare_link(const ppsched_schedule *schedule, int32_t what, const p
         assert_int_equal(ours[i].round, theirs[i].round);
         assert_int_equal(ours[i].sending_stage, theirs[i].sending_stage);
         assert_int_equal(ours[i].receiving_stage, theirs[i].receiving_stage);
-        if (what == PPSCHED_CONNECTING_EDGES) {
+        if (what == PPSCHED_CONNECTING_LINKS) {
             assert_int_equal(ours[i].sender, theirs[i].sender);
             assert_int_equal(ours[i].receiver, theirs[i].receiver);
         } else {
@@ -338,7 +338,7 @@ static void compare_rounds(const struct captured *captured)
     expect_ok(ppsched_config_set_placement(config, placement, NULL, 0, &error), &error);
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
-    compare_link(schedule, PPSCHED_CONNECTING_EDGES, captured->edges, captured->edge_count);
+    compare_link(schedule, PPSCHED_CONNECTING_LINKS, captured->edges, captured->edge_count);
     compare_link(schedule, PPSCHED_CONNECTING_STAGES, captured->stage_pairs, captured->stage_pair_count);
     ppsched_schedule_release(schedule);
     ppsched_builder_destroy(builder);

@@ -95,7 +95,7 @@ static void fold_device(uint64_t *digest, const ppsched_timeline *timeline, uint
         (double[]){m.busy, m.idle, m.first_start, m.last_end, m.static_memory, m.peak_memory, m.peak_time, m.memory_limit}, 8);
     fold_integer(digest, (uint64_t)ppsched_timeline_get_idle(&idle, timeline, device, NULL));
     fold_numbers(digest,
-                 (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.edge, idle.head_of_line},
+                 (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line},
                  7);
     if (idle.calls > 0)
         fold_numbers(digest, &idle.calls, 1);
@@ -160,7 +160,7 @@ static void fold_explanation(uint64_t *digest, const ppsched_timeline *timeline)
     for (int32_t objective = PPSCHED_OBJECTIVE_SPAN; objective <= PPSCHED_OBJECTIVE_MAKESPAN; objective++)
         for (int32_t kind = 0; kind <= PPSCHED_KIND_W; kind++) {
             ppsched_status status = ppsched_timeline_get_sensitivities(sensitivities, stages, NULL, timeline, objective, kind,
-                                                                       &error);
+                                                                       NULL, NULL, &error);
             fold_outcome(digest, status, &error);
             for (uint32_t s = 0; s < stages; s++)
                 fold_numbers(digest, (double[]){sensitivities[s].more, sensitivities[s].less}, 2);
@@ -173,9 +173,9 @@ static void fold_buffers(uint64_t *digest, const ppsched_schedule *lowered)
 {
     ppsched_error error;
     size_t count = 0;
-    ppsched_schedule_get_edges(NULL, 0, &count, lowered, NULL);
-    ppsched_edge *edges = room(count, sizeof *edges);
-    fold_outcome(digest, ppsched_schedule_get_edges(edges, count, &count, lowered, &error), &error);
+    ppsched_schedule_get_links(NULL, 0, &count, lowered, NULL);
+    ppsched_link *edges = room(count, sizeof *edges);
+    fold_outcome(digest, ppsched_schedule_get_links(edges, count, &count, lowered, &error), &error);
     for (size_t i = 0; i < count; i++) {
         fold_integer(digest, edges[i].sender);
         fold_integer(digest, edges[i].receiver);

@@ -152,7 +152,7 @@ static void take_share(struct problem *p)
 static void place_reload(const struct problem *p, struct transfer *transfer, double *free)
 {
     const ppsched_span *spans = ppsched_timeline_spans(p->timeline, transfer->device, NULL);
-    size_t lead = p->options.lead;
+    size_t lead = p->options.prefetch_distance;
     if (lead > 0 && transfer->backward - transfer->forward <= lead) {
         transfer->goes = false;
         return;
@@ -376,7 +376,7 @@ static void draw(struct problem *p, uint64_t *seed, uint32_t number, enum form f
     p->options = (ppsched_offload_options){.size = sizeof p->options,
                                            .chunks = random_below(seed, 3),
                                            .share = random_below(seed, 3) == 0 ? (1 + random_below(seed, 7)) / 8.0 : 0,
-                                           .lead = form == LEAD ? 1 + random_below(seed, 6) : 0};
+                                           .prefetch_distance = form == LEAD ? 1 + random_below(seed, 6) : 0};
 }
 
 static void clear(struct problem *p)
@@ -414,7 +414,7 @@ static void test_places_and_waits(void **state)
         draw(&p, &seed, i, i % 2 == 0 ? LONG : LEAD);
         ppsched_schedule *schedule = offload(&p, &bare, &own);
         double by_rule = figures_of(&p, own).step;
-        bool is_by_rule = p.options.lead > 0 || !is_longer(&p, by_rule); /* else reloads are tried earlier */
+        bool is_by_rule = p.options.prefetch_distance > 0 || !is_longer(&p, by_rule); /* else reloads are tried earlier */
         if (is_by_rule)
             expect_equal(bare, own);
         assert_true(figures_of(&p, bare).step <= by_rule);

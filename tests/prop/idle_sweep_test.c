@@ -129,7 +129,7 @@ static void compare(const struct problem *p, int seen[4])
         expect_near(told.transfer, own.transfer, "transfer", p, d);
         expect_near(told.imbalance, imbalance, "imbalance", p, d);
         expect_near(told.neighbour, own.neighbour - imbalance, "neighbour", p, d);
-        assert_true(told.edge == 0 && told.head_of_line == 0 && told.weights == 0 && told.reload == 0);
+        assert_true(told.link == 0 && told.head_of_line == 0 && told.weights == 0 && told.reload == 0);
         seen[0] += told.fill > 0;
         seen[1] += told.neighbour > 0;
         seen[2] += told.imbalance > 0;

@@ -950,7 +950,7 @@ static void offload(struct problem *p, uint64_t *seed, uint32_t draw, uint32_t *
     if (draw % 5 == 1)
         options.share = 0.25 + draw % 4 * 0.2;
     else if (draw % 5 == 2 && !options.until_limit)
-        options.lead = 1 + draw % 3;
+        options.prefetch_distance = 1 + draw % 3;
     expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_MEM_LIMIT, limits, p->devices, &error), &error);
     ppsched_status status = ppsched_schedule_offload(&schedule, plain, p->config, &options, &error);
     if (status != PPSCHED_ERROR_REFUSED) {
@@ -961,8 +961,8 @@ static void offload(struct problem *p, uint64_t *seed, uint32_t draw, uint32_t *
         seen_few.tight += has_waits(schedule) ? expect_room(schedule, plain) : 0;
         if (options.share > 0 && draw % 4 != 3)
             expect_share(schedule, plain, before, p, &options);
-        if (options.lead > 0)
-            expect_lead(schedule, p, options.lead);
+        if (options.prefetch_distance > 0)
+            expect_lead(schedule, p, options.prefetch_distance);
         expect_one_path(schedule, p);
         ppsched_timeline *after = make_timeline(schedule, p->config);
         *free_of_cost += metrics_of(after).makespan <= metrics_of(before).makespan * (1 + 1e-12);

@@ -168,9 +168,9 @@ static int look_at_candidate(const struct problem *p, const ppsched_plan *plan, 
 }
 
 /* The limit that is said to be the least does. */
-static void look_at_least_limit(const struct problem *p, const ppsched_plan *plan, const ppsched_plan_options *given)
+static void look_at_least_limit(const struct problem *p, const ppsched_plan *plan, const struct plan_choice *given)
 {
-    ppsched_plan_options options = *given;
+    struct plan_choice options = *given;
     double limit = 0;
     uint32_t fits = 0;
     ppsched_error error;
@@ -193,7 +193,7 @@ struct seen {
     uint32_t candidates, fitting, offloaded, recomputing, problems_without;
 };
 
-static void look_at_plan(const struct problem *p, const ppsched_plan_options *options, struct seen *seen)
+static void look_at_plan(const struct problem *p, const struct plan_choice *options, struct seen *seen)
 {
     ppsched_plan *plan = run_plan(p->config, options);
     uint32_t fitting = 0;
@@ -235,22 +235,22 @@ static void test_plans(void **state)
         draw_names(names, &seed);
         set_number(p.config, PPSCHED_QUANTITY_HOST_LATENCY, 0.125); /* for copies */
         set_number(p.config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 8);
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .layers = p.model->layers,
-                                              .strategies = names,
-                                              .strategy_count = NAMES,
-                                              .chunks = chunks,
-                                              .chunk_count = 2,
-                                              .memory_limits = p.limits,
-                                              .memory_limit_count = 2,
-                                              .microbatches = n % 4 == 1 ? microbatches : NULL,
-                                              .microbatch_count = n % 4 == 1 ? 2 : 0,
-                                              .lowering = n % 4 == 2 ? PPSCHED_LOWERING_JUST_IN_TIME : 0,
-                                              .slices = n % 4 == 3 ? chunks : NULL,
-                                              .slice_count = n % 4 == 3 ? 2 : 0,
-                                              .empty_stages = random_below(&seed, 2),
-                                              .offload = n % 8 == 5,
-                                              .split_effort = n % 8 == 0 ? 0 : 1};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .layers = p.model->layers,
+                                            .strategies = names,
+                                            .strategy_count = NAMES,
+                                            .chunks = chunks,
+                                            .chunk_count = 2,
+                                            .memory_limits = p.limits,
+                                            .memory_limit_count = 2,
+                                            .microbatches = n % 4 == 1 ? microbatches : NULL,
+                                            .microbatch_count = n % 4 == 1 ? 2 : 0,
+                                            .lowering = n % 4 == 2 ? PPSCHED_LOWERING_JUST_IN_TIME : 0,
+                                            .slices = n % 4 == 3 ? chunks : NULL,
+                                            .slice_count = n % 4 == 3 ? 2 : 0,
+                                            .empty_stages = random_below(&seed, 2),
+                                            .offload = n % 8 == 5,
+                                            .split_effort = n % 8 == 0 ? 0 : 1};
         look_at_plan(&p, &options, &seen);
         close_problem(&p);
     }
@@ -477,12 +477,12 @@ static void test_all_paths(void **state)
         set_number(p.config, PPSCHED_QUANTITY_MEM_LIMIT, p.limits[0]);
         const char *names[NAMES];
         draw_names(names, &seed);
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .layers = p.model->layers,
-                                              .strategies = names,
-                                              .strategy_count = NAMES,
-                                              .chunks = chunks,
-                                              .chunk_count = 2};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .layers = p.model->layers,
+                                            .strategies = names,
+                                            .strategy_count = NAMES,
+                                            .chunks = chunks,
+                                            .chunk_count = 2};
         ppsched_plan *plan = run_plan(p.config, &options);
         for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
             if (candidate_of(plan, i).status == PPSCHED_OK) {

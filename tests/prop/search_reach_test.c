@@ -57,7 +57,7 @@ static void set_goal(ppsched_config *config, uint64_t *seed)
     ppsched_error error;
     options.device_factor_count = (size_t)SCENARIOS * ppsched_config_devices(config);
     draw_uneven(factors, options.device_factor_count, 0.5, seed);
-    expect_ok(ppsched_config_set_goal(config, PPSCHED_RANK_BY_MEAN, 0, SCENARIOS, &options, &error), &error);
+    expect_ok(ppsched_config_set_robust_objective(config, PPSCHED_RANK_BY_MEAN, 0, SCENARIOS, &options, &error), &error);
 }
 
 static ppsched_config *draw(const struct search *search, int limit, uint64_t *seed)
@@ -105,7 +105,9 @@ static double objective_of(const struct search *search, const ppsched_schedule *
     ppsched_config *ordered = NULL;
     ppsched_error error;
     if (search->aim == ORDER)
-        expect_ok(ppsched_schedule_order_microbatches(&ordered, order, schedule, config, &effort, &error), &error);
+        expect_ok(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &ordered, schedule,
+                                                      config, &effort, &error),
+                  &error);
     if (search->aim == MEAN)
         return mean_of(schedule, config);
     ppsched_timeline *timeline = make_timeline(schedule, ordered != NULL ? ordered : config);

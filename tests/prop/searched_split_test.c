@@ -11,9 +11,9 @@
 enum { MOST_STAGES = 10, MOST_LAYERS = 14, FEW = 1000 };
 
 #define OPTIONS(...)                                                                                                           \
-    (ppsched_plan_options)                                                                                                     \
+    (struct plan_choice)                                                                                                       \
     {                                                                                                                          \
-        .size = sizeof(ppsched_plan_options), __VA_ARGS__                                                                      \
+        .size = sizeof(struct plan_choice), __VA_ARGS__                                                                        \
     }
 
 static const struct search {

@@ -184,7 +184,7 @@ static void compare(const struct equations *eq, const ppsched_timeline *timeline
             makespan = fmax(makespan, spans[i].end);
         }
         expect_ok(ppsched_timeline_get_idle(&idle, timeline, d, &error), &error);
-        double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.edge + idle.head_of_line +
+        double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.link + idle.head_of_line +
                      idle.weights + idle.calls;
         assert_true(idle.weights >= 0 && idle.calls >= 0);
         all_weights += idle.weights;

@@ -209,17 +209,17 @@ static uint32_t expect_bounds(const struct problem *problem, const ppsched_confi
                               const char *const *names, uint32_t count)
 {
     static const uint32_t chunks[] = {1, 2, 3};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .objective = objective,
-                                          .strategies = names,
-                                          .strategy_count = count,
-                                          .chunks = chunks,
-                                          .chunk_count = 3,
-                                          .group_sizes = &problem->devices,
-                                          .group_size_count = 1,
-                                          .layers = problem->layers,
-                                          .empty_stages = problem->may_be_empty,
-                                          .split_effort = 1};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .objective = objective,
+                                        .strategies = names,
+                                        .strategy_count = count,
+                                        .chunks = chunks,
+                                        .chunk_count = 3,
+                                        .group_sizes = &problem->devices,
+                                        .group_size_count = 1,
+                                        .layers = problem->layers,
+                                        .empty_stages = problem->may_be_empty,
+                                        .split_effort = 1};
     uint32_t loaded = 0;
     ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {

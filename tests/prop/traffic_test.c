@@ -49,10 +49,10 @@ static void check_buffers(const struct plain *plain, uint32_t d)
 
 static void check_edges(const struct plain *plain)
 {
-    ppsched_edge edges[MOST_DEVICES * MOST_DEVICES];
+    ppsched_link edges[MOST_DEVICES * MOST_DEVICES];
     ppsched_error error;
     size_t count = 0, messages = 0, sends = 0;
-    expect_ok(ppsched_schedule_get_edges(edges, MOST_DEVICES * MOST_DEVICES, &count, plain->schedule, &error), &error);
+    expect_ok(ppsched_schedule_get_links(edges, MOST_DEVICES * MOST_DEVICES, &count, plain->schedule, &error), &error);
     for (size_t k = 0; k < count; k++) {
         uint32_t flight = 0, most = 0, own = 0;
         for (size_t i = 0; i < plain->count[edges[k].receiver]; i++) {

@@ -271,7 +271,7 @@ static void blame_receive(struct plain_run *run, uint32_t d, size_t i)
     blame(run, d, run->called[from][k], &idle->head_of_line);
     blame(run, d, run->issued[from][k], &idle->calls);
     blame(run, d, run->asked[from][k], &idle->head_of_line);
-    blame(run, d, fmin(run->start[from][k], run->end[d][i]), &idle->edge);
+    blame(run, d, fmin(run->start[from][k], run->end[d][i]), &idle->link);
     blame(run, d, fmin(run->there[from][k], run->end[d][i]), &idle->transfer);
     blame(run, d, run->end[d][i], &idle->head_of_line); /* from then on it may wait for a copy */
 }
@@ -281,7 +281,7 @@ static void blame_send(struct plain_run *run, uint32_t d, size_t i)
 {
     ppsched_idle *idle = &run->idle[d];
     blame(run, d, run->asked[d][i], run->has_computed[d] ? &idle->neighbour : &idle->fill);
-    blame(run, d, run->start[d][i], &idle->edge);
+    blame(run, d, run->start[d][i], &idle->link);
     blame(run, d, run->now, &idle->transfer);
 }
 
@@ -552,7 +552,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
         double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
         assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, d, NULL), PPSCHED_OK);
         const double parts[] = {idle.fill, idle.drain,        idle.neighbour, idle.imbalance, idle.transfer,
-                                idle.edge, idle.head_of_line, idle.reload,    idle.calls};
+                                idle.link, idle.head_of_line, idle.reload,    idle.calls};
         double sum = 0;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             assert_true(parts[i] >= -1e-12 * makespan);
@@ -564,7 +564,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
 }
 
 static struct {
-    int fill, drain, neighbour, imbalance, transfer, edge, head_of_line, reload, calls;
+    int fill, drain, neighbour, imbalance, transfer, link, head_of_line, reload, calls;
 } seen; /* devices that wait so */
 
 static void expect_same_cause(double told, double reckoned, const char *cause, const struct plain_run *run, uint32_t d,
@@ -588,7 +588,7 @@ static void expect_same_idle(const ppsched_timeline *timeline, const struct plai
         expect_same_cause(idle.neighbour, own->neighbour, "neighbour", run, d, &seen.neighbour);
         expect_same_cause(idle.imbalance, own->imbalance, "imbalance", run, d, &seen.imbalance);
         expect_same_cause(idle.transfer, own->transfer, "transfer", run, d, &seen.transfer);
-        expect_same_cause(idle.edge, own->edge, "edge", run, d, &seen.edge);
+        expect_same_cause(idle.link, own->link, "edge", run, d, &seen.link);
         expect_same_cause(idle.head_of_line, own->head_of_line, "head_of_line", run, d, &seen.head_of_line);
         expect_same_cause(idle.reload, own->reload, "reload", run, d, &seen.reload);
         expect_same_cause(idle.calls, own->calls, "calls", run, d, &seen.calls);
@@ -714,7 +714,7 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# %d runs, %d of them hang\n", runs, hung);
-    assert_true(seen.transfer > ROUNDS(1000) && seen.edge > ROUNDS(200) && seen.head_of_line > ROUNDS(1000));
+    assert_true(seen.transfer > ROUNDS(1000) && seen.link > ROUNDS(200) && seen.head_of_line > ROUNDS(1000));
     assert_true(runs > ROUNDS(3000) && hung > ROUNDS(300) && hung < runs / 2);
 }
 

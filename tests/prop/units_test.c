@@ -104,9 +104,10 @@ static void expect_same_sensitivities(const ppsched_timeline *one, const ppsched
     ppsched_sensitivity a[BRUTE_STAGES], b[BRUTE_STAGES];
     size_t stages = 0;
     ppsched_status status = ppsched_timeline_get_sensitivities(a, BRUTE_STAGES, &stages, one, PPSCHED_OBJECTIVE_MAKESPAN, 0,
-                                                               NULL);
-    assert_int_equal(ppsched_timeline_get_sensitivities(b, BRUTE_STAGES, &stages, other, PPSCHED_OBJECTIVE_MAKESPAN, 0, NULL),
-                     status);
+                                                               NULL, NULL, NULL);
+    assert_int_equal(
+        ppsched_timeline_get_sensitivities(b, BRUTE_STAGES, &stages, other, PPSCHED_OBJECTIVE_MAKESPAN, 0, NULL, NULL, NULL),
+        status);
     if (status != PPSCHED_OK) /* with copies there are none */
         return;
     for (size_t s = 0; s < stages; s++) {

@@ -124,7 +124,7 @@ class OwnTest(unittest.TestCase):
         plan = ppsched.plan(ppsched.Config(3, 4, mem_limit=2), strategies=[like_gpipe, by_microbatch, unfinished])
         self.assertEqual([(candidate.strategy, candidate.status) for candidate in plan],
                          [("by_microbatch", "fits"), ("like_gpipe", "over limit"), ("unfinished", "refused")])
-        self.assertEqual((plan.best.strategy, plan[1].excess, len(plan)), ("by_microbatch", 2.0, 3))
+        self.assertEqual((plan.best.strategy, plan[1].overshoot, len(plan)), ("by_microbatch", 2.0, 3))
         self.assertIn("no candidate", ppsched.plan(ppsched.Config(2, 2), strategies=unfinished)._repr_html_())
         with self.assertRaisesRegex(ppsched.Error, "unfinished was refused"):
             plan.timeline(plan[2])

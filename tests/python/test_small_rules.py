@@ -345,7 +345,7 @@ class ObjectsTest(unittest.TestCase):
             timeline = ppsched.generate("gpipe", config).evaluate()
             for objective, whole in ((ppsched.Objective.SPAN, timeline.metrics.span), (ppsched.Objective.MAKESPAN, timeline.metrics.makespan)):
                 row = own_schedules.candidate_of(timeline, 7, objective)
-                self.assertEqual((row.excess, row.step_time, row.number, row.rank, row.chunks), (excess, whole / 2, 7, 7, 1))
+                self.assertEqual((row.overshoot, row.step_time, row.number, row.rank, row.chunks), (excess, whole / 2, 7, 7, 1))
                 self.assertEqual(repr(row.memory_limit), repr(told))
                 self.assertEqual(row.status, "fits" if excess == 0 else "over limit")
                 self.assertEqual(row.reason is None, excess == 0)

@@ -104,8 +104,8 @@ static ppsched_status config_set_goal(struct attempt *attempt)
     const ppsched_scenario_options options = {
         .size = sizeof options, .jitter = 0.1, .device_factors = factors, .device_factor_count = 2};
     const ppsched_scenario_options without = {.size = sizeof without, .jitter = 0.1};
-    return ppsched_config_set_goal(attempt->own.config, PPSCHED_RANK_BY_MEAN, 0, 3, attempt->variant == 0 ? &without : &options,
-                                   &attempt->error);
+    return ppsched_config_set_robust_objective(attempt->own.config, PPSCHED_RANK_BY_MEAN, 0, 3,
+                                               attempt->variant == 0 ? &without : &options, &attempt->error);
 }
 
 /* Two placements, with and without a limit; then the objective. */
@@ -182,7 +182,7 @@ static void prepare_strategy(struct attempt *attempt)
     if (strcmp(info.name, "auto") == 0 && attempt->variant % 2 == 1) {
         const ppsched_scenario_options options = {.size = sizeof options, .jitter = 0.2};
         expect_ok(ppsched_config_set_option(config, "effort", "0", &error), &error);
-        expect_ok(ppsched_config_set_goal(config, PPSCHED_RANK_BY_MEAN, 0, 3, &options, &error), &error);
+        expect_ok(ppsched_config_set_robust_objective(config, PPSCHED_RANK_BY_MEAN, 0, 3, &options, &error), &error);
     }
 }
 

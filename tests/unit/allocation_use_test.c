@@ -44,10 +44,10 @@ static ppsched_status schedule_get_edges(struct attempt *attempt)
 {
     struct {
         size_t count;
-        ppsched_edge edges[4];
+        ppsched_link edges[4];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_get_edges(out.edges, 4, &out.count, attempt->own.lowered, &attempt->error);
+    ppsched_status status = ppsched_schedule_get_links(out.edges, 4, &out.count, attempt->own.lowered, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -211,7 +211,8 @@ static ppsched_status schedule_order_microbatches(struct attempt *attempt)
     ppsched_config *made = UNTOUCHED;
     uint32_t order[4];
     prepare_bytes(order, sizeof order);
-    ppsched_status status = ppsched_schedule_order_microbatches(&made, order, attempt->own.schedule, attempt->own.config, NULL,
+    ppsched_status status = ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(attempt->own.config), NULL,
+                                                                &made, attempt->own.schedule, attempt->own.config, NULL,
                                                                 &attempt->error);
     status = take_bytes(attempt, status, order, sizeof order);
     return take_config(attempt, status, made);
@@ -223,7 +224,7 @@ static ppsched_status microbatches_balance(struct attempt *attempt)
     ppsched_balance balance = {.size = sizeof balance};
     uint32_t replica[5];
     prepare_bytes(replica, sizeof replica);
-    ppsched_status status = ppsched_microbatches_balance(&balance, replica, costs, 5, 2, attempt->variant,
+    ppsched_status status = ppsched_microbatches_balance(replica, 5, NULL, &balance, costs, 5, 2, attempt->variant,
                                                          &attempt->own.environment, &attempt->error);
     return take_bytes(attempt, status, replica, sizeof replica);
 }
@@ -299,8 +300,8 @@ static ppsched_status timeline_get_sensitivities(struct attempt *attempt)
 {
     ppsched_sensitivity out[4];
     prepare_bytes(out, sizeof out);
-    ppsched_status status = ppsched_timeline_get_sensitivities(out, 4, NULL, attempt->own.timeline,
-                                                               attempt->variant + PPSCHED_OBJECTIVE_SPAN, 0, &attempt->error);
+    ppsched_status status = ppsched_timeline_get_sensitivities(
+        out, 4, NULL, attempt->own.timeline, attempt->variant + PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, &attempt->error);
     return take_bytes(attempt, status, out, sizeof out);
 }
 
@@ -308,8 +309,8 @@ static ppsched_status timeline_get_sensitivities_watched(struct attempt *attempt
 {
     ppsched_sensitivity out[4];
     prepare_bytes(out, sizeof out);
-    ppsched_status status = ppsched_timeline_get_sensitivities_watched(out, 4, NULL, attempt->own.timeline,
-                                                                       PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, &attempt->error);
+    ppsched_status status = ppsched_timeline_get_sensitivities(out, 4, NULL, attempt->own.timeline, PPSCHED_OBJECTIVE_SPAN, 0,
+                                                               NULL, NULL, &attempt->error);
     return take_bytes(attempt, status, out, sizeof out);
 }
 

@@ -57,7 +57,7 @@ static ppsched_status get_stage_slack(const struct filling *f)
 
 static ppsched_status get_sensitivities(const struct filling *f)
 {
-    return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, f->error);
+    return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, f->error);
 }
 
 static int32_t go_on(void *user, const ppsched_progress *progress)
@@ -69,8 +69,7 @@ static int32_t go_on(void *user, const ppsched_progress *progress)
 
 static ppsched_status get_sensitivities_watched(const struct filling *f)
 {
-    return ppsched_timeline_get_sensitivities_watched(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, go_on, NULL,
-                                                      f->error);
+    return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, go_on, NULL, f->error);
 }
 
 static ppsched_status export_to_buffer(const struct filling *f)
@@ -110,7 +109,7 @@ static ppsched_status write_modules(const struct filling *f)
 
 static ppsched_status get_edges(const struct filling *f)
 {
-    return ppsched_schedule_get_edges(OUT(f), OWN(f, lowered), f->error);
+    return ppsched_schedule_get_links(OUT(f), OWN(f, lowered), f->error);
 }
 
 static ppsched_status get_buffers(const struct filling *f)
@@ -143,7 +142,7 @@ static ppsched_status get_idle_windows(const struct filling *f)
 
 static ppsched_status get_connections(const struct filling *f)
 {
-    return ppsched_schedule_get_connections(OUT(f), OWN(f, lowered), PPSCHED_CONNECTING_EDGES, f->error);
+    return ppsched_schedule_get_connections(OUT(f), OWN(f, lowered), PPSCHED_CONNECTING_LINKS, f->error);
 }
 
 static ppsched_status get_lifetimes(const struct filling *f)
@@ -183,7 +182,7 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_device_slack, double, get_device_slack),
     ROW(ppsched_timeline_get_stage_slack, double, get_stage_slack),
     ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities),
-    ROW(ppsched_timeline_get_sensitivities_watched, ppsched_sensitivity, get_sensitivities_watched),
+    ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities_watched),
     ROW(ppsched_schedule_export_to_buffer, char, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, char, write_launch_arguments),
     ROW(ppsched_plan_get_split, uint32_t, get_split),
@@ -191,7 +190,7 @@ static const struct row rows[] = {
     ROW(ppsched_plan_get_microbatch_order, uint32_t, get_microbatch_order),
     ROW(ppsched_layout_write_text, char, write_layout),
     ROW(ppsched_layout_write_modules, char, write_modules),
-    ROW(ppsched_schedule_get_edges, ppsched_edge, get_edges),
+    ROW(ppsched_schedule_get_links, ppsched_link, get_edges),
     ROW(ppsched_schedule_get_buffers, ppsched_op_buffer, get_buffers),
     ROW(ppsched_schedule_get_connections, ppsched_connection, get_connections),
     ROW(ppsched_schedule_get_lifetimes, ppsched_lifetime, get_lifetimes),

@@ -351,18 +351,15 @@ static void test_saving_is_refused(void **state)
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     (void)state;
-    recompute.reserved = 1;
-    expect_line(ppsched_schedule_recompute(&schedule, plain, &recompute, &error), PPSCHED_ERROR_RANGE, &error,
-                "recompute: reserved must be 0");
-    offload.also_reserved = 1;
+    offload.until_limit = 2;
     expect_line(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
-                "offload: until_limit must be 0 or 1, and reserved 0");
+                "offload: until_limit is 2; it must be 0 or 1");
     offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1, .share = 1.5};
     expect_line(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
                 "offload: share is 1.5; it must be between 0 and 1");
-    offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1, .until_limit = 1, .lead = 2};
+    offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1, .until_limit = 1, .prefetch_distance = 2};
     expect_line(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
-                "offload: lead is 2, but with until_limit reloads get their places by the limit; leave one out");
+                "offload: prefetch_distance is 2, but with until_limit reloads get their places by the limit; leave one out");
     offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1};
     expect_ok(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), &error);
     expect_line(ppsched_schedule_offload(&again, schedule, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,

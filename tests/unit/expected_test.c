@@ -56,7 +56,8 @@ static void make_trial(struct trial *trial, uint64_t *seed)
         options->link_factors = trial->link_factors;
         draw_uneven(trial->link_factors, options->link_factor_count, 0.5, seed);
     }
-    expect_ok(ppsched_config_set_goal(trial->config, PPSCHED_RANK_BY_MEAN, 0, trial->scenarios, options, NULL), NULL);
+    expect_ok(ppsched_config_set_robust_objective(trial->config, PPSCHED_RANK_BY_MEAN, 0, trial->scenarios, options, NULL),
+              NULL);
 }
 
 static double mean_of(const double *factors, size_t count, uint32_t each, uint32_t index)

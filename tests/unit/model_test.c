@@ -343,8 +343,8 @@ static void test_exchanges(void **state)
     double times[2];
     (void)state;
     training.data_parallel = 16, training.expert_parallel = 8, training.expert_tensor_parallel = 2;
-    device.inside = (ppsched_link){.bandwidth = 1e9, .latency = 0.25};
-    device.between = (ppsched_link){.bandwidth = 1e8, .latency = 2};
+    device.inside = (ppsched_link_rate){.bandwidth = 1e9, .latency = 0.25};
+    device.between = (ppsched_link_rate){.bandwidth = 1e8, .latency = 2};
     for (uint32_t nodes = 2; nodes < 4; nodes++) {
         ppsched_model *model = NULL;
         device.node_devices = nodes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules of few microbatches, on which splits for many are searched for: what they tell of the whole, and for which there
  * are any. */
+#include "support/plan_choice.h"
 #include "support/layered.h"
 #include "support/plans.h"
 
@@ -180,7 +181,7 @@ static double step_time_of(const char *strategy, uint32_t devices, uint32_t micr
     const ppsched_layers *layers = make_model(6 * devices);
     ppsched_config *config = make_config(devices, devices, microbatches);
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 7.5 * devices);
-    const ppsched_plan_options options = {
+    const struct plan_choice options = {
         .size = sizeof options, .strategies = &strategy, .strategy_count = 1, .layers = layers, .split_effort = effort};
     ppsched_plan *plan = run_plan(config, &options);
     const ppsched_candidate best = ranked(plan, 0);

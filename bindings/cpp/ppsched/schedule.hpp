@@ -123,7 +123,7 @@ public:
     [[nodiscard]] Proof prove(const ChannelModel &model) const { return detail::prove(get(), model); }
 
     /* What this lowered schedule needs of its runtime. */
-    [[nodiscard]] std::vector<Edge> edges() const { return detail::edges(get()); }
+    [[nodiscard]] std::vector<Link> links() const { return detail::links(get()); }
     [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
 
     /* Slots of a device that its runtime allocates once, who holds them, and in which rounds devices connect. */
@@ -143,7 +143,7 @@ public:
     /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
 
-    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their edges. */
+    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their links. */
     [[nodiscard]] Timeline evaluate_transfers(const Config &config) const;
     [[nodiscard]] Timeline evaluate_transfers(const Config &config, const ChannelModel &model) const;
 

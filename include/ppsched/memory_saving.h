@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes that have a schedule keep less: by RECOMPUTE, or by OFFLOAD and RELOAD. See
  * ppsched_schedule_evaluate for what these ops do. */
-#ifndef PPSCHED_KEEP_H
-#define PPSCHED_KEEP_H
+#ifndef PPSCHED_MEMORY_SAVING_H
+#define PPSCHED_MEMORY_SAVING_H
 
 #include <stdint.h>
 
@@ -19,7 +19,6 @@ extern "C" {
 typedef struct ppsched_recompute_options {
     uint32_t size;
     uint32_t chunks; /* all passes of so many stages of each device, the lowest first; 0 for all */
-    uint64_t reserved; /* 0 */
 } ppsched_recompute_options;
 
 /* Makes a schedule in which these passes are recomputed: a RECOMPUTE right before each B or I, or
@@ -35,25 +34,22 @@ PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
 /* Which stage passes are meant. `size` is sizeof (ppsched_offload_options). */
 typedef struct ppsched_offload_options {
     uint32_t size;
-    uint32_t chunks;      /* passes of so many stages of each device, the lowest first; 0 for all */
-    uint32_t until_limit; /* 1: as few of them as it takes to hold PPSCHED_QUANTITY_MEM_LIMIT, those
-                             that are needed again last first; 0: all of them */
-    uint32_t reserved;    /* 0 */
-
-    /* Of each device those alone with the longest time from F to backward, as far as they are at
-     * most that share of what all of them would move: 0 to 1; 0 for all. */
-    double share;
-
-    /* So many ops of its device are between a RELOAD and its backward, however long they take; 0:
-     * RELOADs come as late as they hide. Not with until_limit. */
-    uint32_t lead;
-    uint32_t also_reserved; /* 0 */
+    uint32_t chunks;            /* passes of so many stages of each device, the lowest first; 0 for
+                                   all */
+    uint32_t until_limit;       /* 1: as few of them as needed to fit PPSCHED_QUANTITY_MEM_LIMIT,
+                                   those that are needed again last first; 0: all of them */
+    uint32_t prefetch_distance; /* so many ops of its device are between a RELOAD and its backward,
+                                   however long they take; 0: RELOADs come as late as they hide.
+                                   Not with until_limit */
+    double share;               /* of each device those alone with the longest time from F to
+                                   backward, as long as they are at most that share of what all of
+                                   them would move: 0 to 1; 0 for all */
 } ppsched_offload_options;
 
 /* Makes a schedule in which these passes are offloaded, with the config's times and links: an
  * OFFLOAD right behind each F, and a RELOAD as late as the copy is still done before its B or I,
  * the next ones on the same link counted. Left out are passes whose copies do not fit between
- * their F and their backward, or with a lead before the RELOAD has its place. Where reloads would
+ * their F and their backward, or with a prefetch distance before the RELOAD has its place. Where reloads would
  * make the step longer they come earlier, as far as that helps.
  *   - Passes that are recomputed stay so, and are not offloaded.
  *   - Orders of F, B, I and W stay as they are. The new schedule is the caller's to release;

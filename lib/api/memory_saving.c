@@ -14,10 +14,8 @@ ppsched_status ppsched_schedule_recompute(ppsched_schedule **out, const ppsched_
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_recompute_options, reserved), options,
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_recompute_options), options,
                                            "ppsched_recompute_options", error);
-    if (status == PPSCHED_OK && own.reserved != 0)
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "recompute: reserved must be 0");
     if (status == PPSCHED_OK)
         status = ppi_recompute(out, schedule, own.chunks, error);
     if (status == PPSCHED_OK)
@@ -27,14 +25,15 @@ ppsched_status ppsched_schedule_recompute(ppsched_schedule **out, const ppsched_
 
 static ppsched_status check_offload(const ppsched_offload_options *options, ppsched_error *error)
 {
-    if (options->until_limit > 1 || options->reserved != 0 || options->also_reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload: until_limit must be 0 or 1, and reserved 0");
+    if (options->until_limit > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload: until_limit is %u; it must be 0 or 1", options->until_limit);
     if (!(options->share >= 0 && options->share <= 1))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload: share is %g; it must be between 0 and 1", options->share);
-    if (options->lead > 0 && options->until_limit != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "offload: lead is %u, but with until_limit reloads get their places by the limit; leave one out",
-                        options->lead);
+    if (options->prefetch_distance > 0 && options->until_limit != 0)
+        return ppi_fail(
+            error, PPSCHED_ERROR_RANGE,
+            "offload: prefetch_distance is %u, but with until_limit reloads get their places by the limit; leave one out",
+            options->prefetch_distance);
     return PPSCHED_OK;
 }
 
@@ -47,7 +46,7 @@ ppsched_status ppsched_schedule_offload(ppsched_schedule **out, const ppsched_sc
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     PPI_REQUIRE(options);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_offload_options, reserved), options,
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_offload_options), options,
                                            "ppsched_offload_options", error);
     if (status == PPSCHED_OK)
         status = check_offload(&own, error);

@@ -6,7 +6,7 @@
 #include "resources/connections.h"
 #include "resources/slots.h"
 
-ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
+ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
                                           ppsched_error *error)
 {
     struct ppi_traffic traffic;
@@ -15,10 +15,10 @@ ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity, si
     ppsched_status status = ppi_traffic_make(&traffic, schedule, error);
     if (status != PPSCHED_OK)
         return status;
-    size_t count = ppi_edge_count(&traffic);
-    status = ppi_check_room(out, capacity, count, "edges", error);
+    size_t count = ppi_link_count(&traffic);
+    status = ppi_check_room(out, capacity, count, "links", error);
     if (status == PPSCHED_OK && out != NULL)
-        status = ppi_list_edges(out, &traffic, error);
+        status = ppi_list_links(out, &traffic, error);
     ppi_traffic_clear(&traffic);
     return ppi_tell_needed(needed, count, status);
 }
@@ -53,7 +53,7 @@ ppsched_status ppsched_schedule_get_connections(ppsched_connection *out, size_t 
     size_t count = 0;
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
-    ppsched_status status = ppi_check_choice("what", what, PPSCHED_CONNECTING_EDGES, PPSCHED_CONNECTING_STAGES, error);
+    ppsched_status status = ppi_check_choice("what", what, PPSCHED_CONNECTING_LINKS, PPSCHED_CONNECTING_STAGES, error);
     if (status == PPSCHED_OK)
         status = ppi_connections_make(&connections, &count, schedule, what, error);
     if (status != PPSCHED_OK)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a schedule needs of its runtime: edges between devices, receive buffers, how long send
+/* What a schedule needs of its runtime: links between devices, receive buffers, how long send
  * buffers live, and slots that a runtime allocates once. All of it follows from the order of the
  * ops alone, and holds at any speed. */
-#ifndef PPSCHED_TRAFFIC_H
-#define PPSCHED_TRAFFIC_H
+#ifndef PPSCHED_RESOURCES_H
+#define PPSCHED_RESOURCES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,13 +17,13 @@ extern "C" {
 #endif
 
 /* A directed pair of devices. 16 bytes, no padding. */
-typedef struct ppsched_edge {
+typedef struct ppsched_link {
     uint32_t sender;
     uint32_t receiver;
     uint32_t transfers;
     uint32_t most_in_flight; /* receives of it, at most at once, that `receiver` has come to and
                                 whose consumers it has not run */
-} ppsched_edge;
+} ppsched_link;
 
 /* What a comm op of a device's queue holds. Positions are those of the queue; PPSCHED_NONE for ops
  * of other kinds. 8 bytes, no padding. */
@@ -36,11 +36,11 @@ typedef struct ppsched_op_buffer {
                        end */
 } ppsched_op_buffer;
 
-/* Lists the edges, in the order of the receiving devices and of their first receives. Fills a
+/* Lists the links, in the order of the receiving devices and of their first receives. Fills a
  * buffer: see ppsched.h.
  * Errors: ARGUMENT; INVALID_SCHEDULE where sends and receives do not fit each other; BUFFER,
  *   NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity,
+PPSCHED_API ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t capacity,
                                                       size_t *needed,
                                                       const ppsched_schedule *schedule,
                                                       ppsched_error *error);
@@ -59,7 +59,7 @@ PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, 
 
 /* What devices set up between them before they run. */
 enum ppsched_connecting {
-    PPSCHED_CONNECTING_EDGES = 0, /* a communicator for each edge, a directed pair of devices that
+    PPSCHED_CONNECTING_LINKS = 0, /* a communicator for each link, a directed pair of devices that
                                      hold neighbouring stages: those of one round are made in one
                                      collective call, as no device is in two of them */
     PPSCHED_CONNECTING_STAGES = 1 /* a first message for each pair of neighbouring stages on two
