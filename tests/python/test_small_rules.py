@@ -13,13 +13,15 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched import _abi, cli, comparison, config_file, device_files, file_commands, layer_options, live, live_command
-from ppsched import magnitudes, microbatch_map, microbatches, own_schedules, picture, report_packing, scenarios, shown, text_columns
-from ppsched import torch_measure, wrap_around
-from ppsched import op as op_module
 from ppsched import torch as ppsched_torch
+from ppsched._core import _abi, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, wrap_around
+from ppsched._core import op as op_module
+from ppsched._core.output import whole_file, write_text
 from ppsched._start import unfinished
-from ppsched.output import whole_file, write_text
+from ppsched.command import cli, file_commands, layer_options, live_command, magnitudes, text_columns
+from ppsched.page import live, report_packing
+from ppsched.readers import comparison, device_files, json_and_yaml
+from ppsched.torch import measuring
 
 
 class ShownTest(unittest.TestCase):
@@ -228,22 +230,22 @@ class ConfigFileTest(unittest.TestCase):
     SAMPLES = {"integer": 3, "number": 2.5, "text": "a", "mapping": {"a": 1}, "list": [1], "truth": True, "nothing": None}
 
     def test_each_kind_of_key(self):
-        for keys, taken, told in ((config_file.INTEGERS, {"integer"}, "an integer"), (config_file.NUMBERS, {"integer", "number"}, "a number"),
-                                  (config_file.TEXTS, {"text"}, "a text"), (config_file.MAPPINGS, {"mapping"}, "a mapping of names to values"),
-                                  (config_file.LISTS, {"list"}, "a list")):
+        for keys, taken, told in ((json_and_yaml.INTEGERS, {"integer"}, "an integer"), (json_and_yaml.NUMBERS, {"integer", "number"}, "a number"),
+                                  (json_and_yaml.TEXTS, {"text"}, "a text"), (json_and_yaml.MAPPINGS, {"mapping"}, "a mapping of names to values"),
+                                  (json_and_yaml.LISTS, {"list"}, "a list")):
             for key, (kind, value) in itertools.product(keys, self.SAMPLES.items()):
                 if kind in taken:
                     if key != "recompute":
-                        config_file._check_value("f.json", key, value)
+                        json_and_yaml._check_value("f.json", key, value)
                 else:
                     with self.assertRaisesRegex(ppsched.Error, f"f.json: {key} must be {told}, not "):
-                        config_file._check_value("f.json", key, value)
+                        json_and_yaml._check_value("f.json", key, value)
         for key, good, bad in (("split", [3, 4], [3, True]), ("split", [], [2.0]), ("recompute", ["0-3:full"], ["0-3:full", 3])):
-            config_file._check_value("f.json", key, good)
+            json_and_yaml._check_value("f.json", key, good)
             with self.assertRaisesRegex(ppsched.Error, f"{key} must be a list of"):
-                config_file._check_value("f.json", key, bad)
+                json_and_yaml._check_value("f.json", key, bad)
         for value in self.SAMPLES.values():
-            config_file._check_value("f.json", "forward_times", value)  # is looked at later
+            json_and_yaml._check_value("f.json", "forward_times", value)  # is looked at later
 
 
 class LayersAndDevicesTest(unittest.TestCase):
@@ -451,12 +453,12 @@ class ObjectsTest(unittest.TestCase):
         stage, marks = types.SimpleNamespace(stage_index=4), itertools.count()
         for held, added in (([100, 130], [30]), ([0, 7], [7]), ([100, None], [-100]), ([None, 50], None)):
             told = iter(held)
-            watch = torch_measure._Watch.__new__(torch_measure._Watch)
+            watch = measuring._Watch.__new__(measuring._Watch)
             watch.clock = types.SimpleNamespace(allocated=lambda: next(told), mark=lambda: next(marks))
-            watch.mode, watch.memory, watch.ops = torch_measure.MEMORY, {}, [[]]
+            watch.mode, watch.memory, watch.ops = measuring.MEMORY, {}, [[]]
             self.assertEqual(watch._watched(stage, lambda given: "F" + given["kind"], lambda x, kind: x + kind)("a", kind="b"), "ab")
             self.assertEqual(watch.memory, {} if added is None else {(4, "Fb"): added})
-            watch.mode, told = torch_measure.TIME, iter([1])
+            watch.mode, told = measuring.TIME, iter([1])
             begin = next(marks)
             watch._watched(stage, lambda _: "W", lambda: None)()
             self.assertEqual(watch.ops, [[((4, "W"), begin + 1, begin + 2)]])

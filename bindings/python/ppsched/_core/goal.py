@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What searches make short where times vary, and the options of the command line for it."""
+import argparse
+import ctypes
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Union
+
+from . import _abi
+from ._abi import RankBy
+from ._library import call, lib
+from .config import Config, integer
+from .enums import member
+from .scenarios import RANKINGS, asked_scenarios, scenario_options
+from .strategy import find_strategy
+from .units import number_word
+from ..command.usage import UsageError
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+QUANTILE = 0.9
+
+
+def with_goal(config: Config, rank_by: Union[RankBy, str], scenarios: int = 1000, *, quantile: float = QUANTILE, **varying: Any) -> Config:
+    """The same problem, for which searches that take an effort ("auto") look for the best "mean", "quantile" or "worst" of so many
+    scenarios; varying: as of Schedule.scenarios (seed, jitter, message_jitter, device_factors, ...)."""
+    made = config.__copy__()
+    words: Dict[str, Any] = {"seed": 0, "jitter": 0.0, "message_jitter": 0.0, "device_factors": (), **varying}
+    options = scenario_options(**words)
+    call(lib.ppsched_config_set_goal, made._handle, member(RankBy, "rank_by", rank_by), quantile, integer("scenarios", scenarios),
+         ctypes.byref(options))
+    return made
+
+
+# --- the command line ---
+
+
+def add_goal_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rank-by", choices=RANKINGS[1:],
+                        help="with these, and strategy auto: what of the makespans over the scenarios the search makes short")
+    parser.add_argument("--quantile", type=float, metavar="Q", help=f"of --rank-by quantile (default: {QUANTILE})")
+
+
+def asked_goal(config: Config, values: Mapping[str, Any]) -> Config:
+    """The problem, with the goal that the options ask for."""
+    rank_by = values.get("rank_by")
+    if values.get("quantile") is not None and rank_by != "quantile":
+        raise UsageError("--quantile: it goes with --rank-by quantile")
+    varying = asked_scenarios(values, config.devices, config.stages)
+    if rank_by is None or varying is None:
+        return config
+    strategy = find_strategy(values.get("strategy", "1f1b"))
+    if not any(option.name == "effort" for option in strategy.options):
+        raise UsageError(f"--rank-by: it is for searches that take an effort (auto); {strategy.name} does not look at scenarios")
+    return with_goal(config, rank_by, varying.pop("count"), quantile=values.get("quantile") or QUANTILE, **varying)
+
+
+def words_of_goal(options: _abi.PlanOptions, devices: int) -> List[str]:
+    """What a plan ranks by, as the options of the command; none where factors differ by scenario, which no options say."""
+    varying = options.scenario_options.contents
+    if varying.device_factor_count > devices:
+        return []
+    words = ["--rank-by", RankBy(options.rank_by).name.lower(), "--scenarios", str(options.scenario_count), "--seed", str(varying.seed),
+             "--jitter", number_word(varying.jitter)]
+    if options.rank_by == RankBy.QUANTILE:
+        words += ["--quantile", number_word(options.quantile)]
+    if varying.message_jitter:
+        words += ["--message-jitter", number_word(varying.message_jitter)]
+    for device, factor in enumerate(varying.device_factors[:varying.device_factor_count]):
+        words += ["--slow-rank", f"{device}:{number_word(factor)}"] if factor != 1 else []
+    for pair, factor in enumerate(varying.link_factors[:varying.link_factor_count]):
+        words += ["--slow-link", f"{pair // devices}:{pair % devices}:{number_word(factor)}"] if factor != 1 else []
+    return words
+
+
+def goal_words(plan: "Plan", strategy: str) -> List[str]:
+    """The options that have a search look for what the plan ranks by."""
+    if not any(option.name == "effort" for option in find_strategy(strategy).options):
+        return []
+    return list(plan._goal)
