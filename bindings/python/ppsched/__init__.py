@@ -19,7 +19,8 @@ with Start():
     from ._core.microbatches import Balance, balance_microbatches
     from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
     from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
-    from ._core.config import Config, Numbers, Quantities
+    from ._core.config import Config, Quantities
+    from ._core.number_lists import Numbers
     from ._core.goal import with_goal
     from ._core.explain import CriticalOp, Relief, Sensitivity
     from ._core.layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The problem: sizes, placement, durations, delays and memory."""
 import ctypes
-import operator
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, SupportsFloat, Tuple, TypedDict, Union, cast, overload
+from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
 from . import _abi
 from ._abi import Placement, Quantity, SenderWaits
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
+from .model_end import ModelEnd, model_end
+from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
 from .words import counted, names_checked
-
-Numbers = Union[SupportsFloat, Iterable[SupportsFloat], Iterable[Iterable[SupportsFloat]]]
 
 # Quantity of each list of numbers, by the name that the library has for it.
 QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)): quantity for quantity in Quantity}
@@ -77,64 +76,12 @@ class Quantities(TypedDict, total=False):
     mem_recomputed_backward: Numbers
 
 
-OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
 DEFAULT: Numbers = ()  # of a list that is not given
 
 
 def quantities_in(values: Mapping[str, Any]) -> Quantities:
     """Those of some named values that are quantities, and given."""
     return cast(Quantities, {name: values[name] for name in QUANTITIES if values.get(name, DEFAULT) is not DEFAULT})
-
-
-def integer(name: str, value: object) -> int:
-    """An integer that C can take."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise Error(f"{name} must be an integer, not {shown(value)}")
-    number = operator.index(value)
-    if not -2**63 <= number < 2**63:
-        raise Error(f"{name} is {shown(number)}, which no integer of the library can hold", _abi.Status.ERROR_RANGE)
-    return number
-
-
-def _is_number(value: object) -> bool:
-    """Arrays without a dimension are numbers, though they say that they can be iterated over."""
-    return hasattr(value, "__float__") and not isinstance(value, bool) and (
-        not isinstance(value, Iterable) or getattr(value, "ndim", None) == 0)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) and not _is_number(value)
-
-
-def numbers(name: str, value: object) -> List[float]:
-    """A flat list of floats from a number, a list, or where there is one a pair of things, a matrix."""
-    value = [value] if _is_number(value) else value
-    if not _is_list(value):
-        raise Error(f"{name} must be a number or a list of numbers, not {shown(value)}")
-    items: List[Any] = list(cast(Iterable[object], value))
-    if name in OF_PAIRS and items and all(map(_is_list, items)):
-        items = _joined(name, [list(row) for row in items])
-    for number in items:
-        if isinstance(number, bool) or not hasattr(number, "__float__"):
-            raise Error(f"{name} must hold numbers, not {shown(number)}")
-    if not items:
-        raise Error(f"{name} is an empty list", _abi.Status.ERROR_LENGTH)
-    return [_to_float(name, number) for number in items]
-
-
-def _joined(name: str, rows: List[List[Any]]) -> List[Any]:
-    """The rows of a matrix one behind the other."""
-    for index, row in enumerate(rows):
-        if len(row) != len(rows):
-            raise Error(f"{name}: row {index} has {counted(len(row), 'number')}, but there are {counted(len(rows), 'row')}", _abi.Status.ERROR_LENGTH)
-    return [number for row in rows for number in row]
-
-
-def _to_float(name: str, number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        raise Error(f"{name} holds {shown(number)}, which is too large", _abi.Status.ERROR_RANGE) from None
 
 
 class Values:
@@ -390,7 +337,7 @@ class Config:
         """Raises where the lists contradict each other."""
         call(lib.ppsched_config_validate, self._handle)
 
-    def with_stages(self, stages: int, embedding: "Optional[ModelEnd]" = None, head: "Optional[ModelEnd]" = None) -> "Config":
+    def with_stages(self, stages: int, embedding: Optional[ModelEnd] = None, head: Optional[ModelEnd] = None) -> "Config":
         """The same model in another number of stages, of which one is a multiple of the other: costs are added up, or divided
         evenly but for embedding and head, which stay in the first and the last stage."""
         ends = model_end("embedding", embedding), model_end("head", head)
@@ -414,6 +361,3 @@ def config_of(value: object) -> Config:
     if not isinstance(value, Config):
         raise Error(f"config must be a ppsched.Config, not {shown(value)}")
     return value
-
-
-from .model_end import ModelEnd, model_end  # noqa: E402  here, as ends are read like the lists of a config

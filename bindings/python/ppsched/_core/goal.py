@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Union
 from . import _abi
 from ._abi import RankBy
 from ._library import call, lib
-from .config import Config, integer
+from .config import Config
+from .number_lists import integer
 from .enums import member
 from .scenarios import RANKINGS, asked_scenarios, scenario_options
 from .strategy import find_strategy

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, MutableMapping, Opti
 from . import _abi
 from ._abi import Kind, Status
 from ._library import Error, lib, new_handle
-from .config import Config, integer, numbers
+from .config import Config
+from .number_lists import integer, numbers
 from ..command.number_options import whole
 from .shown import shown
 from .strategy import find_strategy

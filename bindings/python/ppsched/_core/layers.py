@@ -8,7 +8,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Typed
 from . import _abi
 from ._abi import LayerFlag, LayerPlace, Status
 from ._library import Error, call, decoded, encoded, lib, new_handle
-from .config import Config, integer, numbers
+from .config import Config
+from .number_lists import integer, numbers
 from .enums import member
 from .layout import Layout
 from .shown import shown

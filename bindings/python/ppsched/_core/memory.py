@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Union
 from . import _abi
 from ._abi import MemoryCause
 from ._library import lib
-from .config import integer
+from .number_lists import integer
 from .enums import member
 from .filling import records_of
 from .views import none_if_unset

@@ -6,7 +6,8 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 
 from ._abi import Format, Status
 from ._library import Error
-from .config import Quantities, numbers
+from .config import Quantities
+from .number_lists import numbers
 from .output import write_text
 from .shown import printable, shown
 from .unit_texts import with_member

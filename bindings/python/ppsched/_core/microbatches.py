@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequ
 from . import _abi
 from ._abi import Objective, Status
 from ._library import Refused, call, lib, new_handle
-from .config import Config, integer, numbers
+from .config import Config
+from .number_lists import integer, numbers
 from .enums import member
 from .microbatch_map import OF_MICROBATCHES
 from ..command.number_options import add_count_argument, add_number_argument

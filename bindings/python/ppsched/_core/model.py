@@ -8,7 +8,7 @@ from . import _abi
 from ._abi import LayerFlag, LayerPlace, ModelLayer, ModelPass, TrainingFlag, TransformerFlag
 from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
-from .config import integer, numbers
+from .number_lists import integer, numbers
 from .enums import member
 from .layers import Layer, Layers
 from .shown import shown

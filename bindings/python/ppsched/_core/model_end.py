@@ -6,7 +6,7 @@ from typing import Optional, TypedDict, cast
 from . import _abi
 from ._abi import Status
 from ._library import Error
-from .config import numbers
+from .number_lists import numbers
 from .shown import shown
 from .views import sized
 

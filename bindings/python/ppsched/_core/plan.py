@@ -12,7 +12,8 @@ from . import _abi
 from ._abi import (MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status,
                    UnshardLookahead)
 from ._library import Error, call, decoded, encoded, lib, new_handle
-from .config import Config, Numbers, config_of, integer, numbers
+from .config import Config, config_of
+from .number_lists import Numbers, integer, numbers
 from .enums import member
 from .exporting import format_name
 from .keeping import chooses_offload

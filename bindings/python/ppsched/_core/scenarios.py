@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 from . import _abi
 from ._abi import Dispatch, Status
 from ._library import Error, call, lib, new_handle
-from .config import integer, numbers
+from .number_lists import integer, numbers
 from .enums import member
 from .listener import Listener
 from ..command.number_options import whole

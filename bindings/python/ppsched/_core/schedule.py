@@ -9,7 +9,8 @@ from typing import Callable, List, NamedTuple, NoReturn, Optional, Set, Tuple, U
 from . import _abi
 from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
-from .config import Config, Numbers, Quantities, config_of, integer, quantities_in
+from .config import Config, Quantities, config_of, quantities_in
+from .number_lists import Numbers, integer
 from .exporting import export, export_format
 from .filling import text_of
 from .launching import launch_line

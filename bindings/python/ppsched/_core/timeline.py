@@ -7,7 +7,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 from . import _abi, explain
 from ._abi import Format, Kind, MemoryCause, Objective
 from ._library import call, lib
-from .config import Config, config_of, integer
+from .config import Config, config_of
+from .number_lists import integer
 from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
 from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items

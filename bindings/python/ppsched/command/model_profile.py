@@ -3,7 +3,7 @@
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.config import numbers
+from .._core.number_lists import numbers
 from .model_estimate import even_split, layer_names, stage_names
 from .model_options import Job
 from .._core.model_slices import KINDS

@@ -7,7 +7,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple, U
 from . import trace
 from .._core._abi import Kind
 from .._core._library import Error
-from .._core.config import QUANTITIES, Config, Quantities, integer
+from .._core.config import QUANTITIES, Config, Quantities
+from .._core.number_lists import integer
 from .json_and_yaml import is_yaml, read_mapping
 from .._core.same_units import in_same_units
 from .._core.shown import shown

@@ -6,7 +6,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from .._core._abi import Kind
 from .._core._library import Error
-from .._core.config import Config, integer
+from .._core.config import Config
+from .._core.number_lists import integer
 from ..readers.profile import TIMES, Profile, reduced
 from .installed import Pytorch, pytorch
 from .._core.units import Units
