@@ -14,11 +14,12 @@ from unittest import mock
 
 import ppsched
 from ppsched import torch as ppsched_torch
-from ppsched._core import _abi, microbatch_map, microbatches, own_schedules, picture, scenarios, shown, wrap_around
+from ppsched._core import _abi, microbatch_map, own_schedules, picture, shown, wrap_around
 from ppsched._core import op as op_module
 from ppsched._core.output import whole_file, write_text
 from ppsched._start import unfinished
-from ppsched.command import cli, file_commands, layer_options, live_command, magnitudes, text_columns
+from ppsched.command import (cli, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
+                             text_columns)
 from ppsched.page import live, report_packing
 from ppsched.readers import comparison, device_files, json_and_yaml
 from ppsched.torch import measuring
@@ -213,14 +214,14 @@ class FilesTest(unittest.TestCase):
             self.assertEqual(microbatch_map.with_order(text, format, ()), text)
 
     def test_options_of_scenarios_where_nothing_varies(self):
-        beside = dict.fromkeys(scenarios.BESIDE, 1)
+        beside = dict.fromkeys(scenario_options.BESIDE, 1)
         values = {"scenarios": 5, "seed": 6, "num_devices": 4, "jitter": None}
-        scenarios.take_idle(values, {"seed": 6})
+        scenario_options.take_idle(values, {"seed": 6})
         self.assertEqual(values, {"seed": 6, "num_devices": 4, "jitter": None})
-        for name in scenarios.VARYING:
+        for name in scenario_options.VARYING:
             values = {**beside, name: "profile" if name == "scenarios_from" else 0.5}
             kept = dict(values)
-            scenarios.take_idle(values, {})
+            scenario_options.take_idle(values, {})
             self.assertEqual(values, kept)
 
 
@@ -365,14 +366,14 @@ class ObjectsTest(unittest.TestCase):
             schedule = ppsched.generate("zb_auto", ppsched.Config(2, 5, microbatch_scale=scale, forward_times=[1, 1.75], p2p_time=0.25))
             first = schedule.order_microbatches()
             again = ppsched.generate("zb_auto", first.config)
-            told = [made.evaluate().metrics.makespan for made in (first, again, microbatches.in_best_order(schedule, values, None))]
+            told = [made.evaluate().metrics.makespan for made in (first, again, microbatch_options.in_best_order(schedule, values, None))]
             self.assertEqual(told[2], min(told[:2]))
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 5, microbatch_scale=(1, 2, 0.5, 3, 0.25)))
-        self.assertIs(microbatches.in_best_order(schedule, {}, None), schedule)
-        made = microbatches.in_best_order(schedule, {"order_microbatches": True, "microbatch_memory_scale": [1]}, None)
+        self.assertIs(microbatch_options.in_best_order(schedule, {}, None), schedule)
+        made = microbatch_options.in_best_order(schedule, {"order_microbatches": True, "microbatch_memory_scale": [1]}, None)
         self.assertEqual(made.config.microbatch_order, schedule.order_microbatches().config.microbatch_order)
         with self.assertRaises(ppsched.Error):
-            microbatches.in_best_order(schedule, {"order_microbatches": True}, None)
+            microbatch_options.in_best_order(schedule, {"order_microbatches": True}, None)
 
     def test_ops_and_their_records(self):
         """There and back, and the ends of what a record holds."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What searches make short where times vary, and the options of the command line for it."""
-import argparse
+"""What searches make short where times vary."""
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from . import _abi
 from ._abi import RankBy
@@ -10,10 +9,9 @@ from ._library import call, lib
 from .config import Config
 from .number_lists import integer
 from .enums import member
-from .scenarios import RANKINGS, asked_scenarios, scenario_options
+from .scenarios import scenario_options
 from .strategy import find_strategy
 from .units import number_word
-from ..command.usage import UsageError
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -30,29 +28,6 @@ def with_goal(config: Config, rank_by: Union[RankBy, str], scenarios: int = 1000
     call(lib.ppsched_config_set_goal, made._handle, member(RankBy, "rank_by", rank_by), quantile, integer("scenarios", scenarios),
          ctypes.byref(options))
     return made
-
-
-# --- the command line ---
-
-
-def add_goal_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rank-by", choices=RANKINGS[1:],
-                        help="with these, and strategy auto: what of the makespans over the scenarios the search makes short")
-    parser.add_argument("--quantile", type=float, metavar="Q", help=f"of --rank-by quantile (default: {QUANTILE})")
-
-
-def asked_goal(config: Config, values: Mapping[str, Any]) -> Config:
-    """The problem, with the goal that the options ask for."""
-    rank_by = values.get("rank_by")
-    if values.get("quantile") is not None and rank_by != "quantile":
-        raise UsageError("--quantile: it goes with --rank-by quantile")
-    varying = asked_scenarios(values, config.devices, config.stages)
-    if rank_by is None or varying is None:
-        return config
-    strategy = find_strategy(values.get("strategy", "1f1b"))
-    if not any(option.name == "effort" for option in strategy.options):
-        raise UsageError(f"--rank-by: it is for searches that take an effort (auto); {strategy.name} does not look at scenarios")
-    return with_goal(config, rank_by, varying.pop("count"), quantile=values.get("quantile") or QUANTILE, **varying)
 
 
 def words_of_goal(options: _abi.PlanOptions, devices: int) -> List[str]:

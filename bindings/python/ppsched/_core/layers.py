@@ -3,7 +3,7 @@
 import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypedDict, cast
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypedDict
 
 from . import _abi
 from ._abi import LayerFlag, LayerPlace, Status

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Microbatches that differ: which runs first, and on which replica; and the options of the command line for these."""
-import argparse
+"""Microbatches that differ: which runs first, and on which replica."""
 import ctypes
-from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._abi import Objective, Status
@@ -11,10 +10,7 @@ from .config import Config
 from .number_lists import integer, numbers
 from .enums import member
 from .microbatch_map import OF_MICROBATCHES
-from ..command.number_options import add_count_argument, add_number_argument
 from .listener import Listener, Progress, check_progress
-from .strategy import find_strategy
-from ..command.usage import UsageError
 from .views import sized
 
 if TYPE_CHECKING:
@@ -81,49 +77,3 @@ def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: 
     call(lib.ppsched_microbatches_balance, ctypes.byref(record), replica, (ctypes.c_double * len(flat))(*flat), len(flat),
          min(max(integer("replicas", replicas), 0), 2**32 - 1), int(bool(even_counts)), None)
     return Balance(list(replica), record.most, record.bound, bool(record.is_best))
-
-
-# --- the command line ---
-
-
-def add_order_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--order-microbatches", action="store_true", default=None,
-                        help="run the microbatches of --microbatch-scale in the best order that is found; it stands beside the output")
-
-
-SLICING = ("slice_time", "attention_share")
-
-
-def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
-    add_count_argument(parser, "--slices", metavar="K", dest="slice_counts",
-                       help="slices of each microbatch to try; costs are those of whole microbatches")
-    add_number_argument(parser, "--slice-time", metavar="T",
-                        help="with these: what F, B and I of a slice take longer than their share, as kernels are slower on short sequences")
-    add_number_argument(parser, "--attention-share", metavar="A",
-                        help="with these: the share of times that is causal attention, of which later slices have more (default: 0)")
-
-
-def one_number(name: str, given: Any) -> float:
-    values = given if isinstance(given, list) else [given]
-    if len(values) != 1 or not isinstance(values[0], (int, float)):
-        raise UsageError(f"--{name.replace('_', '-')}: give one number")
-    return float(values[0])
-
-
-def check_order(values: Mapping[str, Any]) -> None:
-    if not values.get("microbatch_scale") and not values.get("microbatch_memory_scale"):
-        raise UsageError("--order-microbatches: give --microbatch-scale, one number a microbatch")
-
-
-def in_best_order(schedule: "Schedule", values: Mapping[str, Any], progress: Optional[Progress]) -> "Schedule":
-    """The schedule with the order that the options ask for. A strategy that searches does so once more in that order."""
-    from .schedule import generate
-    if not values.get("order_microbatches"):
-        return schedule
-    check_order(values)
-    first = schedule.order_microbatches(progress=progress)
-    strategy = values.get("strategy", "1f1b")
-    if not find_strategy(strategy).searches:
-        return first
-    again = generate(strategy, first.config, progress=progress)
-    return again if again.evaluate().metrics.makespan < first.evaluate().metrics.makespan else first

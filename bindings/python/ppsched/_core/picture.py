@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 
 from ._abi import Kind, Placement
 from ._library import Error
-from .colours import OTHER, SHADES, edge_of, ink_on, is_lined, shade_of
+from .colours import SHADES, edge_of, ink_on, is_lined, shade_of
 from .memory import MemoryPoint
 from .microbatch_map import order_line
 from .op import Op

@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
 from ._abi import (MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status,

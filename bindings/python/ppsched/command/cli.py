@@ -16,19 +16,19 @@ from .._core.exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, add_runtime_argument, check_job, check_runtime, launch_fault, print_launch, take_job
 from .layer_options import OF_LAYERS, add_split_arguments, read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
-from .._core.keeping import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
+from .keeping_options import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
 from .._core.microbatch_map import TELLS, order_line, tell_order, write_beside
-from .._core.microbatches import add_order_argument, in_best_order
+from .microbatch_options import add_order_argument, in_best_order
 from .number_options import add_number_argument, whole
 from .._core.output import write_text
 from .profile_options import Measurement, add_measured_argument, add_profile_arguments, profile_fault
 from .._core.progress import ProgressBar
 from .._core.rounding import at_least, at_most
 from .._core.same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
-from .._core.goal import add_goal_arguments, asked_goal
-from .._core.scenarios import add_scenario_arguments, found_scenarios, take_file_words, take_idle, tells_scenarios, with_scenarios
+from .goal_options import add_goal_arguments, asked_goal
+from .scenario_options import add_scenario_arguments, found_scenarios, take_file_words, take_idle, tells_scenarios, with_scenarios
 from .._core.schedule import generate
 from .._core.shown import printable, shown
 from .size_options import add_size_arguments, resized

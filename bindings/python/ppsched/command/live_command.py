@@ -8,7 +8,7 @@ from typing import Any, Dict
 from .._core._library import Error, call, lib
 from .cli import Commands, Values, add_problem_arguments, merged, print_text, problem_of
 from .._core.config import QUANTITIES, Config
-from .._core.keeping import add_keeping_arguments, keeping_words, link_hosts, take_recomputed_chunks
+from .keeping_options import add_keeping_arguments, keeping_words, link_hosts, take_recomputed_chunks
 from .layer_options import add_split_arguments
 from ..page.live import link_of, live_html
 from .number_options import whole

@@ -8,7 +8,7 @@ from .._core.accelerators import Accelerator
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from .._core.model import Model, Training
-from ..readers.model_files import ModelFile, model_of, read_mapping_of, read_model
+from ..readers.model_files import ModelFile, model_of, read_model
 from .number_options import add_count_argument, whole
 from .._core.shown import shown
 from .usage import UsageError

@@ -3,7 +3,7 @@
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core._library import Error
-from .._core.microbatches import one_number
+from .microbatch_options import one_number
 from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, once_a_step,
                              speed, stage_names, states_of)
 from .model_options import Job

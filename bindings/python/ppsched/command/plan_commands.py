@@ -10,11 +10,11 @@ from .._core._library import Error
 from .cli import Commands, add_problem_arguments, make_config, merged, print_text
 from .launch_options import add_batch_arguments
 from .._core.launching import RUNTIME_NAMES
-from .._core.keeping import add_link_argument, link_hosts
+from .keeping_options import add_link_argument, link_hosts
 from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
 from .._core.listener import Progress
 from .._core.microbatch_map import order_line
-from .._core.microbatches import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
+from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
 from .number_options import add_number_argument, whole
 from .page_options import PAGES, add_page_arguments, check_page_words, page_words
@@ -23,7 +23,7 @@ from .._core.plan_table import candidate_row, candidates_csv, split_cells, table
 from .._core.progress import ProgressBar
 from .._core.rounding import at_least, at_most
 from .._core.runs_on import Runnable
-from .._core.scenarios import add_ranking_arguments, ranking_of
+from .scenario_options import add_ranking_arguments, ranking_of
 from .size_options import add_end_arguments, end_of
 from .usage import UsageError
 from .._core.words import counted

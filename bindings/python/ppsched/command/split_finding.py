@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The split of a model's layers for one strategy, where none is given."""
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional
 
 from .._core._library import Error
 from .layer_options import has_layers, split_of

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a config.json holds that its type does not have, or has and is not priced."""
-from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple
 
 from .._core._library import Error
 from .huggingface_fields import HARMLESS, HARMLESS_ENDINGS, OWN, STRUCTURE, UNGATED

@@ -4,7 +4,6 @@ import contextlib
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
-from .._core._abi import Kind
 from .._core._library import Error
 from .._core.config import Config
 from .._core.number_lists import integer
