@@ -31,7 +31,8 @@ with Start():
     from ._core.model_end import ModelEnd
     from .readers.model_files import ModelFile, read_model
     from ._core.op import Op
-    from ._core.plan import Candidate, LeastLimit, Plan, plan
+    from ._core.candidate import Candidate, LeastLimit
+    from ._core.plan import Plan, plan
     from .readers.profile import Measured, Profile, Spread
     from .page.report import report
     from ._core.schedule import Builder, Finding, Schedule, generate, read

@@ -4,10 +4,11 @@ import json
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from ._abi import Lowering, Placement, SenderWaits
+from .candidate import Candidate
 from .config import QUANTITIES, Config
 from .goal import goal_words
 from .layers import Layers
-from ..command.layer_options import OF_LAYERS, UNREAD, split_words
+from .layer_words import OF_LAYERS, UNREAD, split_words
 from .lowering import lead_of
 from .model_end import ModelEnd, model_end
 from .same_units import places, worded
@@ -15,7 +16,7 @@ from .strategy import find_strategy
 from .units import Units
 
 if TYPE_CHECKING:
-    from .plan import Candidate, Plan
+    from .plan import Plan
 
 OF_CANDIDATES = "mem_limit"  # the list of numbers that may be a candidate's own
 
@@ -24,7 +25,7 @@ def option_word(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def is_own(plan: "Plan", candidate: "Candidate") -> bool:
+def is_own(plan: "Plan", candidate: Candidate) -> bool:
     """Whether no costs of the plan's config say what the candidate's are: its microbatches are cut, or in an order of their own."""
     return candidate.ordered or candidate.slices != plan.config.slices
 
@@ -42,7 +43,7 @@ def cost_words(config: Config, has_layers: bool = False) -> List[str]:
     return [word for name in QUANTITIES if name not in unread for word in list_words(config, name)]
 
 
-def _option_words(plan: "Plan", candidate: "Candidate") -> List[str]:
+def _option_words(plan: "Plan", candidate: Candidate) -> List[str]:
     """The strategy's options: the config's, as far as it has them, with the candidate's own over them."""
     known = [option.name for option in find_strategy(candidate.strategy).options]
     options: Dict[str, object] = {name: value for name, value in plan.config._options.items() if name in known}
@@ -83,7 +84,7 @@ def _layers_word(layers: Layers, units: Units) -> str:
     return json.dumps(values["layers"])
 
 
-def _resizing_words(plan: "Plan", candidate: "Candidate", costs: Sequence[str]) -> List[str]:
+def _resizing_words(plan: "Plan", candidate: Candidate, costs: Sequence[str]) -> List[str]:
     """How stages and microbatches of the candidate are made of those that the costs are given for. A config file may have chunks
     of its own, to try."""
     from_file = "-c" in costs or "--config" in costs
@@ -113,13 +114,13 @@ def _lowering_words(plan: "Plan") -> List[str]:
     return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
 
 
-def _offload_words(plan: "Plan", candidate: "Candidate") -> List[str]:
+def _offload_words(plan: "Plan", candidate: Candidate) -> List[str]:
     if not candidate.offloaded:
         return []
     return ["--offload", "limit" if plan.config_of(candidate).mem_limit else "all"]
 
 
-def schedule_words(plan: "Plan", candidate: "Candidate", costs: Optional[Sequence[str]] = None) -> List[str]:
+def schedule_words(plan: "Plan", candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
     """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *goal_words(plan, candidate.strategy)]
     if is_own(plan, candidate):

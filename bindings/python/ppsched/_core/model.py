@@ -8,6 +8,7 @@ from . import _abi
 from ._abi import LayerFlag, LayerPlace, ModelLayer, ModelPass, TrainingFlag, TransformerFlag
 from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
+from .model_slices import attention_share
 from .number_lists import integer, numbers
 from .enums import member
 from .layers import Layer, Layers
@@ -242,8 +243,11 @@ class Model(Shared):
     def attention_share(self, layers: Optional[Layers] = None) -> float:
         """Of the times of all layers what causal attention takes, of which later slices have more: for ppsched.plan. layers: those with
         measured times. An estimate: what grows with the square of the sequence's length."""
-        from .model_slices import attention_share
-        return attention_share(self, layers)
+        if not self.transformer.causal:
+            return 0.0
+        length = self.training.sequence_length  # the double has it twice, however many positions there are
+        double = Model(self.transformer._replace(positions=0), self.training._replace(sequence_length=2 * length), self.accelerator)
+        return attention_share(self, double, layers)
 
 
 # --- the list of layers as rows ---

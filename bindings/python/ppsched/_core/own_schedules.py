@@ -8,7 +8,7 @@ from ._abi import Kind, Objective, Placement, Runtime
 from ._library import Error, InvalidSchedule, Refused
 from .bound import lower_bound
 from .config import Config
-from .plan import Candidate
+from .candidate import Candidate
 from .rounding import at_least
 from .schedule import Function, Schedule, generate
 from .timeline import Timeline

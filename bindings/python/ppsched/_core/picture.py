@@ -9,7 +9,7 @@ import logging
 import textwrap
 import threading
 import warnings
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._abi import Kind, Placement
 from ._library import Error
@@ -18,9 +18,11 @@ from .memory import MemoryPoint
 from .microbatch_map import order_line
 from .op import Op
 from .scenarios import QUANTILES, Found, Scenarios
-from .schedule import Schedule
 from .shown import printable
-from .timeline import Timeline
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+    from .timeline import Timeline
 
 LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient",
           Kind.RECOMPUTE: "RECOMPUTE", Kind.OFFLOAD: "OFFLOAD, above", Kind.RELOAD: "RELOAD, below"}
@@ -84,7 +86,7 @@ class _Box(NamedTuple):
     height: float
 
 
-def _boxes(timeline: Timeline) -> Iterator[_Box]:
+def _boxes(timeline: "Timeline") -> Iterator[_Box]:
     """Of each op; the two of an overlapped pair share the row. Copies to the host have a track above, and back one below."""
     has_copies = any(op.kind in _TRACKS for ops in timeline.schedule.queues for op in ops)
     top = -0.27 if has_copies else -0.42
@@ -101,7 +103,7 @@ def _boxes(timeline: Timeline) -> Iterator[_Box]:
             follows = op.overlapped
 
 
-def _width(timeline: Timeline, count: int) -> float:
+def _width(timeline: "Timeline", count: int) -> float:
     """Inches: enough for the numbers of the busiest device, within reason."""
     per_device = count / max(1, timeline.schedule.devices)
     busy_share = max(0.05, 1 - timeline.metrics.bubble.of_total)
@@ -113,7 +115,7 @@ def _number_of(op: Op) -> str:
     return f"{op.microbatch}" if op.slice is None else f"{op.microbatch}.{op.slice}"
 
 
-def _draw_ops(axes: Any, timeline: Timeline, width: float, row: float) -> Set[Kind]:
+def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[Kind]:
     """row: inches of a device."""
     from matplotlib.collections import LineCollection, PolyCollection
     chunks, boxes = _chunk_of_stages(timeline.schedule), list(_boxes(timeline))
@@ -148,7 +150,7 @@ def _number_sizes(boxes: List[_Box], inches: float, row: float) -> Dict[Kind, fl
     return {kind: size for kind, size in sizes.items() if size >= _LEAST_SIZE}
 
 
-def _chunk_of_stages(schedule: Schedule) -> Optional[List[int]]:
+def _chunk_of_stages(schedule: "Schedule") -> Optional[List[int]]:
     """For each stage the how many-th of its device's it is, from 0; None with two model copies."""
     if schedule.placement == Placement.BIDIRECTIONAL:
         return None
@@ -160,7 +162,7 @@ def _chunk_of_stages(schedule: Schedule) -> Optional[List[int]]:
     return chunks
 
 
-def _most_chunks(schedule: Schedule) -> int:
+def _most_chunks(schedule: "Schedule") -> int:
     chunks = _chunk_of_stages(schedule)
     return 2 if chunks is None else max(chunks) + 1
 
@@ -170,7 +172,7 @@ def _chunk(chunks: Optional[List[int]], device: int, op: Op) -> int:
     return int(op.stage != device) if chunks is None else chunks[op.stage]
 
 
-def _draw_rows(axes: Any, timeline: Timeline) -> None:
+def _draw_rows(axes: Any, timeline: "Timeline") -> None:
     devices = timeline.schedule.devices
     axes.set_ylim(devices - 0.5, -0.5)
     step = 1 if devices <= 64 else -(-devices // 64)
@@ -193,7 +195,7 @@ def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
                 handlelength=1, handleheight=1, labelspacing=0.35)
 
 
-def _draw_causes(axes: Any, timeline: Timeline) -> None:
+def _draw_causes(axes: Any, timeline: "Timeline") -> None:
     """What the memory of the fullest device is taken by, area upon area, where that is more than activations."""
     device, end = timeline.metrics.peak_device, timeline.metrics.makespan
     causes = [cause for cause, peak in timeline.peak_by_cause(device).items() if peak or len(timeline.memory(device, cause)) > 1]
@@ -231,7 +233,7 @@ def _groups(devices: int) -> List[range]:
     return [range(first, min(first + size, devices)) for first in range(0, devices, size)]
 
 
-def _draw_memory(axes: Any, timeline: Timeline) -> None:
+def _draw_memory(axes: Any, timeline: "Timeline") -> None:
     """A curve a device, or the highest of a group of them, told apart by colour, and the memory limit."""
     from matplotlib import colormaps
     _draw_causes(axes, timeline)
@@ -257,14 +259,14 @@ def _draw_memory(axes: Any, timeline: Timeline) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
 
 
-def _ready_label(timeline: Timeline, scenarios: Scenarios, ready: Scenarios) -> str:
+def _ready_label(timeline: "Timeline", scenarios: Scenarios, ready: Scenarios) -> str:
     """What a runtime wins that runs what is ready."""
     won = Found(scenarios, ready, timeline.metrics.makespan).won
     wins = "" if won is None else f", wins {won:.0%}"
     return f"run as they are ready: mean {ready.metrics.mean:g}{timeline.config.units.after_time}{wins}"
 
 
-def _draw_scenarios(axes: Any, timeline: Timeline, scenarios: Scenarios, ready: Optional[Scenarios]) -> None:
+def _draw_scenarios(axes: Any, timeline: "Timeline", scenarios: Scenarios, ready: Optional[Scenarios]) -> None:
     """How many scenarios have which makespan, with the quantiles, and the makespan of the times themselves. ready: the same
     scenarios, run as ops are ready."""
     metrics, units = scenarios.metrics, timeline.config.units
@@ -283,7 +285,7 @@ def _draw_scenarios(axes: Any, timeline: Timeline, scenarios: Scenarios, ready: 
     axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
 
 
-def _order_lines(timeline: Timeline, width: float) -> str:
+def _order_lines(timeline: "Timeline", width: float) -> str:
     """Which microbatch goes through which slot, as far as a few lines hold it; width: inches."""
     order = timeline.config.microbatch_order
     if not order:
@@ -292,7 +294,7 @@ def _order_lines(timeline: Timeline, width: float) -> str:
     return "".join("\n" + line for line in lines)
 
 
-def _title(timeline: Timeline, width: float) -> str:
+def _title(timeline: "Timeline", width: float) -> str:
     schedule, metrics = timeline.schedule, timeline.metrics
     sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
     if schedule.slices > 1:
@@ -306,13 +308,13 @@ def _title(timeline: Timeline, width: float) -> str:
             + _order_lines(timeline, width))
 
 
-def figure_of(timeline: Timeline, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> Any:
+def figure_of(timeline: "Timeline", scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> Any:
     """A matplotlib.figure.Figure of its own: no backend is chosen, and pyplot does not know it."""
     with _quietly():
         return _figure_of(timeline, scenarios, ready)
 
 
-def _figure_of(timeline: Timeline, scenarios: Optional[Scenarios], ready: Optional[Scenarios]) -> Any:
+def _figure_of(timeline: "Timeline", scenarios: Optional[Scenarios], ready: Optional[Scenarios]) -> Any:
     width, devices = _width(timeline, len(timeline.schedule)), timeline.schedule.devices
     rows = min(_ALL_ROWS, max(1.2, _ROW * devices))
     heights = [rows, _MEMORY, *([] if scenarios is None else [_HISTOGRAM])]
@@ -331,13 +333,13 @@ def _figure_of(timeline: Timeline, scenarios: Optional[Scenarios], ready: Option
     return figure
 
 
-def draw(timeline: Timeline, path: str, file_format: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
+def draw(timeline: "Timeline", path: str, file_format: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
     """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
     with _quietly():
         figure_of(timeline, scenarios, ready).savefig(path, format=file_format, dpi=_DOTS, metadata=UNDATED.get(file_format))
 
 
-def svg_of(timeline: Timeline) -> str:
+def svg_of(timeline: "Timeline") -> str:
     """The picture as the text of an SVG file."""
     text = io.StringIO()
     with _quietly():
@@ -345,7 +347,7 @@ def svg_of(timeline: Timeline) -> str:
     return text.getvalue()
 
 
-def shown_svg(timeline: Timeline) -> Optional[str]:
+def shown_svg(timeline: "Timeline") -> Optional[str]:
     """For a notebook; None where there are very many ops, or no matplotlib."""
     if len(timeline.schedule) > _MOST_SHOWN or importlib.util.find_spec("matplotlib") is None:
         return None

@@ -6,22 +6,29 @@ import os
 import weakref
 from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
 from ._abi import (MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status,
                    UnshardLookahead)
 from ._library import Error, call, decoded, encoded, lib, new_handle
+from .candidate import Candidate, LeastLimit, with_least_bounds
+from .chosen import Chosen
+from .command_words import schedule_words
 from .config import Config, config_of
 from .number_lists import Numbers, integer, numbers
 from .enums import member
 from .exporting import format_name
+from .goal import words_of_goal
 from .keeping import chooses_offload
 from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
 from .lowering import channel_model, lead_of
 from .model_end import ModelEnd, model_end
-from .goal import words_of_goal
+from .output import write_text
+from .own_schedules import Own, evaluate_own, ranked
+from .pages import page_of
+from .plan_table import candidates_csv, html_table, plain_row
 from .rounding import at_least
 from .scenarios import Factors, scenario_options
 from .schedule import Function, Schedule, generate
@@ -31,69 +38,7 @@ from .timeline import Bubble, Timeline
 from .units import Units
 from .views import Plain, Shared, none_if_unset, sized
 from .words import counted, names_checked
-
-if TYPE_CHECKING:
-    from .own_schedules import Own
-
-
-class Candidate(NamedTuple):
-    """A strategy with its options, and what it costs.
-
-    number: its place among the candidates as they were listed; rank: its place in the plan, 0 for the best.
-    options: the strategy's own, such as {"group_size": 8}; chunks, stages, microbatches: its V, S and M; memory_limit: of all
-    devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
-    words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
-    the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
-    better, None where there are scenarios; least_bound: the least bound of all candidates under this memory limit, whatever their
-    placement; bytes, transfers: what goes from device to device in an iteration; proved: that it fits and reaches its bound, or with
-    layers that no other split of them with this strategy and these options is shorter, never where there are scenarios; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
-    ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary;
-    offloaded: its activations go to the host, so many an iteration as offloads says; microbatch_order: as of Plan.microbatch_order,
-    None where they are not ordered; imbalance: of bubble.of_total what devices have less to do than the one that has most.
-    """
-
-    number: int
-    rank: int
-    strategy: str
-    options: Dict[str, Union[int, str]]
-    placement: str
-    chunks: int
-    stages: int
-    microbatches: int
-    memory_limit: Optional[float]
-    status: str
-    reason: Optional[str]
-    step_time: Optional[float] = None
-    makespan: Optional[float] = None
-    span: Optional[float] = None
-    bubble: Optional[Bubble] = None
-    peak_memory: Optional[float] = None
-    peak_device: Optional[int] = None
-    limit_device: Optional[int] = None
-    excess: Optional[float] = None
-    bound: Optional[float] = None
-    bytes: Optional[float] = None
-    transfers: Optional[int] = None
-    proved: bool = False
-    runs_on: Optional[List[str]] = None
-    slices: int = 1
-    ordered: bool = False
-    scenario_time: Optional[float] = None
-    least_bound: Optional[float] = None
-    offloaded: bool = False
-    offloads: int = 0
-    microbatch_order: Optional[List[int]] = None
-    imbalance: Optional[float] = None
-
-    @property
-    def fits(self) -> bool:
-        return self.status == "fits"
-
-    def __repr__(self) -> str:
-        options = "".join(f", {name} {value}" for name, value in self.options.items())
-        found = f": {self.reason}" if self.step_time is None else f", step time {self.step_time:g}, peak memory {self.peak_memory:g}"
-        sizes = f"{counted(self.stages, 'stage')}, {counted(self.microbatches, 'microbatch', 'es')}"
-        return f"<ppsched.Candidate {self.rank}: {self.strategy}{options}, {self.placement} placement, {sizes}: {self.status}{found}>"
+from .writing import PAGES, ending_of, write_file
 
 
 def _figures(record: _abi.Candidate) -> Dict[str, Any]:
@@ -120,24 +65,6 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
                      status, reason, slices=record.slices, offloaded=bool(record.offloaded), scenario_time=record.scenario_time if has_scenarios and not refused else None,
                      **({} if refused else _figures(record)))
-
-
-def with_least_bounds(candidates: List[Candidate]) -> List[Candidate]:
-    """Told what none of them can do better under the same memory limit, beside each one's own bound."""
-    least: Dict[str, float] = {}
-    for candidate in candidates:
-        if candidate.bound:
-            limit = str(candidate.memory_limit)  # as text, as NaN is not NaN
-            least[limit] = min(candidate.bound, least.get(limit, math.inf))
-    return [candidate if candidate.bound is None else candidate._replace(least_bound=least.get(str(candidate.memory_limit)))
-            for candidate in candidates]
-
-
-class LeastLimit(NamedTuple):
-    """The least memory limit, one for all devices, under which a candidate fits, and which."""
-
-    limit: float
-    candidate: Candidate
 
 
 class _Channel(NamedTuple):
@@ -185,7 +112,7 @@ class Plan(Shared, Sequence[Candidate]):
         self._goal: List[str] = []  # of searches, in the words of the command
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
-        self._own: "Dict[int, Own]" = {}  # by number, behind the library's
+        self._own: Dict[int, Own] = {}  # by number, behind the library's
         self._has_listed = True         # the library's; else there are the caller's own alone
         self._ranks_by_step = True      # else by scenarios
 
@@ -207,7 +134,6 @@ class Plan(Shared, Sequence[Candidate]):
 
     def __getitem__(self, rank: Union[int, slice]) -> Union[Candidate, List[Candidate]]:
         if not self._candidates:
-            from .own_schedules import ranked
             found = sorted(map(self._read, range(self._listed_count())), key=lambda candidate: candidate.rank)
             found = ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found
             if self._has_scenarios:  # which planned times tell nothing of
@@ -340,7 +266,6 @@ class Plan(Shared, Sequence[Candidate]):
 
         costs: the words that state times and memory, such as ["-c", "problem.yaml"]; by default the numbers of the plan's config.
         """
-        from .command_words import schedule_words
         if self._number(candidate) in self._own:
             raise Error(f"{candidate.strategy} is a function of your own, which the command does not know; Plan.write keeps its schedule")
         return schedule_words(self, candidate, costs)
@@ -354,7 +279,6 @@ class Plan(Shared, Sequence[Candidate]):
 
         format: as in Timeline.export, whatever the ending is; time_scale: microseconds per unit of time in a trace.
         """
-        from .writing import PAGES, ending_of, write_file
         if format is None and ending_of(os.fspath(path), PAGES):
             self._write_page(candidate, os.fspath(path))
             return
@@ -363,16 +287,13 @@ class Plan(Shared, Sequence[Candidate]):
                    time_scale)
 
     def _write_page(self, candidate: Candidate, path: str) -> None:
-        from .output import write_text
-        from ..page.report import report_data, report_html
         self._number(candidate)
-        write_text(path, report_html(report_data(self, candidates=self[candidate.rank:])))
+        write_text(path, page_of(self, self[candidate.rank:]))
 
     def csv(self) -> str:
         """All candidates as CSV, a row each by rank: the columns are what `ppsched compare --json` prints, with "bubble.of_total"
         and "options.effort" for what is nested; empty cells where there is none. With layers there are "split" and "recompute" too, in
         the words of `ppsched schedule`."""
-        from .plan_table import candidates_csv
         return candidates_csv(self, self.config.units, self.models(self))
 
     def least_limit(self) -> LeastLimit:
@@ -384,25 +305,21 @@ class Plan(Shared, Sequence[Candidate]):
         return LeastLimit(limit.value, self.listed[number.value])
 
     def _add_own(self, functions: Sequence[Function]) -> None:
-        from .own_schedules import evaluate_own
         first = self._listed_count()
         for number, function in enumerate(functions, first):
             self._own[number] = evaluate_own(function, self.config, number, self.objective, self.runtime, self._timed)
 
     def rows(self) -> List[Dict[str, Plain]]:
         """The ranked candidates as plain rows: pandas.DataFrame(plan.rows()), or polars.DataFrame."""
-        from .plan_table import plain_row
         return [plain_row(candidate) for candidate in self]
 
     def row(self, candidate: Candidate, csv: Optional[str] = None, *, micro_batch: int = 0, data_parallel: int = 1) -> Dict[str, object]:
         """All that `pick --json` prints of a candidate: its figures, devices and split, the arguments of each runtime ("launch"), and
         the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""
-        from ..command.answer import Answer
-        return Answer(self, [candidate], None, (micro_batch, data_parallel)).row(candidate, csv)
+        return Chosen(self, [candidate], None, (micro_batch, data_parallel)).row(candidate, csv)
 
     def _repr_html_(self) -> str:
         """For notebooks: the candidates as a table."""
-        from .plan_table import html_table
         return html_table(self[:], self.config.units)
 
     def __repr__(self) -> str:

@@ -5,18 +5,22 @@ import io
 import itertools
 import math
 from collections import Counter
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from .layer_words import recompute_words
 from .layers import LayerSplit
 from .microbatch_map import words_of
 from .page_text import escaped
-from .plan import Candidate
+from .candidate import Candidate
 from .shown import printable
 from .strategy import strategies
 from .timeline import Bubble
 from .units import Units
 from .views import Plain
 from .words import counted
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
 HEADINGS = ("", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
@@ -151,6 +155,13 @@ def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
 
+def split_row(made: "Plan", candidate: Candidate) -> Dict[str, Any]:
+    """Which layers are in which stage, as JSON has it."""
+    if made.layers is None:
+        return {}
+    return {"split": None if candidate.status == "refused" else made.layers.rows(made.split(candidate))}
+
+
 # --- for notebooks ---
 
 def html_table(candidates: Sequence[Candidate], units: Units) -> str:
@@ -191,7 +202,6 @@ def candidates_csv(candidates: Iterable[Candidate], units: Units,
     """A row a candidate, with the keys of JSON as columns; what is nested is named with a dot. There is a column for each option
     that any strategy has, so that the columns are always the same, but for those of units, which are there where numbers
     have some, and those of a split, where there are layers: models, by rank."""
-    from ..command.layer_options import recompute_words
     options = dict.fromkeys(option.name for strategy in strategies() for option in strategy.options)
     nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields,
                                          "units": Units._fields if any(units) else ()}

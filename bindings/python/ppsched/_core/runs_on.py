@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which runtimes run the candidates of a plan."""
 import itertools
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional
 
 from ._library import Error, Refused
 from .config import Config
 from .launching import RUNTIME_NAMES, without_others
 from .layers import LayerSplit
 from .listener import Progress
-from .plan import Candidate, Plan
+from .candidate import Candidate
 from .rounding import at_least
 from .schedule import Schedule, generate
 from .words import counted
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 MOST_TRIED = 64  # candidates that are asked for each runtime's best
 MOST_NAMED = 5  # strategies of one reason
@@ -52,7 +55,7 @@ class BestByRuntime(NamedTuple):
     fitting: int
 
 
-def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRuntime:
+def best_by_runtime(plan: "Plan", progress: Optional[Progress] = None) -> BestByRuntime:
     """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most; all where the plan has asked."""
     fitting = [candidate for candidate in plan if candidate.fits]
     if plan.layers is not None and any(candidate.runs_on is not None for candidate in fitting):
@@ -70,7 +73,7 @@ def best_by_runtime(plan: Plan, progress: Optional[Progress] = None) -> BestByRu
     return BestByRuntime(best, alike, tried, len(fitting))
 
 
-def best_as_asked(plan: Plan) -> BestByRuntime:
+def best_as_asked(plan: "Plan") -> BestByRuntime:
     """Of the runtimes that the plan has asked, which run the very order of each candidate, or not."""
     fitting = [candidate for candidate in plan if candidate.fits]
     best: Dict[str, Candidate] = {}
@@ -107,7 +110,7 @@ def _few(names: List[str]) -> str:
 class Runnable:
     """The candidates that a runtime can run, as far as they have been asked for, and why it cannot run the others."""
 
-    def __init__(self, plan: Plan, runtime: str, progress: Optional[Progress] = None) -> None:
+    def __init__(self, plan: "Plan", runtime: str, progress: Optional[Progress] = None) -> None:
         self._plan, self._runtime, self._progress = plan, runtime, progress
         self._is_planned = plan.runtime is not None and plan.runtime.name.lower() == runtime
         self._reasons: Dict[str, str] = {}  # the first of each strategy

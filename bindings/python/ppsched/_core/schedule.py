@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Callable, List, NamedTuple, NoReturn, Optional, Set, Tuple, Union
 
-from . import _abi
+from . import _abi, timeline
 from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
 from .config import Config, Quantities, config_of, quantities_in
@@ -25,6 +25,7 @@ from .reader import config_for, import_file, import_text
 from .shown import shown
 from .scenarios import Factors, Scenarios, scenario_options, scenarios_of
 from .slots import Arena, Connection, arenas, connections
+from .timeline import Timeline
 from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
 
@@ -318,7 +319,7 @@ class Schedule(Shared):
             lib.ppsched_schedule_check(records, len(records), None, self._handle, None)
             return [_finding(record) for record in records]
 
-    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> "Timeline":
+    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> Timeline:
         """Times the schedule with its own config, or another of the same sizes.
 
         latest: latest starts too, and why devices are idle; reusable: for Timeline.update.
@@ -329,7 +330,7 @@ class Schedule(Shared):
 
     @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
-                           rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> "Timeline":
+                           rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
         """Times this lowered schedule with its sends and receives, which wait for their edges and, in the channel model (see
         prove), for each other; by default for their edges alone."""
         config = self.config if config is None else config_of(config)
@@ -455,5 +456,4 @@ def _generate_with(function: Function, config: Config) -> Schedule:
 
 
 read = Schedule.read
-
-from .timeline import Timeline  # noqa: E402  here, as timelines know their schedules
+vars(timeline)["Schedule"] = Schedule  # for whoever asks for the hints of timelines, which name schedules

@@ -2,9 +2,9 @@
 """The evaluator's result: when each op runs, and what that costs."""
 import ctypes
 import weakref
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Union
 
-from . import _abi, explain
+from . import _abi, explain, picture
 from ._abi import Format, Kind, MemoryCause, Objective
 from ._library import call, lib
 from .config import Config, config_of
@@ -13,9 +13,13 @@ from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
 from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items
 from .microbatch_map import with_order
+from .scenarios import Scenarios
 from .unit_texts import with_units
 from .views import Item, Plain, Shared, View, none_if_unset, sized
 from .words import counted, names_checked
+
+if TYPE_CHECKING:
+    from .schedule import Schedule  # which makes timelines
 
 
 class Span(NamedTuple):
@@ -223,21 +227,18 @@ class Timeline(Shared):
                 for device, (ops, spans) in enumerate(zip(self.schedule.queues, self.spans))
                 for position, (op, span) in enumerate(zip(ops, spans))]
 
-    def draw(self, scenarios: Optional["Scenarios"] = None, ready: Optional["Scenarios"] = None) -> object:
+    def draw(self, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> object:
         """A matplotlib.figure.Figure of it, and of the makespans of scenarios, beside the mean of these where ops run as they are
         ready (dispatch="ready"); the caller's backend and figures stay as they are."""
-        from .picture import figure_of
-        return figure_of(self, scenarios, ready)
+        return picture.figure_of(self, scenarios, ready)
 
     def to_svg(self) -> str:
         """The picture as the text of an SVG file; needs matplotlib."""
-        from .picture import svg_of
-        return svg_of(self)
+        return picture.svg_of(self)
 
     def _repr_svg_(self) -> Optional[str]:
         """For notebooks; None, so that they show the text, where the picture would be large or matplotlib is missing."""
-        from .picture import shown_svg
-        return shown_svg(self)
+        return picture.shown_svg(self)
 
     def __repr__(self) -> str:
         metrics = self.metrics
@@ -245,7 +246,3 @@ class Timeline(Shared):
         return (f"<ppsched.Timeline of {self.schedule.name}: {counted(len(self.schedule), 'op')} on "
                 f"{counted(self.schedule.devices, 'device')}, makespan {metrics.makespan:g}, span {metrics.span:g}, bubble "
                 f"{metrics.bubble.of_total:.2%} of total, peak memory {metrics.peak_memory:g}{limit}>")
-
-
-from .scenarios import Scenarios  # noqa: E402  here, as schedules make timelines
-from .schedule import Schedule  # noqa: E402

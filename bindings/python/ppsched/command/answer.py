@@ -1,65 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that is told of the best candidates of a plan: as text and as rows."""
-import math
-import shlex
-from typing import Any, Dict, List, Optional, Tuple
+"""All that is told of the best candidates of a plan as text, beside their rows."""
+from typing import List, Optional, Tuple
 
-from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
-from .._core.launching import launch_notes, launch_row
+from .._core.candidate import Candidate
+from .._core.chosen import Chosen
+from .._core.launching import launch_notes
 from .._core.microbatch_map import order_line, order_told
-from .._core.plan import Candidate, Plan
-from .plan_commands import split_row
-from .._core.plan_table import candidate_row, table
+from .._core.plan import Plan
+from .._core.plan_table import table
 from .._core.progress import ProgressBar
-from .._core.runs_on import BestByRuntime, RunsOn, best_as_asked, best_by_runtime, runs_on
-from .._core.schedule import Schedule
-from .._core.timeline import Timeline
+from .._core.runs_on import BestByRuntime, best_as_asked, best_by_runtime
 from .._core.units import BYTES
+from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
 
 
-class Answer:
-    """The best candidates, and all that is told of them. Schedules are made once, where they are needed. memory: the unit of memory
-    in text, where it is not the plan's; plan_for: the same plan for a runtime, by its name."""
+class Answer(Chosen):
+    """The best candidates, and all that is told of them. memory: the unit of memory in text, where it is not the plan's; plan_for:
+    the same plan for a runtime, by its name."""
 
     def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
                  memory: Optional[str] = None, plan_for: Optional[PlanFor] = None) -> None:
-        self.plan, self.best, self._costs, self._batch, self._plan_for = made, best, costs, batch, plan_for
+        super().__init__(made, best, costs, batch)
+        self._plan_for = plan_for
         self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
-        self._orders: Dict[int, Schedule] = {}
-        self._iterations: Dict[int, Schedule] = {}
-        self._timelines: Dict[int, Timeline] = {}
-
-    def order(self, candidate: Candidate) -> Schedule:
-        """Not lowered: runtimes lower what they run themselves."""
-        if candidate.number not in self._orders:
-            with ProgressBar() as bar:
-                self._orders[candidate.number] = self.plan.schedule(candidate, bar)
-        return self._orders[candidate.number]
-
-    def iteration(self, candidate: Candidate) -> Schedule:
-        """What runtimes run again and again."""
-        if self.plan.config.iterations == 1:
-            return self.order(candidate)
-        if candidate.number not in self._iterations:
-            with ProgressBar() as bar:
-                self._iterations[candidate.number] = self.plan.iteration(candidate, bar)
-        return self._iterations[candidate.number]
-
-    def timeline(self, candidate: Candidate) -> Timeline:
-        if candidate.number not in self._timelines:
-            self._timelines[candidate.number] = self.plan._timed(self.order(candidate))
-        return self._timelines[candidate.number]
-
-    def runs_on(self, candidate: Candidate) -> RunsOn:
-        """As the plan asked; what plans an order of its own kind is asked here."""
-        found = runs_on(self.iteration(candidate), self.plan.model(candidate))
-        return found if candidate.runs_on is None else RunsOn(candidate.runs_on, found.alike)
-
-    def command(self, made: Plan, candidate: Candidate) -> str:
-        micro_batch, replicas = self._batch
-        batch = ["--micro-batch-size", str(micro_batch)] if micro_batch else []
-        batch += ["--data-parallel-size", str(replicas)] if replicas != 1 else []
-        return shlex.join([*made.command(candidate, self._costs), *batch])
 
     def launch(self, runtime: Optional[str], csv: Optional[str]) -> List[str]:
         """The line of the best for a runtime, or for the first that runs it, with the runtime's name; none where none does."""
@@ -73,32 +36,6 @@ class Answer:
         line = self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch, data_parallel=replicas)
         order = [order_told(best.microbatch_order)] if best.microbatch_order else []
         return [f"{name}: {line}", *(f"note: {text}" for text in (*notes, *order))]
-
-    def _split_row(self, candidate: Candidate) -> Dict[str, Any]:
-        """Which layers are in which stage, and the modules of each as torchtitan's configuration has them where it runs that."""
-        layers = self.plan.layers
-        if layers is None:
-            return {}
-        row: Dict[str, Any] = {**split_row(self.plan, candidate), "module_fqns_per_model_part": None}
-        layout = layers.layout(self.plan.split(candidate), self.plan.config.devices)
-        if layout is not None and layout.mtps == 0:
-            row["module_fqns_per_model_part"] = [layout.modules(stage) for stage in range(len(layout.stages))]
-        return row
-
-    def row(self, candidate: Candidate, csv: Optional[str]) -> Dict[str, Any]:
-        """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
-        timeline, runs = self.timeline(candidate), self.runs_on(candidate)
-        devices = timeline.device_metrics
-        return {**candidate_row(candidate, self.plan.config.units), **self._split_row(candidate),
-                "devices": timeline.schedule.devices,
-                "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
-                "peak_memory_by_device": [figures.peak_memory for figures in devices],
-                "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
-                                      for figures, queue in zip(devices, timeline.schedule.queues)],
-                "idle_by_device": [idle._asdict() for idle in timeline.idle],
-                "runs_on": runs.order, "runs_alike_on": runs.alike,
-                "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
-                "command": self.command(self.plan, candidate)}
 
     def _shown(self, candidate: Candidate) -> Candidate:
         """With its memory in the unit of the text."""

@@ -14,7 +14,8 @@ from ..readers.json_and_yaml import read_config_file
 from .explain_report import explain_row, explain_text
 from .._core.exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, add_runtime_argument, check_job, check_runtime, launch_fault, print_launch, take_job
-from .layer_options import OF_LAYERS, add_split_arguments, read_layers, refuse_beside, split_config
+from .._core.layer_words import OF_LAYERS
+from .layer_options import add_split_arguments, read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
 from .keeping_options import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower

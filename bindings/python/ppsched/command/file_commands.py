@@ -15,7 +15,8 @@ from ..readers.json_and_yaml import read_config_file
 from .._core.exporting import FORMAT_NAMES
 from .._core.file_bytes import SCHEDULE, read_stream
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
-from .layer_options import OF_LAYERS, add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
+from .._core.layer_words import OF_LAYERS
+from .layer_options import add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
 from .._core.layers import LayerSplit
 from .._core._library import Error
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower

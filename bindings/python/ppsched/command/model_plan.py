@@ -8,7 +8,8 @@ from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_mem
                              speed, stage_names, states_of)
 from .model_options import Job
 from .model_profile import MEASURED, stage_factors
-from .._core.plan import Candidate, Plan
+from .._core.candidate import Candidate
+from .._core.plan import Plan
 from .._core.timeline import Timeline
 
 Planner = Callable[[Mapping[str, Any]], Plan]

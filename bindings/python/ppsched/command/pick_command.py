@@ -16,7 +16,8 @@ from .layer_options import has_layers
 from .._core.listener import Progress
 from .._core.microbatch_map import TELLS, tell_order
 from .page_options import PAGES, check_page_words
-from .._core.plan import Candidate, Plan
+from .._core.candidate import Candidate
+from .._core.plan import Plan
 from .plan_commands import check_answer, check_words, groups_line, make_plan, of_runtime, page_text, rows_text, why_none
 from .._core.progress import ProgressBar
 from .._core.runs_on import Runnable

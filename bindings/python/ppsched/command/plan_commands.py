@@ -11,15 +11,17 @@ from .cli import Commands, add_problem_arguments, make_config, merged, print_tex
 from .launch_options import add_batch_arguments
 from .._core.launching import RUNTIME_NAMES
 from .keeping_options import add_link_argument, link_hosts
-from .layer_options import OF_LAYERS, add_layer_arguments, layers_of
+from .._core.layer_words import OF_LAYERS
+from .layer_options import add_layer_arguments, layers_of
 from .._core.listener import Progress
 from .._core.microbatch_map import order_line
 from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
 from .number_options import add_number_argument, whole
 from .page_options import PAGES, add_page_arguments, check_page_words, page_words
-from .._core.plan import Candidate, LeastLimit, Plan, plan
-from .._core.plan_table import candidate_row, candidates_csv, split_cells, table
+from .._core.candidate import Candidate, LeastLimit
+from .._core.plan import Plan, plan
+from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
 from .._core.progress import ProgressBar
 from .._core.rounding import at_least, at_most
 from .._core.runs_on import Runnable
@@ -215,13 +217,6 @@ def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
 
 def rows_text(rows: Iterable[Dict[str, Any]]) -> str:
     return json.dumps(list(rows), indent=1) + "\n"
-
-
-def split_row(made: Plan, candidate: Candidate) -> Dict[str, Any]:
-    """Which layers are in which stage, as JSON has it."""
-    if made.layers is None:
-        return {}
-    return {"split": None if candidate.status == "refused" else made.layers.rows(made.split(candidate))}
 
 
 def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None) -> str:

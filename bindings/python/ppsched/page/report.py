@@ -13,7 +13,9 @@ from .._core.launching import launch_row
 from .live import check_library, computing_script, packed_library
 from .._core.own_schedules import candidate_of, ranked
 from .._core.page_text import escaped, source_digest
-from .._core.plan import Candidate, Plan, with_least_bounds
+from .._core.candidate import Candidate, with_least_bounds
+from .._core.pages import makes_pages
+from .._core.plan import Plan
 from .._core.plan_table import candidate_row
 from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
 from .report_live import live_row
@@ -166,3 +168,9 @@ def report_html(data: Mapping[str, Any]) -> str:
     parts = {"TITLE": escaped(title), "POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script,
              "DATA": _script_data(_packed(data)), "LIBRARY": library, "ANEW": _asset("anew.html") + "\n  " if is_live else ""}
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], _asset("skeleton.html"))
+
+
+@makes_pages
+def _page_of(plan: Plan, candidates: Sequence[Candidate]) -> str:
+    """What Plan.write makes."""
+    return report_html(report_data(plan, candidates=candidates))

@@ -3,7 +3,7 @@
 from typing import List, NamedTuple, Optional, Sequence, Union
 
 from .._core._library import Error
-from .._core.plan import Candidate
+from .._core.candidate import Candidate
 from .._core.plan_table import best_of_each
 from .._core.shown import shown
 from .._core.strategy import find_strategy
