@@ -18,10 +18,10 @@ from ppsched._core import _abi, microbatch_map, own_schedules, picture, shown, w
 from ppsched._core import op as op_module
 from ppsched._core.output import whole_file, write_text
 from ppsched._start import unfinished
-from ppsched.command import (cli, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
+from ppsched.command import (cli, config_file, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
                              text_columns)
 from ppsched.page import live, report_packing
-from ppsched.readers import comparison, device_files, json_and_yaml
+from ppsched.readers import comparison, device_files
 from ppsched.torch import measuring
 
 
@@ -231,22 +231,22 @@ class ConfigFileTest(unittest.TestCase):
     SAMPLES = {"integer": 3, "number": 2.5, "text": "a", "mapping": {"a": 1}, "list": [1], "truth": True, "nothing": None}
 
     def test_each_kind_of_key(self):
-        for keys, taken, told in ((json_and_yaml.INTEGERS, {"integer"}, "an integer"), (json_and_yaml.NUMBERS, {"integer", "number"}, "a number"),
-                                  (json_and_yaml.TEXTS, {"text"}, "a text"), (json_and_yaml.MAPPINGS, {"mapping"}, "a mapping of names to values"),
-                                  (json_and_yaml.LISTS, {"list"}, "a list")):
+        for keys, taken, told in ((config_file.INTEGERS, {"integer"}, "an integer"), (config_file.NUMBERS, {"integer", "number"}, "a number"),
+                                  (config_file.TEXTS, {"text"}, "a text"), (config_file.MAPPINGS, {"mapping"}, "a mapping of names to values"),
+                                  (config_file.LISTS, {"list"}, "a list")):
             for key, (kind, value) in itertools.product(keys, self.SAMPLES.items()):
                 if kind in taken:
                     if key != "recompute":
-                        json_and_yaml._check_value("f.json", key, value)
+                        config_file._check_value("f.json", key, value)
                 else:
                     with self.assertRaisesRegex(ppsched.Error, f"f.json: {key} must be {told}, not "):
-                        json_and_yaml._check_value("f.json", key, value)
+                        config_file._check_value("f.json", key, value)
         for key, good, bad in (("split", [3, 4], [3, True]), ("split", [], [2.0]), ("recompute", ["0-3:full"], ["0-3:full", 3])):
-            json_and_yaml._check_value("f.json", key, good)
+            config_file._check_value("f.json", key, good)
             with self.assertRaisesRegex(ppsched.Error, f"{key} must be a list of"):
-                json_and_yaml._check_value("f.json", key, bad)
+                config_file._check_value("f.json", key, bad)
         for value in self.SAMPLES.values():
-            json_and_yaml._check_value("f.json", "forward_times", value)  # is looked at later
+            config_file._check_value("f.json", "forward_times", value)  # is looked at later
 
 
 class LayersAndDevicesTest(unittest.TestCase):

@@ -10,7 +10,7 @@ from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .._core.config import QUANTITIES, Config, quantities_in
-from ..readers.json_and_yaml import read_config_file
+from .config_file import read_config_file
 from .explain_report import explain_row, explain_text
 from .._core.exporting import FORMAT_NAMES
 from .launch_options import add_launch_argument, add_runtime_argument, check_job, check_runtime, launch_fault, print_launch, take_job

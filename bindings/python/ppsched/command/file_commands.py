@@ -11,7 +11,7 @@ from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, a
 from .._core.chakra import read_chakra
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .._core.config import QUANTITIES, Config, quantities_in
-from ..readers.json_and_yaml import read_config_file
+from .config_file import read_config_file
 from .._core.exporting import FORMAT_NAMES
 from .._core.file_bytes import SCHEDULE, read_stream
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job

@@ -8,7 +8,7 @@ from .._core._abi import MAX_LAYERS
 from .._core._library import Error
 from .._core.config import Config
 from .._core.number_lists import numbers
-from ..readers.json_and_yaml import read_layers_file, read_layers_text
+from .config_file import read_layers_file, read_layers_text
 from .._core.layer_words import OF_LAYERS, UNREAD
 from .._core.layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
 from .._core.model_end import model_end

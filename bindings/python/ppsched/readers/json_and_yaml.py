@@ -1,31 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Config files of the command line: JSON, or YAML where PyYAML is installed."""
+"""Files of values by their keys: JSON, or YAML where PyYAML is installed."""
 import json
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.config import QUANTITIES
 from .._core.file_bytes import CONFIG, read_bytes
 from .._core.shown import shown
-from ..command.slow_options import SLOW
 from .._core.whole_numbers import MOST_DIGITS, whole_of
 from .._core.words import nearest
 
-# Keys, and what each must be. "output_file" is what the older visualizer tools called "output".
-INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "split_effort", "num_layers",
-            "micro_batch_size", "data_parallel_size", "scenarios", "seed")
-NUMBERS = ("jitter", "message_jitter")
-TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
-MAPPINGS = ("options", "embedding", "head")
-LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
-BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches")
-OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 OTHER_BASE = re.compile(r"[-+]?0[0-9_]*[0-9][0-9_]*$|.*:")  # 010 and 1:30, as YAML 1.1 has them
 FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # what such keys begin with
-KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
 def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
@@ -37,7 +25,7 @@ def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return values
 
 
-def _read_json(path: str, text: str) -> Any:
+def read_json(path: str, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique_keys, parse_int=whole_of)
     except json.JSONDecodeError as error:
@@ -101,9 +89,9 @@ def _unique_loader(yaml: Any) -> Any:
     return Loader
 
 
-def _read_yaml(path: str, text: str) -> Any:
+def read_yaml(path: str, text: str) -> Any:
     try:
-        import yaml
+        import yaml  # which need not be installed
     except ImportError:
         raise Error(f"{path}: YAML files need PyYAML (apt-get install python3-yaml, or pip install pyyaml)") from None
     try:
@@ -115,27 +103,6 @@ def _read_yaml(path: str, text: str) -> Any:
         raise Error(f"{path}{where}: broken YAML: {problem}") from None
     except (RecursionError, ValueError, AttributeError, LookupError, ArithmeticError, TypeError) as error:
         raise _unreadable(path, error) from None
-
-
-def _check_value(path: str, key: str, value: object) -> None:
-    if key in INTEGERS and (isinstance(value, bool) or not isinstance(value, int)):
-        raise Error(f"{path}: {key} must be an integer, not {shown(value)}")
-    if key in NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise Error(f"{path}: {key} must be a number, not {shown(value)}")
-    if key in TEXTS and not isinstance(value, str):
-        raise Error(f"{path}: {key} must be a text, not {shown(value)}")
-    if key in MAPPINGS and not isinstance(value, dict):
-        raise Error(f"{path}: {key} must be a mapping of names to values, not {shown(value)}")
-    if key in LISTS and not isinstance(value, list):
-        raise Error(f"{path}: {key} must be a list, not {shown(value)}")
-    if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
-        raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
-    if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # likewise
-        raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {shown(value)}")
-    if key in BOOLEANS and not isinstance(value, bool):
-        raise Error(f"{path}: {key} must be true or false, not {shown(value)}")
-    if key == "placement" and not isinstance(value, (str, list)):
-        raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {shown(value)}")
 
 
 def file_text(path: str, most: int = CONFIG) -> str:
@@ -156,13 +123,13 @@ def file_text(path: str, most: int = CONFIG) -> str:
 def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) -> Dict[str, Any]:
     """The keys and values of a JSON or YAML file, whose text may have been read before; raises Error with file, line and column,
     or the nearest known key."""
-    return _known(path, read_values(path, text), known)
+    return keys_checked(path, read_values(path, text), known)
 
 
 def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
     """Likewise, whatever the keys are."""
     text = file_text(path) if text is None else text
-    values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
+    values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
     if not isinstance(values, dict):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
     return values
@@ -174,40 +141,13 @@ def _listed(known: Sequence[str]) -> str:
     return ", ".join(key for key in known if not key.startswith(FAMILIES)) + f", and {others} as the options of schedule --help"
 
 
-def _known(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
+def keys_checked(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
+    """The values, whose keys must be known."""
     for key in values:
         if key not in known:
             raise Error(f"{path}: unknown key {shown(key)}; {nearest(key, known) or 'known keys: ' + _listed(known)}")
     return values
 
 
-def read_layers_file(path: str) -> Any:
-    """The list of layers of a file that is one, or has one under "layers", as a config file may."""
-    text = file_text(path)
-    return _list_of_layers(path, _read_yaml(path, text) if is_yaml(path) else _read_json(path, text))
-
-
-def read_layers_text(name: str, text: str) -> Any:
-    """Likewise of JSON that is given itself."""
-    return _list_of_layers(name, _read_json(name, text))
-
-
-def _list_of_layers(path: str, values: Any) -> Any:
-    if isinstance(values, dict) and "layers" in values:
-        values = values["layers"]
-    if not isinstance(values, list):
-        raise Error(f"{path}: there must be a list of layers, or a mapping with \"layers\"")
-    return values
-
-
 def is_yaml(path: str) -> bool:
     return path.lower().endswith((".yaml", ".yml"))
-
-
-def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others: Sequence[str] = ()) -> Dict[str, Any]:
-    """A config file's keys and values, which may have been read before; without those others, which are for whoever read them."""
-    read = _known(path, read_values(path) if values is None else values, (*KEYS, *others))
-    values = {key: value for key, value in read.items() if key not in others}
-    for key, value in values.items():
-        _check_value(path, key, value)
-    return values

@@ -3,7 +3,7 @@
 from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from .._core._library import Error
-from .json_and_yaml import _read_json, _read_yaml, file_text, is_yaml
+from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .._core.file_bytes import MODEL
 from .huggingface import TYPES, read_huggingface
 from .huggingface_reader import Reader
@@ -30,7 +30,7 @@ class ModelFile(NamedTuple):
 def read_mapping_of(path: str) -> Mapping[str, Any]:
     """The keys and values of a JSON or YAML file."""
     text = file_text(path, MODEL)
-    values = _read_yaml(path, text) if is_yaml(path) else _read_json(path, text)
+    values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
     return values
