@@ -27,7 +27,9 @@ runpy.run_module("ppsched", run_name="__main__")
 MODULE = [sys.executable, "-m", "ppsched"]
 SCRIPT = [sys.executable, "-S", str(PACKAGES / "ppsched.in")]
 
-# What Python runs first: Ctrl-C at the import of a module, in a finalizer there, or at the end; and a list of all imports.
+OF_ARGPARSE = "shutil"  # which it imports when the words are read
+# What Python runs first: Ctrl-C at the import of a module, in a finalizer there, where a file is opened, or at the end; and a list of
+# all imports.
 SITE = """
 import atexit, os, signal, sys
 
@@ -41,6 +43,8 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 def see(event, arguments):
+    if event == "open" and os.environ.get("INTERRUPT_AT_FILE", "?") in str(arguments[0]):
+        interrupt()
     if event != "import":
         return
     if "LIST_IMPORTS" in os.environ:
@@ -77,7 +81,7 @@ class StartTest(unittest.TestCase):
         listed = self.run_command(*MODULE, "strategies", LIST_IMPORTS="1").stderr.split()
         modules = list(dict.fromkeys(name for name in listed[listed.index("ppsched._start"):] if name.startswith("ppsched.")))
         self.assertGreater(len(modules), 20)
-        for module in modules[1:modules.index("ppsched.command.file_commands")]:
+        for module in modules[1:]:
             self.expect_interrupted(*MODULE, "strategies", INTERRUPT_AT=module)
         for module in ("ctypes", "ppsched", "ppsched._core._library", "ppsched.command.cli", "argparse"):
             result = self.run_command(*SCRIPT, "strategies", INTERRUPT_AT=module)
@@ -85,9 +89,12 @@ class StartTest(unittest.TestCase):
             self.assertIn(result.stderr, ("ppsched: interrupted\n", ""))  # nothing from the script's own first lines
 
     def test_ctrl_c_while_it_works(self):
+        path = pathlib.Path(self.site, "out.txt")
         for words in (MODULE, SCRIPT):
-            self.expect_interrupted(*words, "strategies", said="ppsched -: interrupted\n", INTERRUPT_AT="ppsched.command.file_commands")
-            self.expect_interrupted(*words, "strategies", INTERRUPT_FINALIZER_AT="ppsched.command.file_commands")
+            self.expect_interrupted(*words, "strategies", said="ppsched -: interrupted\n", INTERRUPT_AT=OF_ARGPARSE)
+            self.expect_interrupted(*words, "strategies", INTERRUPT_FINALIZER_AT=OF_ARGPARSE)
+            self.expect_interrupted(*words, "strategies", "-o", path, said="ppsched strategies: interrupted\n", INTERRUPT_AT_FILE=".ppsched-")
+            self.assertEqual([name for name in os.listdir(self.site) if name.endswith(".txt")], [])
 
     def test_ctrl_c_at_the_end(self):
         for words in (MODULE, SCRIPT):

@@ -7,8 +7,8 @@ from ._abi import Lowering, Placement, SenderWaits
 from .candidate import Candidate
 from .config import QUANTITIES, Config
 from .goal import goal_words
-from .layers import Layers
 from .layer_words import OF_LAYERS, UNREAD, split_words
+from .layers import Layers
 from .lowering import lead_of
 from .model_end import ModelEnd, model_end
 from .same_units import places, worded

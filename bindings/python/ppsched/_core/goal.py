@@ -7,8 +7,8 @@ from . import _abi
 from ._abi import RankBy
 from ._library import call, lib
 from .config import Config
-from .number_lists import integer
 from .enums import member
+from .number_lists import integer
 from .scenarios import scenario_options
 from .strategy import find_strategy
 from .units import number_word

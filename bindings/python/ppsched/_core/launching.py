@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Union
 from . import _abi
 from ._abi import Kind, Runtime
 from ._library import Error, Refused, decoded, encoded, lib
-from .number_lists import integer
 from .enums import member
 from .filling import text_of
 from .layers import LayerSplit, split_record
+from .number_lists import integer
 from .shown import shown
 from .views import sized
 

@@ -9,9 +9,9 @@ from . import _abi
 from ._abi import LayerFlag, LayerPlace, Status
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .config import Config
-from .number_lists import integer, numbers
 from .enums import member
 from .layout import Layout
+from .number_lists import integer, numbers
 from .shown import shown
 from .views import Shared, sized
 

@@ -7,8 +7,8 @@ from typing import Iterable, List, NamedTuple, Optional, Tuple
 from . import _abi
 from ._abi import Status
 from ._library import Error, call, encoded, lib, new_handle
-from .number_lists import integer
 from .filling import text_of
+from .number_lists import integer
 from .shown import shown
 from .views import Shared, sized
 from .words import counted, names_checked, nearest

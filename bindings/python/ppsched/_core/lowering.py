@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Union
 from . import _abi
 from ._abi import ChannelOrder, Lowering, Status, UnshardLookahead
 from ._library import Error, lib, new_handle
-from .number_lists import integer
 from .enums import member
 from .filling import records_of
+from .number_lists import integer
 from .op import Op, from_record
 from .views import none_if_unset, sized
 

@@ -7,10 +7,10 @@ from . import _abi
 from ._abi import Objective, Status
 from ._library import Refused, call, lib, new_handle
 from .config import Config
-from .number_lists import integer, numbers
 from .enums import member
-from .microbatch_map import OF_MICROBATCHES
 from .listener import Listener, Progress, check_progress
+from .microbatch_map import OF_MICROBATCHES
+from .number_lists import integer, numbers
 from .views import sized
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from . import _abi
 from ._abi import LayerFlag, LayerPlace, ModelLayer, ModelPass, TrainingFlag, TransformerFlag
 from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
-from .model_slices import attention_share
-from .number_lists import integer, numbers
 from .enums import member
 from .layers import Layer, Layers
+from .model_slices import attention_share
+from .number_lists import integer, numbers
 from .shown import shown
 from .views import Shared, sized
 

@@ -5,8 +5,8 @@ import os
 import stat
 from typing import Iterator, Optional
 
-from ._library import Error
 from .._start import unfinished
+from ._library import Error
 
 
 _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")

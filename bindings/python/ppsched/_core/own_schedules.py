@@ -7,8 +7,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 from ._abi import Kind, Objective, Placement, Runtime
 from ._library import Error, InvalidSchedule, Refused
 from .bound import lower_bound
-from .config import Config
 from .candidate import Candidate
+from .config import Config
 from .rounding import at_least
 from .schedule import Function, Schedule, generate
 from .timeline import Timeline

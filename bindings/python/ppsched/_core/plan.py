@@ -9,14 +9,12 @@ from os import PathLike
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
-from ._abi import (MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status,
-                   UnshardLookahead)
+from ._abi import MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status, UnshardLookahead
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .candidate import Candidate, LeastLimit, with_least_bounds
 from .chosen import Chosen
 from .command_words import schedule_words
 from .config import Config, config_of
-from .number_lists import Numbers, integer, numbers
 from .enums import member
 from .exporting import format_name
 from .goal import words_of_goal
@@ -25,6 +23,7 @@ from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
 from .lowering import channel_model, lead_of
 from .model_end import ModelEnd, model_end
+from .number_lists import Numbers, integer, numbers
 from .output import write_text
 from .own_schedules import Own, evaluate_own, ranked
 from .pages import page_of

@@ -7,11 +7,11 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from .candidate import Candidate
 from .layer_words import recompute_words
 from .layers import LayerSplit
 from .microbatch_map import words_of
 from .page_text import escaped
-from .candidate import Candidate
 from .shown import printable
 from .strategy import strategies
 from .timeline import Bubble

@@ -4,11 +4,11 @@ import itertools
 from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional
 
 from ._library import Error, Refused
+from .candidate import Candidate
 from .config import Config
 from .launching import RUNTIME_NAMES, without_others
 from .layers import LayerSplit
 from .listener import Progress
-from .candidate import Candidate
 from .rounding import at_least
 from .schedule import Schedule, generate
 from .words import counted

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 from . import _abi
 from ._abi import Dispatch, Status
 from ._library import Error, call, lib, new_handle
-from .number_lists import integer, numbers
 from .enums import member
 from .listener import Listener
+from .number_lists import integer, numbers
 from .shown import shown
 from .views import sized
 

@@ -10,20 +10,20 @@ from . import _abi, timeline
 from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
 from .config import Config, Quantities, config_of, quantities_in
-from .number_lists import Numbers, integer
 from .exporting import export, export_format
 from .filling import text_of
+from .keeping import offloaded, recomputed
 from .launching import launch_line
 from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
-from .keeping import offloaded, recomputed
 from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lead_of, lowered, proof
 from .microbatch_map import with_order
 from .microbatches import ordered, renumbered
+from .number_lists import Numbers, integer
 from .op import Op, from_record, to_records
 from .reader import config_for, import_file, import_text
-from .shown import shown
 from .scenarios import Factors, Scenarios, scenario_options, scenarios_of
+from .shown import shown
 from .slots import Arena, Connection, arenas, connections
 from .timeline import Timeline
 from .views import Shared, View, none_if_unset

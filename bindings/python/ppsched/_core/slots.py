@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Union
 from . import _abi
 from ._abi import Connecting, Kind, SlotUse
 from ._library import lib
-from .number_lists import integer
 from .enums import member
 from .filling import records_of
+from .number_lists import integer
 from .views import none_if_unset
 
 if TYPE_CHECKING:

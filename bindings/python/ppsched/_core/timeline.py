@@ -8,11 +8,11 @@ from . import _abi, explain, picture
 from ._abi import Format, Kind, MemoryCause, Objective
 from ._library import call, lib
 from .config import Config, config_of
-from .number_lists import integer
 from .explain import CriticalOp, Relief, Sensitivity
 from .exporting import export, export_format
 from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items
 from .microbatch_map import with_order
+from .number_lists import integer
 from .scenarios import Scenarios
 from .unit_texts import with_units
 from .views import Item, Plain, Shared, View, none_if_unset, sized

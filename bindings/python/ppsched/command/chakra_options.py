@@ -5,8 +5,8 @@ from typing import Any, Mapping, Optional
 
 from .._core._abi import ChakraLinks, ChakraSizes
 from .._core.chakra import memory_scale_of, write_chakra
-from .lowering_options import is_lowered
 from .._core.timeline import Timeline
+from .lowering_options import is_lowered
 from .usage import UsageError
 
 CHAKRA = "chakra"  # the format's name

@@ -6,9 +6,9 @@ import os
 import threading
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from .._core.candidate import Candidate
 from .._core.launching import RUNTIME_NAMES
 from .._core.listener import Progress
-from .._core.candidate import Candidate
 from .._core.plan import Plan
 from .._core.plan_table import candidate_name
 from .._core.progress import ProgressBar

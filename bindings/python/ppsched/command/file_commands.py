@@ -6,31 +6,35 @@ import re
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .cli import (FORMATS, PICTURES, Commands, UsageError, add_cost_arguments, add_export_arguments, check_limit, draw_file, ending_of,
-                  plain_numbers, print_text, tell_beside)
+from .._core._library import Error
 from .._core.chakra import read_chakra
-from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .._core.config import QUANTITIES, Config, quantities_in
-from .config_file import read_config_file
 from .._core.exporting import FORMAT_NAMES
 from .._core.file_bytes import SCHEDULE, read_stream
-from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .._core.layer_words import OF_LAYERS
-from .layer_options import add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
 from .._core.layers import LayerSplit
-from .._core._library import Error
-from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
-from .profile_options import Measurement, profile_fault
 from .._core.reader import FORMATS as READ_FORMATS, config_for, format_of
-from ..page.report import report
 from .._core.schedule import Finding, Schedule
 from .._core.shown import printable
+from .._core.timeline import Timeline
+from .._core.words import counted
+from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, PAGES
+from ..page.report import report
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .config_file import read_config_file
+from .export_options import add_export_arguments
+from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
+from .layer_options import add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
+from .limit_check import check_limit
+from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
+from .printing import print_text, tell_beside
+from .problem_options import Commands, add_cost_arguments
+from .problem_values import plain_numbers
+from .profile_options import Measurement, profile_fault
 from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
-from .._core.timeline import Timeline
 from .transfer_report import TransferReport, error_row
-from .._core.words import counted
-from .._core.writing import PAGES
+from .usage import UsageError
 
 DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
 

@@ -8,11 +8,11 @@ from .._core._library import Error, Refused
 from .._core.launching import RUNTIME_NAMES, launch_notes
 from .._core.layers import LayerSplit
 from .._core.microbatch_map import tell_order, write_beside
-from .number_options import whole
 from .._core.output import write_text
 from .._core.schedule import Schedule
-from .usage import UsageError
 from .._core.words import nearest
+from .number_options import whole
+from .usage import UsageError
 
 READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
 LOSSES_IN_ORDER = ("torchtitan", "pytorch")

@@ -7,13 +7,13 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from .._core._abi import MAX_LAYERS
 from .._core._library import Error
 from .._core.config import Config
-from .._core.number_lists import numbers
-from .config_file import read_layers_file, read_layers_text
 from .._core.layer_words import OF_LAYERS, UNREAD
 from .._core.layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
 from .._core.model_end import model_end
-from .number_options import whole
+from .._core.number_lists import numbers
 from .._core.shown import shown
+from .config_file import read_layers_file, read_layers_text
+from .number_options import whole
 from .size_options import end_of
 from .usage import UsageError
 

@@ -7,10 +7,12 @@ import re
 from typing import Any, Dict, Iterator, List, Optional
 
 from .._core._library import Error, Refused
-from .cli import Commands, UsageError, print_text
 from .._core.layout import TITAN_SCHEDULES, Layout
-from .number_options import whole
 from .._core.words import counted
+from .number_options import whole
+from .printing import print_text
+from .problem_options import Commands
+from .usage import UsageError
 
 # Flags of Megatron-LM's launcher that take a number, and the names that the library has for them.
 NUMBERS = {"num_layers_per_virtual_pipeline_stage": "layers_per_chunk", "num_virtual_stages_per_pipeline_rank": "chunks",

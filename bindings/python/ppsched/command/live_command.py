@@ -6,17 +6,19 @@ import pathlib
 from typing import Any, Dict
 
 from .._core._library import Error, call, lib
-from .cli import Commands, Values, add_problem_arguments, merged, print_text, problem_of
 from .._core.config import QUANTITIES, Config
-from .keeping_options import add_keeping_arguments, keeping_words, link_hosts, take_recomputed_chunks
-from .layer_options import add_split_arguments
-from ..page.live import link_of, live_html
-from .number_options import whole
 from .._core.output import write_text
 from .._core.shown import printable
+from .._core.strategy import find_strategy
+from ..page.live import link_of, live_html
+from .keeping_options import add_keeping_arguments, keeping_words, link_hosts, take_recomputed_chunks
+from .layer_options import add_split_arguments
+from .number_options import whole
+from .printing import print_text
+from .problem_options import Commands, add_problem_arguments
+from .problem_values import Values, merged, problem_of
 from .size_options import add_size_arguments
 from .split_finding import found_split
-from .._core.strategy import find_strategy
 from .usage import UsageError
 
 

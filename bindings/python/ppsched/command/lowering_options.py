@@ -6,10 +6,10 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 from .._core._abi import ChannelOrder
 from .._core.config import Config
 from .._core.lowering import lead_of
-from .number_options import whole
-from .._core.shown import shown
 from .._core.schedule import Schedule
+from .._core.shown import shown
 from .._core.timeline import Timeline
+from .number_options import whole
 from .usage import UsageError
 
 LOWERINGS = ("pytorch", "by_time", "just_in_time")

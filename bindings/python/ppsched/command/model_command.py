@@ -4,16 +4,17 @@ import argparse
 import json
 from typing import Any, Dict, List
 
-from .cli import Commands, _tell, print_text
-from ..readers.device_files import read_device
-from .estimate_errors import estimate_line, estimate_row
 from .._core.model import Model
-from .model_config import take_model_config
-from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, layer_names
-from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .._core.model_slices import KINDS
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
+from ..readers.device_files import read_device
+from .estimate_errors import estimate_line, estimate_row
+from .model_config import take_model_config
+from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, layer_names
+from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
+from .printing import tell, print_text
+from .problem_options import Commands
 from .usage import UsageError
 
 CAUSES = ("weights", "gradients", "optimizer", "activations", "total")
@@ -142,7 +143,7 @@ def run_model(arguments: argparse.Namespace) -> None:
     found, options = described(arguments)
     job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))
     if job.recompute == "selective" and not job.model.training.keeps_scores:
-        _tell(arguments.command, "warning: recompute selective: scores are not kept, so that nothing is computed again; --keep-scores keeps them")
+        tell(arguments.command, "warning: recompute selective: scores are not kept, so that nothing is computed again; --keep-scores keeps them")
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
                            "devices": list(map(device_row, memory)),

@@ -4,11 +4,11 @@ import argparse
 from typing import Any, Dict
 
 from .._core._library import Error
+from .._core.shown import shown
 from ..readers.json_and_yaml import read_values
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_training import SHORT, TAKEN, TRAINING
 from ..readers.model_files import read_mapping_of
-from .._core.shown import shown
 
 # Keys that are options of the command, and what they are; the command line goes over them.
 OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float)}

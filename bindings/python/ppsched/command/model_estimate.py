@@ -7,11 +7,11 @@ from .._core._library import Error
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
 from .._core.model import LayerMemory, Model
-from .model_options import Job
 from .._core.model_slices import KINDS
 from .._core.schedule import generate
 from .._core.shown import shown
 from .._core.unit_advice import seconds_of
+from .model_options import Job
 
 GIB = 2.0**30
 _LONGEST_STEP = 1e9  # seconds: 30 years

@@ -5,12 +5,12 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator
+from .._core.model import Model, Training
+from .._core.shown import shown
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
-from .._core.model import Model, Training
 from ..readers.model_files import ModelFile, model_of, read_model
 from .number_options import add_count_argument, whole
-from .._core.shown import shown
 from .usage import UsageError
 
 DEFAULT_DEVICE = "h100"
@@ -131,12 +131,12 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
 
 def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]]) -> None:
     """Warnings of a file, and what files say that would change the answer, and does not: a line a file."""
-    from .cli import _tell  # which needs this module
+    from .printing import tell
     for warning in warnings:
-        _tell(command, f"warning: {warning}")
+        tell(command, f"warning: {warning}")
     for path, names in unread.items():
         if names:
-            _tell(command, f"warning: not taken from {path}: {', '.join(names)}")
+            tell(command, f"warning: not taken from {path}: {', '.join(names)}")
 
 
 def sharding_of(options: Mapping[str, Any], found: ModelFile, replicas: int) -> int:

@@ -6,29 +6,31 @@ import json
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
-from .answer import Answer
-from .cli import _tell, merged, print_text
 from .._core.config import QUANTITIES
 from .._core.launching import with_options
 from .._core.listener import Progress
+from .._core.microbatch_map import order_told
+from .._core.plan import Plan
+from .._core.plan_table import candidate_name
+from .._core.writing import ending_of
+from ..readers.device_files import read_device
+from ..readers.model_files import ModelFile
+from .answer import Answer
+from .estimate_errors import estimate_line, estimate_row
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
-from ..readers.device_files import read_device
-from .estimate_errors import estimate_line, estimate_row
 from .model_estimate import GIB, DeviceMemory
-from ..readers.model_files import ModelFile
-from .._core.microbatch_map import order_told
-from .model_options import DEFAULT_DEVICE, NUMBERS, Job, described, job_of
+from .model_options import DEFAULT_DEVICE, NUMBERS, Job, add_model_arguments, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .number_options import whole
-from .pick_command import files_of, write_schedule
-from .._core.plan import Plan
 from .page_options import PAGES, check_page_words
-from .plan_commands import check_words, make_plan, page_text, why_none
-from .._core.plan_table import candidate_name
+from .pick_files import files_of, write_schedule
+from .plan_options import check_words, make_plan
+from .plan_telling import page_text, why_none
+from .printing import tell, print_text
+from .problem_values import merged
 from .usage import UsageError
-from .._core.writing import ending_of
 
 MOST_DEVICES = 2**20
 CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
@@ -41,7 +43,6 @@ FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from .model_options import add_model_arguments
     add_model_arguments(parser, beside_batches=True)
     parser.add_argument("--gpus", type=whole, metavar="N", help="with --model: all devices; --dp follows from them")
 
@@ -295,7 +296,7 @@ def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
     file, options = described(arguments)
     chosen = [name for name in ("vpp", "recompute") if options.get(name) not in (None, 1, "none")]
     if chosen:
-        _tell(arguments.command, f"warning: not taken from {arguments.config or arguments.model}: {', '.join(chosen)}, which pick chooses")
+        tell(arguments.command, f"warning: not taken from {arguments.config or arguments.model}: {', '.join(chosen)}, which pick chooses")
     return file, {**options, "vpp": None, "recompute": None}
 
 

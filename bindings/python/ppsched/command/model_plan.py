@@ -3,14 +3,14 @@
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core._library import Error
-from .microbatch_options import one_number
-from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, once_a_step,
-                             speed, stage_names, states_of)
-from .model_options import Job
-from .model_profile import MEASURED, stage_factors
 from .._core.candidate import Candidate
 from .._core.plan import Plan
 from .._core.timeline import Timeline
+from .microbatch_options import one_number
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, once_a_step, speed,
+                             stage_names, states_of)
+from .model_options import Job
+from .model_profile import MEASURED, stage_factors
 
 Planner = Callable[[Mapping[str, Any]], Plan]
 

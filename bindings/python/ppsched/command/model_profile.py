@@ -3,12 +3,12 @@
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.number_lists import numbers
-from .model_estimate import even_split, layer_names, stage_names
-from .model_options import Job
 from .._core.model_slices import KINDS
+from .._core.number_lists import numbers
 from .._core.units import TIMES
 from .._core.words import counted
+from .model_estimate import even_split, layer_names, stage_names
+from .model_options import Job
 
 Factors = Dict[Tuple[str, str], float]
 # Lists of times, and the passes that they are of.

@@ -4,12 +4,12 @@ import argparse
 import shlex
 from typing import Any, Dict, Iterable, List, Optional
 
-from ..page.live import check_library
 from .._core.plan import Plan
+from .._core.writing import PAGES as PAGES, ending_of
+from ..page.live import check_library
 from ..page.report_choice import ALL, Timelines, baseline_of
 from ..page.report_timeline import Variation
 from .usage import UsageError
-from .._core.writing import PAGES as PAGES, ending_of
 
 _WORDS = ("title", "baseline", "timelines", "live")
 

@@ -3,35 +3,46 @@
 import argparse
 import os
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from .._core._library import Error
-from .answer import Answer
-from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
-from .cli import add_export_arguments, merged, print_text
+from .._core.candidate import Candidate
 from .._core.command_words import OF_CANDIDATES, option_word
 from .._core.config import QUANTITIES
 from .._core.exporting import FORMAT_NAMES
-from .layer_options import has_layers
 from .._core.listener import Progress
 from .._core.microbatch_map import TELLS, tell_order
-from .page_options import PAGES, check_page_words
-from .._core.candidate import Candidate
 from .._core.plan import Plan
-from .plan_commands import check_answer, check_words, groups_line, make_plan, of_runtime, page_text, rows_text, why_none
 from .._core.progress import ProgressBar
 from .._core.runs_on import Runnable
-from .text_columns import text_columns, with_width
 from .._core.units import number_word
+from .._core.writing import ending_of, export_text
+from . import model_pick
+from .answer import Answer
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .export_options import add_export_arguments
+from .layer_options import has_layers
+from .model_config import take_pick_config
+from .number_options import whole
+from .page_options import PAGES, check_page_words
+from .pick_files import Files, files_of, write_schedule
+from .plan_options import add_plan_problem, check_words, make_plan
+from .plan_telling import groups_line, of_runtime, page_text, rows_text, why_none
+from .printing import print_text
+from .problem_options import Commands
+from .problem_values import merged
+from .text_columns import text_columns, with_width
 from .usage import UsageError
-from .._core.writing import FORMATS, PICTURES, ending_of, export_text, write_file
 
-ANSWERS = (".json", ".txt", *PAGES)           # endings of files that hold the answer; but
-SCHEDULES = (*PICTURES, ".csv", ".trace.json")  # these hold the schedule itself
 SPLIT_EFFORT = 3  # of plans, by default
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser("pick", help="the best schedule for a problem", allow_abbrev=False,
+                                 description="As compare, but prints the best candidates that fit alone, by default one.")
+    add_plan_problem(parser)
+    parser.add_argument("--top", type=whole, metavar="N", default=1, help="the best N (default: 1)")
+    parser.add_argument("--all", action="store_true", help="all group sizes are tried, also where they are many")
     parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="print or write the schedule itself, in this format; chakra is a trace a rank, to -o PREFIX")
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
@@ -39,43 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "draws it, .csv .trace.json writes it. May be given several times")
     add_export_arguments(parser)
     add_chakra_arguments(parser)
+    model_pick.add_arguments(parser)
     parser.set_defaults(run=run_pick)
-
-
-# --- which files there are ---
-
-class Files(NamedTuple):
-    """schedules: files of the best schedule itself; formatted: the one that --format is for; answers: the others, without which
-    the answer goes to standard output."""
-
-    schedules: List[str]
-    formatted: Optional[str]
-    answers: List[str]
-
-    @property
-    def csv(self) -> Optional[str]:
-        """The file that launch lines name."""
-        return next((path for path in self.schedules if ending_of(path, (".csv",))), None)
-
-
-def _holds_schedule(path: str) -> bool:
-    return ending_of(path, SCHEDULES) is not None
-
-
-def files_of(arguments: argparse.Namespace) -> Files:
-    outputs: List[str] = arguments.output
-    if arguments.format is None:
-        answers = [path for path in outputs if not _holds_schedule(path)]
-        for path in answers:
-            check_answer(path, arguments.json, (*ANSWERS, *SCHEDULES))
-        return Files([path for path in outputs if _holds_schedule(path)], None, answers)
-    pictures = [path for path in outputs if ending_of(path, PICTURES)]
-    others = [path for path in outputs if path not in pictures]
-    if arguments.json:
-        raise UsageError(f"--format {arguments.format} is of the schedule; it goes without --json")
-    if len(others) > 1:
-        raise UsageError(f"--format {arguments.format} is for one file, not for {' and '.join('-o ' + path for path in others)}")
-    return Files(pictures, others[0] if others else None, [])
 
 
 def _check_count(arguments: argparse.Namespace, files: Files) -> None:
@@ -85,8 +61,6 @@ def _check_count(arguments: argparse.Namespace, files: Files) -> None:
         what = f"-o {files.schedules[0]}" if files.schedules else f"--format {arguments.format}"
         raise UsageError(f"{what} writes one schedule; use --top 1")
 
-
-# --- the command that builds it again ---
 
 def _path_word(path: str) -> str:
     """That is no option."""
@@ -119,8 +93,6 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
     return words
 
 
-# --- the command ---
-
 def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     if made.best is None:
         raise Error(why_none(made))
@@ -132,15 +104,6 @@ def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     if not best:
         raise Error(runnable.why_none())
     return best
-
-
-def write_schedule(answer: Answer, path: str, format: Optional[str], time_scale: float) -> None:
-    """To a file; standard error tells the order of its microbatches where the file does not."""
-    best = answer.best[0]
-    write_file(path, format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale)
-    format = format or FORMATS.get(ending_of(path, FORMATS) or "")
-    if format not in TELLS:
-        tell_order("pick", best.microbatch_order or (), path if format == "csv" else None)
 
 
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
@@ -172,13 +135,11 @@ def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple
 
 
 def run_pick(arguments: argparse.Namespace) -> None:
-    from .model_config import take_pick_config
-    from .model_pick import check_goes_alone, run_model_pick  # which need this module
     take_pick_config(arguments)
     if arguments.model is not None:
-        run_model_pick(arguments)
+        model_pick.run_model_pick(arguments)
         return
-    check_goes_alone(arguments)
+    model_pick.check_goes_alone(arguments)
     files = files_of(arguments)
     _check_count(arguments, files)
     check_page_words(arguments, files.answers)

@@ -4,14 +4,14 @@ import argparse
 from typing import Any, Dict, List, Mapping, Optional
 
 from .._core._library import Error
-from ..readers.comparison import compare_run
-from .comparison_report import json_row, text
-from .number_options import whole
-from ..readers.profile import Profile
 from .._core.same_units import has_units, worded
 from .._core.timeline import Timeline
 from .._core.unit_texts import with_member
 from .._core.units import TIMES
+from ..readers.comparison import compare_run
+from ..readers.profile import Profile
+from .comparison_report import json_row, text
+from .number_options import whole
 
 
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,10 +3,11 @@
 from typing import Any, Dict, Mapping, Optional
 
 from .._core._library import Error
-from .layer_options import has_layers, split_of
 from .._core.layers import LayerSplit
 from .._core.plan import Plan
-from .plan_commands import make_plan, why_none
+from .layer_options import has_layers, split_of
+from .plan_options import make_plan
+from .plan_telling import why_none
 
 OF_ORDER = "min_group_size"  # the option on which an order depends, beside the size of groups
 

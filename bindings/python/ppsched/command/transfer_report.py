@@ -4,9 +4,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error, InvalidSchedule
 from .._core.lowering import Proof
-from .lowering_options import channel_of
 from .._core.schedule import Schedule
 from .._core.words import counted
+from .lowering_options import channel_of
 
 Model = Tuple[str, Dict[str, bool]]  # order and flags of a channel model
 

@@ -8,23 +8,23 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from .._core._abi import Objective
 from .._core._library import Error
+from .._core.candidate import Candidate, with_least_bounds
 from .._core.enums import member
 from .._core.launching import launch_row
-from .live import check_library, computing_script, packed_library
 from .._core.own_schedules import candidate_of, ranked
 from .._core.page_text import escaped, source_digest
-from .._core.candidate import Candidate, with_least_bounds
 from .._core.pages import makes_pages
 from .._core.plan import Plan
 from .._core.plan_table import candidate_row
+from .._core.shown import shown
+from .._core.timeline import Timeline
+from .._core.words import counted
+from .live import check_library, computing_script, packed_library
 from .report_choice import Timelines, baseline_of, drawn_candidates, found_baseline
 from .report_live import live_row
 from .report_packing import deflated, with_gaps
 from .report_question import question_row
 from .report_timeline import Variation, drawn, timeline_row
-from .._core.shown import shown
-from .._core.timeline import Timeline
-from .._core.words import counted
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "columns.js", "lanes.js", "dependencies.js",

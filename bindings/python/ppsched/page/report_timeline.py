@@ -7,9 +7,9 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core._abi import Lowering
 from .._core._library import Error
+from .._core.candidate import Candidate
 from .._core.launching import launch_row
 from .._core.op import units
-from .._core.candidate import Candidate
 from .._core.plan import Plan
 from .._core.scenarios import Factors, scenario_row
 from .._core.timeline import Timeline

@@ -6,12 +6,12 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 from .._core._abi import Kind, SenderWaits
 from .._core._library import Error
 from .._core.op import Op, units
-from .profile import Profile
 from .._core.schedule import Schedule
 from .._core.shown import shown
 from .._core.timeline import Span, Timeline
-from .trace import ANNOTATIONS, COMPUTE, RANGES, Ops, ops_of_token
 from .._core.words import counted
+from .profile import Profile
+from .trace import ANNOTATIONS, COMPUTE, RANGES, Ops, ops_of_token
 
 LATE_DEVICE, LATE_INPUT, SLOW_OP = "late device", "late input", "slow op"
 

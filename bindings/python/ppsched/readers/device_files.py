@@ -6,10 +6,10 @@ from typing import Any, Dict, Mapping
 from .._core._library import Error
 from .._core.accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
 from .._core.model import Model, Training, Transformer
-from .model_files import read_mapping_of
 from .._core.shown import shown
 from .._core.unit_advice import amount_in, unit_meant
 from .._core.words import nearest
+from .model_files import read_mapping_of
 
 # What fields measure; rates are plain numbers of operations a second.
 MEASURES = {"memory": "memory", "memory_bandwidth": "bandwidth", "bandwidth": "bandwidth", "latency": "time"}

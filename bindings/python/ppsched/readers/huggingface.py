@@ -3,12 +3,12 @@
 from typing import Any, Callable, Dict, NamedTuple, Sequence
 
 from .._core._library import Error
-from .huggingface_check import INSTEAD, check_fields
-from .huggingface_fields import NO_SLIPS
-from .huggingface_reader import Fields, Reader, in_use
 from .._core.model import Transformer
 from .._core.shown import shown
 from .._core.words import misspelt
+from .huggingface_check import INSTEAD, check_fields
+from .huggingface_fields import NO_SLIPS
+from .huggingface_reader import Fields, Reader, in_use
 
 MULTIMODAL = ("vision_config", "audio_config", "text_config", "thinker_config", "language_config", "llm_config", "talker_config")
 

@@ -3,9 +3,9 @@
 from typing import Any, Dict, List, Mapping, NamedTuple
 
 from .._core._library import Error
+from .._core.shown import shown
 from .huggingface_fields import HARMLESS, HARMLESS_ENDINGS, OWN, STRUCTURE, UNGATED
 from .huggingface_reader import Reader, in_use
-from .._core.shown import shown
 
 MOST_NAMES = 6  # of fields in a message
 INSTEAD = "plan by the costs of its layers instead: pick --layers"

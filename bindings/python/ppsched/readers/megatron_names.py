@@ -4,12 +4,12 @@ from typing import Any, Dict, List, Mapping, NamedTuple
 
 from .._core import _abi
 from .._core._library import Error
-from .megatron_arguments import ARGUMENTS, changes
-from .megatron_pattern import expert_pattern, pattern_fields
-from .megatron_training import SHORT, TAKEN, TRAINING, integer_of, switch_of, training_options
 from .._core.model import Transformer
 from .._core.shown import shown
 from .._core.words import nearest
+from .megatron_arguments import ARGUMENTS, changes
+from .megatron_pattern import expert_pattern, pattern_fields
+from .megatron_training import SHORT, TAKEN, TRAINING, integer_of, switch_of, training_options
 
 # Of the model: the argument, and the field of Transformer that it is.
 SIZES = {"num_layers": "layers", "hidden_size": "hidden_size", "ffn_hidden_size": "ffn_size", "num_attention_heads": "heads",

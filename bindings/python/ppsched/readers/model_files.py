@@ -3,12 +3,12 @@
 from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from .._core._library import Error
-from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .._core.file_bytes import MODEL
+from .._core.model import Transformer
 from .huggingface import TYPES, read_huggingface
 from .huggingface_reader import Reader
+from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .megatron_names import is_megatron, read_megatron
-from .._core.model import Transformer
 
 VOCABULARY_OF_GPT3 = 51200
 

@@ -4,17 +4,17 @@ import math
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple, Union, cast
 
-from . import trace
 from .._core._abi import Kind
 from .._core._library import Error
 from .._core.config import QUANTITIES, Config, Quantities
 from .._core.number_lists import integer
-from .json_and_yaml import is_yaml, read_mapping
 from .._core.same_units import in_same_units
 from .._core.shown import shown
-from .trace import Ops
 from .._core.units import PLAIN, TIMES as UNITS_OF_TIME, Units
 from .._core.words import counted
+from . import trace
+from .json_and_yaml import is_yaml, read_mapping
+from .trace import Ops
 
 Statistic = Union[str, float]
 Path = Union[str, "os.PathLike[str]"]

@@ -4,8 +4,8 @@ from typing import Callable, Dict, List, NamedTuple, Tuple
 
 from .._core._abi import Kind
 from .._core._library import Error
-from .profile import Profile, Statistic, reduced
 from .._core.words import counted
+from .profile import Profile, Statistic, reduced
 
 _MASK = 2**64 - 1
 Times = Dict[int, List[float]]  # by what takes them, a list of all iterations

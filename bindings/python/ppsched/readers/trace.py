@@ -19,8 +19,8 @@ from .._core._abi import Kind
 from .._core._library import Error
 from .._core.file_bytes import TRACE, read_bytes
 from .._core.op import Op
-from .trace_ranks import Ranks, Told, check_whole, group_of_transfer, groups_of, neighbour_of, whole_number, world_of
 from .._core.whole_numbers import whole_of
+from .trace_ranks import Ranks, Told, check_whole, group_of_transfer, groups_of, neighbour_of, whole_number, world_of
 
 PREFIX = "PP:"
 COMPUTE = (Kind.F, Kind.B, Kind.I, Kind.W)

@@ -17,8 +17,8 @@ from .._core.enums import member
 from .._core.plan import Plan
 from .._core.schedule import Schedule
 from .._core.shown import shown
-from .measuring import measure
 from .installed import Pytorch, pytorch
+from .measuring import measure
 
 __all__ = ["PlannedSchedule", "measure", "planned", "stages_of"]
 

@@ -7,9 +7,9 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 from .._core._library import Error
 from .._core.config import Config
 from .._core.number_lists import integer
+from .._core.units import Units
 from ..readers.profile import TIMES, Profile, reduced
 from .installed import Pytorch, pytorch
-from .._core.units import Units
 
 Method = Callable[..., Any]
 Key = Tuple[int, str]                # stage and kind of an op
