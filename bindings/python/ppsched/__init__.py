@@ -6,6 +6,9 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
+from types import FunctionType
+from typing import List
+
 from ._start import Start
 
 with Start():
@@ -55,3 +58,12 @@ __all__ = [
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
     "read", "read_chakra", "read_model", "report", "strategies", "with_goal", "write_chakra",
 ]
+
+
+def __dir__() -> List[str]:
+    return sorted([*__all__, "__version__"])
+
+
+for _name in __all__:  # so that help, errors and pickles call them by the names that they have here
+    if isinstance(globals()[_name], (type, FunctionType)):
+        globals()[_name].__module__ = __name__

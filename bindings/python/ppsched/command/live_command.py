@@ -106,8 +106,8 @@ def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
         write_text(path, text)
         print_text(f"{pathlib.Path(path).resolve().as_uri()}{link}\n")
         return
-    import tempfile  # as webbrowser, slow to load for commands that open nothing
-    import webbrowser
+    import tempfile  # slow to load for commands that open nothing
+    import webbrowser  # likewise
     file = os.path.join(tempfile.mkdtemp(prefix="ppsched-"), "ppsched.html")
     write_text(file, text)
     link = pathlib.Path(file).resolve().as_uri() + link

@@ -11,6 +11,7 @@ from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, no
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
 from .number_options import add_count_argument, whole
+from .printing import tell
 from .usage import UsageError
 
 DEFAULT_DEVICE = "h100"
@@ -131,7 +132,6 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
 
 def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]]) -> None:
     """Warnings of a file, and what files say that would change the answer, and does not: a line a file."""
-    from .printing import tell
     for warning in warnings:
         tell(command, f"warning: {warning}")
     for path, names in unread.items():
