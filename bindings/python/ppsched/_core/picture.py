@@ -5,7 +5,6 @@ import collections
 import contextlib
 import importlib.util
 import io
-import logging
 import textwrap
 import threading
 import warnings
@@ -54,6 +53,7 @@ _ONE_AT_A_TIME = threading.RLock()
 def _quietly() -> Iterator[None]:
     """Without what matplotlib has to say: letters that its font lacks, its cache of fonts, folders that it may not write. Filters
     and levels belong to all threads, so one draws at a time."""
+    import logging  # for pictures alone, as it takes long to load
     log = logging.getLogger("matplotlib")
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
