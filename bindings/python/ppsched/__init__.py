@@ -6,44 +6,42 @@
     timeline = ppsched.generate("1f1b", config).evaluate()
     print(timeline.metrics.bubble.of_total, timeline.export("text"))
 """
-from types import FunctionType
-from typing import List
-
 from ._start import Start
 
 with Start():
-    from ._core._abi import (ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause, Objective, Placement, Reason, Runtime, SenderWaits, SlotUse,
-                       Status)
-    from ._core._abi import ChakraLinks, ChakraSizes
+    from types import FunctionType
+    from typing import List
+    from ._core._abi import (ChakraLinks, ChakraSizes, ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause,
+                             Objective, Placement, Reason, Runtime, SenderWaits, SlotUse, Status)
     from ._core._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
     from ._core.accelerators import Accelerator, Link, accelerators, find_accelerator
     from ._core.bound import Bound, lower_bound
-    from ._core.scenarios import ScenarioMetrics, Scenarios
-    from ._core.microbatches import Balance, balance_microbatches
+    from ._core.candidate import Candidate, LeastLimit
     from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
-    from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
     from ._core.config import Config, Quantities
-    from ._core.number_lists import Numbers
-    from ._core.goal import with_goal
     from ._core.explain import CriticalOp, Relief, Sensitivity
+    from ._core.goal import with_goal
     from ._core.layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
     from ._core.layout import Layout, LayoutStage
     from ._core.lowering import Buffer, Edge, Proof, Wait
     from ._core.memory import IdleWindow, MemoryItem, MemoryPoint
+    from ._core.microbatches import Balance, balance_microbatches
     from ._core.model import LayerMemory, MegatronMemory, Model, Parameters, PassCost, Training, Transformer, UpdateCost
     from ._core.model_end import ModelEnd
-    from .readers.model_files import ModelFile, read_model
+    from ._core.number_lists import Numbers
     from ._core.op import Op
-    from ._core.candidate import Candidate, LeastLimit
     from ._core.plan import Plan, plan
-    from .readers.profile import Measured, Profile, Spread
-    from .page.report import report
+    from ._core.scenarios import ScenarioMetrics, Scenarios
     from ._core.schedule import Builder, Finding, Schedule, generate, read
     from ._core.slots import Arena, Connection, Lifetime
     from ._core.strategy import Option, Strategy, find_strategy, strategies
     from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
     from ._core.units import Units
     from ._core.views import View
+    from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
+    from .readers.model_files import ModelFile, read_model
+    from .readers.profile import Measured, Profile, Spread
+    from .page.report import report
 
 __version__: str = decoded(lib.ppsched_version_text())
 

@@ -62,6 +62,8 @@ def _check_count(arguments: argparse.Namespace, files: Files) -> None:
         raise UsageError(f"{what} writes one schedule; use --top 1")
 
 
+# --- the command that builds it again ---
+
 def _path_word(path: str) -> str:
     """That is no option."""
     return f"./{path}" if path.startswith("-") else path
@@ -92,6 +94,8 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
             words += [option_word(name), *(word if isinstance(word, str) else number_word(word) for word in given)]
     return words
 
+
+# --- the command ---
 
 def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     if made.best is None:
