@@ -143,7 +143,7 @@ class HouseTest(unittest.TestCase):
                 self.assertLessEqual(len(line), most, f"{path}:{number}")
 
     def test_every_source_names_its_license(self):
-        page = [path for name in ("report_page", "live_page") for path in (ROOT / "bindings" / "python" / "ppsched" / name).iterdir()]
+        page = [path for name in ("report_page", "live_page") for path in (ROOT / "bindings" / "python" / "ppsched" / "page" / name).iterdir()]
         for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *ROOT.glob("**/*.mjs"), *page]:
             if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)

@@ -9,7 +9,7 @@ import unittest
 import xml.dom.minidom
 
 import ppsched
-from ppsched.report_packing import page_data
+from ppsched.page.report_packing import page_data
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
@@ -97,7 +97,7 @@ class PictureTest(unittest.TestCase):
         self.assertIsNone(ppsched.generate("1f1b", ppsched.Config(8, 2000)).evaluate()._repr_svg_())
 
     def test_numbers_of_a_kind_or_none(self):
-        from ppsched.picture import figure_of
+        from ppsched._core.picture import figure_of
         timeline = ppsched.generate("1f1b", ppsched.Config(4, 12, forward_times=[0.01, 1, 1, 1])).evaluate()
         texts = {text.get_text() for text in figure_of(timeline).axes[0].texts}
         self.assertEqual(texts, {str(microbatch) for microbatch in range(12)})  # of backwards: some forwards are too short

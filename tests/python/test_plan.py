@@ -18,7 +18,7 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched.config import QUANTITIES
+from ppsched._core.config import QUANTITIES
 from ppsched.published import INTERLEAVED, TABLE_5, TABLE_8, bubble_by_wrap_around
 
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import ppsched
-from ppsched import _library
+from ppsched._core import _library
 
 TREE = os.environ.get("PPSCHED_TORCH")
 PYTHON = ["chroot", TREE, "python3"] if TREE else os.environ.get("PPSCHED_TORCH_PYTHON", sys.executable).split()
