@@ -142,7 +142,7 @@ def evaluators():
     d.box(360, 20, 220, 50, ["order", "a queue of ops per device"], INPUT)
     d.box(360, 200, 220, 70, ["lib/eval/earliest.c", "one order, all figures", "the reference of the others"], CORE)
     d.box(20, 120, 230, 70, ["lib/channel/transfer_run.c", "a lowered order: SEND, RECV,", "channels, links, copies"])
-    d.box(20, 300, 230, 70, ["lib/split/split_times.c", "one order, thousands of splits:", "graph built once"])
+    d.box(20, 300, 230, 70, ["lib/split/walk.c", "one order, thousands of splits:", "graph built once"])
     d.box(690, 120, 230, 70, ["lib/scenario/run.c", "one order, thousands of scenarios:", "several at once"])
     d.box(690, 300, 230, 70, ["lib/check/progress.c", "no times: can it run to its end,", "else who waits for whom"])
     d.box(360, 400, 220, 50, ["brute force of the tests", "tests/support/brute.c"], RESULT)
