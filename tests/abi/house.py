@@ -181,10 +181,11 @@ class HouseTest(unittest.TestCase):
         page = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("contributing.md", "assurance.md"))
         named = re.findall(r"(?<![\w/.$-])(?:bindings|docs|include|lib|tests)/[\w./*-]*\w", re.sub(r"`lib/[\w/]+/<\w+>\.c`", "", page))
         named += [f"lib/{layer}/{name}*" for layer, name in re.findall(rf"`({'|'.join(LAYERS)})/([\w/]+)(?:\.[ch])?`", page)]
-        named += [f"bindings/python/ppsched/**/{name}" for name in re.findall(r"`(?!generate_abi)(\w+\.py)`", page)]
-        self.assertGreater(len(named), 90)
+        self.assertGreater(len(named), 60)
         for name in named:
             self.assertTrue(any(ROOT.glob(name)), name)
+        for name in re.findall(r"`(?!generate_abi)(\w+\.py)`", page):
+            self.assertTrue(any(ROOT.glob(f"bindings/python/ppsched/**/{name}")), name)
 
     def test_names_in_the_documentation_are_declared(self):
         headers = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("include/ppsched/*.h"))
