@@ -167,14 +167,17 @@ class HouseTest(unittest.TestCase):
             for link in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
 
-    def test_files_that_contributing_names_exist(self):
-        """Paths from the root, and in the table of coverage files of a layer without their ending."""
-        page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    def test_files_that_contributing_and_assurance_name_exist(self):
+        """Paths from the root, files of the Python package by their names, and in the tables of assurance.md files of a module without
+        their ending."""
+        page = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("contributing.md", "assurance.md"))
         named = re.findall(r"(?<![\w/.$-])(?:bindings|docs|include|lib|tests)/[\w./*-]*\w", re.sub(r"`lib/[\w/]+/<\w+>\.c`", "", page))
         named += [f"lib/{layer}/{name}*" for layer, name in re.findall(rf"`({'|'.join(ALLOWED)})/([\w/]+)(?:\.[ch])?`", page)]
         self.assertGreater(len(named), 60)
         for name in named:
             self.assertTrue(any(ROOT.glob(name)), name)
+        for name in re.findall(r"`(?!generate_abi)(\w+\.py)`", page):
+            self.assertTrue(any(ROOT.glob(f"bindings/python/ppsched/**/{name}")), name)
 
     def test_names_in_the_documentation_are_declared(self):
         headers = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("include/ppsched/*.h"))

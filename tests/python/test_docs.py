@@ -72,6 +72,22 @@ class DocumentationTest(unittest.TestCase):
             self.assertTrue((ROOT / "docs" / "pictures" / f"{name}.png").exists(), name)
         self.assertCountEqual(re.findall(r"^## (\w+)\n\n!\[", page, flags=re.M), names)
 
+    def test_every_page_is_in_the_index(self):
+        text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+        pages = [path.name for path in (ROOT / "docs").glob("*.md") if path.name != "index.md"]
+        self.assertGreater(len(pages), 30)
+        self.assertCountEqual(re.findall(r"^\| \[(\w+\.md)\]\(\1\) \|", text, flags=re.M), pages)
+
+    def test_diagrams_are_what_their_script_draws(self):
+        path = ROOT / "docs" / "pictures" / "architecture.py"
+        spec = importlib.util.spec_from_file_location("architecture", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        drawn = module.pictures()
+        self.assertEqual(set(drawn), set(path.parent.glob("*.svg")))
+        for file, text in drawn.items():
+            self.assertEqual(file.read_text(encoding="utf-8"), text, f"{file}: run {path}")
+
     def test_every_format_and_runtime_is_documented(self):
         formats, runtimes, command = ((ROOT / "docs" / page).read_text(encoding="utf-8").replace("\\|", "|")
                                       for page in ("formats.md", "runtimes.md", "command.md"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that the pages name and no other test holds: each case quotes its sentence. docs/contributing.md lists where the others
+"""Numbers that the pages name and no other test holds: each case quotes its sentence. docs/assurance.md lists where the others
 are held."""
 import collections
 import math
