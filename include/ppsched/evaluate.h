@@ -301,7 +301,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle_windows(ppsched_idle_window
 
 /* A cause's name: that of its enumerator, such as "gradients"; NULL for an unknown one. Static
  * storage. */
-PPSCHED_API const char *ppsched_cause_name(int32_t cause);
+PPSCHED_API const char *ppsched_memory_cause_name(int32_t cause);
 
 #ifdef __cplusplus
 }

@@ -88,8 +88,7 @@ typedef struct ppsched_transformer {
     uint32_t expert_offset;
     uint32_t mtp_layers; /* that predict further tokens (DeepSeek-V3, arXiv 2412.19437); each as the
                             last layer, with a projection of 2h to h and three norms more */
-    uint32_t reserved;   /* 0 */
-    uint32_t reserved_too;        /* 0 */
+    uint32_t reserved[2];         /* 0 */
     const uint8_t *expert_layers; /* `layers` values, 1 where the layer has experts, else 0; copied.
                                      NULL: as dense_layers, expert_interval and expert_offset say,
                                      which else are 0 */

@@ -71,6 +71,7 @@
 #include <ppsched/lower.h>
 #include <ppsched/microbatches.h>
 #include <ppsched/model.h>
+#include <ppsched/names.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>
 #include <ppsched/scenarios.h>

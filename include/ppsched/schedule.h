@@ -81,9 +81,6 @@ PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *
 /* The queue's ops, borrowed, and their number. An overlapped pair is two neighbouring ops. */
 PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
 
-/* Number of the queue's device. */
-PPSCHED_API uint32_t ppsched_queue_device(const ppsched_queue *queue);
-
 /* --- by a builder --- */
 
 /* Starts a schedule of the caller's own, with the config's sizes and placement. The config may be

@@ -153,8 +153,9 @@ ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantit
     PPI_REQUIRE(config);
     if (count > 0)
         PPI_REQUIRE(values);
-    ppsched_status status = ppi_check_choice("quantity", quantity, 1, PPI_LAST_QUANTITY, error);
-    return status == PPSCHED_OK ? ppi_config_set_values(config, quantity, values, count, error) : status;
+    if (!ppi_quantity_known(quantity))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no quantity %d; see enum ppsched_quantity", quantity);
+    return ppi_config_set_values(config, quantity, values, count, error);
 }
 
 const double *ppsched_config_values(const ppsched_config *config, int32_t quantity, size_t *count)

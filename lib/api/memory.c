@@ -5,7 +5,7 @@
 #include "api/buffer.h"
 #include "base/error.h"
 
-const char *ppsched_cause_name(int32_t cause)
+const char *ppsched_memory_cause_name(int32_t cause)
 {
     return ppi_cause_name(cause);
 }

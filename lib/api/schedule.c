@@ -100,8 +100,3 @@ const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count)
         *count = queue != NULL ? queue->count : 0;
     return queue != NULL ? queue->ops : NULL;
 }
-
-uint32_t ppsched_queue_device(const ppsched_queue *queue)
-{
-    return queue != NULL ? queue->device : PPSCHED_NONE;
-}

@@ -74,7 +74,7 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
 
 bool ppi_quantity_known(int32_t quantity)
 {
-    return quantity >= 1 && quantity <= PPI_LAST_QUANTITY;
+    return quantity >= 1 && quantity <= PPI_LAST_QUANTITY && rows[quantity].name != NULL;
 }
 
 const char *ppi_quantity_name(int32_t quantity)

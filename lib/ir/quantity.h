@@ -8,7 +8,7 @@
 
 #include "ir/shape.h"
 
-enum { PPI_LAST_QUANTITY = PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD };
+enum { PPI_LAST_QUANTITY = PPSCHED_QUANTITY_SLICE_SCALE };
 
 /* A list as it was set; `values` NULL where the default holds. One value stands for all. */
 struct ppi_values {

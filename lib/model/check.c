@@ -114,8 +114,8 @@ static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *err
                                     {"positions", shape->positions, 0, MOST_SIZE},
                                     {"experts", shape->experts, 0, MOST_COUNT},
                                     {"mtp_layers", shape->mtp_layers, 0, 32},
-                                    {"reserved", shape->reserved, 0, 0},
-                                    {"reserved_too", shape->reserved_too, 0, 0}};
+                                    {"reserved[0]", shape->reserved[0], 0, 0},
+                                    {"reserved[1]", shape->reserved[1], 0, 0}};
     if ((shape->flags & ~flags) != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the transformer are %u; known ones are up to %u", shape->flags,
                         flags);

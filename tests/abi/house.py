@@ -21,7 +21,7 @@ MODULES = read_modules()
 ALLOWED = {name: allowed for name, allowed, _ in MODULES}
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs", "findings"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
-NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token", "ppsched_cause_name", "ppsched_quantity_name",
+NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token", "ppsched_memory_cause_name", "ppsched_quantity_name",
                "ppsched_queue_device", "ppsched_runtime_name", "ppsched_schedule_export_to_buffer", "ppsched_status_name",
                "ppsched_status_text", "ppsched_version", "ppsched_version_text"}
 # Names in the documentation that no header declares: variables of the environment.

@@ -125,7 +125,7 @@ class Library:
         words[words.index("-o") + 1], words[words.index("-c") + 1] = str(made), str(source)
         words += ["-Werror=incompatible-pointer-types", "-Werror=int-conversion", f"-I{(ROOT / path).parent}"]
         objects = [str(made) if c is command else c["output"] for c in self.of_library]
-        linking = [words[0] if "ccache" not in words[0] else words[1], "-shared", "-o", str(self.folder / "libppsched.so.0"), *objects]
+        linking = [words[0] if "ccache" not in words[0] else words[1], "-shared", "-o", str(self.folder / "libppsched.so.1"), *objects]
         return all(subprocess.run(each, cwd=BUILD, capture_output=True, check=False).returncode == 0 for each in (words, linking))
 
 

@@ -113,8 +113,8 @@ class StartTest(unittest.TestCase):
 
     def test_missing_library(self):
         """What was looked for, where, and what would work."""
-        wanted = "cannot load libppsched.so.0; tried /no/such/file (there is none); set PPSCHED_LIBRARY to the path of " \
-                 "libppsched.so.0, or unset it"
+        wanted = "cannot load libppsched.so.1; tried /no/such/file (there is none); set PPSCHED_LIBRARY to the path of " \
+                 "libppsched.so.1, or unset it"
         for words in (MODULE, SCRIPT):
             result = self.run_command(*words, "strategies", PPSCHED_LIBRARY="/no/such/file")
             self.assertEqual((result.returncode, result.stdout, result.stderr), (1, "", f"ppsched: {wanted}\n"))
@@ -126,13 +126,13 @@ class StartTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder, "lib", "packages", "ppsched")
             shutil.copytree(PACKAGES / "ppsched", copy, ignore=shutil.ignore_patterns("__pycache__", "*.so*"))
-            (copy / "_installed_library.txt").write_text("/no/such/libppsched.so.0\n", encoding="utf-8")
+            (copy / "_installed_library.txt").write_text("/no/such/libppsched.so.1\n", encoding="utf-8")
             environment = {name: value for name, value in os.environ.items() if name != "PPSCHED_LIBRARY"}
             result = subprocess.run([sys.executable, "-c", WITHOUT_ONE_OF_THE_SYSTEM], capture_output=True, text=True, check=False,
                                     env={**environment, "PYTHONPATH": str(copy.parent), "LD_LIBRARY_PATH": ""})
         self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1))
-        for part in (f"{copy}/libppsched.so.0 (there is none)", "/no/such/libppsched.so.0 (there is none)",
-                     "libppsched.so.0 of the system (cannot open", "build it (meson setup build"):
+        for part in (f"{copy}/libppsched.so.1 (there is none)", "/no/such/libppsched.so.1 (there is none)",
+                     "libppsched.so.1 of the system (cannot open", "build it (meson setup build"):
             self.assertIn(part, result.stderr)
 
 

@@ -98,7 +98,7 @@ static ppsched_status config_set_option(struct attempt *attempt)
 }
 
 /* The first goal, and another with a list. */
-static ppsched_status config_set_goal(struct attempt *attempt)
+static ppsched_status config_set_robust_objective(struct attempt *attempt)
 {
     const double factors[] = {1, 2};
     const ppsched_scenario_options options = {
@@ -318,7 +318,7 @@ int main(void)
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_values, .variants = 2),
         SHORTAGE(config_set_option, .variants = 3),
-        SHORTAGE(config_set_goal, .variants = 2),
+        SHORTAGE(config_set_robust_objective, .variants = 2),
         SHORTAGE(config_find_bound, .variants = 8, .prepare = prepare_bound),
         SHORTAGE(builder_create, .variants = 1),
         SHORTAGE(builder_append, .variants = 2),

@@ -40,7 +40,7 @@ static ppsched_status schedule_prove(struct attempt *attempt)
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-static ppsched_status schedule_get_edges(struct attempt *attempt)
+static ppsched_status schedule_get_links(struct attempt *attempt)
 {
     struct {
         size_t count;
@@ -305,15 +305,6 @@ static ppsched_status timeline_get_sensitivities(struct attempt *attempt)
     return take_bytes(attempt, status, out, sizeof out);
 }
 
-static ppsched_status timeline_get_sensitivities_watched(struct attempt *attempt)
-{
-    ppsched_sensitivity out[4];
-    prepare_bytes(out, sizeof out);
-    ppsched_status status = ppsched_timeline_get_sensitivities(out, 4, NULL, attempt->own.timeline, PPSCHED_OBJECTIVE_SPAN, 0,
-                                                               NULL, NULL, &attempt->error);
-    return take_bytes(attempt, status, out, sizeof out);
-}
-
 /* Of a timeline with more causes of memory than activations. */
 static ppsched_status timeline_get_memory(struct attempt *attempt)
 {
@@ -491,7 +482,6 @@ static void test_schedules_and_timelines(void **state)
     const ppsched_queue *queue = ppsched_schedule_queue(own->schedule, 1);
     NO_MEMORY_FOR(ppsched_schedule_queue(own->schedule, 1));
     NO_MEMORY_FOR(ppsched_queue_ops(queue, NULL));
-    NO_MEMORY_FOR(ppsched_queue_device(queue));
     NO_MEMORY_FOR(ppsched_schedule_name(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_devices(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_stages(own->schedule));
@@ -651,7 +641,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SHORTAGE(schedule_check, .variants = 3),
         SHORTAGE(schedule_prove, .variants = 3),
-        SHORTAGE(schedule_get_edges, .variants = 1),
+        SHORTAGE(schedule_get_links, .variants = 1),
         SHORTAGE(schedule_get_buffers, .variants = 1),
         SHORTAGE(schedule_get_connections, .variants = PPSCHED_CONNECTING_STAGES + 1),
         SHORTAGE(schedule_get_lifetimes, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
@@ -670,7 +660,6 @@ int main(void)
         SHORTAGE_WITH(" of calls", schedule_evaluate_transfers, .variants = 2, .prepare = prepare_calls),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
-        SHORTAGE(timeline_get_sensitivities_watched, .variants = 1),
         SHORTAGE(timeline_get_memory, .variants = 1),
         SHORTAGE(timeline_get_memory_of_cause, .variants = 1),
         SHORTAGE(timeline_get_peak_items, .variants = 1),

@@ -55,11 +55,6 @@ static ppsched_status get_stage_slack(const struct filling *f)
     return ppsched_timeline_get_stage_slack(OUT(f), OWN(f, timeline), f->error);
 }
 
-static ppsched_status get_sensitivities(const struct filling *f)
-{
-    return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, f->error);
-}
-
 static int32_t go_on(void *user, const ppsched_progress *progress)
 {
     (void)user;
@@ -67,7 +62,7 @@ static int32_t go_on(void *user, const ppsched_progress *progress)
     return 0;
 }
 
-static ppsched_status get_sensitivities_watched(const struct filling *f)
+static ppsched_status get_sensitivities(const struct filling *f)
 {
     return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, go_on, NULL, f->error);
 }
@@ -107,9 +102,31 @@ static ppsched_status write_modules(const struct filling *f)
     return ppsched_layout_write_modules(OUT(f), OWN(f, layout), 0, 0, f->error);
 }
 
-static ppsched_status get_edges(const struct filling *f)
+static ppsched_status get_links(const struct filling *f)
 {
     return ppsched_schedule_get_links(OUT(f), OWN(f, lowered), f->error);
+}
+
+/* Of a copy of the config whose microbatches differ. */
+static ppsched_status order_microbatches(const struct filling *f)
+{
+    static const double scale[] = {1, 3, 2, 0.5};
+    ppsched_config *config = NULL, *ordered = NULL;
+    if (f->own == NULL)
+        return ppsched_schedule_order_microbatches(OUT(f), &ordered, NULL, NULL, NULL, f->error);
+    expect_ok(ppsched_config_copy(&config, f->own->config, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 4, NULL), NULL);
+    ppsched_status status = ppsched_schedule_order_microbatches(OUT(f), &ordered, f->own->schedule, config, NULL, f->error);
+    ppsched_config_destroy(ordered);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+static ppsched_status balance(const struct filling *f)
+{
+    static const double costs[] = {5, 4, 3, 3, 3};
+    ppsched_balance told = {.size = sizeof told};
+    return ppsched_microbatches_balance(OUT(f), &told, f->own != NULL ? costs : NULL, 5, 2, 0, NULL, f->error);
 }
 
 static ppsched_status get_buffers(const struct filling *f)
@@ -182,7 +199,6 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_device_slack, double, get_device_slack),
     ROW(ppsched_timeline_get_stage_slack, double, get_stage_slack),
     ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities),
-    ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities_watched),
     ROW(ppsched_schedule_export_to_buffer, char, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, char, write_launch_arguments),
     ROW(ppsched_plan_get_split, uint32_t, get_split),
@@ -190,7 +206,9 @@ static const struct row rows[] = {
     ROW(ppsched_plan_get_microbatch_order, uint32_t, get_microbatch_order),
     ROW(ppsched_layout_write_text, char, write_layout),
     ROW(ppsched_layout_write_modules, char, write_modules),
-    ROW(ppsched_schedule_get_links, ppsched_link, get_edges),
+    ROW(ppsched_schedule_order_microbatches, uint32_t, order_microbatches),
+    ROW(ppsched_microbatches_balance, uint32_t, balance),
+    ROW(ppsched_schedule_get_links, ppsched_link, get_links),
     ROW(ppsched_schedule_get_buffers, ppsched_op_buffer, get_buffers),
     ROW(ppsched_schedule_get_connections, ppsched_connection, get_connections),
     ROW(ppsched_schedule_get_lifetimes, ppsched_lifetime, get_lifetimes),

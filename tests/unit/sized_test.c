@@ -96,7 +96,7 @@ static ppsched_status offload(struct handles *own, void *given)
     return status;
 }
 
-static ppsched_status set_goal(struct handles *own, void *given)
+static ppsched_status set_robust_objective(struct handles *own, void *given)
 {
     return ppsched_config_set_robust_objective(own->config, PPSCHED_RANK_BY_WORST, 0, 2, given, NULL);
 }
@@ -604,7 +604,7 @@ static const struct row read[] = {
     ROW(ppsched_schedule_offload, ppsched_offload_options, offload),
     ROW(ppsched_schedule_order_microbatches, ppsched_order_options, order_microbatches),
     ROW(ppsched_microbatches_balance, ppsched_environment, balance_in),
-    ROW(ppsched_config_set_robust_objective, ppsched_scenario_options, set_goal),
+    ROW(ppsched_config_set_robust_objective, ppsched_scenario_options, set_robust_objective),
     ROW(ppsched_schedule_evaluate_scenarios, ppsched_scenario_options, evaluate_scenarios),
     ROW(ppsched_schedule_prove, ppsched_channel_model, prove),
     ROW(ppsched_schedule_evaluate_transfers, ppsched_channel_model, evaluate_transfers),

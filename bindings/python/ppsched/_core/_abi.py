@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 if TYPE_CHECKING:
     from ctypes import Array, _FuncPointer, _Pointer
 
-ABI_VERSION = 0
+ABI_VERSION = 1
 MAX_CELLS = 1073741824
 MAX_LAYERS = 65535
 MAX_LAYOUT_LAYERS = 1000000
 MAX_RECOMPUTES = 8
+MAX_SCENARIOS = 16777216
 MAX_SLICES = 65535
 MAX_STAGES = 65535
 NONE = 4294967295
 VERSION_MAJOR = 0
-VERSION_MINOR = 1
+VERSION_MINOR = 2
 VERSION_PATCH = 0
 
 
@@ -66,58 +67,58 @@ class Placement(enum.IntEnum):
 
 
 class Quantity(enum.IntEnum):
-    FORWARD_TIMES = 1
-    BACKWARD_TIMES = 2
-    BACKWARD_INPUT_TIMES = 3
-    BACKWARD_WEIGHT_TIMES = 4
-    BACKWARD_INPUT_SHARE = 5
-    OVERLAPPED_TIMES = 6
-    P2P_TIME = 7
-    MEM_FORWARD = 8
-    MEM_BACKWARD_INPUT = 9
-    MEM_BACKWARD_WEIGHT = 10
-    MEM_STATIC = 11
-    MEM_WEIGHTS = 12
-    MEM_LIMIT = 13
-    P2P_BANDWIDTH = 14
-    ACTIVATION_BYTES = 15
-    GRADIENT_BYTES = 16
-    MEM_OPTIMIZER = 17
-    MEM_OTHER = 18
-    MEM_GRADIENTS = 19
-    MEM_GATHERED = 20
-    MEM_OUTPUT = 21
-    MEM_SEND_FORWARD = 22
-    MEM_SEND_BACKWARD = 23
-    MEM_RECEIVE_FORWARD = 24
-    MEM_RECEIVE_BACKWARD = 25
-    MEM_WORK_FORWARD = 26
-    MEM_WORK_BACKWARD = 27
-    MEM_WORK_BACKWARD_INPUT = 28
-    MEM_WORK_BACKWARD_WEIGHT = 29
-    UNSHARD_TIMES = 30
-    REDUCE_GRAD_TIMES = 31
-    UNSHARD_BYTES = 32
-    REDUCE_GRAD_BYTES = 33
-    SHARDING_BANDWIDTH = 34
-    SHARDING_SLOWDOWN = 35
-    RECOMPUTE_TIMES = 36
-    MEM_RECOMPUTE = 37
-    OFFLOAD_TIMES = 38
-    RELOAD_TIMES = 39
-    OFFLOAD_BYTES = 40
-    HOST_BANDWIDTH = 41
-    HOST_LATENCY = 42
-    MEM_OFFLOAD = 43
-    HOST_LINK = 44
-    MICROBATCH_SCALE = 45
-    MICROBATCH_MEMORY_SCALE = 46
-    SLICE_SCALE = 47
-    OP_OVERHEAD = 48
-    COPY_SLOWDOWN = 49
-    SEND_OVERHEAD = 50
-    MEM_RECOMPUTED_BACKWARD_INPUT = 51
-    MEM_RECOMPUTED_BACKWARD = 52
+    FORWARD_TIMES = 16
+    BACKWARD_TIMES = 17
+    BACKWARD_INPUT_TIMES = 18
+    BACKWARD_WEIGHT_TIMES = 19
+    BACKWARD_INPUT_SHARE = 20
+    OVERLAPPED_TIMES = 21
+    OP_OVERHEAD = 22
+    MEM_FORWARD = 32
+    MEM_BACKWARD_INPUT = 33
+    MEM_BACKWARD_WEIGHT = 34
+    MEM_STATIC = 35
+    MEM_WEIGHTS = 36
+    MEM_LIMIT = 37
+    MEM_RECOMPUTED_BACKWARD_INPUT = 38
+    MEM_RECOMPUTED_BACKWARD = 39
+    MEM_OPTIMIZER = 48
+    MEM_OTHER = 49
+    MEM_GRADIENTS = 50
+    MEM_GATHERED = 51
+    MEM_OUTPUT = 52
+    MEM_SEND_FORWARD = 53
+    MEM_SEND_BACKWARD = 54
+    MEM_RECEIVE_FORWARD = 55
+    MEM_RECEIVE_BACKWARD = 56
+    MEM_WORK_FORWARD = 57
+    MEM_WORK_BACKWARD = 58
+    MEM_WORK_BACKWARD_INPUT = 59
+    MEM_WORK_BACKWARD_WEIGHT = 60
+    P2P_TIME = 64
+    P2P_BANDWIDTH = 65
+    ACTIVATION_BYTES = 66
+    GRADIENT_BYTES = 67
+    SEND_OVERHEAD = 68
+    UNSHARD_TIMES = 80
+    REDUCE_GRAD_TIMES = 81
+    UNSHARD_BYTES = 82
+    REDUCE_GRAD_BYTES = 83
+    SHARDING_BANDWIDTH = 84
+    SHARDING_SLOWDOWN = 85
+    RECOMPUTE_TIMES = 96
+    MEM_RECOMPUTE = 97
+    OFFLOAD_TIMES = 98
+    RELOAD_TIMES = 99
+    OFFLOAD_BYTES = 100
+    MEM_OFFLOAD = 101
+    HOST_BANDWIDTH = 102
+    HOST_LATENCY = 103
+    HOST_LINK = 104
+    COPY_SLOWDOWN = 105
+    MICROBATCH_SCALE = 112
+    MICROBATCH_MEMORY_SCALE = 113
+    SLICE_SCALE = 114
 
 
 class SenderWaits(enum.IntEnum):
@@ -267,6 +268,17 @@ class OpFlag(enum.IntEnum):
     SLICED = 2
 
 
+class Connecting(enum.IntEnum):
+    LINKS = 0
+    STAGES = 1
+
+
+class SlotUse(enum.IntEnum):
+    STAGE_MICROBATCH = 0
+    MICROBATCH = 1
+    RECEIVE = 2
+
+
 class Dispatch(enum.IntEnum):
     PLANNED = 0
     READY = 1
@@ -297,17 +309,6 @@ class Status(enum.IntEnum):
     ERROR_INTERNAL = 14
     ERROR_CANCELLED = 15
     ERROR_SYNTAX = 16
-
-
-class Connecting(enum.IntEnum):
-    EDGES = 0
-    STAGES = 1
-
-
-class SlotUse(enum.IntEnum):
-    STAGE_MICROBATCH = 0
-    MICROBATCH = 1
-    RECEIVE = 2
 
 
 AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
@@ -498,7 +499,7 @@ class Idle(Structure):
     neighbour: float
     imbalance: float
     transfer: float
-    edge: float
+    link: float
     head_of_line: float
     weights: float
     reload: float
@@ -511,7 +512,7 @@ class Idle(Structure):
         ("neighbour", c_double),
         ("imbalance", c_double),
         ("transfer", c_double),
-        ("edge", c_double),
+        ("link", c_double),
         ("head_of_line", c_double),
         ("weights", c_double),
         ("reload", c_double),
@@ -575,36 +576,6 @@ class ExportOptions(Structure):
         ("size", c_uint32),
         ("text_columns", c_uint32),
         ("time_scale", c_double),
-    ]
-
-
-class RecomputeOptions(Structure):
-    size: int
-    chunks: int
-    reserved: int
-    _fields_ = [
-        ("size", c_uint32),
-        ("chunks", c_uint32),
-        ("reserved", c_uint64),
-    ]
-
-
-class OffloadOptions(Structure):
-    size: int
-    chunks: int
-    until_limit: int
-    reserved: int
-    share: float
-    lead: int
-    also_reserved: int
-    _fields_ = [
-        ("size", c_uint32),
-        ("chunks", c_uint32),
-        ("until_limit", c_uint32),
-        ("reserved", c_uint32),
-        ("share", c_double),
-        ("lead", c_uint32),
-        ("also_reserved", c_uint32),
     ]
 
 
@@ -702,7 +673,7 @@ class LowerOptions(Structure):
     unshard_lookahead: int
     unshard_lookaheads: _Pointer[c_uint32]
     unshard_lookahead_count: int
-    receive_lead: int
+    receive_prefetch: int
     _fields_ = [
         ("size", c_uint32),
         ("lowering", c_int32),
@@ -714,7 +685,31 @@ class LowerOptions(Structure):
         ("unshard_lookahead", c_int32),
         ("unshard_lookaheads", POINTER(c_uint32)),
         ("unshard_lookahead_count", c_uint32),
-        ("receive_lead", c_uint32),
+        ("receive_prefetch", c_uint32),
+    ]
+
+
+class RecomputeOptions(Structure):
+    size: int
+    chunks: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("chunks", c_uint32),
+    ]
+
+
+class OffloadOptions(Structure):
+    size: int
+    chunks: int
+    until_limit: int
+    prefetch_distance: int
+    share: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("chunks", c_uint32),
+        ("until_limit", c_uint32),
+        ("prefetch_distance", c_uint32),
+        ("share", c_double),
     ]
 
 
@@ -722,12 +717,10 @@ class OrderOptions(Structure):
     size: int
     objective: int
     effort: int
-    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
         ("effort", c_uint32),
-        ("reserved", c_uint32),
     ]
 
 
@@ -767,8 +760,7 @@ class Transformer(Structure):
     expert_interval: int
     expert_offset: int
     mtp_layers: int
-    reserved: int
-    reserved_too: int
+    reserved: Array[c_uint32]
     expert_layers: _Pointer[c_uint8]
     _fields_ = [
         ("size", c_uint32),
@@ -793,8 +785,7 @@ class Transformer(Structure):
         ("expert_interval", c_uint32),
         ("expert_offset", c_uint32),
         ("mtp_layers", c_uint32),
-        ("reserved", c_uint32),
-        ("reserved_too", c_uint32),
+        ("reserved", c_uint32 * 2),
         ("expert_layers", POINTER(c_uint8)),
     ]
 
@@ -841,7 +832,7 @@ class Efficiency(Structure):
     ]
 
 
-class Link(Structure):
+class LinkRate(Structure):
     bandwidth: float
     efficiency: float
     latency: float
@@ -1031,6 +1022,36 @@ class Span(Structure):
     ]
 
 
+class SplitOptions(Structure):
+    size: int
+    effort: int
+    layers: Optional[int]
+    empty_stages: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("effort", c_uint32),
+        ("layers", c_void_p),
+        ("empty_stages", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class SliceOptions(Structure):
+    size: int
+    slice_count: int
+    slices: _Pointer[c_uint32]
+    slice_time: float
+    attention_share: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("slice_count", c_uint32),
+        ("slices", POINTER(c_uint32)),
+        ("slice_time", c_double),
+        ("attention_share", c_double),
+    ]
+
+
 class Candidate(Structure):
     size: int
     status: int
@@ -1054,7 +1075,7 @@ class Candidate(Structure):
     bubble_of_ideal: float
     bubble_of_span: float
     peak_memory: float
-    excess: float
+    overshoot: float
     bound: float
     bytes: float
     transfers: int
@@ -1065,9 +1086,7 @@ class Candidate(Structure):
     scenario_time: float
     offloads: int
     offloaded: int
-    reserved: int
     min_group_size: int
-    reserved_second: int
     imbalance: float
     _fields_ = [
         ("size", c_uint32),
@@ -1092,7 +1111,7 @@ class Candidate(Structure):
         ("bubble_of_ideal", c_double),
         ("bubble_of_span", c_double),
         ("peak_memory", c_double),
-        ("excess", c_double),
+        ("overshoot", c_double),
         ("bound", c_double),
         ("bytes", c_double),
         ("transfers", c_uint64),
@@ -1103,153 +1122,12 @@ class Candidate(Structure):
         ("scenario_time", c_double),
         ("offloads", c_uint64),
         ("offloaded", c_uint32),
-        ("reserved", c_uint32),
         ("min_group_size", c_uint32),
-        ("reserved_second", c_uint32),
         ("imbalance", c_double),
     ]
 
 
-class ScenarioOptions(Structure):
-    size: int
-    reserved: int
-    seed: int
-    jitter: float
-    message_jitter: float
-    device_factors: _Pointer[c_double]
-    device_factor_count: int
-    stage_factors: _Pointer[c_double]
-    stage_factor_count: int
-    link_factors: _Pointer[c_double]
-    link_factor_count: int
-    dispatch: int
-    reserved_too: int
-    _fields_ = [
-        ("size", c_uint32),
-        ("reserved", c_uint32),
-        ("seed", c_uint64),
-        ("jitter", c_double),
-        ("message_jitter", c_double),
-        ("device_factors", POINTER(c_double)),
-        ("device_factor_count", c_size_t),
-        ("stage_factors", POINTER(c_double)),
-        ("stage_factor_count", c_size_t),
-        ("link_factors", POINTER(c_double)),
-        ("link_factor_count", c_size_t),
-        ("dispatch", c_int32),
-        ("reserved_too", c_uint32),
-    ]
-
-
-class ScenarioMetrics(Structure):
-    size: int
-    count: int
-    best_scenario: int
-    worst_scenario: int
-    cause_device: int
-    reserved: int
-    mean: float
-    best: float
-    worst: float
-    _fields_ = [
-        ("size", c_uint32),
-        ("count", c_uint32),
-        ("best_scenario", c_uint32),
-        ("worst_scenario", c_uint32),
-        ("cause_device", c_uint32),
-        ("reserved", c_uint32),
-        ("mean", c_double),
-        ("best", c_double),
-        ("worst", c_double),
-    ]
-
-
-class Error(Structure):
-    status: int
-    device: int
-    stage: int
-    microbatch: int
-    position: int
-    reserved: Array[c_uint32]
-    message: bytes
-    _fields_ = [
-        ("status", c_int32),
-        ("device", c_uint32),
-        ("stage", c_uint32),
-        ("microbatch", c_uint32),
-        ("position", c_uint32),
-        ("reserved", c_uint32 * 3),
-        ("message", c_char * 480),
-    ]
-
-
-class StrategyInfo(Structure):
-    size: int
-    placement: int
-    option_count: int
-    alias_count: int
-    chunks: int
-    weight_versions: int
-    splits_backward: int
-    flushes: int
-    searches: int
-    searches_long: int
-    takes_group_size: int
-    reserved: int
-    most_memory: int
-    name: Optional[bytes]
-    summary: Optional[bytes]
-    source: Optional[bytes]
-    aliases: _Pointer[c_char_p]
-    slices: int
-    more_reserved: int
-    offloads: int
-    _fields_ = [
-        ("size", c_uint32),
-        ("placement", c_int32),
-        ("option_count", c_uint32),
-        ("alias_count", c_uint32),
-        ("chunks", c_uint32),
-        ("weight_versions", c_uint32),
-        ("splits_backward", c_uint32),
-        ("flushes", c_uint32),
-        ("searches", c_uint32),
-        ("searches_long", c_uint32),
-        ("takes_group_size", c_uint32),
-        ("reserved", c_uint32),
-        ("most_memory", c_uint64),
-        ("name", c_char_p),
-        ("summary", c_char_p),
-        ("source", c_char_p),
-        ("aliases", POINTER(c_char_p)),
-        ("slices", c_uint32),
-        ("more_reserved", c_uint32),
-        ("offloads", c_uint64),
-    ]
-
-
-class OptionInfo(Structure):
-    size: int
-    choice_count: int
-    minimum: int
-    maximum: int
-    name: Optional[bytes]
-    default_text: Optional[bytes]
-    summary: Optional[bytes]
-    choices: _Pointer[c_char_p]
-    _fields_ = [
-        ("size", c_uint32),
-        ("choice_count", c_uint32),
-        ("minimum", c_int64),
-        ("maximum", c_int64),
-        ("name", c_char_p),
-        ("default_text", c_char_p),
-        ("summary", c_char_p),
-        ("choices", POINTER(c_char_p)),
-    ]
-
-
-class Edge(Structure):
+class Link(Structure):
     sender: int
     receiver: int
     transfers: int
@@ -1315,6 +1193,139 @@ class Arena(Structure):
         ("slots", c_uint32),
         ("first", c_uint32),
         ("count", c_uint32),
+    ]
+
+
+class ScenarioOptions(Structure):
+    size: int
+    dispatch: int
+    seed: int
+    jitter: float
+    message_jitter: float
+    device_factors: _Pointer[c_double]
+    device_factor_count: int
+    stage_factors: _Pointer[c_double]
+    stage_factor_count: int
+    link_factors: _Pointer[c_double]
+    link_factor_count: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("dispatch", c_int32),
+        ("seed", c_uint64),
+        ("jitter", c_double),
+        ("message_jitter", c_double),
+        ("device_factors", POINTER(c_double)),
+        ("device_factor_count", c_size_t),
+        ("stage_factors", POINTER(c_double)),
+        ("stage_factor_count", c_size_t),
+        ("link_factors", POINTER(c_double)),
+        ("link_factor_count", c_size_t),
+    ]
+
+
+class ScenarioMetrics(Structure):
+    size: int
+    count: int
+    best_scenario: int
+    worst_scenario: int
+    cause_device: int
+    reserved: int
+    mean: float
+    best: float
+    worst: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("best_scenario", c_uint32),
+        ("worst_scenario", c_uint32),
+        ("cause_device", c_uint32),
+        ("reserved", c_uint32),
+        ("mean", c_double),
+        ("best", c_double),
+        ("worst", c_double),
+    ]
+
+
+class Error(Structure):
+    status: int
+    device: int
+    stage: int
+    microbatch: int
+    position: int
+    reserved: Array[c_uint32]
+    message: bytes
+    _fields_ = [
+        ("status", c_int32),
+        ("device", c_uint32),
+        ("stage", c_uint32),
+        ("microbatch", c_uint32),
+        ("position", c_uint32),
+        ("reserved", c_uint32 * 3),
+        ("message", c_char * 480),
+    ]
+
+
+class StrategyInfo(Structure):
+    size: int
+    placement: int
+    option_count: int
+    alias_count: int
+    chunks: int
+    weight_versions: int
+    splits_backward: int
+    flushes: int
+    searches: int
+    searches_long: int
+    takes_group_size: int
+    slices: int
+    offloads: int
+    reserved: int
+    most_memory: int
+    name: Optional[bytes]
+    summary: Optional[bytes]
+    source: Optional[bytes]
+    aliases: _Pointer[c_char_p]
+    _fields_ = [
+        ("size", c_uint32),
+        ("placement", c_int32),
+        ("option_count", c_uint32),
+        ("alias_count", c_uint32),
+        ("chunks", c_uint32),
+        ("weight_versions", c_uint32),
+        ("splits_backward", c_uint32),
+        ("flushes", c_uint32),
+        ("searches", c_uint32),
+        ("searches_long", c_uint32),
+        ("takes_group_size", c_uint32),
+        ("slices", c_uint32),
+        ("offloads", c_uint32),
+        ("reserved", c_uint32),
+        ("most_memory", c_uint64),
+        ("name", c_char_p),
+        ("summary", c_char_p),
+        ("source", c_char_p),
+        ("aliases", POINTER(c_char_p)),
+    ]
+
+
+class OptionInfo(Structure):
+    size: int
+    choice_count: int
+    minimum: int
+    maximum: int
+    name: Optional[bytes]
+    default_text: Optional[bytes]
+    summary: Optional[bytes]
+    choices: _Pointer[c_char_p]
+    _fields_ = [
+        ("size", c_uint32),
+        ("choice_count", c_uint32),
+        ("minimum", c_int64),
+        ("maximum", c_int64),
+        ("name", c_char_p),
+        ("default_text", c_char_p),
+        ("summary", c_char_p),
+        ("choices", POINTER(c_char_p)),
     ]
 
 
@@ -1444,8 +1455,8 @@ class Accelerator(Structure):
     vector_efficiency_count: int
     memory_efficiency_count: int
     reserved: int
-    inside: Link
-    between: Link
+    inside: LinkRate
+    between: LinkRate
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1461,8 +1472,25 @@ class Accelerator(Structure):
         ("vector_efficiency_count", c_uint32),
         ("memory_efficiency_count", c_uint32),
         ("reserved", c_uint32),
-        ("inside", Link),
-        ("between", Link),
+        ("inside", LinkRate),
+        ("between", LinkRate),
+    ]
+
+
+class RankingOptions(Structure):
+    size: int
+    scenario_count: int
+    rank_by: int
+    reserved: int
+    quantile: float
+    scenario_options: _Pointer[ScenarioOptions]
+    _fields_ = [
+        ("size", c_uint32),
+        ("scenario_count", c_uint32),
+        ("rank_by", c_int32),
+        ("reserved", c_uint32),
+        ("quantile", c_double),
+        ("scenario_options", POINTER(ScenarioOptions)),
     ]
 
 
@@ -1474,6 +1502,13 @@ class PlanOptions(Structure):
     group_sizes: _Pointer[c_uint32]
     microbatches: _Pointer[c_uint32]
     memory_limits: _Pointer[c_double]
+    lower: _Pointer[LowerOptions]
+    channel: _Pointer[ChannelModel]
+    embedding: _Pointer[ModelEnd]
+    head: _Pointer[ModelEnd]
+    split: _Pointer[SplitOptions]
+    slice: _Pointer[SliceOptions]
+    ranking: _Pointer[RankingOptions]
     strategy_count: int
     chunk_count: int
     group_size_count: int
@@ -1481,34 +1516,11 @@ class PlanOptions(Structure):
     memory_limit_count: int
     placements: int
     effort: int
-    lowering: int
-    channel: _Pointer[ChannelModel]
-    embedding: _Pointer[ModelEnd]
-    head: _Pointer[ModelEnd]
-    layers: Optional[int]
+    order_effort: int
     runtimes: int
     runtime: int
-    empty_stages: int
-    reserved: int
-    unshard: int
-    unshard_lookahead: int
-    reduce_grad: int
-    reserved_too: int
-    slices: _Pointer[c_uint32]
-    slice_count: int
-    order_effort: int
-    slice_time: float
-    attention_share: float
-    scenario_options: _Pointer[ScenarioOptions]
-    scenario_count: int
-    rank_by: int
-    quantile: float
     offload: int
-    reserved_third: int
-    receive_lead: int
-    reserved_fourth: int
-    split_effort: int
-    reserved_fifth: int
+    reserved: Array[c_uint32]
     _fields_ = [
         ("size", c_uint32),
         ("objective", c_int32),
@@ -1517,6 +1529,13 @@ class PlanOptions(Structure):
         ("group_sizes", POINTER(c_uint32)),
         ("microbatches", POINTER(c_uint32)),
         ("memory_limits", POINTER(c_double)),
+        ("lower", POINTER(LowerOptions)),
+        ("channel", POINTER(ChannelModel)),
+        ("embedding", POINTER(ModelEnd)),
+        ("head", POINTER(ModelEnd)),
+        ("split", POINTER(SplitOptions)),
+        ("slice", POINTER(SliceOptions)),
+        ("ranking", POINTER(RankingOptions)),
         ("strategy_count", c_uint32),
         ("chunk_count", c_uint32),
         ("group_size_count", c_uint32),
@@ -1524,34 +1543,11 @@ class PlanOptions(Structure):
         ("memory_limit_count", c_uint32),
         ("placements", c_uint32),
         ("effort", c_uint32),
-        ("lowering", c_int32),
-        ("channel", POINTER(ChannelModel)),
-        ("embedding", POINTER(ModelEnd)),
-        ("head", POINTER(ModelEnd)),
-        ("layers", c_void_p),
+        ("order_effort", c_uint32),
         ("runtimes", c_uint32),
         ("runtime", c_int32),
-        ("empty_stages", c_uint32),
-        ("reserved", c_uint32),
-        ("unshard", c_uint32),
-        ("unshard_lookahead", c_int32),
-        ("reduce_grad", c_uint32),
-        ("reserved_too", c_uint32),
-        ("slices", POINTER(c_uint32)),
-        ("slice_count", c_uint32),
-        ("order_effort", c_uint32),
-        ("slice_time", c_double),
-        ("attention_share", c_double),
-        ("scenario_options", POINTER(ScenarioOptions)),
-        ("scenario_count", c_uint32),
-        ("rank_by", c_int32),
-        ("quantile", c_double),
         ("offload", c_uint32),
-        ("reserved_third", c_uint32),
-        ("receive_lead", c_uint32),
-        ("reserved_fourth", c_uint32),
-        ("split_effort", c_uint32),
-        ("reserved_fifth", c_uint32),
+        ("reserved", c_uint32 * 9),
     ]
 
 
@@ -1582,10 +1578,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_placement": (c_int32, [c_void_p]),
     "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
-    "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
-    "ppsched_config_split_backward": (c_int32, [c_void_p]),
-    "ppsched_config_set_forward_only": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
-    "ppsched_config_forward_only": (c_int32, [c_void_p]),
+    "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_config_split_backward": (c_uint32, [c_void_p]),
+    "ppsched_config_set_forward_only": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_config_forward_only": (c_uint32, [c_void_p]),
     "ppsched_config_set_sender_waits": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
     "ppsched_config_sender_waits": (c_int32, [c_void_p]),
     "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
@@ -1611,17 +1607,14 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_timeline_get_peak_causes": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_timeline_get_peak_items": (c_int32, [POINTER(MemoryItem), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_timeline_get_idle_windows": (c_int32, [POINTER(IdleWindow), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
-    "ppsched_cause_name": (c_char_p, [c_int32]),
+    "ppsched_memory_cause_name": (c_char_p, [c_int32]),
     "ppsched_timeline_get_critical_path": (c_int32, [POINTER(CriticalOp), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_timeline_get_device_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_timeline_get_stage_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
-    "ppsched_timeline_get_sensitivities": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, POINTER(Error)]),
-    "ppsched_timeline_get_sensitivities_watched": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, ProgressFunction, c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_sensitivities": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, ProgressFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
-    "ppsched_schedule_recompute": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(RecomputeOptions), POINTER(Error)]),
-    "ppsched_schedule_offload": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(OffloadOptions), POINTER(Error)]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
     "ppsched_layers_create": (c_int32, [POINTER(c_void_p), POINTER(POINTER(Layer)), c_size_t, POINTER(Environment), POINTER(Error)]),
@@ -1645,8 +1638,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
     "ppsched_schedule_renumber": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
-    "ppsched_schedule_order_microbatches": (c_int32, [POINTER(c_void_p), POINTER(c_uint32), c_void_p, c_void_p, POINTER(OrderOptions), POINTER(Error)]),
-    "ppsched_microbatches_balance": (c_int32, [POINTER(Balance), POINTER(c_uint32), POINTER(c_double), c_size_t, c_uint32, c_int32, POINTER(Environment), POINTER(Error)]),
+    "ppsched_schedule_recompute": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(RecomputeOptions), POINTER(Error)]),
+    "ppsched_schedule_offload": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(OffloadOptions), POINTER(Error)]),
+    "ppsched_schedule_order_microbatches": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), POINTER(c_void_p), c_void_p, c_void_p, POINTER(OrderOptions), POINTER(Error)]),
+    "ppsched_microbatches_balance": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), POINTER(Balance), POINTER(c_double), c_size_t, c_int64, c_uint32, POINTER(Environment), POINTER(Error)]),
     "ppsched_accelerator_count": (c_uint32, []),
     "ppsched_accelerator_at": (POINTER(Accelerator), [c_uint32]),
     "ppsched_model_create": (c_int32, [POINTER(c_void_p), POINTER(Transformer), POINTER(Training), POINTER(Accelerator), POINTER(Environment), POINTER(Error)]),
@@ -1657,6 +1652,23 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_model_get_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, c_double, c_double, POINTER(Error)]),
     "ppsched_layers_from_model": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Calibration), POINTER(Error)]),
     "ppsched_model_get_megatron_memory": (c_int32, [POINTER(MegatronMemory), c_void_p, POINTER(MegatronPipeline), POINTER(Error)]),
+    "ppsched_placement_name": (c_char_p, [c_int32]),
+    "ppsched_sender_waits_name": (c_char_p, [c_int32]),
+    "ppsched_objective_name": (c_char_p, [c_int32]),
+    "ppsched_channel_order_name": (c_char_p, [c_int32]),
+    "ppsched_lowering_name": (c_char_p, [c_int32]),
+    "ppsched_unshard_lookahead_name": (c_char_p, [c_int32]),
+    "ppsched_dispatch_name": (c_char_p, [c_int32]),
+    "ppsched_rank_by_name": (c_char_p, [c_int32]),
+    "ppsched_format_name": (c_char_p, [c_int32]),
+    "ppsched_finding_kind_name": (c_char_p, [c_int32]),
+    "ppsched_reason_name": (c_char_p, [c_int32]),
+    "ppsched_slot_use_name": (c_char_p, [c_int32]),
+    "ppsched_connecting_name": (c_char_p, [c_int32]),
+    "ppsched_layer_place_name": (c_char_p, [c_int32]),
+    "ppsched_chakra_sizes_name": (c_char_p, [c_int32]),
+    "ppsched_chakra_links_name": (c_char_p, [c_int32]),
+    "ppsched_log_level_name": (c_char_p, [c_int32]),
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
@@ -1673,7 +1685,12 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
-    "ppsched_config_set_goal": (c_int32, [c_void_p, c_int32, c_double, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
+    "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_schedule_get_lifetimes": (c_int32, [POINTER(Lifetime), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_schedule_get_arenas": (c_int32, [POINTER(Arena), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_config_set_robust_objective": (c_int32, [c_void_p, c_int32, c_double, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
     "ppsched_schedule_evaluate_scenarios": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
     "ppsched_scenarios_destroy": (None, [c_void_p]),
     "ppsched_scenarios_makespans": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
@@ -1697,7 +1714,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_op_count": (c_uint64, [c_void_p]),
     "ppsched_schedule_queue": (c_void_p, [c_void_p, c_uint32]),
     "ppsched_queue_ops": (POINTER(Op), [c_void_p, POINTER(c_size_t)]),
-    "ppsched_queue_device": (c_uint32, [c_void_p]),
     "ppsched_builder_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_builder_destroy": (None, [c_void_p]),
     "ppsched_builder_append": (c_int32, [c_void_p, c_uint32, POINTER(Op), c_size_t, POINTER(Error)]),
@@ -1713,11 +1729,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_strategy_get_option": (c_int32, [POINTER(OptionInfo), c_uint32, c_uint32, POINTER(Error)]),
     "ppsched_strategy_find": (c_int32, [POINTER(c_uint32), c_char_p, POINTER(Error)]),
     "ppsched_strategy_fits": (c_int32, [c_char_p, c_void_p, POINTER(Error)]),
-    "ppsched_schedule_get_edges": (c_int32, [POINTER(Edge), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
-    "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
-    "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
-    "ppsched_schedule_get_lifetimes": (c_int32, [POINTER(Lifetime), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
-    "ppsched_schedule_get_arenas": (c_int32, [POINTER(Arena), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
     "ppsched_version": (c_uint32, []),
     "ppsched_version_text": (c_char_p, []),
     "ppsched_abi_version": (c_uint32, []),
@@ -1778,17 +1789,14 @@ class Library(CDLL):
     ppsched_timeline_get_peak_causes: Callable[..., int]
     ppsched_timeline_get_peak_items: Callable[..., int]
     ppsched_timeline_get_idle_windows: Callable[..., int]
-    ppsched_cause_name: Callable[..., Optional[bytes]]
+    ppsched_memory_cause_name: Callable[..., Optional[bytes]]
     ppsched_timeline_get_critical_path: Callable[..., int]
     ppsched_timeline_get_device_slack: Callable[..., int]
     ppsched_timeline_get_stage_slack: Callable[..., int]
     ppsched_timeline_get_sensitivities: Callable[..., int]
-    ppsched_timeline_get_sensitivities_watched: Callable[..., int]
     ppsched_schedule_export: Callable[..., int]
     ppsched_schedule_export_to_buffer: Callable[..., int]
     ppsched_schedule_import: Callable[..., int]
-    ppsched_schedule_recompute: Callable[..., int]
-    ppsched_schedule_offload: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
     ppsched_layers_create: Callable[..., int]
@@ -1812,6 +1820,8 @@ class Library(CDLL):
     ppsched_layout_write_modules: Callable[..., int]
     ppsched_schedule_lower: Callable[..., int]
     ppsched_schedule_renumber: Callable[..., int]
+    ppsched_schedule_recompute: Callable[..., int]
+    ppsched_schedule_offload: Callable[..., int]
     ppsched_schedule_order_microbatches: Callable[..., int]
     ppsched_microbatches_balance: Callable[..., int]
     ppsched_accelerator_count: Callable[..., int]
@@ -1824,6 +1834,23 @@ class Library(CDLL):
     ppsched_model_get_update_cost: Callable[..., int]
     ppsched_layers_from_model: Callable[..., int]
     ppsched_model_get_megatron_memory: Callable[..., int]
+    ppsched_placement_name: Callable[..., Optional[bytes]]
+    ppsched_sender_waits_name: Callable[..., Optional[bytes]]
+    ppsched_objective_name: Callable[..., Optional[bytes]]
+    ppsched_channel_order_name: Callable[..., Optional[bytes]]
+    ppsched_lowering_name: Callable[..., Optional[bytes]]
+    ppsched_unshard_lookahead_name: Callable[..., Optional[bytes]]
+    ppsched_dispatch_name: Callable[..., Optional[bytes]]
+    ppsched_rank_by_name: Callable[..., Optional[bytes]]
+    ppsched_format_name: Callable[..., Optional[bytes]]
+    ppsched_finding_kind_name: Callable[..., Optional[bytes]]
+    ppsched_reason_name: Callable[..., Optional[bytes]]
+    ppsched_slot_use_name: Callable[..., Optional[bytes]]
+    ppsched_connecting_name: Callable[..., Optional[bytes]]
+    ppsched_layer_place_name: Callable[..., Optional[bytes]]
+    ppsched_chakra_sizes_name: Callable[..., Optional[bytes]]
+    ppsched_chakra_links_name: Callable[..., Optional[bytes]]
+    ppsched_log_level_name: Callable[..., Optional[bytes]]
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
     ppsched_op_write_token: Callable[..., int]
@@ -1840,7 +1867,12 @@ class Library(CDLL):
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]
-    ppsched_config_set_goal: Callable[..., int]
+    ppsched_schedule_get_links: Callable[..., int]
+    ppsched_schedule_get_buffers: Callable[..., int]
+    ppsched_schedule_get_connections: Callable[..., int]
+    ppsched_schedule_get_lifetimes: Callable[..., int]
+    ppsched_schedule_get_arenas: Callable[..., int]
+    ppsched_config_set_robust_objective: Callable[..., int]
     ppsched_schedule_evaluate_scenarios: Callable[..., int]
     ppsched_scenarios_destroy: Callable[..., None]
     ppsched_scenarios_makespans: Callable[..., _Pointer[c_double]]
@@ -1864,7 +1896,6 @@ class Library(CDLL):
     ppsched_schedule_op_count: Callable[..., int]
     ppsched_schedule_queue: Callable[..., Optional[int]]
     ppsched_queue_ops: Callable[..., _Pointer[Op]]
-    ppsched_queue_device: Callable[..., int]
     ppsched_builder_create: Callable[..., int]
     ppsched_builder_destroy: Callable[..., None]
     ppsched_builder_append: Callable[..., int]
@@ -1880,11 +1911,6 @@ class Library(CDLL):
     ppsched_strategy_get_option: Callable[..., int]
     ppsched_strategy_find: Callable[..., int]
     ppsched_strategy_fits: Callable[..., int]
-    ppsched_schedule_get_edges: Callable[..., int]
-    ppsched_schedule_get_buffers: Callable[..., int]
-    ppsched_schedule_get_connections: Callable[..., int]
-    ppsched_schedule_get_lifetimes: Callable[..., int]
-    ppsched_schedule_get_arenas: Callable[..., int]
     ppsched_version: Callable[..., int]
     ppsched_version_text: Callable[..., Optional[bytes]]
     ppsched_abi_version: Callable[..., int]
