@@ -75,5 +75,5 @@ def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: 
     flat = numbers("costs", costs)
     record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
     call(lib.ppsched_microbatches_balance, replica, len(flat), None, ctypes.byref(record), (ctypes.c_double * len(flat))(*flat), len(flat),
-         min(max(integer("replicas", replicas), -2**63), 2**63 - 1), int(bool(even_counts)), None)
+         integer("replicas", replicas), int(bool(even_counts)), None)
     return Balance(list(replica), record.most, record.bound, bool(record.is_best))
