@@ -41,8 +41,10 @@ static void fold_made(uint64_t *digest, ppsched_status status, ppsched_config **
 {
     if (!fold_outcome(digest, status, error))
         return;
-    for (int32_t quantity = 1; ppsched_quantity_name(quantity) != NULL; quantity++) {
+    for (int32_t quantity = 1; quantity <= PPSCHED_QUANTITY_SLICE_SCALE; quantity++) {
         size_t count = 0;
+        if (ppsched_quantity_name(quantity) == NULL)
+            continue;
         const double *values = ppsched_config_values(*made, quantity, &count);
         fold_numbers(digest, values, count);
     }
