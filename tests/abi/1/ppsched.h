@@ -335,6 +335,8 @@ PPSCHED_API uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule);
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
+                                              const ppsched_op *op);
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
