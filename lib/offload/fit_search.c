@@ -252,8 +252,7 @@ static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_
         if (status == PPSCHED_OK)
             status = try_again(within, error);
     }
-    if (status == PPSCHED_ERROR_INVALID_SCHEDULE &&
-        rule.is_forced) /* with ops that take no time, a reload may be placed after its backward */
+    if (status == PPSCHED_ERROR_INVALID_SCHEDULE && rule.is_forced) /* ops of time 0: a reload after its backward */
         status = PPSCHED_OK;
     if (within->best.schedule != before) {
         within->rule = rule;

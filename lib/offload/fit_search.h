@@ -13,20 +13,19 @@ struct ppi_wait_rule {
 };
 
 struct ppi_fit_search {
-    struct ppi_placing *placing; /* with the limits to keep */
-    struct ppi_choice best;      /* of the choices that keep them; no schedule: none yet */
-    bool wants_any;              /* ends with the first that keeps them */
-    double step;                 /* ends with a choice of that step, the one without copies */
-    double excess;               /* the least, over choices with all waits, of the largest peak over limit of a device */
-    double peak;                 /* the least largest peak of these choices */
-    struct ppi_wait_rule rule;   /* of `best` */
-    uint32_t chunks;             /* of the rules that offload whole chunks, the number with the shortest step; 0: none tried */
-    double shortest;             /* shortest step within the limits since this was reset */
-    int patience;                /* rounds in a row no better than the one before */
-    uint32_t tries;              /* evaluations that are left */
-    uint32_t *slack,
-        *best_slack; /* by device: by how many activations the target is below its limit; of `best` in best_slack */
-    double *units;   /* by device: the most memory that one transfer moves */
+    struct ppi_placing *placing;  /* with the limits to keep */
+    struct ppi_choice best;       /* of the choices that keep them; no schedule: none yet */
+    bool wants_any;               /* ends with the first that keeps them */
+    double step;                  /* ends with a choice of that step, the one without copies */
+    double excess;                /* the least, over choices with all waits, of the largest peak over limit of a device */
+    double peak;                  /* the least largest peak of these choices */
+    struct ppi_wait_rule rule;    /* of `best` */
+    uint32_t chunks;              /* of the rules that offload whole chunks, the number with the shortest step; 0: none tried */
+    double shortest;              /* shortest step within the limits since this was reset */
+    int patience;                 /* rounds in a row no better than the one before */
+    uint32_t tries;               /* evaluations that are left */
+    uint32_t *slack, *best_slack; /* by device: activations between target and limit */
+    double *units;                /* by device: the most memory that one transfer moves */
 };
 
 /* Allocates an empty search. */

@@ -13,9 +13,8 @@ struct ppi_attempt {
     const void *asked;            /* the caller's request, which a search never reads */
     const char *name;             /* the strategy's, for refusals */
     const ppsched_config *config; /* with one iteration */
-    const ppsched_config
-        *stated; /* with a robust objective: the caller's config, of which `config` is the average scenario; else NULL */
-    ppsched_config *expected; /* owned: the average scenario */
+    const ppsched_config *stated; /* the caller's, where `config` is its average scenario; else NULL */
+    ppsched_config *expected;     /* owned: the average scenario */
     int32_t placement;
     struct ppi_poll poll;
     struct ppi_arena arena;      /* of arrays that live as long as the attempt */
