@@ -13,7 +13,7 @@
 
 enum {
     MOST_TIGHTER = 16,       /* the most activations by which limits are tightened */
-    TIMED_TIGHTER = 1 << 13, /* ops in one evaluation for each of these limits */
+    TIMED_TIGHTER = 1 << 13, /* ops, counting one evaluation per limit */
     MOST_HALVINGS = 12,      /* of the interval between a limit that is kept and one that is not */
     TIMED_HALVINGS = 1 << 15 /* the same for halvings */
 };

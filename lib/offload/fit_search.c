@@ -11,8 +11,8 @@
 #include "offload/select.h"
 
 enum {
-    LEAST_TRIES = 48,
-    MOST_TRIES = 256,
+    LEAST_TRIES = 48,     /* evaluations of a search, however long */
+    MOST_TRIES = 256,     /* the same, however short */
     LAST_TRIES = 24,      /* at least so many are left for the last resort, where nothing has been found */
     TIMED = 3 << 18,      /* ops in all evaluations: all 256 up to about 3,000 ops, the least from about 16,000 on */
     MOST_ROUNDS = 6,      /* how often transfers are placed again once devices wait */
@@ -21,6 +21,7 @@ enum {
     EXTRA_TIMED = 1 << 13 /* ops in all evaluations that look for transfers that are not needed */
 };
 
+/* Activations to spare below the limits, in the order in which they are tried. */
 static const uint32_t slacks[] = {1, 0, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 enum { SLACKS = sizeof slacks / sizeof slacks[0] };
 

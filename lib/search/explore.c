@@ -6,11 +6,11 @@
 #include "base/checked.h"
 
 enum {
-    MOST_PERIODS = 12,
-    MOST_WIDTH = 10000,
+    MOST_PERIODS = 12,      /* of patterns */
+    MOST_WIDTH = 10000,     /* of a beam */
     OPS_PRICED = 2000000,   /* at the default effort, by list schedules after patterns */
     VISITS_PER_OP = 500000, /* at the default effort, by tabu search, so that small problems end sooner than visits_of allows */
-    LEAST_VISITS = 1000000,
+    LEAST_VISITS = 1000000, /* by tabu search, in addition to those per op */
 };
 
 /* Visits of ops by tabu search. Up to effort 3 a search takes up to a tenth of a second; from 4 on half a second, doubled with

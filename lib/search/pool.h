@@ -5,7 +5,7 @@
 
 #include "search/orders.h"
 
-enum { PPI_POOL_SIZE = 24 };
+enum { PPI_POOL_SIZE = 24 }; /* most orders */
 
 /* The most bytes of a pool; where orders are long it holds fewer, at least two. */
 #define PPI_POOL_MEMORY ((size_t)64 << 20)
