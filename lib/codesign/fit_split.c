@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best split for a given order, with recomputation that the runtime can express: one split search per recompute choice,
- * the first on a shorter schedule where there is one. */
+ * each on a shorter schedule first where there is one. */
 #include <string.h>
 
 #include "base/checked.h"

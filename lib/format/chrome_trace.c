@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track and a memory counter per
- * device. Sends and receives have their own tracks next to their device's, with an arrow (a flow) from each SEND to its RECV;
- * UNSHARD and REDUCE_GRAD too where they take time, and OFFLOAD and RELOAD. Viewers add and subtract times in any order, so
- * all are whole numbers of a tick; the exact times are among the arguments, in units of time. Format: "Trace Event Format"
- * (Google, 2016). */
+ * device. Communication, sharding ops that take time and copies have tracks below it, with an arrow (a flow) from each SEND to
+ * its RECV. Viewers add and subtract times, so all are whole numbers of a tick; the exact times are among the arguments.
+ * Format: "Trace Event Format" (Google, 2016). */
 #include "eval/memory.h"
 #include "format/formats.h"
 #include "format/ticks.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the device of each stage's first op, then the first placement that agrees with it; where ops contradict every such
- * placement, tries the bidirectional one. */
+/* Finds the device of each stage's first op, then the first named placement with these devices, else a map; where a stage has
+ * ops on two devices, tries the bidirectional one. */
 #include "format/placement.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ static bool is_placed(const struct rows *rows, int32_t placement)
     return true;
 }
 
-/* Finds the first placement that has each stage on its home. */
+/* Finds the first named placement that has each stage on its home, else makes a map. */
 static ppsched_status name_placement(const struct rows *rows)
 {
     static const int32_t named[] = {PPSCHED_PLACEMENT_LINEAR, PPSCHED_PLACEMENT_LOOP, PPSCHED_PLACEMENT_V};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Beam search. All kept schedules have as many steps; a heap orders their continuations by how promising they are, a hash
+/* Beam search. All kept schedules have equally many steps; a heap orders their continuations by how promising they are, a hash
  * table drops one that another with the same ops dominates, and a tree of steps remembers how each came about. */
 #include <string.h>
 

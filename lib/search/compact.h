@@ -18,7 +18,7 @@ struct ppi_compactor {
     struct ppi_poll *poll;         /* that counts the work; NULL: none */
     double *end;                   /* of each op, by link (see periodic.h) and microbatch; negative where not yet known */
     double *delay;                 /* of each link of the chain, from the link before */
-    struct ppi_compact_row *row;   /* one a device */
+    struct ppi_compact_row *row;   /* one per device */
     struct ppi_compact_op *placed; /* memory of the rows */
 };
 

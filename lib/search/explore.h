@@ -32,8 +32,8 @@ struct ppi_beam {
     double mean_weight; /* of the mean of the devices' bounds, which counts idle time on any device */
 };
 
-/* Beam search over list schedules: of all partial schedules with as many ops, the most promising ones are kept and continued.
- * With a width of 1 it is a greedy list schedule. */
+/* Beam search over list schedules: of all partial schedules with equally many steps, the most promising ones are kept and
+ * continued. With a width of 1 it is a greedy list schedule. */
 ppsched_status ppi_search_beam(struct ppi_attempt *attempt, const struct ppi_beam *beam, ppsched_error *error);
 
 /* Of the best so far and the pool's orders (NULL: no pool), takes the best for the robust objective of `stated`, improves it

@@ -21,7 +21,7 @@ ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, 
 /* Copies ops and counts; both must be made for the same problem, or one of the same shape and placement. */
 void ppi_orders_copy(struct ppi_orders *to, const struct ppi_orders *from);
 
-/* Copies those of a schedule of one iteration with at most as many ops. */
+/* Copies those of a schedule of one iteration; each device must have space for its ops. */
 void ppi_orders_read(struct ppi_orders *to, const ppsched_schedule *schedule);
 
 /* Whether some op is overlapped with the next one. */

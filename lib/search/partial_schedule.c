@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appending an op updates the clock, memory and counters of its stage and device, and what can be next there and on the device
- * that waited for the op. Hashes of the state are sums, so each step costs constant time. */
+ * that waited for the op. Hashes of the state are sums, updated with each step. */
 #include "search/partial_schedule.h"
 
 #include <string.h>

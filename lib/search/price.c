@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule and its event loop are built once; then an order only overwrites the ops, as long as each device has as many of
- * them. */
+/* The schedule and its event loop are built once; then an order only overwrites the ops, while no device's number of ops
+ * changes. */
 #include "search/price.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ void ppi_pricer_clear(struct ppi_pricer *pricer)
     *pricer = (struct ppi_pricer){0};
 }
 
-/* Whether each device of the schedule has exactly as many ops. */
+/* Whether each device has the same number of ops in both. */
 static bool has_counts(const ppsched_schedule *schedule, const struct ppi_orders *orders)
 {
     for (uint32_t d = 0; d < orders->devices; d++)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lower bound for all splits of the layers. Some device is the fullest: it has its share of the work or, as layers are
- * whole, often more. With one stage per device the least work of the fullest follows from filling stages one after another; in
- * a flushed iteration each also waits for the stages before it. With several stages per device, or two model copies, the bound
- * counts the layers that devices can hold by a time, whichever these are: exact where all layers between the ends take equally
- * long, otherwise a relaxation. */
+/* A lower bound for all splits: the least time of the fullest device with whole layers. With one stage per device stages are
+ * filled one after another; in a flushed iteration each also waits for the stages before it. With several, or two model
+ * copies, the bound counts the layers that devices can run by a time, whichever these are: exact where all layers between the
+ * ends take equally long, otherwise a relaxation. */
 #include "base/checked.h"
 #include "split/split_search.h"
 

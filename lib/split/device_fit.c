@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices with few stages are searched by cheapest_recompute.c. For others options with more recomputation are chosen step by
- * step, those that free the most memory per cost first, until all held sets fit. */
+/* Devices with few stages are searched by cheapest_recompute.c. For others, with ordered fronts, more recomputation is chosen
+ * step by step, the most memory per cost first, until all held sets fit; with other fronts the options that hold least. */
 #include "split/cheapest_recompute.h"
 
 #include <string.h>

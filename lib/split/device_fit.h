@@ -6,7 +6,7 @@
 #include "split/held_passes.h"
 #include "split/recompute_options.h"
 
-/* What is asked for a device. `room`: memory left for activations. */
+/* The input for a device. `room`: memory left for activations. */
 struct ppi_fit {
     const struct ppi_held_passes *holding;
     const struct ppi_recompute_front *fronts; /* of all stages */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Better splits by moving blocks from stage to stage. How often a stage's ops are on the critical path estimates the gain of a
- * move; the most promising moves are priced. Where none helps, a random walk leaves the local optimum, and a local search
- * follows. With one stage per device this is repeated in rounds, each longer than the one before, until some find nothing
- * better; with several, splits compete by successive halving. */
+/* Better splits by moving blocks between stages. How often a stage's ops are on the critical path estimates the gain of a
+ * move; the most promising ones are priced. Where none helps, a random walk leaves the local optimum. With one stage per
+ * device this is repeated in ever longer rounds until some find nothing; with several, splits compete by successive
+ * halving. */
 #include <string.h>
 
 #include "base/checked.h"

@@ -35,7 +35,7 @@ struct ppi_splitting {
 /* The most ops of a schedule: the search holds 28 bytes per op. */
 enum { PPI_SPLIT_MOST_OPS = 1 << 22 };
 
-/* What a search is asked. */
+/* The input of a search. */
 struct ppi_split_question {
     const ppsched_config *config; /* sizes, links, limits */
     const ppsched_layers *layers;

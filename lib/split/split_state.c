@@ -268,7 +268,7 @@ static void fit_stale(struct ppi_split_state *state)
 
 /* --- changes --- */
 
-/* Layers of one entry are identical to the entry's first ones, as many. Returns whether `like` has changed. */
+/* Layers of one entry are identical to the same number of its first ones. Returns whether `like` has changed. */
 static bool put_like(struct ppi_split_state *state, uint32_t stage)
 {
     const ppsched_layers *layers = state->layers;

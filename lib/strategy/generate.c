@@ -345,7 +345,7 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task
 {
     size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
-    if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have as many stages */
+    if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have equally many stages */
         status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_micro_slices(&task->shape), error);
     if (status == PPSCHED_OK && task->strategy->plan != NULL)
         return plan_ops(builder, task, config, error);

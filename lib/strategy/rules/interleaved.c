@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interleaved schedules: V chunks a device on the loop placement, along Megatron-LM's schedule table. */
+/* Interleaved schedules: V chunks per device on the loop placement, in the order of Megatron-LM's schedule table. */
 #include "order/order_1f1b.h"
 #include "strategy/descriptors.h"
 

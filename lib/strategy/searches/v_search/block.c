@@ -133,7 +133,7 @@ static int64_t find_peak(const struct row *row, int64_t end)
     return peak;
 }
 
-/* Counts an op; whether as many ops of the letter before were counted, which for F1 are the microbatches. */
+/* Counts an op; returns whether the op of the letter before was counted already (of F1: the microbatch exists). */
 static bool is_due(int64_t count[LETTERS], uint8_t letter)
 {
     return count[letter]++ < count[traits[letter].after];
