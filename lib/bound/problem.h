@@ -18,13 +18,13 @@ struct ppi_chain_times {
 };
 
 struct ppi_stage {
-    uint32_t device, place; /* place: its number among its device's stages */
+    uint32_t device, place; /* place: its index among its device's stages */
     bool fuses;             /* it may run B, which is shorter than I and W, or holds less, or is the only one allowed */
     bool splits;            /* it may run I and W */
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* change at an op of each kind: by how much the level after it differs */
     double rise[PPI_COMPUTE_KINDS];   /* additional memory while an I or a B runs */
-    double least_rise;                /* the smaller of those that its backwards need */
+    double least_rise;                /* the smaller rise of the kinds of backward that it may run */
     double forward_delay;             /* from the stage before */
     double backward_delay;            /* from the next stage */
     double forward_latency;           /* the parts of both that do not grow with the size sent */
@@ -53,13 +53,14 @@ struct ppi_ratio {
 
 /* If microbatches differ, the stages have the average time and bytes sent, and the memory of the largest: what fits with that
  * always fits. If they are sliced, the slices are called microbatches here; of those of one, a stage runs the backwards in
- * descending order. The rest of the objective is the makespan: N iterations take N - 1 makespans and a span. */
+ * descending order. `span_share`: the rest of the objective is the makespan, as N iterations take N - 1 makespans and a
+ * span. */
 struct ppi_problem {
     struct ppi_host host;
     uint32_t devices, stages, microbatches;
     uint32_t slices;      /* slices per microbatch */
     double held;          /* memory that a stage holds of one, in units of its F's; 1 without slices */
-    uint32_t most_stages; /* the largest number of a device */
+    uint32_t most_stages; /* the largest number of stages of a device */
     bool by_span;         /* the objective includes the span: span_share > 0 */
     double span_share;    /* weight of the longest device span in the objective: 0, 1, or 1 / N */
     bool has_limits;      /* of memory, on any device */

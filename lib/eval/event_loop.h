@@ -52,7 +52,7 @@ struct ppi_row {
 
 /* Progress of a device: the forward sweep moves `op` up to `end`, the backward sweep down. `span` is that of `op`. */
 struct ppi_track {
-    double clock; /* the end of its last op in the sweep */
+    double clock; /* end of its last op; in the backward sweep its latest start */
     const ppsched_op *op, *end;
     ppsched_span *span;
     struct ppi_sums sums; /* of the forward sweep */

@@ -16,7 +16,7 @@ ppsched_status ppi_critical_path(ppsched_critical_op *out, size_t capacity, size
 ppsched_status ppi_critical_path_with_copies(ppsched_critical_op *out, size_t capacity, size_t *count,
                                              const ppsched_timeline *timeline, ppsched_error *error);
 
-/* `out` has one value per device or stage; the timeline has latest starts. */
+/* `out`: one value per device, or per stage. The timeline has latest starts. */
 void ppi_device_slack(double *out, const ppsched_timeline *timeline);
 void ppi_stage_slack(double *out, const ppsched_timeline *timeline);
 

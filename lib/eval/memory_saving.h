@@ -4,8 +4,8 @@
  * A device has a stream for each direction, which runs its copies one after another in queue order. A link to the host runs
  * one copy per direction at a time, and serves its devices' streams first come, first served; at equal times the lower
  * device first. A copy arrives when its device has reached its op and the copy before it on its stream is done, a RELOAD not
- * before its OFFLOAD is. Copies get their times in the order in which they start, once no device can continue without: all
- * that arrives later starts later. If copies slow compute, the ends of units are found in the same order of time. */
+ * before its OFFLOAD is. Copies get their times in the order in which they start, once no device can continue without
+ * them, as all that arrives later starts later. If copies slow compute, the ends of units are found in the same order of time. */
 #ifndef PPSCHED_EVAL_MEMORY_SAVING_H
 #define PPSCHED_EVAL_MEMORY_SAVING_H
 
@@ -43,7 +43,7 @@ struct ppi_copy_stream {
     uint32_t link;   /* index in `links` */
     uint32_t head;   /* position of the next copy; PPSCHED_NONE: not reached yet */
     uint32_t cursor; /* position where the search for the next one starts */
-    bool has_come;   /* the head has arrived */
+    bool has_come;   /* the head's arrival has been scheduled */
     double free;     /* when the last copy is done */
     uint32_t behind; /* stream that waits for the link after this one */
 };

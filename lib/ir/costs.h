@@ -67,7 +67,7 @@ void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t s
 /* Time of a stage's UNSHARD (else REDUCE_GRAD) on a device. */
 double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool unshards, uint32_t device);
 
-/* Factor on the times of a device's compute ops meanwhile: 1 or more, infinite if they stop. */
+/* Factor on the times of a device's compute ops while UNSHARD or REDUCE_GRAD runs: 1 or more, infinite if they stop. */
 double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device);
 
 /* Whether the config gives times of UNSHARD or REDUCE_GRAD. */
