@@ -5,7 +5,8 @@
  * one copy per direction at a time, and serves its devices' streams first come, first served; at equal times the lower
  * device first. A copy arrives when its device has reached its op and the copy before it on its stream is done, a RELOAD not
  * before its OFFLOAD is. Copies get their times in the order in which they start, once no device can continue without
- * them, as all that arrives later starts later. If copies slow compute, the ends of units are found in the same order of time. */
+ * them, as all that arrives later starts later. If copies slow compute, the ends of units are found in the same order of
+ * time. */
 #ifndef PPSCHED_EVAL_MEMORY_SAVING_H
 #define PPSCHED_EVAL_MEMORY_SAVING_H
 
