@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track a device, a memory counter a
- * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV;
- * UNSHARD and REDUCE_GRAD too where they take time, and OFFLOAD and RELOAD.
- * Viewers add and subtract times in an order of their own, so all are whole numbers of a tick; the exact ones are among the
- * arguments, in units of time.
+/* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track and a memory counter per
+ * device. Communication, sharding ops that take time and copies have tracks below it, with an arrow (a flow) from each SEND to
+ * its RECV. Viewers add and subtract times, so all are whole numbers of a tick; the exact times are among the arguments.
  * Format: "Trace Event Format" (Google, 2016). */
 #include "eval/memory.h"
 #include "format/formats.h"
 #include "format/ticks.h"
 #include "ir/transfer.h"
 
-/* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
+/* Sends (or receives) of a device that overlap have a track each, up to so many. */
 enum { MOST_LANES = 16 };
 
 struct instances {
@@ -25,17 +23,17 @@ struct trace {
     double scale;
     struct ppi_ticks ticks;            /* of times, scaled */
     struct ppi_transfers transfers;    /* empty without comm ops */
-    struct ppi_memory_workspace *room; /* as ppi_memory_room_make gives it */
+    struct ppi_memory_workspace *room; /* from ppi_memory_room_make */
 };
 
-/* Tracks of a device as it is shown: its own, lanes of sends and of receives, what is gathered and reduced, and copies. */
+/* Tracks of a device in the order shown: its own, sends, receives, UNSHARD and REDUCE_GRAD, and copies. */
 static uint64_t tracks_of_device(const struct trace *trace)
 {
     return (trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1) + (uint64_t)trace->timeline->has_sharding +
            (trace->timeline->saving != NULL ? 2 : 0);
 }
 
-/* Devices come first, then for each its lanes of sends and of receives, then for each its sharding ops. */
+/* Track numbers: first those of the devices, then for each device its sends and receives, then for each its sharding ops. */
 static uint64_t instance_track(const struct trace *trace, uint32_t device, bool send, uint32_t instance)
 {
     return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_LANES + instance;
@@ -46,13 +44,13 @@ static uint64_t sharding_track(const struct trace *trace, uint32_t device)
     return instance_track(trace, trace->schedule->shape.devices, true, device);
 }
 
-/* Of OFFLOAD and of RELOAD, behind those. */
+/* The tracks of OFFLOAD and RELOAD, after all these. */
 static uint64_t copy_track(const struct trace *trace, uint32_t device, bool reloads)
 {
     return sharding_track(trace, trace->schedule->shape.devices) + 2 * (uint64_t)device + reloads;
 }
 
-/* Names a track; tracks are shown by their sort index, a device's one below the other. */
+/* Names a track; tracks are shown by their sort index, a device's tracks one below the other. */
 static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t instance,
                         uint64_t sort_index)
 {
@@ -132,7 +130,7 @@ static void write_arrow_end(const struct trace *trace, uint64_t track, const pps
     ppi_write_text(trace->writer, "}");
 }
 
-/* Where a receive is drawn: from when it stands ready and its data is sent, until that is there. */
+/* The span drawn for a receive: from when it is posted and its data is sent, until the data arrives. */
 static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, ppsched_span span, ppsched_span sending)
 {
     double delay = ppi_delay_of(&trace->timeline->costs, trace->schedule, op, op->kind == PPSCHED_KIND_RECV_B);
@@ -141,7 +139,7 @@ static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, p
     return (ppsched_span){start, there > start ? there : start};
 }
 
-/* The first lane that is free, or a new one; where there are no more an event is cut short. */
+/* The first free track, or a new one; where there are no more, the event is shortened to start when one is free. */
 static uint32_t take_instance(struct instances *instances, ppsched_span *span)
 {
     uint32_t instance = 0;
@@ -185,7 +183,7 @@ static uint64_t track_of(const struct trace *trace, uint32_t device, const ppsch
     return shards && trace->timeline->has_sharding ? sharding_track(trace, device) : device;
 }
 
-/* Where a device's memory is written to. */
+/* The counter of a device's memory. */
 struct counter {
     const struct trace *trace;
     uint32_t device;
@@ -227,7 +225,7 @@ static void write_device(const struct trace *trace, uint32_t device)
     ppi_memory_go_through(trace->timeline, device, trace->room, &listener);
 }
 
-/* By the shortest op that takes time, and when the last is at its end. */
+/* The tick for a timeline, from its shortest op and its latest end. */
 static struct ppi_ticks ticks_of(const ppsched_timeline *timeline, uint64_t ops, double scale)
 {
     double shortest = 0, latest = timeline->metrics.makespan * scale;
