@@ -205,7 +205,7 @@ void ppi_chakra_write_device(const ppsched_chakra *chakra, uint32_t device, stru
 {
     uint64_t *waits = make_waits(chakra, device);
     if (waits == NULL) {
-        writer->overshoots = "the trace";
+        writer->out_of_memory = "the trace";
         return;
     }
     struct walk walk = begin(chakra, device, waits, writer);

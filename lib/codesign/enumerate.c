@@ -28,16 +28,16 @@ double ppi_codesign_count_splits(const struct ppi_codesign *codesign)
 double ppi_codesign_count_kinds(const struct ppi_codesign *codesign)
 {
     const ppsched_layers *layers = codesign->plan->layers;
-    double paths = 1;
+    double choices = 1;
     for (uint32_t e = 0; e < layers->entry_count; e++) {
         const ppsched_layer *layer = &layers->entries[e].given;
         const uint32_t kinds = layer->recompute_count, stages = codesign->candidate->stages;
         const uint32_t parts = layer->count < stages ? layer->count : stages;
         const double of_part = binomial((layer->count + parts - 1) / parts + kinds, kinds);
-        for (uint32_t p = 0; p < parts && paths < PPSCHED_NONE; p++)
-            paths *= of_part;
+        for (uint32_t p = 0; p < parts && choices < PPSCHED_NONE; p++)
+            choices *= of_part;
     }
-    return paths;
+    return choices;
 }
 
 /* --- borders --- */

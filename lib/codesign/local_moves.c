@@ -53,14 +53,14 @@ static bool move_block(const struct ppi_codesign *codesign, uint32_t from, uint3
     return moves;
 }
 
-/* Tries move number `path` between stages that are `reach` apart: even numbers move a block backwards, odd ones forwards. */
-static ppsched_status try_path(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint32_t path,
+/* Tries move number `move` between stages that are `reach` apart: even numbers move a block backwards, odd ones forwards. */
+static ppsched_status try_move(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint32_t move,
                                uint32_t reach, uint64_t *tries, ppsched_error *error)
 {
-    const uint32_t low = path / 2, high = low + reach;
+    const uint32_t low = move / 2, high = low + reach;
     *better = false;
     ppi_codesign_go_back(codesign);
-    if (!move_block(codesign, path % 2 == 0 ? high : low, path % 2 == 0 ? low : high))
+    if (!move_block(codesign, move % 2 == 0 ? high : low, move % 2 == 0 ? low : high))
         return PPSCHED_OK;
     --*tries;
     return ppi_codesign_ask(better, codesign, price, error);
@@ -76,18 +76,18 @@ ppsched_status ppi_codesign_move_blocks(bool *better, struct ppi_codesign *codes
     ppsched_status status = PPSCHED_OK;
     *better = false;
     for (uint32_t reach = 1; reach < stages; reach++) {
-        const uint32_t paths = 2 * (stages - reach);
-        const uint64_t a_path = codesign->plan->layers->count + (uint64_t)reach * stages;
+        const uint32_t moves = 2 * (stages - reach);
+        const uint64_t a_move = codesign->plan->layers->count + (uint64_t)reach * stages;
         bool is_better = false, any = false;
-        for (uint32_t i = 0, idle = 0; *tries > 0 && idle < paths && left >= a_path && status == PPSCHED_OK;
-             i = (i + 1) % paths) {
-            left -= a_path;
-            status = try_path(&is_better, codesign, price, i, reach, tries, error);
+        for (uint32_t i = 0, idle = 0; *tries > 0 && idle < moves && left >= a_move && status == PPSCHED_OK;
+             i = (i + 1) % moves) {
+            left -= a_move;
+            status = try_move(&is_better, codesign, price, i, reach, tries, error);
             any |= is_better;
             idle = is_better ? 0 : idle + 1;
         }
         *better |= any;
-        if (status != PPSCHED_OK || *tries == 0 || left < a_path)
+        if (status != PPSCHED_OK || *tries == 0 || left < a_move)
             return status;
         reach = any && reach > 1 ? 0 : reach;
     }

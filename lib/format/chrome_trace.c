@@ -9,11 +9,11 @@
 #include "ir/transfer.h"
 
 /* Sends (or receives) of a device that overlap have a track each, up to so many. */
-enum { MOST_LANES = 16 };
+enum { MOST_TRACKS = 16 };
 
-struct instances {
+struct tracks {
     uint32_t used;
-    double end[MOST_LANES]; /* of the last event */
+    double end[MOST_TRACKS]; /* of the last event */
 };
 
 struct trace {
@@ -29,19 +29,19 @@ struct trace {
 /* Tracks of a device in the order shown: its own, sends, receives, UNSHARD and REDUCE_GRAD, and copies. */
 static uint64_t tracks_of_device(const struct trace *trace)
 {
-    return (trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1) + (uint64_t)trace->timeline->has_sharding +
+    return (trace->transfers.ops != NULL ? 1 + 2 * MOST_TRACKS : 1) + (uint64_t)trace->timeline->has_sharding +
            (trace->timeline->saving != NULL ? 2 : 0);
 }
 
 /* Track numbers: first those of the devices, then for each device its sends and receives, then for each its sharding ops. */
-static uint64_t instance_track(const struct trace *trace, uint32_t device, bool send, uint32_t instance)
+static uint64_t track_of(const struct trace *trace, uint32_t device, bool send, uint32_t number)
 {
-    return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_LANES + instance;
+    return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_TRACKS + number;
 }
 
 static uint64_t sharding_track(const struct trace *trace, uint32_t device)
 {
-    return instance_track(trace, trace->schedule->shape.devices, true, device);
+    return track_of(trace, trace->schedule->shape.devices, true, device);
 }
 
 /* The tracks of OFFLOAD and RELOAD, after all these. */
@@ -51,14 +51,14 @@ static uint64_t copy_track(const struct trace *trace, uint32_t device, bool relo
 }
 
 /* Names a track; tracks are shown by their sort index, a device's tracks one below the other. */
-static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t instance,
+static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t number,
                         uint64_t sort_index)
 {
     ppi_write_field(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
     ppi_write_field(trace->writer, ", \"args\": {\"name\": \"device ", device);
     ppi_write_text(trace->writer, what);
-    if (instance > 0)
-        ppi_write_field(trace->writer, " ", instance + 1);
+    if (number > 0)
+        ppi_write_field(trace->writer, " ", number + 1);
     ppi_write_field(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
     ppi_write_field(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
     ppi_write_text(trace->writer, "}}");
@@ -140,21 +140,21 @@ static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, p
 }
 
 /* The first free track, or a new one; where there are no more, the event is shortened to start when one is free. */
-static uint32_t take_instance(struct instances *instances, ppsched_span *span)
+static uint32_t take_track(struct tracks *tracks, ppsched_span *span)
 {
-    uint32_t instance = 0;
-    while (instance < instances->used && instances->end[instance] > span->start)
-        instance++;
-    if (instance == MOST_LANES) {
-        double free_from = instances->end[--instance];
+    uint32_t number = 0;
+    while (number < tracks->used && tracks->end[number] > span->start)
+        number++;
+    if (number == MOST_TRACKS) {
+        double free_from = tracks->end[--number];
         *span = (ppsched_span){free_from, span->end > free_from ? span->end : free_from};
     }
-    instances->end[instance] = span->end;
-    return instance;
+    tracks->end[number] = span->end;
+    return number;
 }
 
 static void write_comm(const struct trace *trace, uint32_t device, const ppsched_op *op, ppsched_span span,
-                       struct instances *instances)
+                       struct tracks *tracks)
 {
     bool send = ppi_is_send(op->kind);
     uint32_t number = send ? ppi_output_of(trace->schedule, op) : ppi_input_of(trace->schedule, op);
@@ -163,12 +163,12 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
     if (paired && !send)
         span = receiving(trace, op, span, trace->timeline->spans[ops->send]);
     double arrow = span.start;
-    uint32_t instance = take_instance(instances, &span);
-    uint64_t track = instance_track(trace, device, send, instance);
-    if (instance == instances->used) {
-        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_LANES) + instance;
-        write_track(trace, track, device, send ? " send" : " receive", instance, sort_index);
-        instances->used++;
+    uint32_t number = take_track(tracks, &span);
+    uint64_t track = track_of(trace, device, send, number);
+    if (number == tracks->used) {
+        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_TRACKS) + number;
+        write_track(trace, track, device, send ? " send" : " receive", number, sort_index);
+        tracks->used++;
     }
     write_unit(trace, track, op, &span);
     if (paired)
@@ -212,7 +212,7 @@ static void write_device(const struct trace *trace, uint32_t device)
 {
     const ppsched_queue *queue = &trace->schedule->queues[device];
     const ppsched_span *spans = ppi_spans_of(trace->timeline, queue);
-    struct instances sends = {.used = 0}, receives = {.used = 0};
+    struct tracks sends = {.used = 0}, receives = {.used = 0};
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         if (ppi_is_comm(&queue->ops[i]))
             write_comm(trace, device, &queue->ops[i], spans[i], ppi_is_send(queue->ops[i].kind) ? &sends : &receives);
@@ -244,11 +244,11 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
     struct trace trace = {writer,        schedule, timeline, scale, ticks_of(timeline, schedule->op_count, scale),
                           {.ops = NULL}, NULL};
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&trace.transfers, schedule, NULL) != PPSCHED_OK) {
-        writer->overshoots = "the transfers";
+        writer->out_of_memory = "the transfers";
         return;
     }
     if (ppi_memory_room_make(&trace.room, timeline, NULL) != PPSCHED_OK) {
-        writer->overshoots = "the memory curve";
+        writer->out_of_memory = "the memory curve";
         ppi_transfers_clear(&trace.transfers);
         return;
     }

@@ -186,7 +186,7 @@ static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedu
     struct ppi_transfers transfers = {.ops = NULL};
     (void)options;
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&transfers, schedule, NULL) != PPSCHED_OK) {
-        writer->overshoots = "the transfers";
+        writer->out_of_memory = "the transfers";
         return;
     }
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {

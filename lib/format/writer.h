@@ -14,8 +14,8 @@ enum { PPI_WRITER_SIZE = 8192 };
 struct ppi_writer {
     ppsched_write_function write;
     void *user;
-    bool stopped;           /* the caller's function has stopped the output */
-    const char *overshoots; /* what a format had no memory for, so that it wrote nothing; NULL: none */
+    bool stopped;              /* the caller's function has stopped the output */
+    const char *out_of_memory; /* what a format had no memory for, so that it wrote nothing; NULL: none */
     size_t filled;
     char buffer[PPI_WRITER_SIZE];
 };

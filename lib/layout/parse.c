@@ -69,7 +69,7 @@ struct piece {
 
 /* The piece at `i`: a group, or one character. `*close`: the first ')' from the last place searched, so that all searches
  * together take linear time. */
-static struct piece micro_slice_at(const struct characters *from, size_t i, size_t *close)
+static struct piece piece_at(const struct characters *from, size_t i, size_t *close)
 {
     struct piece piece = {i, 1, 1, i + 1};
     size_t times = 0;
@@ -89,7 +89,7 @@ static ppsched_status unroll(struct characters *out, const struct characters *fr
     size_t close = 0;
     out->count = 0;
     for (size_t i = 0; i < from->count;) {
-        struct piece piece = micro_slice_at(from, i, &close);
+        struct piece piece = piece_at(from, i, &close);
         if (piece.times > (MOST_CHARACTERS - out->count) / piece.count)
             return fail_length(from->at[i], error);
         for (size_t k = 0; out->at != NULL && k < piece.times; k++)

@@ -143,7 +143,7 @@ static void find_forms(struct form *forms, const struct layers *layers, uint32_t
 }
 
 /* Writes the text by the forms found. */
-static ppsched_status write_paths(ppsched_layout *layout, const struct layers *layers, const struct form *forms, uint32_t count,
+static ppsched_status write_forms(ppsched_layout *layout, const struct layers *layers, const struct form *forms, uint32_t count,
                                   ppsched_error *error)
 {
     struct writer writer = {ppi_allocate(&layout->host, forms[0].length + 1, 1), 0};
@@ -171,7 +171,7 @@ ppsched_status ppi_layout_set_text(ppsched_layout *layout, ppsched_error *error)
             layers[i].length = writer.length;
         }
         find_forms(forms, layers, count);
-        status = write_paths(layout, layers, forms, count, error);
+        status = write_forms(layout, layers, forms, count, error);
     }
     ppi_arena_clear(&arena);
     return status;

@@ -71,21 +71,21 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
 }
 
 /* The worst missing input of a unit: none, one of its own device, one of another device. */
-enum overshoot { NOTHING, OWN_VALUE, TRANSFER };
+enum missing { NOTHING, OWN_VALUE, TRANSFER };
 
 /* `*out`: the first missing input from another device. */
-static enum overshoot missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+static enum missing missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
 {
-    enum overshoot overshoot = NOTHING;
+    enum missing missing = NOTHING;
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         uint32_t input = ppi_input_of(history->schedule, &unit[i]);
         if (input == PPSCHED_NONE || history->there[input])
             continue;
         if (ppi_transfer_in(history->schedule, &unit[i], out))
             return TRANSFER;
-        overshoot = OWN_VALUE;
+        missing = OWN_VALUE;
     }
-    return overshoot;
+    return missing;
 }
 
 /* Whether the sender of an input waits to send it; `*out`: the first such input. */
@@ -128,10 +128,10 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
 }
 
 /* The missing input of a device; if a transfer, the one that it receives next. */
-static enum overshoot next_receive(const struct history *history, uint32_t d, struct device *device)
+static enum missing next_receive(const struct history *history, uint32_t d, struct device *device)
 {
-    enum overshoot overshoot = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
-    return history->lead > 0 && next_ahead(history, d, device, overshoot == TRANSFER) ? TRANSFER : overshoot;
+    enum missing missing = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
+    return history->lead > 0 && next_ahead(history, d, device, missing == TRANSFER) ? TRANSFER : missing;
 }
 
 /* Runs a device until it waits. */
@@ -148,15 +148,15 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
             device->wait = ENDED;
             return PPSCHED_OK;
         }
-        const enum overshoot overshoot = next_receive(history, d, device);
-        if (overshoot == TRANSFER) {
+        const enum missing missing = next_receive(history, d, device);
+        if (missing == TRANSFER) {
             device->wait = RECEIVES;
             return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
                                                                            : PPSCHED_OK;
         }
         const ppsched_op *unit = &queue->ops[device->position];
         size_t length = ppi_unit_length(unit);
-        if (overshoot == OWN_VALUE)
+        if (missing == OWN_VALUE)
             return PPSCHED_ERROR_INVALID_SCHEDULE; /* another stage of the device comes too late */
         ppsched_status status = ppi_builder_append(history->out, d, unit, length, error);
         if (status != PPSCHED_OK)

@@ -63,7 +63,7 @@ static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_pl
                             const ppsched_offload_options *options, bool searches, ppsched_error *error)
 {
     struct ppi_choice best;
-    placing->lead_ops = options->prefetch_distance;
+    placing->prefetch_distance = options->prefetch_distance;
     ppi_list_transfers(placing, options->chunks);
     if (options->share > 0 && options->share < 1)
         ppi_keep_shortest(placing, options->share);

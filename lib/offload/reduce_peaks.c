@@ -225,7 +225,7 @@ static void find_units(struct lowering *lowering)
 static ppsched_status lower(struct lowering *lowering, bool searches, ppsched_error *error)
 {
     uint64_t ops = lowering->placing->schedule->op_count;
-    bool is_free, is_searched = searches && ops <= SEARCHED && lowering->placing->lead_ops == 0;
+    bool is_free, is_searched = searches && ops <= SEARCHED && lowering->placing->prefetch_distance == 0;
     find_units(lowering);
     ppsched_status status = try_all(lowering, &is_free, error);
     lowering->tries = (uint32_t)((is_searched ? TIMED : TIMED_ELSE) / (1 + ops));

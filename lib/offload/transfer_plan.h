@@ -31,7 +31,7 @@ ppsched_status ppi_choice_wait(struct ppi_choice *out, const struct ppi_placing 
  * before. */
 static inline uint32_t ppi_most_leads(const struct ppi_placing *placing)
 {
-    return placing->lead_ops > 0 ? 0 : PPI_MOST_LEADS;
+    return placing->prefetch_distance > 0 ? 0 : PPI_MOST_LEADS;
 }
 
 double ppi_lead(const struct ppi_placing *placing, uint32_t number);

@@ -190,16 +190,17 @@ static void set_free(const struct ppi_placing *placing, double time)
         placing->free[d] = time;
 }
 
-/* Whether there are at least `lead_ops` ops between a stage pass's forward and its backward. */
+/* Whether there are at least `prefetch_distance` ops between a stage pass's forward and its backward. */
 static bool has_lead(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
 {
-    return transfer->backward - transfer->forward > placing->lead_ops;
+    return transfer->backward - transfer->forward > placing->prefetch_distance;
 }
 
 /* When the first of these ops before the backward starts. */
 static double lead_start(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
 {
-    return placing->spans[placing->schedule->queues[transfer->device].first + transfer->backward - placing->lead_ops].start;
+    return placing->spans[placing->schedule->queues[transfer->device].first + transfer->backward - placing->prefetch_distance]
+        .start;
 }
 
 static void place_reloads(const struct ppi_placing *placing)
@@ -217,10 +218,11 @@ static void place_reloads(const struct ppi_placing *placing)
     for (uint32_t i = 0; i < count; i++) {
         struct ppi_offload_transfer *transfer = &placing->transfers[order[i]];
         double end = ppi_smaller(transfer->due - placing->lead, placing->free[transfer->link]);
-        transfer->start = placing->lead_ops > 0 ? lead_start(placing, transfer) : end - transfer->reload;
+        transfer->start = placing->prefetch_distance > 0 ? lead_start(placing, transfer) : end - transfer->reload;
         if (placing->is_forced)
-            transfer->start = placing->is_late && placing->lead_ops == 0 ? transfer->due
-                                                                         : ppi_larger(transfer->start, transfer->ready);
+            transfer->start = placing->is_late && placing->prefetch_distance == 0
+                                  ? transfer->due
+                                  : ppi_larger(transfer->start, transfer->ready);
         else
             transfer->goes = transfer->start >= transfer->ready + transfer->offload;
         if (transfer->goes)

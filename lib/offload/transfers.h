@@ -31,16 +31,16 @@ struct ppi_placing {
     uint32_t *transfer_of;                  /* by stage pass; PPSCHED_NONE: never offloaded */
     struct ppi_offload_transfer *transfers; /* by device, then in the order of Fs */
     uint32_t count;
-    uint32_t *ends;            /* by device: one past its last transfer */
-    double *keys;              /* by transfer: sort keys */
-    uint32_t *order, *scratch; /* of transfers */
-    double *free;              /* by link: when it is free */
-    struct ppi_heap resident;  /* scratch of select.c */
-    double lead;               /* prefetch distance: how much earlier than needed reloads end */
-    uint32_t lead_ops;         /* if above 0, the prefetch distance in ops instead */
-    bool is_forced;            /* transfers go even where their copies do not fit between F and backward, which then waits */
-    bool is_late;              /* if forced: reloads come right before their backwards */
-    double *limits, *peaks;    /* by device: limits to keep, and peaks with waits */
+    uint32_t *ends;             /* by device: one past its last transfer */
+    double *keys;               /* by transfer: sort keys */
+    uint32_t *order, *scratch;  /* of transfers */
+    double *free;               /* by link: when it is free */
+    struct ppi_heap resident;   /* scratch of select.c */
+    double lead;                /* prefetch distance: how much earlier than needed reloads end */
+    uint32_t prefetch_distance; /* if above 0, the prefetch distance in ops instead */
+    bool is_forced;             /* transfers go even where their copies do not fit between F and backward, which then waits */
+    bool is_late;               /* if forced: reloads come right before their backwards */
+    double *limits, *peaks;     /* by device: limits to keep, and peaks with waits */
 };
 
 /* Allocates. The schedule, the config and `plain` must be set. */

@@ -38,8 +38,8 @@ static inline uint64_t ppi_warmup_of(const struct ppi_order_1f1b *order, uint32_
 }
 
 /* A cursor at the start of the table. */
-static inline struct ppi_table_cursor ppi_hand_start(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slices,
-                                                     struct ppi_op_writer *writer)
+static inline struct ppi_table_cursor ppi_cursor_start(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slices,
+                                                       struct ppi_op_writer *writer)
 {
     struct ppi_table table = ppi_table_start(order->chunks, order->microbatches, order->group_size);
     return (struct ppi_table_cursor){writer, device, order->devices, slices, table, table};
@@ -49,18 +49,18 @@ static inline struct ppi_table_cursor ppi_hand_start(const struct ppi_order_1f1b
 PPI_INLINE void ppi_put_interleaved_slices(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
                                            uint32_t slices, struct ppi_op_writer *writer)
 {
-    struct ppi_table_cursor cursor = ppi_hand_start(order, device, slices, writer);
+    struct ppi_table_cursor cursor = ppi_cursor_start(order, device, slices, writer);
     uint64_t pairs = ppi_visits_of(order) - warmup;
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_forward(&cursor);
+        ppi_cursor_put_forward(&cursor);
     for (uint64_t k = 0; k < pairs && order->overlapped; k++)
-        ppi_hand_put_pair(&cursor);
+        ppi_cursor_put_pair(&cursor);
     for (uint64_t k = 0; k < pairs && !order->overlapped; k++) {
-        ppi_hand_put_forward(&cursor);
-        ppi_hand_put_backward(&cursor, PPSCHED_KIND_B);
+        ppi_cursor_put_forward(&cursor);
+        ppi_cursor_put_backward(&cursor, PPSCHED_KIND_B);
     }
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_backward(&cursor, PPSCHED_KIND_B);
+        ppi_cursor_put_backward(&cursor, PPSCHED_KIND_B);
 }
 
 /* Puts a device's ops of one run, with `warmup` warm-up forwards. */

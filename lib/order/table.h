@@ -50,34 +50,35 @@ struct ppi_table_cursor {
     struct ppi_table forwards, backwards;
 };
 
-static inline uint32_t ppi_hand_forward(const struct ppi_table_cursor *cursor)
+static inline uint32_t ppi_cursor_forward(const struct ppi_table_cursor *cursor)
 {
     return cursor->forwards.chunk * cursor->devices + cursor->device;
 }
 
-static inline uint32_t ppi_hand_backward(const struct ppi_table_cursor *cursor)
+static inline uint32_t ppi_cursor_backward(const struct ppi_table_cursor *cursor)
 {
     return (cursor->backwards.chunks - 1 - cursor->backwards.chunk) * cursor->devices + cursor->device;
 }
 
-PPI_INLINE void ppi_hand_put_forward(struct ppi_table_cursor *cursor)
+PPI_INLINE void ppi_cursor_put_forward(struct ppi_table_cursor *cursor)
 {
-    ppi_put_micro_slice(cursor->writer, cursor->slices, PPSCHED_KIND_F, ppi_hand_forward(cursor), cursor->forwards.microbatch);
+    ppi_put_micro_slice(cursor->writer, cursor->slices, PPSCHED_KIND_F, ppi_cursor_forward(cursor),
+                        cursor->forwards.microbatch);
     ppi_table_advance(&cursor->forwards);
 }
 
 /* Puts a B or an I. */
-PPI_INLINE void ppi_hand_put_backward(struct ppi_table_cursor *cursor, uint8_t kind)
+PPI_INLINE void ppi_cursor_put_backward(struct ppi_table_cursor *cursor, uint8_t kind)
 {
-    ppi_put_micro_slice(cursor->writer, cursor->slices, kind, ppi_hand_backward(cursor),
+    ppi_put_micro_slice(cursor->writer, cursor->slices, kind, ppi_cursor_backward(cursor),
                         ppi_backward_micro_slice(cursor->backwards.microbatch, cursor->slices));
     ppi_table_advance(&cursor->backwards);
 }
 
 /* Puts a forward and a B as an overlapped pair. */
-static inline void ppi_hand_put_pair(struct ppi_table_cursor *cursor)
+static inline void ppi_cursor_put_pair(struct ppi_table_cursor *cursor)
 {
-    ppi_put_pair(cursor->writer, ppi_hand_forward(cursor), cursor->forwards.microbatch, ppi_hand_backward(cursor),
+    ppi_put_pair(cursor->writer, ppi_cursor_forward(cursor), cursor->forwards.microbatch, ppi_cursor_backward(cursor),
                  cursor->backwards.microbatch);
     ppi_table_advance(&cursor->forwards);
     ppi_table_advance(&cursor->backwards);

@@ -213,7 +213,7 @@ static size_t drop_late_weights(ppsched_op *ops, size_t count)
 }
 
 /* Whether an op is an I whose W has not been placed. */
-static bool overshoots_weight(const struct ppi_compactor *c, const ppsched_op *op)
+static bool misses_weight(const struct ppi_compactor *c, const ppsched_op *op)
 {
     size_t link = ppi_link_of(c->problem, op->stage, PPSCHED_KIND_W);
     return op->kind == PPSCHED_KIND_I && c->end[link * c->problem->microbatches + op->microbatch] < 0;
@@ -227,7 +227,7 @@ static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
     for (const struct ppi_compact_op *next = placed;; next++) {
         double until = next < end ? next->start : PPI_INFINITE;
         for (; due < next; due++) {
-            if (!overshoots_weight(c, &due->op))
+            if (!misses_weight(c, &due->op))
                 continue;
             double length = c->problem->stage[due->op.stage].duration[PPSCHED_KIND_W];
             if (clock + length > until)

@@ -106,8 +106,8 @@ static void thin(struct ppi_recompute_front *front)
     front->count = left;
 }
 
-static struct ppi_recompute_option served(const struct ppi_recompute_front *before, uint32_t option,
-                                          const struct ppi_layer_entry *entry, uint32_t kind)
+static struct ppi_recompute_option option_after(const struct ppi_recompute_front *before, uint32_t option,
+                                                const struct ppi_layer_entry *entry, uint32_t kind)
 {
     const struct ppi_recompute_option *old = &before->options[option];
     const double *cost = entry->kinds[kind].cost;
@@ -142,7 +142,7 @@ static void add_layer(struct ppi_front_builder *builder, struct ppi_recompute_fr
         bool found = false;
         for (uint32_t k = 0; k < kinds; k++)
             if (next[k] < before->count) {
-                struct ppi_recompute_option option = served(before, next[k], entry, k);
+                struct ppi_recompute_option option = option_after(before, next[k], entry, k);
                 best = !found || comes_first(&option, &best) ? option : best;
                 found = true;
             }
@@ -209,7 +209,7 @@ static void make_only_option(struct ppi_recompute_front *out, const struct ppi_f
         const struct ppi_recompute_option before = out->options[0];
         const struct ppi_recompute_front one = {.count = 1, .options = (struct ppi_recompute_option *)&before};
         uint8_t kind = next_kind(builder, layer, &left);
-        out->options[0] = served(&one, 0, ppi_layer_at(builder->layers, layer), kind == PPI_NO_SUCH_KIND ? 0 : kind);
+        out->options[0] = option_after(&one, 0, ppi_layer_at(builder->layers, layer), kind == PPI_NO_SUCH_KIND ? 0 : kind);
         for (int i = 0; i < PPI_HELD && kind == PPI_NO_SUCH_KIND; i++)
             out->options[0].held[i] += PPI_HELD_OUT_OF_REACH;
     }

@@ -48,20 +48,20 @@ static void order_less_memory(const struct ppi_task *task, uint32_t device, stru
 PPI_INLINE void put_zb(const struct ppi_task *task, uint32_t device, uint32_t slices, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    struct ppi_table_cursor hand = ppi_hand_start(&order, device, slices, writer), weights = hand;
+    struct ppi_table_cursor hand = ppi_cursor_start(&order, device, slices, writer), weights = hand;
     uint64_t warmup = warmup_of(task, &order, device, 1), passes = ppi_visits_of(&order),
              lag = device < passes ? device : passes;
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_forward(&hand);
+        ppi_cursor_put_forward(&hand);
     for (uint64_t k = 0; k < passes; k++) {
         if (k < passes - warmup)
-            ppi_hand_put_forward(&hand);
-        ppi_hand_put_backward(&hand, PPSCHED_KIND_I);
+            ppi_cursor_put_forward(&hand);
+        ppi_cursor_put_backward(&hand, PPSCHED_KIND_I);
         if (k >= lag)
-            ppi_hand_put_backward(&weights, PPSCHED_KIND_W);
+            ppi_cursor_put_backward(&weights, PPSCHED_KIND_W);
     }
     for (uint64_t k = 0; k < lag; k++)
-        ppi_hand_put_backward(&weights, PPSCHED_KIND_W);
+        ppi_cursor_put_backward(&weights, PPSCHED_KIND_W);
 }
 
 static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
