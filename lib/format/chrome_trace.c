@@ -34,14 +34,14 @@ static uint64_t tracks_of_device(const struct trace *trace)
 }
 
 /* Track numbers: first those of the devices, then for each device its sends and receives, then for each its sharding ops. */
-static uint64_t track_of(const struct trace *trace, uint32_t device, bool send, uint32_t number)
+static uint64_t comm_track(const struct trace *trace, uint32_t device, bool send, uint32_t number)
 {
     return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_TRACKS + number;
 }
 
 static uint64_t sharding_track(const struct trace *trace, uint32_t device)
 {
-    return track_of(trace, trace->schedule->shape.devices, true, device);
+    return comm_track(trace, trace->schedule->shape.devices, true, device);
 }
 
 /* The tracks of OFFLOAD and RELOAD, after all these. */
@@ -163,11 +163,11 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
     if (paired && !send)
         span = receiving(trace, op, span, trace->timeline->spans[ops->send]);
     double arrow = span.start;
-    uint32_t number = take_track(tracks, &span);
-    uint64_t track = track_of(trace, device, send, number);
-    if (number == tracks->used) {
-        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_TRACKS) + number;
-        write_track(trace, track, device, send ? " send" : " receive", number, sort_index);
+    uint32_t place = take_track(tracks, &span);
+    uint64_t track = comm_track(trace, device, send, place);
+    if (place == tracks->used) {
+        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_TRACKS) + place;
+        write_track(trace, track, device, send ? " send" : " receive", place, sort_index);
         tracks->used++;
     }
     write_unit(trace, track, op, &span);

@@ -191,7 +191,8 @@ static void swap(uint32_t *order, uint32_t a, uint32_t b)
 
 static bool may_go_on_with(const struct price *next, const struct price *now, double threshold)
 {
-    return next->overshoot < now->overshoot || (next->overshoot == now->overshoot && next->objective <= now->objective * (1 + threshold));
+    return next->overshoot < now->overshoot ||
+           (next->overshoot == now->overshoot && next->objective <= now->objective * (1 + threshold));
 }
 
 static ppsched_status walk(struct ordering *ordering, ppsched_error *error)
