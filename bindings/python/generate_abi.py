@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ppsched/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes.
+"""Writes ppsched/_core/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes.
 
 usage: generate_abi.py [--check]     --check: exit 1 where the file in the tree is not what the headers say
 """
@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = HERE.parent.parent / "include" / "ppsched"
-TARGET = HERE / "ppsched" / "_abi.py"
+TARGET = HERE / "ppsched" / "_core" / "_abi.py"
 
 # Enums whose Python class is not named like them, or whose members have another prefix than the enum's name.
 CLASSES = {"ppsched_status_value": "Status"}

@@ -32,7 +32,7 @@ class BuildWithLibrary(build_py):
             shutil.copyfile(pathlib.Path(build) / "lib" / soname, target)
         for name in ("abi.mjs", "ppsched.mjs", "ppsched.wasm"):  # the last where bindings/wasm/build.sh has made it
             if (ROOT / "bindings" / "wasm" / name).exists():
-                shutil.copy(ROOT / "bindings" / "wasm" / name, pathlib.Path(self.build_lib) / "ppsched" / "live_page")
+                shutil.copy(ROOT / "bindings" / "wasm" / name, pathlib.Path(self.build_lib) / "ppsched" / "page" / "live_page")
 
 
 class PlatformWheel(bdist_wheel):

@@ -2,16 +2,17 @@
 // Written by generate_abi.py from include/ppsched/*.h. Do not edit.
 // Types of the C ABI: constants, and structs as objects of JavaScript.
 
-export const ABI_VERSION: 0;
+export const ABI_VERSION: 1;
 export const MAX_CELLS: 1073741824;
 export const MAX_LAYERS: 65535;
 export const MAX_LAYOUT_LAYERS: 1000000;
 export const MAX_RECOMPUTES: 8;
+export const MAX_SCENARIOS: 16777216;
 export const MAX_SLICES: 65535;
 export const MAX_STAGES: 65535;
 export const NONE: 4294967295;
 export const VERSION_MAJOR: 0;
-export const VERSION_MINOR: 1;
+export const VERSION_MINOR: 2;
 export const VERSION_PATCH: 0;
 
 export const Objective: {
@@ -62,58 +63,58 @@ export const Placement: {
 export type Placement = (typeof Placement)[keyof typeof Placement];
 
 export const Quantity: {
-  readonly FORWARD_TIMES: 1;
-  readonly BACKWARD_TIMES: 2;
-  readonly BACKWARD_INPUT_TIMES: 3;
-  readonly BACKWARD_WEIGHT_TIMES: 4;
-  readonly BACKWARD_INPUT_SHARE: 5;
-  readonly OVERLAPPED_TIMES: 6;
-  readonly P2P_TIME: 7;
-  readonly MEM_FORWARD: 8;
-  readonly MEM_BACKWARD_INPUT: 9;
-  readonly MEM_BACKWARD_WEIGHT: 10;
-  readonly MEM_STATIC: 11;
-  readonly MEM_WEIGHTS: 12;
-  readonly MEM_LIMIT: 13;
-  readonly P2P_BANDWIDTH: 14;
-  readonly ACTIVATION_BYTES: 15;
-  readonly GRADIENT_BYTES: 16;
-  readonly MEM_OPTIMIZER: 17;
-  readonly MEM_OTHER: 18;
-  readonly MEM_GRADIENTS: 19;
-  readonly MEM_GATHERED: 20;
-  readonly MEM_OUTPUT: 21;
-  readonly MEM_SEND_FORWARD: 22;
-  readonly MEM_SEND_BACKWARD: 23;
-  readonly MEM_RECEIVE_FORWARD: 24;
-  readonly MEM_RECEIVE_BACKWARD: 25;
-  readonly MEM_WORK_FORWARD: 26;
-  readonly MEM_WORK_BACKWARD: 27;
-  readonly MEM_WORK_BACKWARD_INPUT: 28;
-  readonly MEM_WORK_BACKWARD_WEIGHT: 29;
-  readonly UNSHARD_TIMES: 30;
-  readonly REDUCE_GRAD_TIMES: 31;
-  readonly UNSHARD_BYTES: 32;
-  readonly REDUCE_GRAD_BYTES: 33;
-  readonly SHARDING_BANDWIDTH: 34;
-  readonly SHARDING_SLOWDOWN: 35;
-  readonly RECOMPUTE_TIMES: 36;
-  readonly MEM_RECOMPUTE: 37;
-  readonly OFFLOAD_TIMES: 38;
-  readonly RELOAD_TIMES: 39;
-  readonly OFFLOAD_BYTES: 40;
-  readonly HOST_BANDWIDTH: 41;
-  readonly HOST_LATENCY: 42;
-  readonly MEM_OFFLOAD: 43;
-  readonly HOST_LINK: 44;
-  readonly MICROBATCH_SCALE: 45;
-  readonly MICROBATCH_MEMORY_SCALE: 46;
-  readonly SLICE_SCALE: 47;
-  readonly OP_OVERHEAD: 48;
-  readonly COPY_SLOWDOWN: 49;
-  readonly SEND_OVERHEAD: 50;
-  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 51;
-  readonly MEM_RECOMPUTED_BACKWARD: 52;
+  readonly FORWARD_TIMES: 16;
+  readonly BACKWARD_TIMES: 17;
+  readonly BACKWARD_INPUT_TIMES: 18;
+  readonly BACKWARD_WEIGHT_TIMES: 19;
+  readonly BACKWARD_INPUT_SHARE: 20;
+  readonly OVERLAPPED_TIMES: 21;
+  readonly OP_OVERHEAD: 22;
+  readonly MEM_FORWARD: 32;
+  readonly MEM_BACKWARD_INPUT: 33;
+  readonly MEM_BACKWARD_WEIGHT: 34;
+  readonly MEM_STATIC: 35;
+  readonly MEM_WEIGHTS: 36;
+  readonly MEM_LIMIT: 37;
+  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 38;
+  readonly MEM_RECOMPUTED_BACKWARD: 39;
+  readonly MEM_OPTIMIZER: 48;
+  readonly MEM_OTHER: 49;
+  readonly MEM_GRADIENTS: 50;
+  readonly MEM_GATHERED: 51;
+  readonly MEM_OUTPUT: 52;
+  readonly MEM_SEND_FORWARD: 53;
+  readonly MEM_SEND_BACKWARD: 54;
+  readonly MEM_RECEIVE_FORWARD: 55;
+  readonly MEM_RECEIVE_BACKWARD: 56;
+  readonly MEM_WORK_FORWARD: 57;
+  readonly MEM_WORK_BACKWARD: 58;
+  readonly MEM_WORK_BACKWARD_INPUT: 59;
+  readonly MEM_WORK_BACKWARD_WEIGHT: 60;
+  readonly P2P_TIME: 64;
+  readonly P2P_BANDWIDTH: 65;
+  readonly ACTIVATION_BYTES: 66;
+  readonly GRADIENT_BYTES: 67;
+  readonly SEND_OVERHEAD: 68;
+  readonly UNSHARD_TIMES: 80;
+  readonly REDUCE_GRAD_TIMES: 81;
+  readonly UNSHARD_BYTES: 82;
+  readonly REDUCE_GRAD_BYTES: 83;
+  readonly SHARDING_BANDWIDTH: 84;
+  readonly SHARDING_SLOWDOWN: 85;
+  readonly RECOMPUTE_TIMES: 96;
+  readonly MEM_RECOMPUTE: 97;
+  readonly OFFLOAD_TIMES: 98;
+  readonly RELOAD_TIMES: 99;
+  readonly OFFLOAD_BYTES: 100;
+  readonly MEM_OFFLOAD: 101;
+  readonly HOST_BANDWIDTH: 102;
+  readonly HOST_LATENCY: 103;
+  readonly HOST_LINK: 104;
+  readonly COPY_SLOWDOWN: 105;
+  readonly MICROBATCH_SCALE: 112;
+  readonly MICROBATCH_MEMORY_SCALE: 113;
+  readonly SLICE_SCALE: 114;
 };
 export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 
@@ -281,6 +282,19 @@ export const OpFlag: {
 };
 export type OpFlag = (typeof OpFlag)[keyof typeof OpFlag];
 
+export const Connecting: {
+  readonly LINKS: 0;
+  readonly STAGES: 1;
+};
+export type Connecting = (typeof Connecting)[keyof typeof Connecting];
+
+export const SlotUse: {
+  readonly STAGE_MICROBATCH: 0;
+  readonly MICROBATCH: 1;
+  readonly RECEIVE: 2;
+};
+export type SlotUse = (typeof SlotUse)[keyof typeof SlotUse];
+
 export const Dispatch: {
   readonly PLANNED: 0;
   readonly READY: 1;
@@ -315,19 +329,6 @@ export const Status: {
   readonly ERROR_SYNTAX: 16;
 };
 export type Status = (typeof Status)[keyof typeof Status];
-
-export const Connecting: {
-  readonly EDGES: 0;
-  readonly STAGES: 1;
-};
-export type Connecting = (typeof Connecting)[keyof typeof Connecting];
-
-export const SlotUse: {
-  readonly STAGE_MICROBATCH: 0;
-  readonly MICROBATCH: 1;
-  readonly RECEIVE: 2;
-};
-export type SlotUse = (typeof SlotUse)[keyof typeof SlotUse];
 
 export interface Bound {
   device: number;
@@ -415,7 +416,7 @@ export interface Idle {
   neighbour: number;
   imbalance: number;
   transfer: number;
-  edge: number;
+  link: number;
   head_of_line: number;
   weights: number;
   reload: number;
@@ -451,17 +452,6 @@ export interface Sensitivity {
 export interface ExportOptions {
   text_columns: number;
   time_scale: number;
-}
-
-export interface RecomputeOptions {
-  chunks: number;
-}
-
-export interface OffloadOptions {
-  chunks: number;
-  until_limit: number;
-  share: number;
-  lead: number;
 }
 
 export interface Recompute {
@@ -514,7 +504,18 @@ export interface LowerOptions {
   unshard_lookahead: number;
   unshard_lookaheads: number;
   unshard_lookahead_count: number;
-  receive_lead: number;
+  receive_prefetch: number;
+}
+
+export interface RecomputeOptions {
+  chunks: number;
+}
+
+export interface OffloadOptions {
+  chunks: number;
+  until_limit: number;
+  prefetch_distance: number;
+  share: number;
 }
 
 export interface OrderOptions {
@@ -574,7 +575,7 @@ export interface Efficiency {
   share: number;
 }
 
-export interface Link {
+export interface LinkRate {
   bandwidth: number;
   efficiency: number;
   latency: number;
@@ -659,6 +660,19 @@ export interface Span {
   end: number;
 }
 
+export interface SplitOptions {
+  effort: number;
+  layers: number;
+  empty_stages: number;
+}
+
+export interface SliceOptions {
+  slice_count: number;
+  slices: number;
+  slice_time: number;
+  attention_share: number;
+}
+
 export interface Candidate {
   status: number;
   strategy: string | null;
@@ -681,7 +695,7 @@ export interface Candidate {
   bubble_of_ideal: number;
   bubble_of_span: number;
   peak_memory: number;
-  excess: number;
+  overshoot: number;
   bound: number;
   bytes: number;
   transfers: number;
@@ -696,69 +710,7 @@ export interface Candidate {
   imbalance: number;
 }
 
-export interface ScenarioOptions {
-  seed: number;
-  jitter: number;
-  message_jitter: number;
-  device_factors: number;
-  device_factor_count: number;
-  stage_factors: number;
-  stage_factor_count: number;
-  link_factors: number;
-  link_factor_count: number;
-  dispatch: number;
-}
-
-export interface ScenarioMetrics {
-  count: number;
-  best_scenario: number;
-  worst_scenario: number;
-  cause_device: number;
-  mean: number;
-  best: number;
-  worst: number;
-}
-
-export interface Error {
-  status: number;
-  device: number;
-  stage: number;
-  microbatch: number;
-  position: number;
-  message: string;
-}
-
-export interface StrategyInfo {
-  placement: number;
-  option_count: number;
-  alias_count: number;
-  chunks: number;
-  weight_versions: number;
-  splits_backward: number;
-  flushes: number;
-  searches: number;
-  searches_long: number;
-  takes_group_size: number;
-  most_memory: number;
-  name: string | null;
-  summary: string | null;
-  source: string | null;
-  aliases: number;
-  slices: number;
-  offloads: number;
-}
-
-export interface OptionInfo {
-  choice_count: number;
-  minimum: number;
-  maximum: number;
-  name: string | null;
-  default_text: string | null;
-  summary: string | null;
-  choices: number;
-}
-
-export interface Edge {
+export interface Link {
   sender: number;
   receiver: number;
   transfers: number;
@@ -793,6 +745,68 @@ export interface Arena {
   slots: number;
   first: number;
   count: number;
+}
+
+export interface ScenarioOptions {
+  dispatch: number;
+  seed: number;
+  jitter: number;
+  message_jitter: number;
+  device_factors: number;
+  device_factor_count: number;
+  stage_factors: number;
+  stage_factor_count: number;
+  link_factors: number;
+  link_factor_count: number;
+}
+
+export interface ScenarioMetrics {
+  count: number;
+  best_scenario: number;
+  worst_scenario: number;
+  cause_device: number;
+  mean: number;
+  best: number;
+  worst: number;
+}
+
+export interface Error {
+  status: number;
+  device: number;
+  stage: number;
+  microbatch: number;
+  position: number;
+  message: string;
+}
+
+export interface StrategyInfo {
+  placement: number;
+  option_count: number;
+  alias_count: number;
+  chunks: number;
+  weight_versions: number;
+  splits_backward: number;
+  flushes: number;
+  searches: number;
+  searches_long: number;
+  takes_group_size: number;
+  slices: number;
+  offloads: number;
+  most_memory: number;
+  name: string | null;
+  summary: string | null;
+  source: string | null;
+  aliases: number;
+}
+
+export interface OptionInfo {
+  choice_count: number;
+  minimum: number;
+  maximum: number;
+  name: string | null;
+  default_text: string | null;
+  summary: string | null;
+  choices: number;
 }
 
 export interface Wait {
@@ -862,8 +876,15 @@ export interface Accelerator {
   matrix_efficiency_count: number;
   vector_efficiency_count: number;
   memory_efficiency_count: number;
-  inside: Link;
-  between: Link;
+  inside: LinkRate;
+  between: LinkRate;
+}
+
+export interface RankingOptions {
+  scenario_count: number;
+  rank_by: number;
+  quantile: number;
+  scenario_options: number;
 }
 
 export interface PlanOptions {
@@ -873,6 +894,13 @@ export interface PlanOptions {
   group_sizes: number;
   microbatches: number;
   memory_limits: number;
+  lower: number;
+  channel: number;
+  embedding: number;
+  head: number;
+  split: number;
+  slice: number;
+  ranking: number;
   strategy_count: number;
   chunk_count: number;
   group_size_count: number;
@@ -880,29 +908,10 @@ export interface PlanOptions {
   memory_limit_count: number;
   placements: number;
   effort: number;
-  lowering: number;
-  channel: number;
-  embedding: number;
-  head: number;
-  layers: number;
+  order_effort: number;
   runtimes: number;
   runtime: number;
-  empty_stages: number;
-  unshard: number;
-  unshard_lookahead: number;
-  reduce_grad: number;
-  slices: number;
-  slice_count: number;
-  order_effort: number;
-  slice_time: number;
-  attention_share: number;
-  scenario_options: number;
-  scenario_count: number;
-  rank_by: number;
-  quantile: number;
   offload: number;
-  receive_lead: number;
-  split_effort: number;
 }
 
 export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;

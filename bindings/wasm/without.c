@@ -4,13 +4,13 @@
  * A door that a number could open says that it is shut; the others are behind a pointer that nobody can make here. */
 #include "base/error.h"
 #include "format/formats.h"
-#include "launch/parts.h"
-#include "lower/evaluate_transfers.h"
+#include "launch/layers.h"
+#include "channel/evaluate_transfers.h"
 #include "lower/lower.h"
 #include "plan/plan.h"
 #include "scenario/scenario.h"
 #include "search/explore.h"
-#include "split/splitting.h"
+#include "split/split_search.h"
 
 static ppsched_status lacks(const char *what, ppsched_error *error)
 {

@@ -147,7 +147,7 @@ int main(int count, char **words)
         const ppsched::Config config(ranks, std::stol(given[1]), std::stol(given[2]));
         ppsched::LowerOptions options;
         options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;
-        options.receive_lead = 1;
+        options.receive_prefetch = 1;
         const ppsched::Schedule lowered = ppsched::Schedule::generate(config, given.at(0)).lower(options);
         Walk walk(lowered, rank);
         double loss = walk.step();

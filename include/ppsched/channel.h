@@ -20,7 +20,7 @@ extern "C" {
 enum ppsched_channel_order {
     PPSCHED_CHANNEL_ORDER_GROUP = 0,     /* one channel a device: one communicator for all */
     PPSCHED_CHANNEL_ORDER_DIRECTION = 1, /* one for activations, one for gradients */
-    PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one for each edge, a directed pair of devices */
+    PPSCHED_CHANNEL_ORDER_PAIR = 2,      /* one for each link, a directed pair of devices */
     PPSCHED_CHANNEL_ORDER_NONE = 3,      /* none: each waits for itself alone, as with a tag of its
                                             own */
     PPSCHED_CHANNEL_ORDER_SENDS = 4      /* one for all sends of a device, which one has from its

@@ -41,172 +41,199 @@ enum ppsched_placement {
 
 /* Lists of numbers that describe the problem.
  * Each takes one value for all, or the counts named here; D devices, S stages. Times and memory are
- * in units of the caller's choice. All must be finite, but for bandwidths. */
+ * in units of the caller's choice. All must be finite, but for bandwidths. A quantity's number
+ * divided by 16 is that of its topic. */
 enum ppsched_quantity {
-    /* --- times --- */
+    /* --- times of ops --- */
 
     /* Duration of F: 1 or S values, >= 0. Default: 1. */
-    PPSCHED_QUANTITY_FORWARD_TIMES = 1,
+    PPSCHED_QUANTITY_FORWARD_TIMES = 16,
 
     /* Duration of B: 1 or S, >= 0. Default: I + W where both are given, else 2. */
-    PPSCHED_QUANTITY_BACKWARD_TIMES = 2,
+    PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
 
     /* Duration of I: 1 or S, >= 0. Default: B - W where W is given, else share * B. */
-    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 3,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
 
     /* Duration of W: 1 or S, >= 0. Default: B - I. */
-    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4,
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
 
     /* Share of B that is I where neither I nor W is given: 1 value in 0..1. Default: 0.5. */
-    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 5,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
 
     /* Duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward stage,
      * column: backward stage), >= 0. Default: the sum of both ops. */
-    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 6,
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
 
-    /* Latency of what goes from one device to another: 1 or D*D values (row: from, column: to),
-     * >= 0. Default: 0. */
-    PPSCHED_QUANTITY_P2P_TIME = 7,
+    /* What the runtime takes for each op beside its stage, which does not shrink with the stage:
+     * 1 for all, or 4, for F, B, I and W, >= 0. A pair of ops takes that of both, but where its
+     * time is given, which has it; with the scales above it grows as the op's time does.
+     * Default: 0. */
+    PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
-    /* --- memory --- */
+    /* --- memory of stage passes and stages, and what devices have --- */
 
     /* Added when F of a stage pass starts: 1 or S, >= 0. Default: 1, or what the next two leave. */
-    PPSCHED_QUANTITY_MEM_FORWARD = 8,
+    PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
     /* What I adds: 1 or S. Negative: given back when I ends. Positive: taken when I starts, until W
      * ends, as output gradients that W needs; and while a B runs. Default: 0, or what the other two
      * leave. */
-    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 9,
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
     /* Added when W ends: 1 or S, <= 0; B ends with nothing left. The three sum to 0, with
      * MEM_RECOMPUTED_BACKWARD_INPUT the four. Default: what the others leave. */
-    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 10,
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
 
     /* What a stage always takes (gradients, optimizer): 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_STATIC = 11,
+    PPSCHED_QUANTITY_MEM_STATIC = 35,
 
     /* One version of a stage's weights: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_WEIGHTS = 12,
+    PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
 
     /* What a device has: 1 or D, >= 0. Default: no limit. */
-    PPSCHED_QUANTITY_MEM_LIMIT = 13,
+    PPSCHED_QUANTITY_MEM_LIMIT = 37,
 
-    /* --- what is sent --- */
+    /* What I of a stage pass computes again when it starts, of what F did not keep: 1 or S, >= 0.
+     * W needs it too, so it stays until W ends. Default: 0. */
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
-    /* Bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite. Default:
-     * infinite. */
-    PPSCHED_QUANTITY_P2P_BANDWIDTH = 14,
-
-    /* Size of what F of a stage hands on to the next one: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_ACTIVATION_BYTES = 15,
-
-    /* Size of what B or I of a stage hands back to the stage before: 1 or S, >= 0. Default: that of
-     * the activation which came from there. */
-    PPSCHED_QUANTITY_GRADIENT_BYTES = 16,
+    /* What a B holds of that while it runs, as layer after layer comes back and goes: 1 or S, >= 0.
+     * Default: MEM_RECOMPUTED_BACKWARD_INPUT, all at once. */
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
 
     /* --- memory of other causes: see enum ppsched_memory_cause --- */
 
     /* Optimizer states of a stage: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_OPTIMIZER = 17,
+    PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
 
     /* What a device holds beside its stages (contexts, communication library): 1 or D, >= 0.
      * Default: 0. */
-    PPSCHED_QUANTITY_MEM_OTHER = 18,
+    PPSCHED_QUANTITY_MEM_OTHER = 49,
 
     /* Gradients of a stage, from the start of its first B or W until the end of its REDUCE_GRAD;
      * without one they stay: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_GRADIENTS = 19,
+    PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
 
     /* Gathered weights of a stage, from the start of its UNSHARD until its RESHARD: 1 or S, >= 0.
      * Default: 0. */
-    PPSCHED_QUANTITY_MEM_GATHERED = 20,
+    PPSCHED_QUANTITY_MEM_GATHERED = 51,
 
     /* What a stage pass keeps of its forward's output, from the end of its F until the end of its B
      * or I: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_OUTPUT = 21,
+    PPSCHED_QUANTITY_MEM_OUTPUT = 52,
 
     /* What F of a stage sends, from the end of F until its SEND_F is done: 1 or S, >= 0. Default:
      * 0. */
-    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 22,
+    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
 
     /* What B or I of a stage sends, likewise: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 23,
+    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
 
     /* What F of a stage receives, from where the device comes to its RECV_F until F starts, from
      * when on it is the stage pass's: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 24,
+    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
 
     /* What B or I of a stage receives, from where the device comes to its RECV_B until B or I ends:
      * 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 25,
+    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
 
     /* Work space of F, while it runs: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 26,
+    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
 
     /* Of B: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 27,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
 
     /* Of I: 1 or S, >= 0. Default: that of B. */
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 28,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
 
     /* Of W: 1 or S, >= 0. Default: that of B. */
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 29,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
+
+    /* --- what is sent from device to device --- */
+
+    /* Latency of what goes from one device to another: 1 or D*D values (row: from, column: to),
+     * >= 0. Default: 0. */
+    PPSCHED_QUANTITY_P2P_TIME = 64,
+
+    /* Bytes per unit of time from one device to another: 1 or D*D, > 0, may be infinite. Default:
+     * infinite. */
+    PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
+
+    /* Size of what F of a stage hands on to the next one: 1 or S, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
+
+    /* Size of what B or I of a stage hands back to the stage before: 1 or S, >= 0. Default: that of
+     * the activation which came from there. */
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
+
+    /* Host time that the call of each SEND or RECV of a lowered schedule takes of its device, which
+     * does nothing else meanwhile; the op is issued at the end of its call: 1 or D, >= 0. What
+     * evaluates without transfers knows no calls and leaves it out: ppsched_schedule_evaluate,
+     * bounds, searches, scenarios, and lowering but for PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. As a call
+     * only adds to what comes behind it, a bound stays one. Default: 0. */
+    PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
 
     /* Duration of UNSHARD: 1 or S, >= 0. Default: its bytes / the bandwidth. */
-    PPSCHED_QUANTITY_UNSHARD_TIMES = 30,
+    PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
 
     /* Duration of REDUCE_GRAD: 1 or S, >= 0. Default: its bytes / the bandwidth. */
-    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 31,
+    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
 
     /* What UNSHARD of a stage moves: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_UNSHARD_BYTES = 32,
+    PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
 
     /* What REDUCE_GRAD of a stage moves: 1 or S, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 33,
+    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
 
     /* Bytes per unit of time of both: 1 or D, > 0, may be infinite. Default: infinite. */
-    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 34,
+    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
 
     /* How much longer a device's F, B, I and W take while one of them runs: 1 or D, >= 1; infinite:
      * they stand still. Default: 1, they run beside each other. */
-    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 35,
+    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
 
-    /* --- keeping less of a stage pass: RECOMPUTE, OFFLOAD and RELOAD, for
+    /* --- activation memory saving: RECOMPUTE, OFFLOAD and RELOAD, for
      *     ppsched_schedule_evaluate --- */
 
     /* Duration of RECOMPUTE: 1 or S, >= 0. Default: that of F. */
-    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 36,
+    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
 
     /* What a stage pass that is recomputed keeps from its F until its RECOMPUTE, such as its input:
      * 1 or S, >= 0, at most MEM_FORWARD. Default: 0. */
-    PPSCHED_QUANTITY_MEM_RECOMPUTE = 37,
+    PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
 
     /* Duration of the copy of OFFLOAD: 1 or S, >= 0. Default: HOST_LATENCY + OFFLOAD_BYTES /
      * HOST_BANDWIDTH. */
-    PPSCHED_QUANTITY_OFFLOAD_TIMES = 38,
+    PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
 
     /* Duration of the copy of RELOAD: 1 or S, >= 0. Default: that of OFFLOAD. */
-    PPSCHED_QUANTITY_RELOAD_TIMES = 39,
+    PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
     /* What OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default: MEM_OFFLOAD, where
      * memory is in bytes. */
-    PPSCHED_QUANTITY_OFFLOAD_BYTES = 40,
-
-    /* Bytes per unit of time, each way: 1 or D, > 0, may be infinite. Default: infinite. */
-    PPSCHED_QUANTITY_HOST_BANDWIDTH = 41,
-
-    /* How long each copy takes beside its bytes: 1 or D, >= 0. Default: 0. */
-    PPSCHED_QUANTITY_HOST_LATENCY = 42,
+    PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
     /* How much of a stage pass's activation goes with OFFLOAD and comes back with RELOAD: 1 or S,
      * >= 0, at most MEM_FORWARD. Default: all of it, MEM_FORWARD. */
-    PPSCHED_QUANTITY_MEM_OFFLOAD = 43,
+    PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
+
+    /* Bytes per unit of time, each way: 1 or D, > 0, may be infinite. Default: infinite. */
+    PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
+
+    /* How long each copy takes beside its bytes: 1 or D, >= 0. Default: 0. */
+    PPSCHED_QUANTITY_HOST_LATENCY = 103,
 
     /* Number of the link to the host: 1 or D integers from 0 to D - 1. Devices with the same number
      * share a link. Default: each has its own. */
-    PPSCHED_QUANTITY_HOST_LINK = 44,
+    PPSCHED_QUANTITY_HOST_LINK = 104,
+
+    /* How much longer a device's F, B, I, W and RECOMPUTE take while a copy of its OFFLOADs or
+     * RELOADs runs, as far as one does: 1 or D, >= 1; infinite: they stand still. Default: 1, they
+     * run beside each other. */
+    PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
 
     /* --- microbatches that differ, M of an iteration, and their slices, K of each --- */
 
@@ -214,49 +241,15 @@ enum ppsched_quantity {
      * > 0. Of the memory, what comes and goes with a stage pass; of a transfer and of a copy to the
      * host, what the bytes take, not the latency. A given overlapped time grows as the sum of its
      * two ops does. All iterations have the same microbatches. Default: 1. */
-    PPSCHED_QUANTITY_MICROBATCH_SCALE = 45,
+    PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
 
     /* Of memory and bytes alone, where they do not grow as times do (attention over documents of
      * several lengths): 1 or M, > 0. Default: MICROBATCH_SCALE. */
-    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 46,
+    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
 
     /* Times of a slice as a multiple, on top of its microbatch's: 1 or K, > 0. Memory and bytes of
      * slices are alike. Causal attention makes later slices longer: a + b k. Default: 1. */
-    PPSCHED_QUANTITY_SLICE_SCALE = 47,
-
-    /* --- the runtime --- */
-
-    /* What the runtime takes for each op beside its stage, which does not shrink with the stage:
-     * 1 for all, or 4, for F, B, I and W, >= 0. A pair of ops takes that of both, but where its
-     * time is given, which has it; with the scales above it grows as the op's time does.
-     * Default: 0. */
-    PPSCHED_QUANTITY_OP_OVERHEAD = 48,
-
-    /* --- copies to the host, again --- */
-
-    /* How much longer a device's F, B, I, W and RECOMPUTE take while a copy of its OFFLOADs or
-     * RELOADs runs, as far as one does: 1 or D, >= 1; infinite: they stand still. Default: 1, they
-     * run beside each other. */
-    PPSCHED_QUANTITY_COPY_SLOWDOWN = 49,
-
-    /* --- the runtime, again, for ppsched_schedule_evaluate_transfers --- */
-
-    /* Host time that the call of each SEND or RECV of a lowered schedule takes of its device, which
-     * does nothing else meanwhile; the op is issued at the end of its call: 1 or D, >= 0. What
-     * evaluates without transfers knows no calls and leaves it out: ppsched_schedule_evaluate,
-     * bounds, searches, scenarios, and lowering but for PPSCHED_UNSHARD_LOOKAHEAD_NEEDED. As a call
-     * only adds to what comes behind it, a bound stays one. Default: 0. */
-    PPSCHED_QUANTITY_SEND_OVERHEAD = 50,
-
-    /* --- layers that are computed again inside a backward --- */
-
-    /* What I of a stage pass computes again when it starts, of what F did not keep: 1 or S, >= 0.
-     * W needs it too, so it stays until W ends. Default: 0. */
-    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 51,
-
-    /* What a B holds of that while it runs, as layer after layer comes back and goes: 1 or S, >= 0.
-     * Default: MEM_RECOMPUTED_BACKWARD_INPUT, all at once. */
-    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 52
+    PPSCHED_QUANTITY_SLICE_SCALE = 114
 };
 
 /* --- making it --- */
@@ -320,9 +313,9 @@ PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *co
  * bounds and searches know F and B alone; times and memory of B are as they would be.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
-                                                             int32_t is_allowed,
+                                                             uint32_t is_allowed,
                                                              ppsched_error *error);
-PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_split_backward(const ppsched_config *config);
 
 /* Whether there are forward passes alone (1), as in inference and evaluation; 0, the default, is
  * training. Then gpipe, looped_bfs and interleaved_1f1b give their forwards in their order, other
@@ -331,9 +324,9 @@ PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
  * prefill. Any schedule without a B, I or W is complete with its Fs.
  * Errors: ARGUMENT. */
 PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *config,
-                                                           int32_t is_forward_only,
+                                                           uint32_t is_forward_only,
                                                            ppsched_error *error);
-PPSCHED_API int32_t ppsched_config_forward_only(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_forward_only(const ppsched_config *config);
 
 /* Whether a device that has sent something waits until it is there. */
 enum ppsched_sender_waits {
@@ -378,8 +371,8 @@ PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, in
                                                 size_t *count);
 
 /* The quantity's name as the command line and the config files have it: that of its enumerator,
- * such as "forward_times"; NULL for an unknown one. Quantities are numbered from 1. Static
- * storage. */
+ * such as "forward_times"; NULL for an unknown one; not all
+ * numbers between the first and the last are quantities. Static storage. */
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 
 /* Tells whether the lists agree with each other: B, I and W can be told from what is given, and

@@ -81,7 +81,7 @@ typedef struct ppsched_idle {
     double transfer;     /* the value is on its way: latency, and bytes / bandwidth; or the device
                             is busy sending, or waits for what it sent (enum ppsched_sender_waits),
                             as far as no other value is still to be made */
-    double edge;         /* the value waits for its edge, which other values occupy */
+    double link;         /* the value waits for its link, which other values occupy */
     double head_of_line; /* the value, or its receive, waits behind other comm ops of its channel */
     double weights; /* the weights that it needs are not gathered yet, or UNSHARD or REDUCE_GRAD
                             has it stand still (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
@@ -169,11 +169,11 @@ PPSCHED_API ppsched_status ppsched_schedule_evaluate(ppsched_timeline **out,
                                                      ppsched_error *error);
 
 /* Times a lowered schedule with its transfers. `model` NULL is PPSCHED_CHANNEL_ORDER_NONE,
- * buffered: transfers wait for nothing but their edges.
- *   - A send asks for its edge, the directed pair of devices, once it has its turn in the channel
- *     model (and with rendezvous its receive, too); edges serve in the order in which they are
+ * buffered: transfers wait for nothing but their links.
+ *   - A send asks for its link, the directed pair of devices, once it has its turn in the channel
+ *     model (and with rendezvous its receive, too); links serve in the order in which they are
  *     asked.
- *   - A transfer occupies its edge for bytes / bandwidth; then the send is done, and latency later
+ *   - A transfer occupies its link for bytes / bandwidth; then the send is done, and latency later
  *     the value is there (with PPSCHED_CHANNEL_ORDER_SENDS the send is done only now).
  *   - A receive is done when its value is there and its own turn has come. Only then does the op
  *     that needs it start.
@@ -301,7 +301,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle_windows(ppsched_idle_window
 
 /* A cause's name: that of its enumerator, such as "gradients"; NULL for an unknown one. Static
  * storage. */
-PPSCHED_API const char *ppsched_cause_name(int32_t cause);
+PPSCHED_API const char *ppsched_memory_cause_name(int32_t cause);
 
 #ifdef __cplusplus
 }

@@ -102,22 +102,17 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * fro between all stages from beginning to end, it is besides linear in the ops that some longest
  * way goes through, for each 16 stages; for the span also in the devices that tie for it, likewise:
  * v_half on 2048 devices with 1024 microbatches and equal costs takes 10 s.
- * Errors: ARGUMENT, BUFFER, NO_MEMORY. */
+ * `tell` (NULL: nobody) hears how far it has come, and may stop it: it is called with `user` in the
+ * caller's thread, at least once in 65,536 ops of 16 stages, which take some milliseconds; the
+ * `best` that it is told is infinite.
+ * Errors: ARGUMENT, BUFFER, NO_MEMORY; CANCELLED where `tell` returned other than 0: `out` holds the
+ *   first stages then, up to where it was stopped. */
 PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out,
                                                               size_t capacity, size_t *needed,
                                                               const ppsched_timeline *timeline,
                                                               int32_t objective, int32_t kind,
-                                                              ppsched_error *error);
-
-/* The same, for a caller who wants to hear how far it has come, or to stop it: `tell` (NULL:
- * nobody) is called with `user` in the caller's thread, at least once in 65,536 ops of 16 stages,
- * which take some milliseconds; the `best` that it is told is infinite.
- * Errors: as before, and CANCELLED where `tell` returned other than 0; `out` holds the first stages
- * then, as far as they were found. */
-PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities_watched(
-    ppsched_sensitivity *out, size_t capacity, size_t *needed, const ppsched_timeline *timeline,
-    int32_t objective, int32_t kind, ppsched_progress_function tell, void *user,
-    ppsched_error *error);
+                                                              ppsched_progress_function tell,
+                                                              void *user, ppsched_error *error);
 
 #ifdef __cplusplus
 }

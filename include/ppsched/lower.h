@@ -75,7 +75,7 @@ typedef struct ppsched_lower_options {
      * before its consumer, as far as no circle of waiting devices comes of it; 0 to 64. A message
      * that starts only once its receive is posted is then there in time; in channels that wait for
      * each other an early receive holds up what comes behind it. */
-    uint32_t receive_lead;
+    uint32_t receive_prefetch;
 } ppsched_lower_options;
 
 /* Makes a lowered schedule; the given one stays. It must be executable and hold F, B, I and W

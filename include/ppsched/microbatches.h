@@ -20,18 +20,17 @@ extern "C" {
 typedef struct ppsched_order_options {
     uint32_t size;
     int32_t objective; /* enum ppsched_objective; default MAKESPAN */
-    uint32_t
-        effort; /* one more is about twice the search, 1 to 10; default 4: some 4 million visits
-                          of ops, tenths of a second */
-    uint32_t reserved; /* 0 */
+    uint32_t effort;   /* one more is about twice the search, 1 to 10; default 4: some 4 million
+                          visits of ops, tenths of a second */
 } ppsched_order_options;
 
 /* Looks for the order in which a schedule's microbatches are best run, by the config's
  * microbatch_scale and microbatch_memory_scale. The schedule stays as it is: its microbatch j is a
  * slot, and the order says which of the config's microbatches goes through it.
- *   - `*out` is a copy of the config with both lists in that order, with which the schedule is to
- *     be evaluated; `order`, with room for M values, gets the number in `config` of each slot's
- *     microbatch. All iterations have the same order.
+ *   - `out` gets the number in `config` of each slot's microbatch, M values. All iterations have the
+ *     same order. It fills a buffer: see ppsched.h; asked for `*needed` alone it looks for nothing.
+ *   - `*ordered` is a copy of the config with both lists in that order, with which the schedule is to
+ *     be evaluated; the caller destroys it.
  *   - Up to 7 microbatches all orders are tried. With more it begins with the best of these: as
  *     they are, longest first, shortest first, and both ends short or long; then it moves and swaps
  *     microbatches. So it is never worse than any of these.
@@ -39,11 +38,11 @@ typedef struct ppsched_order_options {
  *   - Deterministic; the config's progress function hears of it, and may stop it.
  * `options` may be NULL.
  * Errors: ARGUMENT, MISMATCH, STRUCT_SIZE; RANGE, also as of ppsched_schedule_evaluate; REFUSED
- *   where all microbatches are alike; INVALID_SCHEDULE, CANCELLED, NO_MEMORY. Then nothing is
- *   written. */
+ *   where all microbatches are alike; INVALID_SCHEDULE, CANCELLED, BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
-    ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
-    const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error);
+    uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
+    const ppsched_schedule *schedule, const ppsched_config *config,
+    const ppsched_order_options *options, ppsched_error *error);
 
 /* Which microbatches go to which data-parallel replica. Sized. */
 typedef struct ppsched_balance {
@@ -55,17 +54,19 @@ typedef struct ppsched_balance {
 
 /* Shares `count` microbatches out over `replicas`, each of which runs its own in a pipeline of its
  * own, so that the one that has most has as little as can be found.
- *   - `costs`: what each takes, >= 0, such as its microbatch_scale. `replica`, as many, gets the
- *     number of each one's replica.
+ *   - `costs`: what each takes, >= 0, such as its microbatch_scale.
+ *   - `out` gets the number of each one's replica, `count` values. It fills a buffer: see ppsched.h;
+ *     asked for `*needed` alone it looks for nothing. `balance` gets what that comes to.
  *   - `even_counts` 1: all replicas have as many, or where `count` is no multiple some one more, as
  *     frameworks want where replicas reduce gradients together; 0: as it comes.
  *   - Longest first to where there is least, then moves and swaps between replicas; up to 24
  *     microbatches then all ways are tried, as far as 2 million steps reach.
  * Errors: ARGUMENT; RANGE where a cost is negative or no number, a sum overflows, there are no
- *   replicas, or more than microbatches; STRUCT_SIZE, NO_MEMORY. Then `replica` stays as it is. */
-PPSCHED_API ppsched_status ppsched_microbatches_balance(ppsched_balance *out, uint32_t *replica,
+ *   replicas, or more than microbatches; STRUCT_SIZE, BUFFER, NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity,
+                                                        size_t *needed, ppsched_balance *balance,
                                                         const double *costs, size_t count,
-                                                        uint32_t replicas, int32_t even_counts,
+                                                        int64_t replicas, uint32_t even_counts,
                                                         const ppsched_environment *environment,
                                                         ppsched_error *error);
 

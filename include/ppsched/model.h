@@ -3,6 +3,9 @@
  * bytes, from its shape, how it is trained, and the data sheet of the device. Seconds, bytes and
  * single operations (a multiplication and an addition are two) throughout.
  *
+ * UNSTABLE: what this header declares may still change before release 1.0. The description of a
+ * model and the data sheet of a device will be able to say more.
+ *
  * Every figure is a sum over the ops of a layer. An op's time is
  *     matrix operations / (matrix rate * efficiency)
  *   + other operations / (vector rate * efficiency)
@@ -88,8 +91,7 @@ typedef struct ppsched_transformer {
     uint32_t expert_offset;
     uint32_t mtp_layers; /* that predict further tokens (DeepSeek-V3, arXiv 2412.19437); each as the
                             last layer, with a projection of 2h to h and three norms more */
-    uint32_t reserved;   /* 0 */
-    uint32_t reserved_too;        /* 0 */
+    uint32_t reserved[2];         /* 0 */
     const uint8_t *expert_layers; /* `layers` values, 1 where the layer has experts, else 0; copied.
                                      NULL: as dense_layers, expert_interval and expert_offset say,
                                      which else are 0 */
@@ -135,13 +137,13 @@ typedef struct ppsched_efficiency {
  * A collective of n devices on `bytes` (what is there when all is gathered) takes
  *     latency + factor * bytes * (n-1)/n / (bandwidth * efficiency),
  * of an all-reduce twice the latter. */
-typedef struct ppsched_link {
+typedef struct ppsched_link_rate {
     double bandwidth;  /* bytes a second */
     double efficiency; /* of large messages; 0 means 1 */
     double latency;
     double all_reduce; /* factors; 0 means 1, a ring's */
     double all_gather; /* and reduce-scatter */
-} ppsched_link;
+} ppsched_link_rate;
 
 /* Sized: set `size`. Lists of efficiencies go down in `least`; empty ones are 1 throughout. */
 typedef struct ppsched_accelerator {
@@ -158,9 +160,9 @@ typedef struct ppsched_accelerator {
     uint32_t matrix_efficiency_count;
     uint32_t vector_efficiency_count;
     uint32_t memory_efficiency_count;
-    uint32_t reserved;   /* 0 */
-    ppsched_link inside; /* of a node */
-    ppsched_link between;
+    uint32_t reserved;        /* 0 */
+    ppsched_link_rate inside; /* of a node */
+    ppsched_link_rate between;
 } ppsched_accelerator;
 
 /* The devices that the library knows, by their data sheets; static, and what they point to. `index`
@@ -247,7 +249,7 @@ typedef struct ppsched_pass_cost {
     double matrix_operations;
     double vector_operations;
     double memory_bytes;
-    double communication_bytes; /* of the collectives, as ppsched_link counts them */
+    double communication_bytes; /* of the collectives, as ppsched_link_rate counts them */
 } ppsched_pass_cost;
 
 /* `layer` is an enum ppsched_model_layer, `pass` an enum ppsched_model_pass. Without an accelerator

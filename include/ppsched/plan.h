@@ -32,7 +32,51 @@ extern "C" {
  *   threads may read it. */
 typedef struct ppsched_plan ppsched_plan;
 
-/* What may vary. Sized: set `size`; zero means the default. Lists are read during the call only. */
+/* The model by its layers: each candidate gets the split that suits it. Sized: set `size`; zero
+ * means the default.
+ *   - `chunks` of the plan is then by default all from 1 to the layers a device, up to 16, and up to
+ *     64 those between the ends divided by 1, 2, 3 and so on; on one device 1 where no strategies
+ *     are named.
+ *   - What the config says of stages is not read, nor are embedding and head.
+ *   - With a lowering splits are found as if there were none. */
+typedef struct ppsched_split_options {
+    uint32_t size;
+    uint32_t effort;              /* 1 to 4: how long splits are searched for, each up to eight
+                                     times as long as the one before. Default: 3 */
+    const ppsched_layers *layers; /* needed */
+    uint32_t empty_stages;        /* 1: stages but the first and the last may be without layers;
+                                     with a runtime they may where that takes it */
+    uint32_t reserved;            /* 0 */
+} ppsched_split_options;
+
+/* Microbatches that are cut. Cut into K slices, an op of slice k (from 0) of what takes t with whole
+ * microbatches takes
+ *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K),
+ * as causal attention sees (2k + 1) / K of what it does in the middle of the sequence; W without
+ * slice_time. Memory and bytes are the K-th part. The config's own slices stay as they are. Sized. */
+typedef struct ppsched_slice_options {
+    uint32_t size;
+    uint32_t slice_count;   /* 0 with NULL */
+    const uint32_t *slices; /* K. Those above 1 are for a config of whole microbatches and, by
+                               default, strategies that know slices. Default: the config's */
+    double slice_time;      /* what F, B and I of a slice take longer than their share: kernels are
+                               slower on short sequences */
+    double attention_share; /* of times, 0 to 1 */
+} ppsched_slice_options;
+
+/* When times vary: makespans of candidates as ordered by their strategies, without lowering, over
+ * the iterations. Stage factors are not taken, as stages differ by candidate. Sized. */
+typedef struct ppsched_ranking_options {
+    uint32_t size;
+    uint32_t scenario_count; /* 1 or more; 0 with rank_by STEP and no scenario_options: none */
+    int32_t rank_by;         /* enum ppsched_rank_by; all but STEP need scenarios */
+    uint32_t reserved;       /* 0 */
+    double quantile;         /* of PPSCHED_RANK_BY_QUANTILE, above 0 to 1. Default: 0.9 */
+    const ppsched_scenario_options *scenario_options; /* NULL: no factors */
+} ppsched_ranking_options;
+
+/* What may vary. Sized: set `size`; zero means the default. Lists and what pointers lead to are read
+ * during the call only. */
 typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;             /* enum ppsched_objective: the time of a step. Default:
@@ -42,92 +86,50 @@ typedef struct ppsched_plan_options {
                                       an `effort` */
     const uint32_t *chunks;        /* V, stages a device. Default: 1 to 4 */
     const uint32_t *group_sizes;  /* g of the interleaved ones. Default: D, and of those from 1 to M
-                                     that can be run all where M is 64 at most, or M M S 1000000
-                                     (S: the config's stages). Of more some: 1; (D+1)/2 to 2D, each
-                                     ceil(D/16) above the one before at most; and up to M, behind
-                                     each g, the next above 5 g / 4 that parts M into fewer groups
-                                     than any smaller size (but ceil(4 g / 3) where that is above
-                                     3 g / 2 and g 32 at least). With layers, where M is above 64
-                                     or V above 16, of these those that divide M, and where M V D
-                                     is 5000 at most those from D to 2D; group_interleaved_1f1b has
-                                     none above D, and (D+1)/2 always; pipeoffload has D, (D+1)/2
-                                     and 1 alone */
+                                      that can be run all where M is 64 at most, or M M S 1000000
+                                      (S: the config's stages). Of more some: 1; (D+1)/2 to 2D, each
+                                      ceil(D/16) above the one before at most; and up to M, after
+                                      each g, the next above 5 g / 4 that parts M into fewer groups
+                                      than any smaller size (but ceil(4 g / 3) where that is above
+                                      3 g / 2 and g 32 at least). With layers, where M is above 64
+                                      or V above 16, of these those that divide M, and where M V D
+                                      is 5000 at most those from D to 2D; group_interleaved_1f1b has
+                                      none above D, and (D+1)/2 always; pipeoffload has D, (D+1)/2
+                                      and 1 alone */
     const uint32_t *microbatches; /* M at the same batch. Default: the config's */
     const double *memory_limits;  /* each for all devices. Default: the config's */
-    uint32_t strategy_count;      /* of each list; 0 with NULL */
+    const ppsched_lower_options *lower;     /* candidates are lowered so, and timed with their
+                                             transfers; its `lowering` is not NONE. Default: they
+                                             are not */
+    const ppsched_channel_model *channel;   /* how transfers wait then. Default: for their links
+                                             alone */
+    const ppsched_model_end *embedding;     /* see ppsched_config_with_stages. Default: nothing */
+    const ppsched_model_end *head;          /* see ppsched_config_with_stages. Default: nothing */
+    const ppsched_split_options *split;     /* Default: the config's stages */
+    const ppsched_slice_options *slice;     /* Default: the config's slices */
+    const ppsched_ranking_options *ranking; /* Default: by the time as planned */
+    uint32_t strategy_count;                /* of each list; 0 with NULL */
     uint32_t chunk_count;
     uint32_t group_size_count;
     uint32_t microbatch_count;
     uint32_t memory_limit_count;
-    uint32_t placements; /* those that the model allows, bits 1 << enum
-                                             ppsched_placement. Default: all */
-    uint32_t effort;     /* of auto, 1 to 12. Default: its own, where it is named */
-    int32_t lowering;    /* enum ppsched_lowering; with one, candidates are timed
-                                             with their transfers */
-    const ppsched_channel_model *channel; /* how transfers wait then. Default: for their edges
-                                             alone */
-    const ppsched_model_end *embedding;   /* see ppsched_config_with_stages. Default: nothing */
-    const ppsched_model_end *head;        /* likewise */
-    const ppsched_layers *layers;         /* the model by its layers: each candidate gets the split
-                                             that suits it. `chunks` is then by default all from 1
-                                             to the layers a device, up to 16, and up to 64 those
-                                             between the ends divided by 1, 2, 3 and so on, on one
-                                             device 1 where no strategies are named; what the
-                                             config says of stages is not read, nor are embedding
-                                             and head; with a lowering splits are found as if there
-                                             were none. Default: the config's stages */
+    uint32_t placements;   /* those that the model allows, bits 1 << enum ppsched_placement.
+                              Default: all */
+    uint32_t effort;       /* of auto, 1 to 12. Default: its own, where it is named */
+    uint32_t order_effort; /* 1 to 10: each candidate's microbatches are ordered as by
+                              ppsched_schedule_order_microbatches, where they differ, and are in
+                              that order in its config. Default: as they are */
     uint32_t runtimes;     /* which are asked whether they run a candidate, bits 1 << enum
                               ppsched_runtime. Default: none */
     int32_t runtime;       /* enum ppsched_runtime: candidates that it cannot run are refused, and
                               splits follow its rules. Default: none */
-    uint32_t empty_stages; /* 1: stages but the first and the last may be without layers; with a
-                              runtime they may where that takes it */
-    uint32_t reserved;     /* 0 */
-
-    /* With a lowering, its passes for sharded parameters: see ppsched_lower_options. */
-    uint32_t unshard;          /* most stages that a device holds at once. Default: all, always */
-    int32_t unshard_lookahead; /* with `unshard`: enum ppsched_unshard_lookahead, but for LIST */
-    uint32_t reduce_grad;      /* 1: gradients of a stage are reduced behind its last ones */
-    uint32_t reserved_too;     /* 0 */
-
-    /* Microbatches that are cut or differ. Cut into K slices, an op of slice k
-     * (from 0) of what takes t with whole microbatches takes
-     *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K),
-     * as causal attention sees (2k + 1) / K of what it does in the middle of the sequence; W
-     * without slice_time. Memory and bytes are the K-th part. The config's own slices stay as
-     * they are. */
-    const uint32_t *slices; /* K. Those above 1 are for a config of whole microbatches and, by
-                                   default, strategies that know slices. Default: the config's */
-    uint32_t slice_count;   /* 0 with NULL */
-    uint32_t order_effort;  /* 1 to 10: each candidate's microbatches are ordered as by
-                                   ppsched_schedule_order_microbatches, where they differ, and are
-                                   in that order in its config. Default: as they are */
-    double slice_time;      /* what F, B and I of a slice take longer than their share: kernels
-                                   are slower on short sequences */
-    double attention_share; /* of times, 0 to 1 */
-
-    /* When times vary: makespans of candidates as ordered by their strategies, without lowering,
-     * over the iterations. Stage factors are not taken, as stages differ by candidate. */
-    const ppsched_scenario_options *scenario_options;
-    uint32_t scenario_count; /* Default: 0, none */
-    int32_t rank_by;         /* enum ppsched_rank_by; all but STEP go with scenarios */
-    double quantile;         /* of PPSCHED_RANK_BY_QUANTILE, above 0 to 1. Default: 0.9 */
-
-    uint32_t offload;        /* 1: each candidate of a rule a second time, with activations that go
-                                to the host: as few as hold its limit, all where it has none, as by
-                                ppsched_schedule_offload; refused where it needs none. Goes without
-                                a lowering and scenarios. With layers splits are looked for that
-                                suit the copies, which need host_bandwidth, for groups of D and
-                                (D+1)/2 or those that are named. Default: 0 */
-    uint32_t reserved_third; /* 0 */
-
-    uint32_t receive_lead;    /* with the JUST_IN_TIME lowering: how many units ahead receives are,
-                                 see ppsched_lower_options. Default: 0 */
-    uint32_t reserved_fourth; /* 0 */
-
-    uint32_t split_effort;   /* with `layers`, 1 to 4: how long splits are searched for, each up to
-                                eight times as long as the one before. Default: 3 */
-    uint32_t reserved_fifth; /* 0 */
+    uint32_t offload;      /* 1: each candidate of a rule a second time, with activations that go
+                              to the host: as few as hold its limit, all where it has none, as by
+                              ppsched_schedule_offload; refused where it needs none. Not together
+                              with a lowering or scenarios. With layers splits are looked for that
+                              suit the copies, which need host_bandwidth, for groups of D and
+                              (D+1)/2 or those that are named. Default: 0 */
+    uint32_t reserved[9];  /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */
@@ -157,7 +159,7 @@ typedef struct ppsched_candidate {
     double bubble_of_ideal;
     double bubble_of_span;
     double peak_memory; /* of `peak_device` */
-    double excess;      /* the most that a device lacks under its limit; 0 where none does */
+    double overshoot;   /* the largest that a device is over its limit; 0 where none is */
     double bound;       /* of `step_time`: what none of this placement within its limit can do
                             better (ppsched_config_find_bound), nor without a flush where the
                             strategy has none; a candidate that is over its limit may be below it.
@@ -179,10 +181,8 @@ typedef struct ppsched_candidate {
                              0 without scenarios */
     uint64_t offloads;  /* of an iteration: activations that go to the host and come back */
     uint32_t offloaded; /* 1: it is one whose activations do */
-    uint32_t reserved;  /* 0 */
-    uint32_t min_group_size;  /* with layers, the option of that name that its split was found
+    uint32_t min_group_size; /* with layers, the option of that name that its split was found
                                  with; 0: not set, as it follows from the costs */
-    uint32_t reserved_second; /* 0 */
     double
         imbalance; /* of bubble_of_total, what devices have less to do than the one that has most:
                          the rest is idle time of that one too */

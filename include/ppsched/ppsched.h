@@ -64,20 +64,21 @@
 #include <ppsched/explain.h>
 #include <ppsched/export.h>
 #include <ppsched/import.h>
-#include <ppsched/keep.h>
+#include <ppsched/memory_saving.h>
 #include <ppsched/launch.h>
 #include <ppsched/layers.h>
 #include <ppsched/layout.h>
 #include <ppsched/lower.h>
 #include <ppsched/microbatches.h>
 #include <ppsched/model.h>
+#include <ppsched/names.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
 #include <ppsched/strategy.h>
-#include <ppsched/traffic.h>
+#include <ppsched/resources.h>
 #include <ppsched/version.h>
 
 #endif

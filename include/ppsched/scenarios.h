@@ -33,7 +33,8 @@ enum ppsched_dispatch {
     PPSCHED_DISPATCH_READY = 1
 };
 
-enum { PPSCHED_SCENARIOS_MOST = 16777216 /* scenarios of a call */ };
+/* Scenarios of a call at most. */
+#define PPSCHED_MAX_SCENARIOS 16777216
 
 /* What candidates of plans are ranked by, and what searches make short. */
 enum ppsched_rank_by {
@@ -56,7 +57,7 @@ enum ppsched_rank_by {
  *     equal to the last bit on every platform. */
 typedef struct ppsched_scenario_options {
     uint32_t size;
-    uint32_t reserved;            /* 0 */
+    int32_t dispatch;             /* enum ppsched_dispatch */
     uint64_t seed;                /* any */
     double jitter;                /* of ops */
     double message_jitter;        /* of messages between devices, likewise */
@@ -66,8 +67,6 @@ typedef struct ppsched_scenario_options {
     size_t stage_factor_count;    /* S, or scenarios * S */
     const double *link_factors;   /* by sender and then receiver */
     size_t link_factor_count;     /* D * D */
-    int32_t dispatch;             /* enum ppsched_dispatch */
-    uint32_t reserved_too;        /* 0 */
 } ppsched_scenario_options;
 
 /* Figures over all scenarios. Sized. Times in the caller's unit. */
@@ -93,17 +92,16 @@ typedef struct ppsched_scenario_metrics {
  * then. Other strategies do not look at it. ppsched_config_with_stages and the like leave it out.
  * Errors: ARGUMENT, also for dispatch READY; RANGE, MISMATCH, STRUCT_SIZE as of
  *   ppsched_schedule_evaluate_scenarios; NO_MEMORY. */
-PPSCHED_API ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by,
-                                                   double quantile, int64_t count,
-                                                   const ppsched_scenario_options *options,
-                                                   ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
+    ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
+    const ppsched_scenario_options *options, ppsched_error *error);
 
 /* Evaluates `count` scenarios of a schedule by the rules of ppsched_schedule_evaluate: where all
  * factors are 1 the makespan is that one's, to the last bit. Allocates nothing
  * by scenario; time is linear in ops times scenarios, memory in ops plus scenarios.
  * `options` NULL: no factors. The config's progress callback is told the share of the scenarios.
  * Errors: as ppsched_schedule_evaluate; ARGUMENT, also for ops that keep less (RECOMPUTE, OFFLOAD,
- *   RELOAD); RANGE of a number of scenarios other than 1 to PPSCHED_SCENARIOS_MOST, of a
+ *   RELOAD); RANGE of a number of scenarios other than 1 to PPSCHED_MAX_SCENARIOS, of a
  *   jitter, a factor, or where times sum to more than a double; MISMATCH of a list's count;
  *   STRUCT_SIZE; CANCELLED; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(

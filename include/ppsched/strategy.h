@@ -32,6 +32,12 @@ typedef struct ppsched_strategy_info {
     uint32_t searches_long;   /* 1 where that may take seconds; a plan tries it by default only with
                                   an `effort` */
     uint32_t takes_group_size; /* 1 where it has the option "group_size" */
+    uint32_t slices;           /* 0 where it supports whole microbatches alone, 1 where slices of
+                                  them too; 2 where with whole ones it is identical to another
+                                  strategy: a plan tries it only where it is named */
+    uint32_t offloads;         /* 1 where its schedules have OFFLOAD and RELOAD, which not all know
+                                  that take a schedule; a plan tries it only where it is named, auto
+                                  never */
     uint32_t reserved;         /* 0 */
 
     uint64_t most_memory; /* most bytes that a search holds at once beside what is linear in the
@@ -41,14 +47,6 @@ typedef struct ppsched_strategy_info {
     const char *summary;        /* one line */
     const char *source;         /* paper or project that the rule comes from */
     const char *const *aliases; /* `alias_count` other names that are accepted */
-
-    uint32_t slices; /* 0 where it serves whole microbatches alone, 1 where slices of them too;
-                               2 where it does with whole ones what another strategy does: a plan
-                               tries it only where it is named */
-    uint32_t more_reserved; /* 0 */
-
-    uint64_t offloads; /* 1 where its schedules have OFFLOAD and RELOAD, which not all know that
-                          take a schedule; a plan tries it only where it is named, auto never */
 } ppsched_strategy_info;
 
 /* An option of a strategy. Sized. All texts are static storage.

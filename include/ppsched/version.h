@@ -14,12 +14,12 @@ extern "C" {
 
 /* Release number. */
 #define PPSCHED_VERSION_MAJOR 0
-#define PPSCHED_VERSION_MINOR 1
+#define PPSCHED_VERSION_MINOR 2
 #define PPSCHED_VERSION_PATCH 0
 
 /* ABI number, the one of the soname. It moves only when a program linked against an older library
  * would break. */
-#define PPSCHED_ABI_VERSION 0
+#define PPSCHED_ABI_VERSION 1
 
 /* Release of the library that is loaded, as 10000 * major + 100 * minor + patch. */
 PPSCHED_API uint32_t ppsched_version(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/bound.h"
+#include "bound/bound.h"
 
 #include "api/null.h"
 #include "base/sized.h"
@@ -16,5 +16,5 @@ ppsched_status ppsched_config_find_bound(ppsched_bound *out, const ppsched_confi
         status = ppi_lower_bound(&own, config, &question, error);
     if (status != PPSCHED_OK)
         return status;
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_bound, least_limit), "ppsched_bound", error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_bound), "ppsched_bound", error);
 }

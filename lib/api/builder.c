@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/builder.h"
+#include "ir/builder.h"
 
 #include <string.h>
 

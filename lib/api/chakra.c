@@ -17,8 +17,8 @@ static ppsched_status check_scale(const char *name, double value, ppsched_error 
 /* Checks the options and fills in defaults. */
 static ppsched_status take_options(ppsched_chakra_options *own, const ppsched_chakra_options *options, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_chakra_options, most_loss), options,
-                                           "ppsched_chakra_options", error);
+    ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_chakra_options), options, "ppsched_chakra_options",
+                                           error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("sizes", own->sizes, PPSCHED_CHAKRA_SIZES_BYTES, PPSCHED_CHAKRA_SIZES_TIMES, error);
     if (status == PPSCHED_OK)

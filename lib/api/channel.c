@@ -3,12 +3,12 @@
 
 #include "api/buffer.h"
 #include "base/sized.h"
-#include "lower/proof.h"
+#include "channel/proof.h"
 
 ppsched_status ppi_take_channel_model(ppsched_channel_model *own, const ppsched_channel_model *model, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_channel_model, blocking), model,
-                                           "ppsched_channel_model", error);
+    ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_channel_model), model, "ppsched_channel_model",
+                                           error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("channel order", own->order, PPSCHED_CHANNEL_ORDER_GROUP, PPSCHED_CHANNEL_ORDER_SENDS, error);
     if (status != PPSCHED_OK)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/config.h"
+#include "ir/config.h"
 
 #include "api/model_end.h"
 #include "api/null.h"
 #include "base/sized.h"
-#include "model/costs.h"
-#include "plan/restage.h"
+#include "candidate/restage.h"
+#include "ir/costs.h"
 
 ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
                                      const ppsched_environment *environment, ppsched_error *error)
@@ -104,26 +104,30 @@ ppsched_status ppsched_config_set_weight_versions(ppsched_config *config, int64_
     return PPSCHED_OK;
 }
 
-ppsched_status ppsched_config_set_split_backward(ppsched_config *config, int32_t is_allowed, ppsched_error *error)
+ppsched_status ppsched_config_set_split_backward(ppsched_config *config, uint32_t is_allowed, ppsched_error *error)
 {
     PPI_REQUIRE(config);
+    if (is_allowed > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split_backward is %u; it must be 0 or 1", is_allowed);
     config->has_whole_backwards = is_allowed == 0;
     return PPSCHED_OK;
 }
 
-int32_t ppsched_config_split_backward(const ppsched_config *config)
+uint32_t ppsched_config_split_backward(const ppsched_config *config)
 {
     return config != NULL && !config->has_whole_backwards;
 }
 
-ppsched_status ppsched_config_set_forward_only(ppsched_config *config, int32_t is_forward_only, ppsched_error *error)
+ppsched_status ppsched_config_set_forward_only(ppsched_config *config, uint32_t is_forward_only, ppsched_error *error)
 {
     PPI_REQUIRE(config);
+    if (is_forward_only > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "forward_only is %u; it must be 0 or 1", is_forward_only);
     config->is_forward_only = is_forward_only != 0;
     return PPSCHED_OK;
 }
 
-int32_t ppsched_config_forward_only(const ppsched_config *config)
+uint32_t ppsched_config_forward_only(const ppsched_config *config)
 {
     return config != NULL && config->is_forward_only;
 }
@@ -149,8 +153,9 @@ ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantit
     PPI_REQUIRE(config);
     if (count > 0)
         PPI_REQUIRE(values);
-    ppsched_status status = ppi_check_choice("quantity", quantity, 1, PPI_LAST_QUANTITY, error);
-    return status == PPSCHED_OK ? ppi_config_set_values(config, quantity, values, count, error) : status;
+    if (!ppi_quantity_known(quantity))
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "there is no quantity %d; see enum ppsched_quantity", quantity);
+    return ppi_config_set_values(config, quantity, values, count, error);
 }
 
 const double *ppsched_config_values(const ppsched_config *config, int32_t quantity, size_t *count)
@@ -187,10 +192,10 @@ ppsched_status ppsched_config_set_progress(ppsched_config *config, ppsched_progr
 ppsched_status ppsched_config_validate(const ppsched_config *config, ppsched_error *error)
 {
     PPI_REQUIRE(config);
-    struct ppi_lane lane;
+    struct ppi_instance instance;
     ppsched_status status = PPSCHED_OK;
     for (uint32_t s = 0; s < config->shape.stages && status == PPSCHED_OK; s++)
-        status = ppi_resolve_stage(config, s, &lane, error);
+        status = ppi_resolve_stage(config, s, &instance, error);
     return status;
 }
 
@@ -198,8 +203,7 @@ ppsched_status ppi_take_model_end(ppsched_model_end *own, const ppsched_model_en
 {
     if (*end == NULL)
         return PPSCHED_OK;
-    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_model_end, mem_weights), *end,
-                                           "ppsched_model_end", error);
+    ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_model_end), *end, "ppsched_model_end", error);
     *end = own;
     if (status == PPSCHED_OK && own->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_model_end: reserved is not 0");

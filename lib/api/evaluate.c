@@ -3,9 +3,9 @@
 #include "api/channel.h"
 #include "api/log.h"
 #include "base/sized.h"
+#include "channel/evaluate_transfers.h"
 #include "check/check.h"
 #include "eval/timeline.h"
-#include "lower/evaluate_transfers.h"
 
 /* The evaluator found that the schedule cannot be run; the checker knows why. */
 static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *error)
@@ -121,8 +121,7 @@ ppsched_status ppsched_timeline_get_metrics(ppsched_metrics *out, const ppsched_
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(timeline);
-    return ppi_give_sized(out, &timeline->metrics, sizeof timeline->metrics, PPI_SIZE_UP_TO(ppsched_metrics, peak_memory),
-                          "ppsched_metrics", error);
+    return ppi_give_sized(out, &timeline->metrics, sizeof timeline->metrics, sizeof(ppsched_metrics), "ppsched_metrics", error);
 }
 
 ppsched_status ppsched_timeline_get_device_metrics(ppsched_device_metrics *out, const ppsched_timeline *timeline,
@@ -133,8 +132,8 @@ ppsched_status ppsched_timeline_get_device_metrics(ppsched_device_metrics *out, 
     ppsched_status status = check_device(timeline, device, error);
     if (status != PPSCHED_OK)
         return status;
-    return ppi_give_sized(out, &timeline->devices[device], sizeof timeline->devices[device],
-                          PPI_SIZE_UP_TO(ppsched_device_metrics, memory_limit), "ppsched_device_metrics", error);
+    return ppi_give_sized(out, &timeline->devices[device], sizeof timeline->devices[device], sizeof(ppsched_device_metrics),
+                          "ppsched_device_metrics", error);
 }
 
 ppsched_status ppsched_timeline_get_idle(ppsched_idle *out, const ppsched_timeline *timeline, uint32_t device,
@@ -148,6 +147,6 @@ ppsched_status ppsched_timeline_get_idle(ppsched_idle *out, const ppsched_timeli
     if (timeline->idle == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                         "why devices are idle was left out; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
-    return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device],
-                          PPI_SIZE_UP_TO(ppsched_idle, head_of_line), "ppsched_idle", error);
+    return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device], sizeof(ppsched_idle), "ppsched_idle",
+                          error);
 }

@@ -20,8 +20,8 @@ ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_op *out, size
     PPI_REQUIRE(timeline);
     ppsched_status status = refuse_transfers(timeline, error);
     if (status == PPSCHED_OK)
-        status = timeline->keeping != NULL ? ppi_critical_path_with_copies(out, capacity, &count, timeline, error)
-                                           : ppi_critical_path(out, capacity, &count, timeline, error);
+        status = timeline->saving != NULL ? ppi_critical_path_with_copies(out, capacity, &count, timeline, error)
+                                          : ppi_critical_path(out, capacity, &count, timeline, error);
     if (status == PPSCHED_OK)
         status = ppi_check_room(out, capacity, count, "ops", error);
     return ppi_tell_needed(needed, count, status);
@@ -64,9 +64,9 @@ ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t capacity, si
     return ppi_tell_needed(needed, stages, status);
 }
 
-ppsched_status ppsched_timeline_get_sensitivities_watched(ppsched_sensitivity *out, size_t capacity, size_t *needed,
-                                                          const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                                          ppsched_progress_function tell, void *user, ppsched_error *error)
+ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out, size_t capacity, size_t *needed,
+                                                  const ppsched_timeline *timeline, int32_t objective, int32_t kind,
+                                                  ppsched_progress_function tell, void *user, ppsched_error *error)
 {
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(timeline);
@@ -78,7 +78,7 @@ ppsched_status ppsched_timeline_get_sensitivities_watched(ppsched_sensitivity *o
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "kind is %d; it must be F, B, I or W (1 to 4), or 0 for all of them",
                         kind);
     status = refuse_transfers(timeline, error);
-    if (status == PPSCHED_OK && timeline->keeping != NULL)
+    if (status == PPSCHED_OK && timeline->saving != NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                           "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which has no sensitivities; one without these has");
     if (status == PPSCHED_OK)
@@ -86,11 +86,4 @@ ppsched_status ppsched_timeline_get_sensitivities_watched(ppsched_sensitivity *o
     if (status == PPSCHED_OK && out != NULL)
         status = ppi_sensitivities(out, timeline, objective, kind, &(struct ppi_listener){tell, user}, error);
     return ppi_tell_needed(needed, stages, status);
-}
-
-ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out, size_t capacity, size_t *needed,
-                                                  const ppsched_timeline *timeline, int32_t objective, int32_t kind,
-                                                  ppsched_error *error)
-{
-    return ppsched_timeline_get_sensitivities_watched(out, capacity, needed, timeline, objective, kind, NULL, NULL, error);
 }

@@ -39,8 +39,7 @@ ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule, const p
     ppsched_status status = ppi_format_find(&row, format, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_export_options, time_scale), options,
-                            "ppsched_export_options", error);
+    status = ppi_take_sized(&taken, sizeof taken, sizeof(ppsched_export_options), options, "ppsched_export_options", error);
     if (status == PPSCHED_OK)
         status = check_arguments(schedule, timeline, row, &taken, error);
     if (status != PPSCHED_OK)

@@ -44,8 +44,7 @@ static ppsched_status check_batch(const ppsched_launch_options *options, const p
 static ppsched_status take_parts(struct ppi_parts *parts, ppsched_split *split, struct ppi_launch *launch,
                                  const ppsched_launch_options *options, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(split, sizeof *split, PPI_SIZE_UP_TO(ppsched_split, recomputes), options->split,
-                                           "ppsched_split", error);
+    ppsched_status status = ppi_take_sized(split, sizeof *split, sizeof(ppsched_split), options->split, "ppsched_split", error);
     if (status == PPSCHED_OK && split->layers == NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the split has no list of layers");
     if (status == PPSCHED_OK && split->stages != launch->schedule->shape.stages)
@@ -78,8 +77,7 @@ ppsched_status ppsched_schedule_write_launch_arguments(char *out, size_t capacit
     ppsched_status status = ppi_runtime_find(&row, runtime, error);
     if (status != PPSCHED_OK)
         return status;
-    status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_launch_options, csv), options, "ppsched_launch_options",
-                            error);
+    status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_launch_options), options, "ppsched_launch_options", error);
     if (status == PPSCHED_OK)
         status = check_options(&own, error);
     if (status == PPSCHED_OK)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/layers.h"
+#include "ir/layers.h"
 
 #include "api/null.h"
 #include "base/sized.h"
 
 /* The caller's entries, completed to this version's size, and pointers to them. */
 struct taken {
-    struct ppi_room room;
+    struct ppi_arena arena;
     ppsched_layer *entries;
     const ppsched_layer **list;
 };
 
 static ppsched_status take_entries(struct taken *taken, const ppsched_layer *const *layers, size_t count, ppsched_error *error)
 {
-    taken->entries = ppi_room_take(&taken->room, count, sizeof *taken->entries);
-    taken->list = ppi_room_take(&taken->room, count, sizeof *taken->list);
-    ppsched_status status = ppi_room_check(&taken->room, "the layers", error);
+    taken->entries = ppi_arena_take(&taken->arena, count, sizeof *taken->entries);
+    taken->list = ppi_arena_take(&taken->arena, count, sizeof *taken->list);
+    ppsched_status status = ppi_arena_check(&taken->arena, "the layers", error);
     for (size_t i = 0; i < count && status == PPSCHED_OK; i++) {
         if (layers[i] == NULL)
             return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %zu is NULL", i);
         taken->list[i] = &taken->entries[i];
-        status = ppi_take_sized(&taken->entries[i], sizeof taken->entries[i], PPI_SIZE_UP_TO(ppsched_layer, reserved),
-                                layers[i], "ppsched_layer", error);
+        status = ppi_take_sized(&taken->entries[i], sizeof taken->entries[i], sizeof(ppsched_layer), layers[i], "ppsched_layer",
+                                error);
     }
     return status;
 }
@@ -35,14 +35,14 @@ ppsched_status ppsched_layers_create(const ppsched_layers **out, const ppsched_l
     ppsched_status status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)
         return status;
-    struct taken taken = {.room = {.host = &host}};
+    struct taken taken = {.arena = {.host = &host}};
     if (count > PPSCHED_MAX_LAYERS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu layer entries; there must be 1 to %d", count,
                         PPSCHED_MAX_LAYERS);
     status = take_entries(&taken, layers, count, error);
     if (status == PPSCHED_OK)
         status = ppi_layers_make(out, &host, taken.list, count, error);
-    ppi_room_clear(&taken.room);
+    ppi_arena_clear(&taken.arena);
     return status;
 }
 
@@ -74,8 +74,7 @@ ppsched_status ppsched_layers_get_entry(ppsched_layer *out, const ppsched_layers
     PPI_REQUIRE(layers);
     if (entry >= layers->entry_count)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layer entry %u of %u", entry, layers->entry_count);
-    return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, PPI_SIZE_UP_TO(ppsched_layer, reserved),
-                          "ppsched_layer", error);
+    return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, sizeof(ppsched_layer), "ppsched_layer", error);
 }
 
 ppsched_status ppsched_config_from_layers(ppsched_config **out, const ppsched_config *config, const ppsched_layers *layers,
@@ -86,8 +85,7 @@ ppsched_status ppsched_config_from_layers(ppsched_config **out, const ppsched_co
     PPI_REQUIRE(config);
     PPI_REQUIRE(layers);
     PPI_REQUIRE(split);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_split, recomputes), split, "ppsched_split",
-                                           error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_split), split, "ppsched_split", error);
     if (status != PPSCHED_OK)
         return status;
     PPI_REQUIRE(own.layers);

@@ -59,8 +59,8 @@ ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char 
     PPI_REQUIRE(out);
     if (size > 0)
         PPI_REQUIRE(text);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_layout_rules, mtps), rules,
-                                           "ppsched_layout_rules", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_layout_rules), rules, "ppsched_layout_rules",
+                                           error);
     if (status == PPSCHED_OK)
         status = check_rules(&own, error);
     if (status == PPSCHED_OK)
@@ -75,8 +75,8 @@ ppsched_status ppsched_layout_create_from_megatron(ppsched_layout **out, int64_t
     struct ppi_host host;
     ppsched_megatron_split own;
     PPI_REQUIRE(out);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_megatron_split, last_decoders), split,
-                                           "ppsched_megatron_split", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_megatron_split), split, "ppsched_megatron_split",
+                                           error);
     if (status == PPSCHED_OK)
         status = check_flag("account_for_embedding", own.account_for_embedding, error);
     if (status == PPSCHED_OK)

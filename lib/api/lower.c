@@ -59,11 +59,11 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
     if (options->unshard > PPSCHED_MAX_STAGES)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "unshard is %u; it must be 0 to %u stages", options->unshard,
                         PPSCHED_MAX_STAGES);
-    if (options->receive_lead > MOST_LEAD)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "receive_lead is %u; it must be 0 to %u ops", options->receive_lead,
+    if (options->receive_prefetch > MOST_LEAD)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "receive_prefetch is %u; it must be 0 to %u ops", options->receive_prefetch,
                         MOST_LEAD);
-    if (options->receive_lead != 0 && options->lowering != PPSCHED_LOWERING_JUST_IN_TIME)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "receive_lead goes with the just_in_time lowering alone");
+    if (options->receive_prefetch != 0 && options->lowering != PPSCHED_LOWERING_JUST_IN_TIME)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "receive_prefetch goes with the just_in_time lowering alone");
     if (options->defer_receives != 0 && options->lowering != PPSCHED_LOWERING_PYTORCH)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "defer_receives goes with the pytorch lowering alone");
     return PPSCHED_OK;
@@ -98,8 +98,8 @@ ppsched_status ppsched_schedule_lower(ppsched_schedule **out, const ppsched_sche
     PPI_REQUIRE(out);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(options);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_lower_options, defer_receives), options,
-                                           "ppsched_lower_options", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_lower_options), options, "ppsched_lower_options",
+                                           error);
     if (status == PPSCHED_OK)
         status = ppi_check_lower_options(&own, config, schedule->shape.devices, error);
     if (status == PPSCHED_OK)

@@ -5,7 +5,7 @@
 #include "api/buffer.h"
 #include "base/error.h"
 
-const char *ppsched_cause_name(int32_t cause)
+const char *ppsched_memory_cause_name(int32_t cause)
 {
     return ppi_cause_name(cause);
 }
@@ -29,13 +29,13 @@ struct list {
     double level; /* of the cause */
 };
 
-typedef void (*list_function)(struct list *list, struct ppi_memory_room *room);
+typedef void (*list_function)(struct list *list, struct ppi_memory_workspace *room);
 
 /* Lists into a caller's buffer. */
 static ppsched_status fill(struct list list, list_function make, size_t capacity, size_t *needed, const char *items,
                            ppsched_error *error)
 {
-    struct ppi_memory_room *room = NULL;
+    struct ppi_memory_workspace *room = NULL;
     struct list counted = list;
     ppsched_status status = ppi_memory_room_make(&room, list.timeline, error);
     if (status != PPSCHED_OK)
@@ -65,7 +65,7 @@ static void put_level(void *user, double time, uint32_t position, const double *
     put_point(user, time, level);
 }
 
-static void list_curve(struct list *list, struct ppi_memory_room *room)
+static void list_curve(struct list *list, struct ppi_memory_workspace *room)
 {
     put_point(list, 0, list->timeline->devices[list->device].static_memory);
     ppi_memory_go_through(list->timeline, list->device, room, &(struct ppi_memory_listener){.user = list, .step = put_level});
@@ -96,7 +96,7 @@ static void put_cause(void *user, double time, uint32_t position, const double *
     put_point(list, time, list->level);
 }
 
-static void list_cause(struct list *list, struct ppi_memory_room *room)
+static void list_cause(struct list *list, struct ppi_memory_workspace *room)
 {
     list->level = list->cause < PPI_FIXED_CAUSES
                       ? list->timeline->fixed[(size_t)list->device * PPI_FIXED_CAUSES + (size_t)list->cause]

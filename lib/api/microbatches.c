@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ppsched/microbatches.h>
 
+#include "api/buffer.h"
 #include "api/null.h"
-#include "base/error.h"
 #include "base/host.h"
+#include "base/error.h"
 #include "base/sized.h"
-#include "model/config.h"
-#include "search/microbatch_order.h"
-#include "search/replicas.h"
+#include "ir/config.h"
+#include "microbatches/balance.h"
+#include "microbatches/order.h"
 
 static ppsched_status take_options(ppsched_order_options *own, const ppsched_order_options *given, ppsched_error *error)
 {
-    ppsched_status status = ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_order_options, reserved), given,
-                                           "ppsched_order_options", error);
+    ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof(ppsched_order_options), given, "ppsched_order_options",
+                                           error);
     if (status != PPSCHED_OK)
         return status;
-    if (own->reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "ppsched_order_options: reserved is not 0");
     if (own->effort > PPI_MOST_ORDER_EFFORT)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 1 to %d, or 0 for %d", own->effort,
                         PPI_MOST_ORDER_EFFORT, PPI_DEFAULT_ORDER_EFFORT);
@@ -38,41 +37,55 @@ static ppsched_status check_sizes(const ppsched_schedule *schedule, const ppsche
                     "all microbatches are alike; give microbatch_scale for each of them, and one order is better than another");
 }
 
-ppsched_status ppsched_schedule_order_microbatches(ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
-                                                   const ppsched_config *config, const ppsched_order_options *options,
-                                                   ppsched_error *error)
+ppsched_status ppsched_schedule_order_microbatches(uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
+                                                   const ppsched_schedule *schedule, const ppsched_config *config,
+                                                   const ppsched_order_options *options, ppsched_error *error)
 {
     ppsched_order_options own;
-    PPI_REQUIRE(out);
-    PPI_REQUIRE(order);
+    PPI_REQUIRE_BUFFER(out, capacity);
+    if (out != NULL)
+        PPI_REQUIRE(ordered);
     PPI_REQUIRE(schedule);
     PPI_REQUIRE(config);
     ppsched_status status = take_options(&own, options, error);
     if (status == PPSCHED_OK)
         status = check_sizes(schedule, config, error);
-    return status == PPSCHED_OK ? ppi_order_microbatches(out, order, schedule, config, &own, error) : status;
+    size_t count = config->shape.microbatches;
+    if (status == PPSCHED_OK)
+        status = ppi_check_room(out, capacity, count, "microbatches", error);
+    if (status == PPSCHED_OK && out != NULL)
+        status = ppi_order_microbatches(ordered, out, schedule, config, &own, error);
+    return ppi_tell_needed(needed, count, status);
 }
 
-ppsched_status ppsched_microbatches_balance(ppsched_balance *out, uint32_t *replica, const double *costs, size_t count,
-                                            uint32_t replicas, int32_t even_counts, const ppsched_environment *environment,
-                                            ppsched_error *error)
+/* Whether the caller's record can be filled. */
+static ppsched_status check_balance(ppsched_balance *balance, ppsched_error *error)
+{
+    const ppsched_balance nothing = {0};
+    return ppi_give_sized(balance, &nothing, sizeof nothing, sizeof nothing, "ppsched_balance", error);
+}
+
+ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity, size_t *needed, ppsched_balance *balance,
+                                            const double *costs, size_t count, int64_t replicas, uint32_t even_counts,
+                                            const ppsched_environment *environment, ppsched_error *error)
 {
     struct ppi_host host;
     ppsched_balance own;
-    PPI_REQUIRE(out);
-    if (count > 0)
-        PPI_REQUIRE(replica);
+    PPI_REQUIRE_BUFFER(out, capacity);
+    if (out != NULL || count == 0)
+        PPI_REQUIRE(balance);
     if (count > 0)
         PPI_REQUIRE(costs);
     ppsched_status status = ppi_host_take(&host, environment, error);
+    if (status == PPSCHED_OK && even_counts > 1)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "even_counts is %u; it must be 0 or 1", even_counts);
+    if (status == PPSCHED_OK && balance != NULL)
+        status = check_balance(balance, error);
     if (status == PPSCHED_OK)
-        status = ppi_check_choice("even_counts", even_counts, 0, 1, error);
-    if (status == PPSCHED_OK)
-        status = ppi_give_sized(out, &(ppsched_balance){0}, sizeof own, PPI_SIZE_UP_TO(ppsched_balance, bound),
-                                "ppsched_balance", error); /* also asks for its size */
-    if (status == PPSCHED_OK)
-        status = ppi_share_out(&own, replica, costs, count, replicas, even_counts != 0, &host, error);
-    if (status != PPSCHED_OK)
-        return status;
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_balance, bound), "ppsched_balance", error);
+        status = ppi_check_room(out, capacity, count, "microbatches", error);
+    if (status == PPSCHED_OK && (out != NULL || count == 0))
+        status = ppi_share_out(&own, out, costs, count, replicas, even_counts != 0, &host, error);
+    if (status == PPSCHED_OK && (out != NULL || count == 0))
+        status = ppi_give_sized(balance, &own, sizeof own, sizeof own, "ppsched_balance", error);
+    return ppi_tell_needed(needed, count, status);
 }

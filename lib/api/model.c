@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/null.h"
-#include "base/error.h"
 #include "base/checked.h"
+#include "base/error.h"
 #include "base/sized.h"
-#include "transformer/accelerators.h"
-#include "transformer/transformer.h"
+#include "model/accelerators.h"
+#include "model/model.h"
 
 /* --- devices --- */
 
@@ -30,14 +30,12 @@ ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_transform
     ppsched_accelerator device;
     PPI_REQUIRE(out);
     PPI_REQUIRE(transformer);
-    ppsched_status status = ppi_take_sized(&shape, sizeof shape, PPI_SIZE_UP_TO(ppsched_transformer, reserved), transformer,
+    ppsched_status status = ppi_take_sized(&shape, sizeof shape, sizeof(ppsched_transformer), transformer,
                                            "ppsched_transformer", error);
     if (status == PPSCHED_OK)
-        status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_training, activation_bytes), training,
-                                "ppsched_training", error);
+        status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_training), training, "ppsched_training", error);
     if (status == PPSCHED_OK)
-        status = ppi_take_sized(&device, sizeof device, PPI_SIZE_UP_TO(ppsched_accelerator, between), accelerator,
-                                "ppsched_accelerator", error);
+        status = ppi_take_sized(&device, sizeof device, sizeof(ppsched_accelerator), accelerator, "ppsched_accelerator", error);
     if (status == PPSCHED_OK)
         status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)
@@ -65,8 +63,7 @@ ppsched_status ppsched_model_get_parameters(ppsched_parameters *out, const ppsch
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
     ppi_model_count(&own, model);
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_parameters, expert_layers), "ppsched_parameters",
-                          error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_parameters), "ppsched_parameters", error);
 }
 
 ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out, const ppsched_model *model, int32_t layer, int32_t pass,
@@ -81,8 +78,7 @@ ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out, const ppsched
     if (pass < 0 || pass >= PPI_MODEL_PASSES)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pass is %d; passes are 0 to %d", pass, PPI_MODEL_PASSES - 1);
     ppi_model_price(&own, model, layer, pass);
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_pass_cost, communication_bytes), "ppsched_pass_cost",
-                          error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_pass_cost), "ppsched_pass_cost", error);
 }
 
 ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out, const ppsched_model *model, int32_t layer,
@@ -95,8 +91,7 @@ ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out, const ppsched
     if (status != PPSCHED_OK)
         return status;
     ppi_model_hold(&own, model, layer);
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_layer_memory, expert_parameters),
-                          "ppsched_layer_memory", error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_layer_memory), "ppsched_layer_memory", error);
 }
 
 ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out, const ppsched_model *model, double parameters,
@@ -110,8 +105,7 @@ ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out, const pps
                         "parameters are %g, those of experts %g; both must be finite, at least 0, and these not above those",
                         parameters, expert_parameters);
     ppi_model_update(&own, model, parameters, expert_parameters);
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_update_cost, reduce_time), "ppsched_update_cost",
-                          error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_update_cost), "ppsched_update_cost", error);
 }
 
 ppsched_status ppsched_layers_from_model(const ppsched_layers **out, const ppsched_model *model,
@@ -120,8 +114,8 @@ ppsched_status ppsched_layers_from_model(const ppsched_layers **out, const ppsch
     ppsched_calibration own;
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_calibration, factors), calibration,
-                                           "ppsched_calibration", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_calibration), calibration, "ppsched_calibration",
+                                           error);
     return status == PPSCHED_OK ? ppi_model_layers(out, model, &own, error) : status;
 }
 
@@ -132,7 +126,7 @@ ppsched_status ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, c
     ppsched_megatron_pipeline cut;
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
-    ppsched_status status = ppi_take_sized(&cut, sizeof cut, PPI_SIZE_UP_TO(ppsched_megatron_pipeline, reserved), pipeline,
+    ppsched_status status = ppi_take_sized(&cut, sizeof cut, sizeof(ppsched_megatron_pipeline), pipeline,
                                            "ppsched_megatron_pipeline", error);
     if (status == PPSCHED_OK && cut.devices == 0)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ppsched_megatron_pipeline: devices is 0; it must be at least 1");
@@ -143,6 +137,5 @@ ppsched_status ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, c
     if (status != PPSCHED_OK)
         return status;
     ppi_model_megatron(&own, model, &cut);
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_megatron_memory, activation_bytes_without),
-                          "ppsched_megatron_memory", error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_megatron_memory), "ppsched_megatron_memory", error);
 }

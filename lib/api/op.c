@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/buffer.h"
-#include "model/op.h"
+#include "ir/op.h"
 
 const char *ppsched_kind_token(int32_t kind)
 {

@@ -2,195 +2,20 @@
 #include "plan/plan.h"
 
 #include "api/buffer.h"
-#include "api/channel.h"
 #include "api/log.h"
-#include "api/lower.h"
-#include "api/model_end.h"
 #include "api/null.h"
+#include "api/plan_options.h"
 #include "base/checked.h"
 #include "base/sized.h"
-#include "launch/launch.h"
-#include "scenario/scenario.h"
-#include "search/microbatch_order.h"
-
-static ppsched_status check_counts(const ppsched_plan_options *options, ppsched_error *error)
-{
-    const struct {
-        const void *list;
-        uint32_t count;
-        const char *name;
-    } lists[] = {{options->strategies, options->strategy_count, "strategies"},
-                 {options->chunks, options->chunk_count, "chunks"},
-                 {options->group_sizes, options->group_size_count, "group_sizes"},
-                 {options->microbatches, options->microbatch_count, "microbatches"},
-                 {options->memory_limits, options->memory_limit_count, "memory_limits"},
-                 {options->slices, options->slice_count, "slices"}};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        if ((lists[i].list == NULL) != (lists[i].count == 0))
-            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s: the list and its count must both be given, or neither",
-                            lists[i].name);
-    return PPSCHED_OK;
-}
-
-static ppsched_status check_positive(const uint32_t *list, uint32_t count, uint32_t most, const char *name,
-                                     ppsched_error *error)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i] == 0 || list[i] > most)
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: value %u is %u; it must be 1 to %u", name, i, list[i], most);
-    return PPSCHED_OK;
-}
-
-static ppsched_status check_lists(const ppsched_plan_options *options, ppsched_error *error)
-{
-    ppsched_status status = check_counts(options, error);
-    if (status == PPSCHED_OK)
-        status = check_positive(options->chunks, options->chunk_count, PPSCHED_MAX_CELLS, "chunks", error);
-    if (status == PPSCHED_OK)
-        status = check_positive(options->group_sizes, options->group_size_count, PPSCHED_MAX_CELLS, "group_sizes", error);
-    if (status == PPSCHED_OK)
-        status = check_positive(options->microbatches, options->microbatch_count, PPSCHED_MAX_CELLS, "microbatches", error);
-    if (status == PPSCHED_OK)
-        status = check_positive(options->slices, options->slice_count, PPSCHED_MAX_SLICES, "slices", error);
-    for (uint32_t i = 0; i < options->memory_limit_count && status == PPSCHED_OK; i++)
-        if (!ppi_is_finite(options->memory_limits[i]) || options->memory_limits[i] < 0)
-            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "memory_limits: value %u is %g; it must be finite and at least 0", i,
-                              options->memory_limits[i]);
-    return status;
-}
-
-static ppsched_status check_flags(const ppsched_plan_options *options, ppsched_error *error)
-{
-    if (options->empty_stages > 1)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "empty_stages is %u; it must be 0 or 1", options->empty_stages);
-    if (options->split_effort > PPI_MOST_SPLIT_EFFORT)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split_effort is %u; it must be 1 to %d, or 0", options->split_effort,
-                        PPI_MOST_SPLIT_EFFORT);
-    if (options->split_effort != 0 && options->layers == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "split_effort goes with layers");
-    if (options->reserved != 0 || options->reserved_too != 0 || options->reserved_fourth != 0 || options->reserved_fifth != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
-    return PPSCHED_OK;
-}
-
-static ppsched_status check_passes(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
-{
-    const ppsched_lower_options lower = ppi_lower_options_of(options);
-    if (options->lowering == PPSCHED_LOWERING_NONE && (options->unshard != 0 || options->reduce_grad != 0))
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard and reduce_grad go with a lowering");
-    if (options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a plan takes no list of lookaheads; there are full, auto and needed");
-    return ppi_check_lower_options(&lower, config, config->shape.devices, error);
-}
-
-static ppsched_status check_slicing(const ppsched_plan_options *options, ppsched_error *error)
-{
-    if (!ppi_is_finite(options->slice_time) || options->slice_time < 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "slice_time is %g; it must be finite and at least 0", options->slice_time);
-    if (!(options->attention_share >= 0 && options->attention_share <= 1))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "attention_share is %g; it must be 0 to 1", options->attention_share);
-    if (options->order_effort > PPI_MOST_ORDER_EFFORT)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "order_effort is %u; it must be 0 to %d", options->order_effort,
-                        PPI_MOST_ORDER_EFFORT);
-    return PPSCHED_OK;
-}
-
-/* `own` takes the options. */
-static ppsched_status take_scenarios(ppsched_scenario_options *own, ppsched_plan_options *options, const ppsched_config *config,
-                                     ppsched_error *error)
-{
-    ppsched_status status = ppi_check_choice("rank_by", options->rank_by, PPSCHED_RANK_BY_STEP, PPSCHED_RANK_BY_WORST, error);
-    if (status == PPSCHED_OK && !(options->quantile >= 0 && options->quantile <= 1))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "quantile is %g; it must be above 0 and at most 1", options->quantile);
-    if (status != PPSCHED_OK)
-        return status;
-    if (options->scenario_count == 0 && (options->rank_by != PPSCHED_RANK_BY_STEP || options->scenario_options != NULL))
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s goes with scenarios; scenario_count is 0",
-                        options->scenario_options != NULL ? "scenario_options" : "rank_by");
-    if (options->scenario_options == NULL && options->scenario_count == 0)
-        return PPSCHED_OK;
-    status = ppi_take_scenario_options(own, options->scenario_options, error);
-    if (status != PPSCHED_OK)
-        return status;
-    if (own->stage_factor_count != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                        "a plan takes no stage_factors, as stages differ by candidate; give "
-                        "device_factors");
-    if (config->senders_wait && own->dispatch == PPSCHED_DISPATCH_READY)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "sender_waits like_kind goes with the planned order; with dispatch ready use never");
-    options->scenario_options = own;
-    return ppi_scenario_options_check(own, config->shape.devices, 0, options->scenario_count, error);
-}
-
-static ppsched_status check_options(const ppsched_plan_options *options, ppsched_error *error)
-{
-    ppsched_status status = ppi_check_choice("objective", options->objective, 0, PPSCHED_OBJECTIVE_MAKESPAN, error);
-    if (status == PPSCHED_OK)
-        status = ppi_check_choice("lowering", options->lowering, PPSCHED_LOWERING_NONE, PPSCHED_LOWERING_JUST_IN_TIME, error);
-    if (status != PPSCHED_OK)
-        return status;
-    if (options->placements >> (PPSCHED_PLACEMENT_MAP + 1) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "placements is %u, with bits of no placement; it must be 0 to %u",
-                        options->placements, (2u << PPSCHED_PLACEMENT_MAP) - 1);
-    if (options->runtimes >> (PPI_LAST_RUNTIME + 1) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "runtimes is %u, with bits of no runtime; it must be 0 to %u",
-                        options->runtimes, (2u << PPI_LAST_RUNTIME) - 1);
-    status = ppi_check_choice("runtime", options->runtime, 0, PPI_LAST_RUNTIME, error);
-    if (status == PPSCHED_OK)
-        status = check_flags(options, error);
-    if (status != PPSCHED_OK)
-        return status;
-    if (options->effort > 12)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort is %u; it must be 0 to 12", options->effort);
-    status = check_slicing(options, error);
-    return status == PPSCHED_OK ? check_lists(options, error) : status;
-}
-
-/* What a plan with offload cannot do beside, or does not know. */
-static ppsched_status check_offload(const ppsched_plan_options *options, const ppsched_config *config, ppsched_error *error)
-{
-    if (options->offload > 1 || options->reserved_third != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload must be 0 or 1, and reserved_third 0");
-    if (options->offload == 0)
-        return PPSCHED_OK;
-    if (options->scenario_count > 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload does not go with scenarios; plan without one of them");
-    if (options->layers != NULL && config->values[PPSCHED_QUANTITY_HOST_BANDWIDTH].values == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload: how fast are copies? give host_bandwidth with layers");
-    if (config->values[PPSCHED_QUANTITY_OFFLOAD_TIMES].values == NULL &&
-        config->values[PPSCHED_QUANTITY_HOST_BANDWIDTH].values == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload: how fast are copies? give host_bandwidth, or offload_times");
-    return PPSCHED_OK;
-}
 
 ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
                                    ppsched_error *error)
 {
-    ppsched_plan_options own;
-    ppsched_channel_model channel;
-    ppsched_model_end embedding, head;
-    ppsched_scenario_options scenarios;
+    struct ppi_plan_options own;
+    struct ppi_taken_plan_options taken;
     PPI_REQUIRE(out);
     PPI_REQUIRE(config);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_plan_options, head), options,
-                                           "ppsched_plan_options", error);
-    if (status == PPSCHED_OK)
-        status = check_options(&own, error);
-    if (status == PPSCHED_OK)
-        status = check_passes(&own, config, error);
-    if (status == PPSCHED_OK)
-        status = take_scenarios(&scenarios, &own, config, error);
-    if (status == PPSCHED_OK)
-        status = check_offload(&own, config, error);
-    if (status == PPSCHED_OK && own.channel != NULL) {
-        status = ppi_take_channel_model(&channel, own.channel, error);
-        own.channel = &channel;
-    }
-    if (status == PPSCHED_OK)
-        status = ppi_take_model_end(&embedding, &own.embedding, error);
-    if (status == PPSCHED_OK)
-        status = ppi_take_model_end(&head, &own.head, error);
+    ppsched_status status = ppi_take_plan_options(&own, &taken, options, config, error);
     return status == PPSCHED_OK ? ppi_plan_make(out, config, &own, error) : status;
 }
 
@@ -283,7 +108,7 @@ static void fill_figures(ppsched_candidate *out, const ppsched_plan *plan, const
     out->bubble_of_ideal = metrics->bubble_of_ideal;
     out->bubble_of_span = metrics->bubble_of_span;
     out->peak_memory = metrics->peak_memory;
-    out->excess = candidate->excess;
+    out->overshoot = candidate->overshoot;
     out->bound = candidate->bound;
     out->bytes = candidate->bytes;
     out->transfers = candidate->transfers;
@@ -311,7 +136,7 @@ ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_
     ppsched_candidate own = identity_of(plan, from);
     if (ppi_candidate_runs(from))
         fill_figures(&own, plan, from);
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_candidate, transfers), "ppsched_candidate", error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof own, "ppsched_candidate", error);
 }
 
 /* Its split is there. */
@@ -424,6 +249,8 @@ ppsched_status ppsched_plan_create_config(ppsched_config **out, const ppsched_pl
     ppsched_config *config = NULL;
     if (status == PPSCHED_OK)
         status = ppi_candidate_config(&config, plan, &lent.candidate, error);
+    if (status == PPSCHED_OK)
+        status = ppi_name_roles(config, lent.candidate.strategy, error);
     if (status == PPSCHED_OK)
         status = carry_placement(config, &lent.candidate, error);
     end_lent(&lent, plan);

@@ -28,10 +28,10 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
     return status;
 }
 
-ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
-                                       const ppsched_scenario_options *options, ppsched_error *error)
+ppsched_status ppsched_config_set_robust_objective(ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
+                                                   const ppsched_scenario_options *options, ppsched_error *error)
 {
-    struct ppi_scenario_goal asked = {.rank_by = rank_by, .quantile = quantile, .count = (uint32_t)count}, *goal = NULL;
+    struct ppi_robust_objective asked = {.rank_by = rank_by, .quantile = quantile, .count = (uint32_t)count}, *goal = NULL;
     PPI_REQUIRE(config);
     ppsched_status status = ppi_check_choice("rank_by", rank_by, PPSCHED_RANK_BY_STEP, PPSCHED_RANK_BY_WORST, error);
     if (status == PPSCHED_OK && rank_by != PPSCHED_RANK_BY_STEP) {
@@ -43,11 +43,11 @@ ppsched_status ppsched_config_set_goal(ppsched_config *config, int32_t rank_by, 
         if (status == PPSCHED_OK && rank_by == PPSCHED_RANK_BY_QUANTILE && !(quantile >= 0 && quantile <= 1))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "quantile is %g; it must be 0 to 1", quantile);
         if (status == PPSCHED_OK)
-            status = ppi_scenario_goal_make(&goal, &config->host, &asked, error);
+            status = ppi_robust_objective_make(&goal, &config->host, &asked, error);
     }
     if (status != PPSCHED_OK)
         return status;
-    ppi_scenario_goal_destroy(config->goal, &config->host);
+    ppi_robust_objective_destroy(config->goal, &config->host);
     config->goal = goal;
     return PPSCHED_OK;
 }
@@ -84,7 +84,7 @@ ppsched_status ppsched_scenarios_get_metrics(ppsched_scenario_metrics *out, cons
 {
     PPI_REQUIRE(out);
     PPI_REQUIRE(scenarios);
-    return ppi_give_sized(out, &scenarios->metrics, sizeof scenarios->metrics, PPI_SIZE_UP_TO(ppsched_scenario_metrics, worst),
+    return ppi_give_sized(out, &scenarios->metrics, sizeof scenarios->metrics, sizeof(ppsched_scenario_metrics),
                           "ppsched_scenario_metrics", error);
 }
 

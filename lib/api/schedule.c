@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/schedule.h"
+#include "ir/schedule.h"
 
 #include "api/log.h"
 #include "api/null.h"
@@ -74,6 +74,16 @@ uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t s
     return ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch);
 }
 
+uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    if (schedule == NULL || op == NULL || !ppi_is_comm(op))
+        return PPSCHED_NONE;
+    bool is_next = op->kind == PPSCHED_KIND_SEND_F || op->kind == PPSCHED_KIND_RECV_B;
+    if (!is_next && op->stage == 0)
+        return PPSCHED_NONE;
+    return ppsched_schedule_device_of(schedule, is_next ? op->stage + 1u : op->stage - 1u, op->microbatch);
+}
+
 uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule)
 {
     return schedule != NULL && schedule->flushes;
@@ -99,9 +109,4 @@ const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count)
     if (count != NULL)
         *count = queue != NULL ? queue->count : 0;
     return queue != NULL ? queue->ops : NULL;
-}
-
-uint32_t ppsched_queue_device(const ppsched_queue *queue)
-{
-    return queue != NULL ? queue->device : PPSCHED_NONE;
 }

@@ -44,8 +44,7 @@ ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t st
         .slices = row->is_for_slices ? 2 : row->cuts,
         .offloads = row->offloads,
     };
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_strategy_info, aliases), "ppsched_strategy_info",
-                          error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_strategy_info), "ppsched_strategy_info", error);
 }
 
 ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy, uint32_t option, ppsched_error *error)
@@ -68,7 +67,7 @@ ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t st
         .choice_count = given->choices != NULL ? (uint32_t)given->maximum + 1 : 0,
         .choices = given->choices,
     };
-    return ppi_give_sized(out, &own, sizeof own, PPI_SIZE_UP_TO(ppsched_option_info, choices), "ppsched_option_info", error);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_option_info), "ppsched_option_info", error);
 }
 
 ppsched_status ppsched_strategy_find(uint32_t *out, const char *name, ppsched_error *error)

@@ -47,7 +47,7 @@ static void default_release(void *user, void *memory)
 ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *environment, ppsched_error *error)
 {
     ppsched_environment taken;
-    ppsched_status status = ppi_take_sized(&taken, sizeof taken, PPI_SIZE_UP_TO(ppsched_environment, log), environment,
+    ppsched_status status = ppi_take_sized(&taken, sizeof taken, sizeof(ppsched_environment), environment,
                                            "ppsched_environment", error);
     if (status != PPSCHED_OK)
         return status;

@@ -3,8 +3,8 @@
 #ifndef PPSCHED_CHAKRA_NODES_H
 #define PPSCHED_CHAKRA_NODES_H
 
-#include "chakra/traces.h"
 #include "chakra/protobuf.h"
+#include "chakra/traces.h"
 
 /* Dependencies, borrowed. */
 struct ppi_chakra_deps {

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "chakra/traces.h"
-#include "model/costs.h"
+#include "ir/costs.h"
 
 #define MOST 1e15 /* of a number in a trace */
 
@@ -152,8 +152,8 @@ static ppsched_status check_others(const struct pricing *pricing, ppsched_error 
         if (op->kind <= PPSCHED_KIND_RECV_B || op->kind == PPSCHED_KIND_RESHARD)
             continue;
         struct ppi_place place = place_of(pricing->chakra, i);
-        bool is_known = op->kind <= PPSCHED_KIND_REDUCE_GRAD, gathers = op->kind == PPSCHED_KIND_UNSHARD;
-        if (is_known && ppi_sharding_time(pricing->config, op->stage, gathers, place.device) == 0)
+        bool is_known = op->kind <= PPSCHED_KIND_REDUCE_GRAD, unshards = op->kind == PPSCHED_KIND_UNSHARD;
+        if (is_known && ppi_sharding_time(pricing->config, op->stage, unshards, place.device) == 0)
             continue;
         ppi_op_token(token, op);
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "device %u: %s at position %u %s", place.device, token,
@@ -189,7 +189,7 @@ static ppsched_status fill_tensors(const struct pricing *pricing, ppsched_error 
 {
     ppsched_chakra *chakra = pricing->chakra;
     for (uint32_t s = 0; chakra->tensors != NULL && s < chakra->schedule->shape.stages; s++) {
-        double amount = pricing->costs.lanes[s].memory[PPSCHED_KIND_F] * chakra->options.memory_scale;
+        double amount = pricing->costs.instances[s].memory[PPSCHED_KIND_F] * chakra->options.memory_scale;
         struct ppi_place place = {PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE};
         if (!(amount <= MOST))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "stage %u keeps %g bytes; a trace has up to %g", s, amount,

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "base/utf8.h"
-#include "chakra/traces.h"
 #include "chakra/protobuf.h"
+#include "chakra/traces.h"
 #include "format/reading.h"
 
 /* Below any node: id, a name such as 0F0, type. */

@@ -5,8 +5,8 @@
 
 #include <ppsched/chakra.h>
 
-#include "model/config.h"
-#include "model/schedule.h"
+#include "ir/config.h"
+#include "ir/schedule.h"
 
 /* What traces tell of all their numbers. */
 struct ppi_chakra_scales {

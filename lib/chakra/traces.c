@@ -2,8 +2,8 @@
 #include "chakra/traces.h"
 
 #include "base/error.h"
+#include "channel/proof.h"
 #include "eval/timeline.h"
-#include "lower/proof.h"
 
 /* Rounds in which all devices hear of each other, where iterations are apart. */
 static uint32_t rounds_of(const ppsched_schedule *schedule)

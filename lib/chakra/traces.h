@@ -5,8 +5,8 @@
 
 #include <ppsched/chakra.h>
 
+#include "channel/channels.h"
 #include "format/writer.h"
-#include "lower/channels.h"
 
 /* Fields of the messages, by number, and kinds of nodes. */
 enum {

@@ -42,7 +42,8 @@ static struct ppi_chakra_tensor tensor_of(const ppsched_chakra *chakra, const pp
 {
     struct ppi_chakra_tensor tensor = {.bytes = chakra->tensors[op->stage]};
     if (tensor.bytes > 0)
-        ppi_print(tensor.name, sizeof tensor.name, "T%u.%u", (unsigned)op->stage, ppi_piece_of(&chakra->schedule->shape, op));
+        ppi_print(tensor.name, sizeof tensor.name, "T%u.%u", (unsigned)op->stage,
+                  ppi_micro_slice_of(&chakra->schedule->shape, op));
     return tensor;
 }
 
@@ -108,10 +109,11 @@ static uint64_t tag_of(const ppsched_chakra *chakra, uint32_t transfer)
 {
     const ppsched_schedule *schedule = chakra->schedule;
     const ppsched_op *receive = &schedule->ops[chakra->channels.transfers.ops[transfer].receive];
-    uint64_t stages = schedule->shape.stages, pieces = schedule->pieces;
-    if (2 * stages * pieces > TAGS - FLUSH_TAGS)
+    uint64_t stages = schedule->shape.stages, micro_slices = schedule->micro_slices;
+    if (2 * stages * micro_slices > TAGS - FLUSH_TAGS)
         return chakra->channels.routes[transfer].place % (TAGS - FLUSH_TAGS);
-    return (ppi_goes_back(receive->kind) * stages + receive->stage) * pieces + ppi_piece_of(&schedule->shape, receive);
+    return (ppi_goes_back(receive->kind) * stages + receive->stage) * micro_slices +
+           ppi_micro_slice_of(&schedule->shape, receive);
 }
 
 static void communicate(struct walk *walk, uint32_t i)
@@ -202,7 +204,7 @@ void ppi_chakra_write_device(const ppsched_chakra *chakra, uint32_t device, stru
 {
     uint64_t *waits = make_waits(chakra, device);
     if (waits == NULL) {
-        writer->lacks = "the trace";
+        writer->overshoots = "the trace";
         return;
     }
     struct walk walk = begin(chakra, device, waits, writer);

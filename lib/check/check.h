@@ -5,7 +5,7 @@
 
 #include <ppsched/check.h>
 
-#include "model/schedule.h"
+#include "ir/schedule.h"
 
 enum { PPI_FINDINGS_IN_MESSAGE = 4 };
 
@@ -26,13 +26,13 @@ void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *find
 struct ppi_op_index {
     uint32_t *forward, *backward, *weight;
     bool is_forward_only; /* there are no backwards, and none is missing */
-    uint32_t *keeping[4]; /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL where the schedule has none of these */
+    uint32_t *saving[4];  /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL where the schedule has none of these */
 };
 
 /* Whether the schedule has an op that keeps less. */
 static inline bool ppi_index_keeps(const struct ppi_op_index *index)
 {
-    return index->keeping[0] != NULL;
+    return index->saving[0] != NULL;
 }
 
 static inline bool ppi_is_indexed(uint8_t kind)
@@ -44,7 +44,7 @@ static inline bool ppi_is_indexed(uint8_t kind)
 static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8_t kind)
 {
     if (kind > PPSCHED_KIND_W)
-        return index->keeping[kind == PPSCHED_KIND_OFFLOAD_WAIT ? 3 : kind - PPSCHED_KIND_RECOMPUTE];
+        return index->saving[kind == PPSCHED_KIND_OFFLOAD_WAIT ? 3 : kind - PPSCHED_KIND_RECOMPUTE];
     return kind == PPSCHED_KIND_F ? index->forward : kind == PPSCHED_KIND_W ? index->weight : index->backward;
 }
 
@@ -52,7 +52,7 @@ static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8
 struct ppi_progress {
     const ppsched_schedule *schedule;
     const struct ppi_op_index *index;
-    uint32_t pieces;        /* over all iterations */
+    uint32_t micro_slices;  /* over all iterations */
     uint32_t iteration_end; /* first microbatch that may not run yet */
     size_t ops_left;        /* compute ops of the present iteration and those before it */
     size_t *position;       /* per device */

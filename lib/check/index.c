@@ -27,10 +27,10 @@ ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_sched
 }
 
 /* Once there is an op that keeps less. */
-static ppsched_status make_keeping(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
+static ppsched_status make_saving(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
 {
     for (int i = 0; i < 4; i++)
-        if ((index->keeping[i] = allocate_positions(schedule)) == NULL)
+        if ((index->saving[i] = allocate_positions(schedule)) == NULL)
             return ppi_fail_memory(error, "the check");
     return PPSCHED_OK;
 }
@@ -38,7 +38,7 @@ static ppsched_status make_keeping(struct ppi_op_index *index, const ppsched_sch
 void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *schedule)
 {
     for (int i = 0; i < 4; i++)
-        ppi_release(&schedule->host, index->keeping[i]);
+        ppi_release(&schedule->host, index->saving[i]);
     ppi_release(&schedule->host, index->forward);
     ppi_release(&schedule->host, index->backward);
     ppi_release(&schedule->host, index->weight);
@@ -88,39 +88,39 @@ PPI_INLINE void index_op(struct ppi_op_index *index, const ppsched_schedule *sch
 }
 
 static void add_missing(struct ppi_findings *findings, const ppsched_schedule *schedule, uint8_t kind, uint32_t stage,
-                        uint32_t piece)
+                        uint32_t micro_slice)
 {
     ppsched_finding finding = {.kind = PPSCHED_FINDING_KIND_MISSING,
                                .position = PPSCHED_NONE,
                                .other_device = PPSCHED_NONE,
                                .other_position = PPSCHED_NONE};
-    finding.op = ppi_op_of_piece(&schedule->shape, piece, stage, kind);
+    finding.op = ppi_op_of_micro_slice(&schedule->shape, micro_slice, stage, kind);
     finding.device = ppi_schedule_device_of(schedule, &finding.op);
     ppi_findings_add(findings, &finding);
 }
 
-static const ppsched_queue *queue_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t piece)
+static const ppsched_queue *queue_of(const ppsched_schedule *schedule, uint32_t stage, uint32_t micro_slice)
 {
     const struct ppi_shape *shape = &schedule->shape;
-    return &schedule->queues[ppi_device_of(&schedule->placement, shape, stage, piece / shape->slices)];
+    return &schedule->queues[ppi_device_of(&schedule->placement, shape, stage, micro_slice / shape->slices)];
 }
 
 /* One stage pass: one F, and one B or one I with one W where there are backwards. */
-static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t piece,
+static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t micro_slice,
                        struct ppi_findings *findings)
 {
-    size_t cell = (size_t)stage * ppi_total_pieces(&schedule->shape) + piece;
+    size_t cell = (size_t)stage * ppi_total_micro_slices(&schedule->shape) + micro_slice;
     uint32_t backward = index->backward[cell], weight = index->weight[cell];
     if (index->forward[cell] == PPI_ABSENT)
-        add_missing(findings, schedule, PPSCHED_KIND_F, stage, piece);
+        add_missing(findings, schedule, PPSCHED_KIND_F, stage, micro_slice);
     if (backward == PPI_ABSENT && !index->is_forward_only)
-        add_missing(findings, schedule, weight == PPI_ABSENT ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, piece);
+        add_missing(findings, schedule, weight == PPI_ABSENT ? PPSCHED_KIND_B : PPSCHED_KIND_I, stage, micro_slice);
     if (!is_present(backward))
         return;
-    const ppsched_queue *queue = queue_of(schedule, stage, piece);
+    const ppsched_queue *queue = queue_of(schedule, stage, micro_slice);
     bool full = queue->ops[backward].kind == PPSCHED_KIND_B;
     if (!full && weight == PPI_ABSENT)
-        add_missing(findings, schedule, PPSCHED_KIND_W, stage, piece);
+        add_missing(findings, schedule, PPSCHED_KIND_W, stage, micro_slice);
     if (full && is_present(weight))
         add_duplicate(findings, queue, weight, backward);
 }
@@ -135,16 +135,16 @@ static void add_conflict(struct ppi_findings *findings, const ppsched_queue *que
 }
 
 /* One stage pass: OFFLOAD and RELOAD, or RECOMPUTE, or none. */
-static void check_keeping(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t piece,
-                          struct ppi_findings *findings)
+static void check_saving(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage,
+                         uint32_t micro_slice, struct ppi_findings *findings)
 {
-    size_t cell = (size_t)stage * ppi_total_pieces(&schedule->shape) + piece;
-    uint32_t recompute = index->keeping[0][cell], offload = index->keeping[1][cell], reload = index->keeping[2][cell];
-    const ppsched_queue *queue = queue_of(schedule, stage, piece);
+    size_t cell = (size_t)stage * ppi_total_micro_slices(&schedule->shape) + micro_slice;
+    uint32_t recompute = index->saving[0][cell], offload = index->saving[1][cell], reload = index->saving[2][cell];
+    const ppsched_queue *queue = queue_of(schedule, stage, micro_slice);
     if (offload != PPI_ABSENT && reload == PPI_ABSENT)
-        add_missing(findings, schedule, PPSCHED_KIND_RELOAD, stage, piece);
-    if (offload == PPI_ABSENT && (reload != PPI_ABSENT || index->keeping[3][cell] != PPI_ABSENT))
-        add_missing(findings, schedule, PPSCHED_KIND_OFFLOAD, stage, piece);
+        add_missing(findings, schedule, PPSCHED_KIND_RELOAD, stage, micro_slice);
+    if (offload == PPI_ABSENT && (reload != PPI_ABSENT || index->saving[3][cell] != PPI_ABSENT))
+        add_missing(findings, schedule, PPSCHED_KIND_OFFLOAD, stage, micro_slice);
     if (is_present(recompute) && is_present(offload))
         add_conflict(findings, queue, recompute, offload);
 }
@@ -160,7 +160,7 @@ PPI_INLINE ppsched_status index_all(struct ppi_op_index *index, const ppsched_sc
                 if (!ppi_keeps_less(kind))
                     continue;
                 if (!ppi_index_keeps(index))
-                    status = make_keeping(index, schedule, error);
+                    status = make_saving(index, schedule, error);
                 if (status != PPSCHED_OK)
                     return status;
             }
@@ -178,10 +178,10 @@ ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule 
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t s = 0; s < schedule->shape.stages; s++)
-        for (uint32_t p = 0; p < ppi_total_pieces(&schedule->shape); p++)
+        for (uint32_t p = 0; p < ppi_total_micro_slices(&schedule->shape); p++)
             check_pass(index, schedule, s, p, findings);
     for (uint32_t s = 0; ppi_index_keeps(index) && s < schedule->shape.stages; s++)
-        for (uint32_t p = 0; p < ppi_total_pieces(&schedule->shape); p++)
-            check_keeping(index, schedule, s, p, findings);
+        for (uint32_t p = 0; p < ppi_total_micro_slices(&schedule->shape); p++)
+            check_saving(index, schedule, s, p, findings);
     return PPSCHED_OK;
 }

@@ -24,7 +24,8 @@ static struct wait wait_for(const struct ppi_progress *p, uint32_t position, uin
     if (at < PPI_ELSEWHERE)
         wait.other = p->schedule->queues[home].ops[at];
     else
-        wait.other = ppi_op_of_piece(&p->schedule->shape, (uint32_t)(cell % p->pieces), (uint32_t)(cell / p->pieces), kind);
+        wait.other = ppi_op_of_micro_slice(&p->schedule->shape, (uint32_t)(cell % p->micro_slices),
+                                           (uint32_t)(cell / p->micro_slices), kind);
     return wait;
 }
 
@@ -65,14 +66,14 @@ static inline bool values_ready(const struct ppi_progress *p, uint32_t device, c
     const uint32_t stage = op->stage, m = op->microbatch;
     const size_t own = ppi_cell_of(p->schedule, op);
     if (op->kind == PPSCHED_KIND_F)
-        return (stage == 0 ||
-                has_run(p, ppi_device_of(placement, shape, stage - 1, m), PPSCHED_KIND_F, own - p->pieces, position, wait)) &&
+        return (stage == 0 || has_run(p, ppi_device_of(placement, shape, stage - 1, m), PPSCHED_KIND_F, own - p->micro_slices,
+                                      position, wait)) &&
                (op->slice == 0 || has_run(p, device, PPSCHED_KIND_F, own - 1, position, wait));
     if (op->kind == PPSCHED_KIND_W)
         return has_run(p, device, PPSCHED_KIND_I, own, position, wait);
     return has_run(p, device, PPSCHED_KIND_F, own, position, wait) &&
            (stage + 1 == shape->stages ||
-            has_run(p, ppi_device_of(placement, shape, stage + 1, m), PPSCHED_KIND_I, own + p->pieces, position, wait)) &&
+            has_run(p, ppi_device_of(placement, shape, stage + 1, m), PPSCHED_KIND_I, own + p->micro_slices, position, wait)) &&
            (op->slice + 1u == shape->slices || has_run(p, device, PPSCHED_KIND_I, own + 1, position, wait));
 }
 
@@ -232,7 +233,8 @@ ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_sc
 {
     const struct ppi_host *host = &schedule->host;
     uint32_t devices = schedule->shape.devices;
-    *progress = (struct ppi_progress){.schedule = schedule, .index = index, .pieces = ppi_total_pieces(&schedule->shape)};
+    *progress = (struct ppi_progress){
+        .schedule = schedule, .index = index, .micro_slices = ppi_total_micro_slices(&schedule->shape)};
     progress->position = ppi_allocate_zeroed(host, devices, sizeof *progress->position);
     progress->awaited = ppi_allocate_zeroed(host, ppi_cell_count(schedule), sizeof *progress->awaited);
     progress->ready = ppi_allocate(host, devices, sizeof *progress->ready);

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "eval/explain.h"
-#include "eval/keeping.h"
-#include "eval/waits.h"
+#include "eval/memory_saving.h"
+#include "eval/wait_graph.h"
 
 struct trace {
     const ppsched_timeline *timeline;
@@ -51,7 +51,7 @@ static bool is_less(const void *keys, uint32_t a, uint32_t b)
 /* Copies in the order in which their links ran them: by start, those that take no time first. */
 static void find_copies_before(struct trace *trace, size_t *last)
 {
-    const struct ppi_keeping *keeping = trace->timeline->keeping;
+    const struct ppi_saving *saving = trace->timeline->saving;
     for (uint32_t i = 0; i < trace->copy_count; i++) {
         trace->keys[i] = trace->timeline->spans[trace->copies[i]].end;
         trace->order[i] = i;
@@ -68,7 +68,7 @@ static void find_copies_before(struct trace *trace, size_t *last)
         size_t copy = trace->copies[sorted[i]];
         const ppsched_op *op = &trace->schedule->ops[copy];
         uint32_t device = ppi_schedule_device_of(trace->schedule, op);
-        size_t *before = &last[keeping->streams[2 * device + (op->kind == PPSCHED_KIND_RELOAD)].link];
+        size_t *before = &last[saving->streams[2 * device + (op->kind == PPSCHED_KIND_RELOAD)].link];
         trace->copy_before[copy] = *before;
         *before = copy;
     }
@@ -136,9 +136,9 @@ static bool find_input(const struct trace *trace, const ppsched_op *op, double t
     size_t cell = ppi_cell_of(schedule, op), from = PPI_NO_NODE;
     bool backward = ppi_is_backward(op->kind);
     if (op->kind == PPSCHED_KIND_F && op->stage > 0)
-        from = trace->forward[cell - schedule->pieces];
+        from = trace->forward[cell - schedule->micro_slices];
     else if (backward && op->stage + 1u < schedule->shape.stages)
-        from = trace->backward[cell + schedule->pieces];
+        from = trace->backward[cell + schedule->micro_slices];
     if (from == PPI_NO_NODE ||
         trace->timeline->spans[from].end + ppi_delay_of(&trace->timeline->costs, schedule, op, backward) != time)
         return false;

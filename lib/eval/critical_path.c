@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/explain.h"
-#include "eval/waits.h"
+#include "eval/wait_graph.h"
 
 /* The wait of a node that was over last; the first of them. */
 static size_t last_wait(const struct ppi_waits *waits, size_t node)

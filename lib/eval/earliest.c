@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Earliest starts, by the forward sweep: it also finds out whether the schedule is complete and can be run at all. When it is
  * over all forward times are overwritten: see PPI_DONE. */
-#include "eval/senders.h"
+#include "eval/sender_waits.h"
 #include "eval/timeline.h"
 
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error)

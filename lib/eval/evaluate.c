@@ -3,8 +3,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
-#include "eval/keeping.h"
 #include "eval/memory.h"
+#include "eval/memory_saving.h"
 #include "eval/timeline.h"
 
 /* What a reusable timeline keeps, so that nothing need be allocated again. */
@@ -33,8 +33,8 @@ static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *s
         return ppi_fail_memory(error, "the timeline");
     timeline->host = *host;
     timeline->costs.host = *host;
-    timeline->costs.lanes = ppi_allocate_zeroed(host, (size_t)schedule->placement.copies * schedule->shape.stages,
-                                                sizeof *timeline->costs.lanes);
+    timeline->costs.instances = ppi_allocate_zeroed(host, (size_t)schedule->placement.copies * schedule->shape.stages,
+                                                    sizeof *timeline->costs.instances);
     timeline->flush_count = schedule->flushes ? schedule->shape.iterations - 1 : 0;
     timeline->spans = ppi_allocate(host, ops, sizeof *timeline->spans);
     timeline->latest = wants_latest ? ppi_allocate(host, ops, sizeof *timeline->latest) : NULL;
@@ -46,7 +46,7 @@ static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *s
     timeline->idle = wants_idle ? ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->idle) : NULL;
     timeline->schedule = schedule;
     ppi_schedule_retain(schedule);
-    if (timeline->costs.lanes == NULL || timeline->spans == NULL || (wants_latest && timeline->latest == NULL) ||
+    if (timeline->costs.instances == NULL || timeline->spans == NULL || (wants_latest && timeline->latest == NULL) ||
         timeline->flush_times == NULL || timeline->devices == NULL || timeline->fixed == NULL ||
         timeline->fixed_of_stages == NULL || (wants_idle && timeline->idle == NULL)) {
         ppi_timeline_destroy(timeline);
@@ -79,7 +79,7 @@ void ppi_timeline_destroy(ppsched_timeline *timeline)
     ppi_release(&host, timeline->fixed);
     ppi_release(&host, timeline->fixed_of_stages);
     ppi_memory_destroy(timeline->memory);
-    ppi_keeping_destroy(timeline->keeping);
+    ppi_saving_destroy(timeline->saving);
     ppi_senders_destroy(timeline->senders, &host);
     ppi_release(&host, timeline->peak_causes);
     ppi_release(&host, timeline->idle);
@@ -176,17 +176,17 @@ static ppsched_status add_what_is_asked(ppsched_timeline *timeline, const ppsche
 }
 
 /* For ops that keep less, which change memory beside F and the backward. */
-static ppsched_status add_keeping(ppsched_timeline *timeline, ppsched_error *error)
+static ppsched_status add_saving(ppsched_timeline *timeline, ppsched_error *error)
 {
     ppsched_status status = add_memory(timeline, error);
-    return status == PPSCHED_OK ? ppi_keeping_make(&timeline->keeping, timeline->schedule, error) : status;
+    return status == PPSCHED_OK ? ppi_saving_make(&timeline->saving, timeline->schedule, error) : status;
 }
 
-ppsched_status ppi_timeline_add_keeping(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+ppsched_status ppi_timeline_add_saving(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
-    ppsched_status status = timeline->keeping == NULL ? add_keeping(timeline, error) : PPSCHED_OK;
-    timeline->meets_keeping = true;
-    return status == PPSCHED_OK ? ppi_keeping_fill(timeline->keeping, config, &timeline->costs, error) : status;
+    ppsched_status status = timeline->saving == NULL ? add_saving(timeline, error) : PPSCHED_OK;
+    timeline->meets_saving = true;
+    return status == PPSCHED_OK ? ppi_saving_fill(timeline->saving, config, &timeline->costs, error) : status;
 }
 
 /* Static memory and earliest starts. That a schedule has ops that keep less turns out on the way; then all begins anew. */
@@ -194,16 +194,16 @@ static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *
                                  ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    if (!timeline->meets_keeping) {
+    if (!timeline->meets_saving) {
         ppi_static_memory(timeline, config);
         status = ppi_earliest_starts(loop, timeline, error);
     }
-    if (!timeline->meets_keeping)
+    if (!timeline->meets_saving)
         return status;
     if (config->senders_wait)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which sender_waits like_kind cannot time; use never");
-    status = ppi_timeline_add_keeping(timeline, config, error);
+    status = ppi_timeline_add_saving(timeline, config, error);
     if (status != PPSCHED_OK)
         return status;
     ppi_static_memory(timeline, config);

@@ -8,20 +8,20 @@
 void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_costs *costs)
 {
     const struct ppi_shape *shape = &loop->schedule->shape;
-    const size_t pieces = ppi_total_pieces(shape);
+    const size_t micro_slices = ppi_total_micro_slices(shape);
     loop->costs = costs;
     for (uint32_t copy = 0, k = 0; copy < loop->schedule->placement.copies; copy++)
         for (uint32_t stage = 0; stage < shape->stages; stage++, k++) {
-            const struct ppi_lane *lane = &costs->lanes[k];
+            const struct ppi_instance *instance = &costs->instances[k];
             struct ppi_row *row = &loop->rows[k];
-            *row = (struct ppi_row){.passes = loop->passes + stage * pieces,
-                                    .forward_delay = lane->forward_delay,
-                                    .backward_delay = lane->backward_delay,
-                                    .device = lane->device,
-                                    .device_before = stage > 0 ? lane[-1].device : PPSCHED_NONE,
-                                    .device_after = stage + 1 < shape->stages ? lane[1].device : PPSCHED_NONE};
-            memcpy(row->duration, &lane->duration[PPSCHED_KIND_F], sizeof row->duration);
-            memcpy(row->memory, &lane->memory[PPSCHED_KIND_F], sizeof row->memory);
+            *row = (struct ppi_row){.passes = loop->passes + stage * micro_slices,
+                                    .forward_delay = instance->forward_delay,
+                                    .backward_delay = instance->backward_delay,
+                                    .device = instance->device,
+                                    .device_before = stage > 0 ? instance[-1].device : PPSCHED_NONE,
+                                    .device_after = stage + 1 < shape->stages ? instance[1].device : PPSCHED_NONE};
+            memcpy(row->duration, &instance->duration[PPSCHED_KIND_F], sizeof row->duration);
+            memcpy(row->memory, &instance->memory[PPSCHED_KIND_F], sizeof row->memory);
         }
 }
 

@@ -11,8 +11,8 @@
 #include "base/inline.h"
 #include "base/prefetch.h"
 #include "eval/sums.h"
-#include "model/costs.h"
-#include "model/schedule.h"
+#include "ir/costs.h"
+#include "ir/schedule.h"
 
 /* How far ahead of itself a sweep asks for memory, in bytes: four cache lines. Devices take turns, so there are more streams
  * than the hardware follows by itself. */
@@ -104,62 +104,63 @@ static inline bool ppi_is_known(union ppi_time *time)
 
 /* What a sweep need not look at, as it is known where it is inlined. */
 enum ppi_form {
-    PPI_PLAIN,  /* one copy of the model, and all microbatches are whole and alike */
-    PPI_COPIES, /* more copies */
-    PPI_SCALED, /* one copy, microbatches are whole and differ */
-    PPI_PIECES  /* anything */
+    PPI_PLAIN,       /* one copy of the model, and all microbatches are whole and alike */
+    PPI_COPIES,      /* more copies */
+    PPI_SCALED,      /* one copy, microbatches are whole and differ */
+    PPI_MICRO_SLICES /* anything */
 };
 
 static inline enum ppi_form ppi_form_of(const struct ppi_event_loop *loop)
 {
     const bool has_one_copy = loop->schedule->placement.copies == 1;
     if (loop->schedule->shape.slices > 1 || (loop->costs->factors != NULL && !has_one_copy))
-        return PPI_PIECES;
+        return PPI_MICRO_SLICES;
     if (loop->costs->factors != NULL)
         return PPI_SCALED;
     return has_one_copy ? PPI_PLAIN : PPI_COPIES;
 }
 
 /* What a sweep has to know of the piece of an op, beside its row. */
-struct ppi_piece_view {
+struct ppi_micro_slice_view {
     uint32_t index;         /* over all iterations */
     uint32_t before, after; /* slices of its microbatch */
     struct ppi_factor factor;
-    const struct ppi_lane *lane; /* NULL where the factors are 1 for all */
+    const struct ppi_instance *instance; /* NULL where the factors are 1 for all */
 };
 
-PPI_INLINE struct ppi_piece_view ppi_view_piece(const struct ppi_event_loop *loop, const ppsched_op *op, enum ppi_form form)
+PPI_INLINE struct ppi_micro_slice_view ppi_view_micro_slice(const struct ppi_event_loop *loop, const ppsched_op *op,
+                                                            enum ppi_form form)
 {
     const struct ppi_shape *shape = &loop->schedule->shape;
     if (form == PPI_PLAIN || form == PPI_COPIES)
-        return (struct ppi_piece_view){.index = op->microbatch, .factor = {1, 1}};
+        return (struct ppi_micro_slice_view){.index = op->microbatch, .factor = {1, 1}};
     if (form == PPI_SCALED)
-        return (struct ppi_piece_view){
+        return (struct ppi_micro_slice_view){
             .index = op->microbatch,
             .factor = loop->costs->factors[op->microbatch < shape->microbatches ? op->microbatch
                                                                                 : op->microbatch % shape->microbatches],
-            .lane = &loop->costs->lanes[op->stage]};
-    return (struct ppi_piece_view){.index = ppi_piece_of(shape, op),
-                                   .before = op->slice,
-                                   .after = shape->slices - 1 - op->slice,
-                                   .factor = ppi_factor_of(loop->costs, loop->schedule, op),
-                                   .lane = ppi_lane_of(loop->costs, loop->schedule, op)};
+            .instance = &loop->costs->instances[op->stage]};
+    return (struct ppi_micro_slice_view){.index = ppi_micro_slice_of(shape, op),
+                                         .before = op->slice,
+                                         .after = shape->slices - 1 - op->slice,
+                                         .factor = ppi_factor_of(loop->costs, loop->schedule, op),
+                                         .instance = ppi_instance_of(loop->costs, loop->schedule, op)};
 }
 
 /* How long what a stage pass takes from the stage before (after) it is on its way. The row is so many stages behind the
  * piece's. */
-PPI_INLINE double ppi_forward_delay(const struct ppi_row *row, int behind, const struct ppi_piece_view *piece)
+PPI_INLINE double ppi_forward_delay(const struct ppi_row *row, int behind, const struct ppi_micro_slice_view *micro_slice)
 {
-    return piece->lane == NULL
-               ? row->forward_delay
-               : ppi_scaled_delay(row->forward_delay, piece->lane[behind].forward_latency, piece->factor.memory);
+    return micro_slice->instance == NULL ? row->forward_delay
+                                         : ppi_scaled_delay(row->forward_delay, micro_slice->instance[behind].forward_latency,
+                                                            micro_slice->factor.memory);
 }
 
-PPI_INLINE double ppi_backward_delay(const struct ppi_row *row, int behind, const struct ppi_piece_view *piece)
+PPI_INLINE double ppi_backward_delay(const struct ppi_row *row, int behind, const struct ppi_micro_slice_view *micro_slice)
 {
-    return piece->lane == NULL
-               ? row->backward_delay
-               : ppi_scaled_delay(row->backward_delay, piece->lane[behind].backward_latency, piece->factor.memory);
+    return micro_slice->instance == NULL ? row->backward_delay
+                                         : ppi_scaled_delay(row->backward_delay, micro_slice->instance[behind].backward_latency,
+                                                            micro_slice->factor.memory);
 }
 
 /* The same in a sweep of a form. */
@@ -184,7 +185,7 @@ PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *swe
             run(sweep, loop->ready[--loop->ready_count], PPI_SCALED);
     else
         while (loop->ready_count > 0)
-            run(sweep, loop->ready[--loop->ready_count], PPI_PIECES);
+            run(sweep, loop->ready[--loop->ready_count], PPI_MICRO_SLICES);
 }
 
 /* Notes a time, and wakes the device that waits for it, if it does. */

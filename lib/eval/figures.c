@@ -9,13 +9,13 @@
 static void sum_fixed(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
+    size_t instances = (size_t)schedule->placement.copies * schedule->shape.stages;
     memset(timeline->fixed, 0, (size_t)schedule->shape.devices * PPI_FIXED_CAUSES * sizeof *timeline->fixed);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         ppi_add_other_memory(&timeline->fixed[(size_t)d * PPI_FIXED_CAUSES + PPSCHED_MEMORY_CAUSE_OTHER], config, d);
-    for (size_t i = 0; i < lanes; i++) {
+    for (size_t i = 0; i < instances; i++) {
         double *own = timeline->fixed_of_stages + i * PPI_FIXED_STAGE_CAUSES;
-        double *all = timeline->fixed + (size_t)timeline->costs.lanes[i].device * PPI_FIXED_CAUSES;
+        double *all = timeline->fixed + (size_t)timeline->costs.instances[i].device * PPI_FIXED_CAUSES;
         ppi_fixed_memory(own, config, (uint32_t)(i % schedule->shape.stages), schedule->weight_versions);
         for (int cause = 0; cause < PPI_FIXED_STAGE_CAUSES; cause++)
             all[cause] += own[cause];
@@ -26,18 +26,18 @@ static void sum_fixed(ppsched_timeline *timeline, const ppsched_config *config)
 static void sum_static(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
+    size_t instances = (size_t)schedule->placement.copies * schedule->shape.stages;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         timeline->devices[d].static_memory = 0;
-    for (size_t i = 0; i < lanes; i++)
-        ppi_add_static_memory(&timeline->devices[timeline->costs.lanes[i].device].static_memory, config,
+    for (size_t i = 0; i < instances; i++)
+        ppi_add_static_memory(&timeline->devices[timeline->costs.instances[i].device].static_memory, config,
                               (uint32_t)(i % schedule->shape.stages), schedule->weight_versions);
 }
 
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    bool has_more = timeline->memory != NULL && (timeline->keeping != NULL || ppi_holds_more(config));
+    bool has_more = timeline->memory != NULL && (timeline->saving != NULL || ppi_holds_more(config));
     sum_fixed(timeline, config);
     sum_static(timeline, config);
     if (timeline->memory != NULL) {

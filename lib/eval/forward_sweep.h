@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
-#include "eval/keeping.h"
+#include "eval/memory_saving.h"
 #include "eval/timeline.h"
 
 struct sweep {
@@ -15,7 +15,7 @@ struct sweep {
     uint32_t iteration_end; /* first microbatch that may not start yet */
     size_t done;            /* stage passes that are done */
     bool is_forward_only;
-    bool meets_keeping; /* a device has come to an op that keeps less, and there was no `keeping` */
+    bool meets_saving; /* a device has come to an op that keeps less, and there was no `saving` */
 #if PPI_SENDERS_WAIT
     const ppsched_timeline *timeline;
 #endif
@@ -33,37 +33,37 @@ static inline bool after(union ppi_time *time, double delay, double *start)
 
 /* The three *_ready raise `*start` to when the op's inputs are there; false where it cannot run (yet, or ever). The three
  * *_done note its end. */
-PPI_INLINE bool forward_ready(const struct ppi_row *row, const struct ppi_piece_view *piece, double *start)
+PPI_INLINE bool forward_ready(const struct ppi_row *row, const struct ppi_micro_slice_view *micro_slice, double *start)
 {
-    struct ppi_pass *pass = &row->passes[piece->index];
+    struct ppi_pass *pass = &row->passes[micro_slice->index];
     int64_t own = pass->forward.bits;
     if (own >= 0 || own < PPI_AWAITED)
         return false; /* ran before */
-    if (piece->before > 0 && pass[-1].forward.bits < 0)
+    if (micro_slice->before > 0 && pass[-1].forward.bits < 0)
         return false; /* the slice before it has not run */
     return row->device_before == PPSCHED_NONE ||
-           after(&row[-1].passes[piece->index].forward, ppi_forward_delay(row, 0, piece), start);
+           after(&row[-1].passes[micro_slice->index].forward, ppi_forward_delay(row, 0, micro_slice), start);
 }
 
-static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, double end)
+static inline void forward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t micro_slice, double end)
 {
-    ppi_note(&sweep->loop, &row->passes[piece].forward, end, row->device_after);
+    ppi_note(&sweep->loop, &row->passes[micro_slice].forward, end, row->device_after);
 }
 
-PPI_INLINE bool backward_ready(const struct ppi_row *row, const struct ppi_piece_view *piece, double *start)
+PPI_INLINE bool backward_ready(const struct ppi_row *row, const struct ppi_micro_slice_view *micro_slice, double *start)
 {
-    struct ppi_pass *pass = &row->passes[piece->index];
+    struct ppi_pass *pass = &row->passes[micro_slice->index];
     if (pass->forward.bits < 0)
         return false; /* its own forward has not run, or a backward has */
-    if (piece->after > 0 && pass[1].backward.bits < 0)
+    if (micro_slice->after > 0 && pass[1].backward.bits < 0)
         return false; /* that of the next slice has not run */
     return row->device_after == PPSCHED_NONE ||
-           after(&row[1].passes[piece->index].backward, ppi_backward_delay(row, 0, piece), start);
+           after(&row[1].passes[micro_slice->index].backward, ppi_backward_delay(row, 0, micro_slice), start);
 }
 
-static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece, uint8_t kind, double end)
+static inline void backward_done(struct sweep *sweep, const struct ppi_row *row, uint32_t micro_slice, uint8_t kind, double end)
 {
-    struct ppi_pass *pass = &row->passes[piece];
+    struct ppi_pass *pass = &row->passes[micro_slice];
     if (kind == PPSCHED_KIND_B) {
         pass->forward.bits = PPI_DONE;
         sweep->done++;
@@ -73,52 +73,52 @@ static inline void backward_done(struct sweep *sweep, const struct ppi_row *row,
     ppi_note(&sweep->loop, &pass->backward, end, row->device_before);
 }
 
-static inline bool weight_ready(const struct ppi_row *row, uint32_t piece)
+static inline bool weight_ready(const struct ppi_row *row, uint32_t micro_slice)
 {
-    return row->passes[piece].forward.bits == PPI_WEIGHT_PENDING;
+    return row->passes[micro_slice].forward.bits == PPI_WEIGHT_PENDING;
 }
 
-static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t piece)
+static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, uint32_t micro_slice)
 {
-    row->passes[piece].forward.bits = PPI_DONE;
+    row->passes[micro_slice].forward.bits = PPI_DONE;
     sweep->done++;
 }
 
 /* Sets `*end` of what starts on a device and takes `work` alone; false where copies may slow it and that is not yet known.
  * `pacing` is NULL where they slow nothing. */
-PPI_INLINE bool find_end(struct ppi_keeping *pacing, uint32_t device, double start, double work, double *end)
+PPI_INLINE bool find_end(struct ppi_saving *pacing, uint32_t device, double start, double work, double *end)
 {
     *end = start + work;
-    return pacing == NULL || ppi_keeping_runs(pacing, device, start, work, end);
+    return pacing == NULL || ppi_saving_runs(pacing, device, start, work, end);
 }
 
 /* For how long a device is busy with that. */
-PPI_INLINE double busy_with(const struct ppi_keeping *pacing, double start, double work, double end)
+PPI_INLINE double busy_with(const struct ppi_saving *pacing, double start, double work, double end)
 {
     return pacing == NULL ? work : end - start;
 }
 
 /* Runs F, B, I or W on its own. Raises `*start`, when its device is free, to when it starts, and sets `*end`; false where it
  * cannot run. */
-PPI_INLINE bool run_op(struct sweep *sweep, struct ppi_keeping *pacing, const struct ppi_row *row, uint8_t kind,
-                       const struct ppi_piece_view *piece, double *start, double *end)
+PPI_INLINE bool run_op(struct sweep *sweep, struct ppi_saving *pacing, const struct ppi_row *row, uint8_t kind,
+                       const struct ppi_micro_slice_view *micro_slice, double *start, double *end)
 {
-    PPI_PREFETCH(&row->passes[piece->index], PPI_AHEAD);
+    PPI_PREFETCH(&row->passes[micro_slice->index], PPI_AHEAD);
     if (kind == PPSCHED_KIND_F) {
-        if (!forward_ready(row, piece, start) ||
-            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_F - 1] * piece->factor.time, end))
+        if (!forward_ready(row, micro_slice, start) ||
+            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_F - 1] * micro_slice->factor.time, end))
             return false;
-        forward_done(sweep, row, piece->index, *end);
+        forward_done(sweep, row, micro_slice->index, *end);
     } else if (kind == PPSCHED_KIND_W) {
-        if (!weight_ready(row, piece->index) ||
-            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_W - 1] * piece->factor.time, end))
+        if (!weight_ready(row, micro_slice->index) ||
+            !find_end(pacing, row->device, *start, row->duration[PPSCHED_KIND_W - 1] * micro_slice->factor.time, end))
             return false;
-        weight_done(sweep, row, piece->index);
+        weight_done(sweep, row, micro_slice->index);
     } else {
-        if (!backward_ready(row, piece, start) ||
-            !find_end(pacing, row->device, *start, row->duration[kind - 1] * piece->factor.time, end))
+        if (!backward_ready(row, micro_slice, start) ||
+            !find_end(pacing, row->device, *start, row->duration[kind - 1] * micro_slice->factor.time, end))
             return false;
-        backward_done(sweep, row, piece->index, kind, *end);
+        backward_done(sweep, row, micro_slice->index, kind, *end);
     }
     return true;
 }
@@ -127,7 +127,7 @@ PPI_INLINE bool run_op(struct sweep *sweep, struct ppi_keeping *pacing, const st
 PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct ppi_row *forward,
                                 const struct ppi_row *backward, const ppsched_op *pair, enum ppi_form form)
 {
-    if (form == PPI_SCALED || form == PPI_PIECES)
+    if (form == PPI_SCALED || form == PPI_MICRO_SLICES)
         return ppi_overlapped_duration(loop->costs, loop->schedule, pair);
     if (loop->costs->overlapped.values != NULL)
         return ppi_given_overlap(loop->costs, pair[0].stage, pair[1].stage);
@@ -135,12 +135,13 @@ PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct 
 }
 
 /* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
-PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_keeping *pacing, uint32_t device, const ppsched_op *pair,
+PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_saving *pacing, uint32_t device, const ppsched_op *pair,
                                  double start, struct ppi_sums *sums, enum ppi_form form)
 {
     const struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *forward = ppi_row_of_form(loop, &pair[0], form), *backward = ppi_row_of_form(loop, &pair[1], form);
-    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], form), second = ppi_view_piece(loop, &pair[1], form);
+    const struct ppi_micro_slice_view first = ppi_view_micro_slice(loop, &pair[0], form),
+                                      second = ppi_view_micro_slice(loop, &pair[1], form);
     if (forward->device != device || backward->device != device || pair[1].microbatch >= sweep->iteration_end ||
         !forward_ready(forward, &first, &start) || !backward_ready(backward, &second, &start))
         return (ppsched_span){-1, -1};
@@ -156,35 +157,35 @@ PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_keeping *pacing
 }
 
 /* Runs RECOMPUTE; false where it cannot run. */
-static bool recompute(struct sweep *sweep, struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double start,
+static bool recompute(struct sweep *sweep, struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double start,
                       double *end, struct ppi_sums *sums)
 {
-    double work = ppi_keeping_cost_of(keeping, op)->recompute * ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
-    if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
+    double work = ppi_saving_cost_of(saving, op)->recompute * ppi_factor_of(sweep->loop.costs, sweep->loop.schedule, op).time;
+    if (ppi_row_of(&sweep->loop, op)->passes[ppi_micro_slice_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
         return false; /* its forward has not run, or its backward has */
-    struct ppi_keeping *pacing = keeping->slows ? keeping : NULL;
+    struct ppi_saving *pacing = saving->slows ? saving : NULL;
     if (!find_end(pacing, device, start, work, end))
         return false;
-    ppi_kept_pass_of(keeping, op)->flags |= PPI_IS_RECOMPUTED;
+    ppi_kept_pass_of(saving, op)->flags |= PPI_IS_RECOMPUTED;
     sums->busy += busy_with(pacing, start, work, *end);
     return true;
 }
 
 /* Runs an op that keeps less on a device that is free at `start`; false where it cannot run. */
-static bool run_keeping(struct sweep *sweep, struct ppi_keeping *keeping, uint32_t device, const ppsched_op *op, double start,
-                        double *end, struct ppi_sums *sums)
+static bool run_saving(struct sweep *sweep, struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double start,
+                       double *end, struct ppi_sums *sums)
 {
-    if (keeping == NULL) {
-        sweep->meets_keeping = true;
+    if (saving == NULL) {
+        sweep->meets_saving = true;
         return false;
     }
     if (op->kind == PPSCHED_KIND_RECOMPUTE)
-        return recompute(sweep, keeping, device, op, start, end, sums);
+        return recompute(sweep, saving, device, op, start, end, sums);
     if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT)
-        return ppi_keeping_waits(keeping, op, end);
-    if (ppi_row_of(&sweep->loop, op)->passes[ppi_piece_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
+        return ppi_saving_waits(saving, op, end);
+    if (ppi_row_of(&sweep->loop, op)->passes[ppi_micro_slice_of(&sweep->loop.schedule->shape, op)].forward.bits < 0)
         return false;
-    return ppi_keeping_ask(keeping, device, op, start);
+    return ppi_saving_ask(saving, device, op, start);
 }
 
 #if PPI_SENDERS_WAIT
@@ -200,9 +201,9 @@ static double after_sending(const ppsched_timeline *timeline, const ppsched_span
 }
 #endif
 
-/* `keeping`: NULL where the schedule has no op that keeps less, as far as is known; `pacing`: the same where copies slow. */
-PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_keeping *keeping,
-                          struct ppi_keeping *pacing)
+/* `saving`: NULL where the schedule has no op that keeps less, as far as is known; `pacing`: the same where copies slow. */
+PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_saving *saving,
+                          struct ppi_saving *pacing)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
     const ppsched_op *op = track->op, *const last = track->end;
@@ -213,19 +214,19 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
         double start = clock, end = clock;
         PPI_PREFETCH(op, PPI_AHEAD);
         PPI_PREFETCH(out, PPI_AHEAD);
-        if (form != PPI_PIECES ? ppi_computes_alone(op) : ppi_computes_alone_of_any(op)) {
+        if (form != PPI_MICRO_SLICES ? ppi_computes_alone(op) : ppi_computes_alone_of_any(op)) {
             const struct ppi_row *row = ppi_row_of_form(&sweep->loop, op, form);
-            const struct ppi_piece_view piece = ppi_view_piece(&sweep->loop, op, form);
+            const struct ppi_micro_slice_view micro_slice = ppi_view_micro_slice(&sweep->loop, op, form);
 #if PPI_SENDERS_WAIT
-            start = after_sending(sweep->timeline, out, weight_ready(row, piece.index), clock);
+            start = after_sending(sweep->timeline, out, weight_ready(row, micro_slice.index), clock);
 #endif
-            if (row->device != device || (keeping != NULL && !ppi_keeping_lets(keeping, op, &start)) ||
-                !run_op(sweep, pacing, row, op->kind, &piece, &start, &end))
+            if (row->device != device || (saving != NULL && !ppi_saving_lets(saving, op, &start)) ||
+                !run_op(sweep, pacing, row, op->kind, &micro_slice, &start, &end))
                 break;
-            sums.busy += busy_with(pacing, start, row->duration[op->kind - 1] * piece.factor.time, end);
-            ppi_sum_memory(&sums, ppi_memory_at(row->memory, op->kind, piece.factor.memory), op);
+            sums.busy += busy_with(pacing, start, row->duration[op->kind - 1] * micro_slice.factor.time, end);
+            ppi_sum_memory(&sums, ppi_memory_at(row->memory, op->kind, micro_slice.factor.memory), op);
         } else if (ppi_unit_length(op) == 2) {
-            if (keeping != NULL && !ppi_keeping_lets(keeping, op + 1, &start))
+            if (saving != NULL && !ppi_saving_lets(saving, op + 1, &start))
                 break;
             ppsched_span pair = run_pair(sweep, pacing, device, op, start, &sums, form);
             if (pair.end < 0)
@@ -234,7 +235,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
             end = out->end = pair.end;
             out++;
             op++;
-        } else if (ppi_keeps_less(op->kind) && !run_keeping(sweep, keeping, device, op, clock, &end, &sums)) {
+        } else if (ppi_keeps_less(op->kind) && !run_saving(sweep, saving, device, op, clock, &end, &sums)) {
             break;
         }
         out->start = start;
@@ -254,7 +255,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
 static void run_with_senders(struct sweep *sweep)
 {
     while (sweep->loop.ready_count > 0)
-        run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, NULL, NULL);
+        run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_MICRO_SLICES, NULL, NULL);
 }
 #else
 PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
@@ -263,20 +264,20 @@ PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
 }
 
 /* Devices and copies in turns, until none can go on. */
-static void run_with_copies(struct sweep *sweep, struct ppi_keeping *keeping)
+static void run_with_copies(struct sweep *sweep, struct ppi_saving *saving)
 {
     do
         while (sweep->loop.ready_count > 0)
-            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, NULL);
-    while (ppi_keeping_step(keeping, &sweep->loop));
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_MICRO_SLICES, saving, NULL);
+    while (ppi_saving_step(saving, &sweep->loop));
 }
 
-static void run_slowed_by_copies(struct sweep *sweep, struct ppi_keeping *keeping)
+static void run_slowed_by_copies(struct sweep *sweep, struct ppi_saving *saving)
 {
     do
         while (sweep->loop.ready_count > 0)
-            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, keeping, keeping);
-    while (ppi_keeping_step(keeping, &sweep->loop));
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_MICRO_SLICES, saving, saving);
+    while (ppi_saving_step(saving, &sweep->loop));
 }
 #endif
 
@@ -336,10 +337,10 @@ static bool sweep_all(struct sweep *sweep, ppsched_timeline *timeline)
 #if PPI_SENDERS_WAIT
         run_with_senders(sweep);
 #else
-        if (timeline->keeping != NULL && timeline->keeping->slows)
-            run_slowed_by_copies(sweep, timeline->keeping);
-        else if (timeline->keeping != NULL)
-            run_with_copies(sweep, timeline->keeping);
+        if (timeline->saving != NULL && timeline->saving->slows)
+            run_slowed_by_copies(sweep, timeline->saving);
+        else if (timeline->saving != NULL)
+            run_with_copies(sweep, timeline->saving);
         else
             ppi_run_ready(&sweep->loop, run_device, sweep);
 #endif
@@ -371,13 +372,13 @@ ppsched_status PPI_SWEEP(struct ppi_event_loop *loop, ppsched_timeline *timeline
     ppi_event_loop_reset(&sweep.loop, timeline->spans);
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         sweep.loop.tracks[d].sums = ppi_sums_of_none(timeline, d);
-    if (timeline->keeping != NULL)
-        ppi_keeping_reset(timeline->keeping, timeline->spans);
-    if (timeline->keeping != NULL && !timeline->keeping->is_sound)
+    if (timeline->saving != NULL)
+        ppi_saving_reset(timeline->saving, timeline->spans);
+    if (timeline->saving != NULL && !timeline->saving->is_sound)
         return PPSCHED_ERROR_INVALID_SCHEDULE;
     sweep.iteration_end = timeline->flush_count > 0 ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
     bool runs = sweep_all(&sweep, timeline);
-    timeline->meets_keeping = sweep.meets_keeping || timeline->keeping != NULL;
+    timeline->meets_saving = sweep.meets_saving || timeline->saving != NULL;
     if (!runs)
         return PPSCHED_ERROR_INVALID_SCHEDULE;
     if (!ends_are_finite(&sweep))

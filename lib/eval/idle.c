@@ -3,18 +3,18 @@
 
 #include "base/checked.h"
 #include "eval/event_loop.h"
-#include "eval/keeping.h"
+#include "eval/memory_saving.h"
 
 /* When the value of each stage pass is made, forward and backward. */
 struct making {
     const ppsched_timeline *timeline;
-    size_t pieces;
+    size_t micro_slices;
     struct ppi_pass *passes;
 };
 
 static struct ppi_pass *pass_of(const struct making *making, const ppsched_op *op)
 {
-    return &making->passes[op->stage * making->pieces + ppi_piece_of(&making->timeline->schedule->shape, op)];
+    return &making->passes[op->stage * making->micro_slices + ppi_micro_slice_of(&making->timeline->schedule->shape, op)];
 }
 
 static void note_ends(const struct making *making)
@@ -38,10 +38,10 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
         const struct ppi_pass *pass = pass_of(making, op);
         double own = -1, delay = 0;
         if (op->kind == PPSCHED_KIND_F && op->stage > 0) {
-            own = (pass - making->pieces)->forward.value;
+            own = (pass - making->micro_slices)->forward.value;
             delay = ppi_delay_of(&making->timeline->costs, schedule, op, false);
         } else if (ppi_is_backward(op->kind) && op->stage + 1u < schedule->shape.stages) {
-            own = (pass + making->pieces)->backward.value;
+            own = (pass + making->micro_slices)->backward.value;
             delay = ppi_delay_of(&making->timeline->costs, schedule, op, true);
         }
         if (own >= 0 && own + delay > *there) {
@@ -55,9 +55,9 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
 static bool waits_for_reload(const ppsched_timeline *timeline, const ppsched_op *unit, double start)
 {
     const ppsched_op *last = unit + ppi_unit_length(unit) - 1;
-    if (timeline->keeping == NULL || !ppi_is_backward(last->kind))
+    if (timeline->saving == NULL || !ppi_is_backward(last->kind))
         return false;
-    const struct ppi_kept_pass *pass = ppi_kept_pass_of(timeline->keeping, last);
+    const struct ppi_kept_pass *pass = ppi_kept_pass_of(timeline->saving, last);
     return (pass->flags & PPI_HAS_RELOAD) != 0 && pass->reloaded.value >= start;
 }
 
@@ -86,9 +86,9 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *op = &queue->ops[i];
         const ppsched_span *span = &timeline->spans[queue->first + i];
-        if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT && timeline->keeping != NULL)
+        if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT && timeline->saving != NULL)
             copied = span->end;
-        if (!ppi_is_compute(op->kind) && !(op->kind == PPSCHED_KIND_RECOMPUTE && timeline->keeping != NULL))
+        if (!ppi_is_compute(op->kind) && !(op->kind == PPSCHED_KIND_RECOMPUTE && timeline->saving != NULL))
             continue;
         while (flushed < timeline->flush_count && op->microbatch >= (flushed + 1) * schedule->shape.microbatches) {
             idle->drain += ppi_part_of_wait(&clock, timeline->flush_times[flushed], timeline->flush_times[flushed]);
@@ -119,7 +119,7 @@ void ppi_find_imbalance(ppsched_timeline *timeline)
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
-    const struct making making = {timeline, ppi_total_pieces(&schedule->shape), loop->passes};
+    const struct making making = {timeline, ppi_total_micro_slices(&schedule->shape), loop->passes};
     note_ends(&making);
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};

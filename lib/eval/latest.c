@@ -24,22 +24,22 @@ static inline bool before(union ppi_time *latest, double end, double *slack)
 }
 
 /* Lowers `*slack` to the room behind an op that ends at `end`; false where its consumer's latest start is not known yet. */
-PPI_INLINE bool consumer_known(const struct ppi_row *row, uint8_t kind, const struct ppi_piece_view *piece, double end,
-                               double *slack)
+PPI_INLINE bool consumer_known(const struct ppi_row *row, uint8_t kind, const struct ppi_micro_slice_view *micro_slice,
+                               double end, double *slack)
 {
     if (kind == PPSCHED_KIND_F)
         return row->device_after == PPSCHED_NONE ||
-               before(&row[1].passes[piece->index].forward, end + ppi_forward_delay(&row[1], 1, piece), slack);
+               before(&row[1].passes[micro_slice->index].forward, end + ppi_forward_delay(&row[1], 1, micro_slice), slack);
     if (kind == PPSCHED_KIND_W)
         return true;
     return row->device_before == PPSCHED_NONE ||
-           before(&row[-1].passes[piece->index].backward, end + ppi_backward_delay(&row[-1], -1, piece), slack);
+           before(&row[-1].passes[micro_slice->index].backward, end + ppi_backward_delay(&row[-1], -1, micro_slice), slack);
 }
 
-static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, uint8_t kind, uint32_t piece,
+static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row *row, uint8_t kind, uint32_t micro_slice,
                                double latest)
 {
-    struct ppi_pass *pass = &row->passes[piece];
+    struct ppi_pass *pass = &row->passes[micro_slice];
     PPI_PREFETCH(pass, -PPI_AHEAD);
     if (kind == PPSCHED_KIND_F)
         ppi_note(loop, &pass->forward, latest, row->device_before);
@@ -54,11 +54,11 @@ PPI_INLINE bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsch
 {
     struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *row = ppi_row_of_form(loop, op, form);
-    const struct ppi_piece_view piece = ppi_view_piece(loop, op, form);
+    const struct ppi_micro_slice_view micro_slice = ppi_view_micro_slice(loop, op, form);
     const uint8_t kind = op->kind;
-    if (op->microbatch < sweep->iteration_start || !consumer_known(row, kind, &piece, span->end, slack))
+    if (op->microbatch < sweep->iteration_start || !consumer_known(row, kind, &micro_slice, span->end, slack))
         return false;
-    note_latest(loop, row, kind, piece.index, span->start + *slack);
+    note_latest(loop, row, kind, micro_slice.index, span->start + *slack);
     return true;
 }
 
@@ -67,7 +67,8 @@ PPI_INLINE bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const p
 {
     struct ppi_event_loop *loop = &sweep->loop;
     const struct ppi_row *forward = ppi_row_of_form(loop, &pair[0], form), *backward = ppi_row_of_form(loop, &pair[1], form);
-    const struct ppi_piece_view first = ppi_view_piece(loop, &pair[0], form), second = ppi_view_piece(loop, &pair[1], form);
+    const struct ppi_micro_slice_view first = ppi_view_micro_slice(loop, &pair[0], form),
+                                      second = ppi_view_micro_slice(loop, &pair[1], form);
     if (pair[0].microbatch < sweep->iteration_start || !consumer_known(forward, pair[0].kind, &first, span->end, slack) ||
         !consumer_known(backward, pair[1].kind, &second, span->end, slack))
         return false;
@@ -119,14 +120,14 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
             *--latest = span[-1].start + slack;
             op--;
             span--;
-        } else if (form != PPI_PIECES ? ppi_computes_alone(op - 1) : ppi_computes_alone_of_any(op - 1)) {
+        } else if (form != PPI_MICRO_SLICES ? ppi_computes_alone(op - 1) : ppi_computes_alone_of_any(op - 1)) {
             if (senders_wait)
                 slack = within_room(sweep->timeline, span - 1, slack);
             if (!op_starts(sweep, op - 1, span - 1, form, &slack))
                 break;
             if (senders_wait)
                 note_senders(sweep->timeline, span - 1, span[-1].start + slack);
-        } else if (sweep->timeline->keeping != NULL && ppi_is_copy(op[-1].kind)) {
+        } else if (sweep->timeline->saving != NULL && ppi_is_copy(op[-1].kind)) {
             op--;
             span--;
             clock = ppi_smaller(clock, span->start);
@@ -159,7 +160,7 @@ static void run_all(struct sweep *sweep)
         ppi_run_ready(&sweep->loop, run_device, sweep);
     else
         while (sweep->loop.ready_count > 0)
-            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_PIECES, true);
+            run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_MICRO_SLICES, true);
 }
 
 /* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */

@@ -3,14 +3,14 @@
  * gradients reduced) waits in a heap until its time has come. At equal times the order of the queue holds. */
 #include "eval/memory.h"
 
-#include "eval/keeping.h"
+#include "eval/memory_saving.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 enum { SENT, GATHERED, DROPPED, REDUCED, OFFLOADED, RELOADING }; /* events of the heap */
 enum { NONE = 0, LISTED = 1, STANDING = 2 };                     /* of a buffer: there is a send for it; it is held */
@@ -22,7 +22,7 @@ struct holder {
     double gathered_until; /* when its UNSHARD is done */
 };
 
-struct ppi_memory_room {
+struct ppi_memory_workspace {
     struct ppi_host host;
     struct ppi_heap pending;
     struct holder *holders;       /* by stage */
@@ -33,7 +33,7 @@ struct walk {
     const ppsched_timeline *timeline;
     const ppsched_schedule *schedule;
     const ppsched_queue *queue;
-    struct ppi_memory_room *room;
+    struct ppi_memory_workspace *room;
     const struct ppi_memory_listener *listener;
     double level[PPI_CAUSES];
     bool has_changed;
@@ -54,10 +54,10 @@ static size_t most_pending(const ppsched_schedule *schedule)
     return most;
 }
 
-static ppsched_status make_room(struct ppi_memory_room **out, const ppsched_schedule *schedule, ppsched_error *error)
+static ppsched_status make_room(struct ppi_memory_workspace **out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct ppi_memory_room *room = ppi_allocate_zeroed(host, 1, sizeof *room);
+    struct ppi_memory_workspace *room = ppi_allocate_zeroed(host, 1, sizeof *room);
     size_t transfers = ppi_has_comm_ops(schedule) ? ppi_transfer_numbers(schedule) : 0;
     if (room == NULL)
         return ppi_fail_memory(error, "the memory curve");
@@ -75,7 +75,7 @@ static ppsched_status make_room(struct ppi_memory_room **out, const ppsched_sche
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_memory_room_make(struct ppi_memory_room **out, const ppsched_timeline *timeline, ppsched_error *error)
+ppsched_status ppi_memory_room_make(struct ppi_memory_workspace **out, const ppsched_timeline *timeline, ppsched_error *error)
 {
     *out = NULL;
     if (timeline->memory == NULL || !timeline->memory->is_used)
@@ -83,7 +83,7 @@ ppsched_status ppi_memory_room_make(struct ppi_memory_room **out, const ppsched_
     return make_room(out, timeline->schedule, error);
 }
 
-void ppi_memory_room_destroy(struct ppi_memory_room *room)
+void ppi_memory_room_destroy(struct ppi_memory_workspace *room)
 {
     if (room == NULL)
         return;
@@ -98,12 +98,12 @@ void ppi_memory_room_destroy(struct ppi_memory_room *room)
 ppsched_status ppi_memory_make(struct ppi_memory **out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    size_t lanes = (size_t)schedule->placement.copies * schedule->shape.stages;
+    size_t instances = (size_t)schedule->placement.copies * schedule->shape.stages;
     struct ppi_memory *memory = ppi_allocate_zeroed(host, 1, sizeof *memory);
     if (memory == NULL)
         return ppi_fail_memory(error, "the memory curve");
     memory->host = *host;
-    memory->holdings = ppi_allocate(host, lanes, sizeof *memory->holdings);
+    memory->holdings = ppi_allocate(host, instances, sizeof *memory->holdings);
     ppsched_status status = memory->holdings == NULL ? ppi_fail_memory(error, "the memory curve")
                                                      : make_room(&memory->room, schedule, error);
     if (status != PPSCHED_OK) {
@@ -149,13 +149,13 @@ static void end_step(struct walk *walk, double time, uint32_t position)
     walk->has_changed = false;
 }
 
-static const struct ppi_holding *holding_of(const struct walk *walk, const ppsched_op *op)
+static const struct ppi_other_memory *holding_of(const struct walk *walk, const ppsched_op *op)
 {
     const struct ppi_costs *costs = &walk->timeline->costs;
-    size_t lane = op->stage;
+    size_t instance = op->stage;
     if (walk->schedule->placement.copies > 1 && op->microbatch != PPSCHED_NONE)
-        lane = (size_t)(ppi_lane_of(costs, walk->schedule, op) - costs->lanes);
-    return &walk->timeline->memory->holdings[lane];
+        instance = (size_t)(ppi_instance_of(costs, walk->schedule, op) - costs->instances);
+    return &walk->timeline->memory->holdings[instance];
 }
 
 /* How much more a microbatch takes than the config's lists say. */
@@ -175,7 +175,7 @@ static struct holder *holder_of(const struct walk *walk, const ppsched_op *op)
 static void happen(struct walk *walk, const struct ppi_event *event)
 {
     const ppsched_op *op = &walk->queue->ops[event->index];
-    const struct ppi_holding *holding = holding_of(walk, op);
+    const struct ppi_other_memory *holding = holding_of(walk, op);
     struct holder *holder = holder_of(walk, op);
     uint8_t *sending = event->what == SENT ? &walk->room->sending[ppi_output_of(walk->schedule, op)] : NULL;
     switch (event->what) {
@@ -197,11 +197,11 @@ static void happen(struct walk *walk, const struct ppi_event *event)
         break;
     case OFFLOADED:
         change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
-               -ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op), event->time);
+               -ppi_saving_cost_of(walk->timeline->saving, op)->moved * factor_of(walk, op), event->time);
         break;
     case RELOADING:
         change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op,
-               ppi_keeping_cost_of(walk->timeline->keeping, op)->moved * factor_of(walk, op), event->time);
+               ppi_saving_cost_of(walk->timeline->saving, op)->moved * factor_of(walk, op), event->time);
         break;
     default:
         change(walk, PPSCHED_MEMORY_CAUSE_GRADIENTS, op, -holding->gradients, event->time);
@@ -248,21 +248,21 @@ static bool is_received(const struct walk *walk, const ppsched_op *op)
 /* What a stage pass keeps where all of it is kept. */
 static double whole_memory(const struct walk *walk, const ppsched_op *op)
 {
-    return ppi_lane_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F] * factor_of(walk, op);
+    return ppi_instance_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F] * factor_of(walk, op);
 }
 
 /* What F adds: all, or what it keeps until its RECOMPUTE. */
 static double forward_memory(const struct walk *walk, const ppsched_op *op)
 {
-    const struct ppi_keeping *keeping = walk->timeline->keeping;
-    if (keeping != NULL && (ppi_kept_pass_of(keeping, op)->flags & PPI_HAS_RECOMPUTE) != 0)
-        return ppi_keeping_cost_of(keeping, op)->kept * factor_of(walk, op);
+    const struct ppi_saving *saving = walk->timeline->saving;
+    if (saving != NULL && (ppi_kept_pass_of(saving, op)->flags & PPI_HAS_RECOMPUTE) != 0)
+        return ppi_saving_cost_of(saving, op)->kept * factor_of(walk, op);
     return whole_memory(walk, op);
 }
 
 static void start_op(struct walk *walk, const ppsched_op *op, double time)
 {
-    const struct ppi_holding *holding = holding_of(walk, op);
+    const struct ppi_other_memory *holding = holding_of(walk, op);
     double factor = factor_of(walk, op);
     change(walk, PPSCHED_MEMORY_CAUSE_ACTIVATIONS, op, ppi_rise_of(&walk->timeline->costs, walk->schedule, op), time);
     if (op->kind == PPSCHED_KIND_F) {
@@ -278,7 +278,7 @@ static void start_op(struct walk *walk, const ppsched_op *op, double time)
 
 static void end_op(struct walk *walk, const ppsched_op *op, double time)
 {
-    const struct ppi_holding *holding = holding_of(walk, op);
+    const struct ppi_other_memory *holding = holding_of(walk, op);
     uint32_t sent = walk->room->sending != NULL ? ppi_output_of(walk->schedule, op) : PPSCHED_NONE;
     double factor = factor_of(walk, op);
     change(walk, PPSCHED_MEMORY_CAUSE_WORK, op, -holding->work[op->kind] * factor, time);
@@ -411,11 +411,11 @@ static void do_other(struct walk *walk, uint32_t i)
     } else if (op->kind == PPSCHED_KIND_REDUCE_GRAD && holder->has_gradients) {
         holder->has_gradients = false; /* the next iteration has its own */
         put_off(walk, span->end, REDUCED, i);
-    } else if (walk->timeline->keeping != NULL && op->kind == PPSCHED_KIND_RECOMPUTE) {
+    } else if (walk->timeline->saving != NULL && op->kind == PPSCHED_KIND_RECOMPUTE) {
         recompute(walk, i);
-    } else if (walk->timeline->keeping != NULL && op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
+    } else if (walk->timeline->saving != NULL && op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
         walk->came = span->end;
-    } else if (walk->timeline->keeping != NULL && ppi_is_copy(op->kind)) {
+    } else if (walk->timeline->saving != NULL && ppi_is_copy(op->kind)) {
         bool offloads = op->kind == PPSCHED_KIND_OFFLOAD;
         put_off(walk, offloads ? span->end : span->start, offloads ? OFFLOADED : RELOADING, i);
     }
@@ -484,7 +484,7 @@ static void go_through_activations(struct walk *walk, double level)
     }
 }
 
-void ppi_memory_go_through(const ppsched_timeline *timeline, uint32_t device, struct ppi_memory_room *room,
+void ppi_memory_go_through(const ppsched_timeline *timeline, uint32_t device, struct ppi_memory_workspace *room,
                            const struct ppi_memory_listener *listener)
 {
     struct walk walk = {.timeline = timeline,

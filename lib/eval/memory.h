@@ -5,7 +5,7 @@
 #define PPSCHED_EVAL_MEMORY_H
 
 #include "eval/timeline.h"
-#include "model/holding.h"
+#include "ir/other_memory.h"
 
 enum { PPI_CAUSES = PPSCHED_MEMORY_CAUSE_ACTIVATIONS + 1 };
 
@@ -29,21 +29,21 @@ struct ppi_memory_listener {
 /* What a timeline keeps of memory beside activations, and room to go through it while it is evaluated. */
 struct ppi_memory {
     struct ppi_host host;
-    bool is_used;                 /* the config gives some of it, or ops keep less */
-    bool has_more;                /* the config gives some of it */
-    struct ppi_holding *holdings; /* as the costs' lanes */
-    struct ppi_memory_room *room;
+    bool is_used;                      /* the config gives some of it, or ops keep less */
+    bool has_more;                     /* the config gives some of it */
+    struct ppi_other_memory *holdings; /* as the costs' lanes */
+    struct ppi_memory_workspace *room;
 };
 
 ppsched_status ppi_memory_make(struct ppi_memory **out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_memory_destroy(struct ppi_memory *memory);
 
 /* Room to go through the devices of a timeline, one after another; NULL and no error where it needs none. */
-ppsched_status ppi_memory_room_make(struct ppi_memory_room **out, const ppsched_timeline *timeline, ppsched_error *error);
-void ppi_memory_room_destroy(struct ppi_memory_room *room);
+ppsched_status ppi_memory_room_make(struct ppi_memory_workspace **out, const ppsched_timeline *timeline, ppsched_error *error);
+void ppi_memory_room_destroy(struct ppi_memory_workspace *room);
 
 /* Goes through a device's memory, from the end of its static memory on: that is not told. */
-void ppi_memory_go_through(const ppsched_timeline *timeline, uint32_t device, struct ppi_memory_room *room,
+void ppi_memory_go_through(const ppsched_timeline *timeline, uint32_t device, struct ppi_memory_workspace *room,
                            const struct ppi_memory_listener *listener);
 
 /* The peaks of all devices, where the config gives more than activations. */

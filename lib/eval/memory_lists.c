@@ -79,13 +79,13 @@ static size_t add_up(ppsched_memory_item *out, const struct ppi_memory_change *c
 /* What a device always holds. */
 static size_t list_fixed(ppsched_memory_item *out, const ppsched_timeline *timeline, uint32_t device)
 {
-    size_t lanes = (size_t)timeline->schedule->placement.copies * timeline->schedule->shape.stages, filled = 0;
+    size_t instances = (size_t)timeline->schedule->placement.copies * timeline->schedule->shape.stages, filled = 0;
     ppsched_memory_item item = {.microbatch = PPSCHED_NONE, .position = PPSCHED_NONE};
     for (item.cause = 0; item.cause < PPI_FIXED_STAGE_CAUSES; item.cause++)
-        for (size_t i = 0; i < lanes; i++) {
+        for (size_t i = 0; i < instances; i++) {
             item.memory = timeline->fixed_of_stages[i * PPI_FIXED_STAGE_CAUSES + (size_t)item.cause];
             item.stage = (uint32_t)(i % timeline->schedule->shape.stages);
-            if (timeline->costs.lanes[i].device == device && item.memory != 0)
+            if (timeline->costs.instances[i].device == device && item.memory != 0)
                 out[filled++] = item;
         }
     item.stage = PPSCHED_NONE;
@@ -98,9 +98,9 @@ static size_t list_fixed(ppsched_memory_item *out, const ppsched_timeline *timel
 /* Stages that a device holds, of all copies. */
 static size_t stages_of(const ppsched_timeline *timeline, uint32_t device)
 {
-    size_t lanes = (size_t)timeline->schedule->placement.copies * timeline->schedule->shape.stages, count = 0;
-    for (size_t i = 0; i < lanes; i++)
-        count += timeline->costs.lanes[i].device == device;
+    size_t instances = (size_t)timeline->schedule->placement.copies * timeline->schedule->shape.stages, count = 0;
+    for (size_t i = 0; i < instances; i++)
+        count += timeline->costs.instances[i].device == device;
     return count;
 }
 
@@ -148,7 +148,7 @@ static ppsched_status find_items(ppsched_memory_item **out, size_t *count, const
 ppsched_status ppi_peak_items_make(ppsched_memory_item **out, size_t *count, const ppsched_timeline *timeline, uint32_t device,
                                    ppsched_error *error)
 {
-    struct ppi_memory_room *room = NULL;
+    struct ppi_memory_workspace *room = NULL;
     bool is_fixed = timeline->devices[device].peak_position == PPSCHED_NONE;
     struct record record = {.peak = timeline->devices[device].peak_memory, .is_over = is_fixed};
     const struct ppi_memory_listener listener = {.user = &record, .change = note_change, .step = note_step};
@@ -217,13 +217,13 @@ static void add_window(struct windows *windows, double start, double end)
 }
 
 static void find_windows(struct windows *windows, const ppsched_timeline *timeline, uint32_t device,
-                         struct ppi_memory_room *room)
+                         struct ppi_memory_workspace *room)
 {
     const ppsched_queue *queue = &timeline->schedule->queues[device];
     const ppsched_span *spans = timeline->spans + queue->first;
     double end = 0, limit = timeline->devices[device].memory_limit;
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i]))
-        if (ppi_is_compute(queue->ops[i].kind) || (timeline->keeping != NULL && queue->ops[i].kind == PPSCHED_KIND_RECOMPUTE)) {
+        if (ppi_is_compute(queue->ops[i].kind) || (timeline->saving != NULL && queue->ops[i].kind == PPSCHED_KIND_RECOMPUTE)) {
             add_window(windows, end, spans[i].start);
             end = spans[i].end;
         }
@@ -238,7 +238,7 @@ static void find_windows(struct windows *windows, const ppsched_timeline *timeli
 ppsched_status ppi_idle_windows_make(ppsched_idle_window **out, size_t *count, const ppsched_timeline *timeline,
                                      uint32_t device, ppsched_error *error)
 {
-    struct ppi_memory_room *room = NULL;
+    struct ppi_memory_workspace *room = NULL;
     struct windows windows = {0};
     ppsched_status status = ppi_memory_room_make(&room, timeline, error);
     if (status != PPSCHED_OK)

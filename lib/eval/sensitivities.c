@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/explain.h"
-#include "eval/ways.h"
+#include "eval/longest_paths.h"
 
 enum { LANES = 16, BLOCK = 1 << 16 /* steps between two questions to the caller */ };
 
@@ -34,7 +34,7 @@ struct site {
 };
 
 struct counting {
-    struct ppi_ways ways;
+    struct ppi_longest_paths paths;
     struct site *sites; /* a step each */
     struct row *rows;
     uint32_t row_count;
@@ -52,21 +52,21 @@ struct counting {
 
 static void sort_uses(struct counting *counting)
 {
-    const struct ppi_ways *ways = &counting->ways;
+    const struct ppi_longest_paths *paths = &counting->paths;
     size_t begin = 0;
-    for (uint32_t i = 0; i < ways->step_count; i++)
+    for (uint32_t i = 0; i < paths->step_count; i++)
         for (size_t op = 0; op < 2; op++)
-            if (ways->steps[i].longer[op] != PPSCHED_NONE)
-                counting->uses_end[ways->steps[i].longer[op] / LANES]++;
+            if (paths->steps[i].longer[op] != PPSCHED_NONE)
+                counting->uses_end[paths->steps[i].longer[op] / LANES]++;
     for (uint32_t b = 0; b < counting->batches; b++) {
         size_t count = counting->uses_end[b];
         counting->uses_end[b] = begin;
         begin += count;
     }
-    for (uint32_t i = 0; i < ways->step_count; i++)
+    for (uint32_t i = 0; i < paths->step_count; i++)
         for (size_t op = 0; op < 2; op++)
-            if (ways->steps[i].longer[op] != PPSCHED_NONE)
-                counting->uses[counting->uses_end[ways->steps[i].longer[op] / LANES]++] = i;
+            if (paths->steps[i].longer[op] != PPSCHED_NONE)
+                counting->uses[counting->uses_end[paths->steps[i].longer[op] / LANES]++] = i;
 }
 
 /* --- where it is counted --- */
@@ -78,25 +78,25 @@ static bool is_cut(const struct counting *counting, uint32_t step)
 
 static void find_sites(struct counting *counting)
 {
-    const struct ppi_ways *ways = &counting->ways;
+    const struct ppi_longest_paths *paths = &counting->paths;
     struct site site = {.mark = PPI_NO_STEP};
-    for (uint32_t i = 0; i < ways->step_count; i++) {
+    for (uint32_t i = 0; i < paths->step_count; i++) {
         counting->sites[i] = site;
         site.stretch += is_cut(counting, i);
-        if (ways->steps[i].last_use > site.reach)
-            site.reach = ways->steps[i].last_use;
+        if (paths->steps[i].last_use > site.reach)
+            site.reach = paths->steps[i].last_use;
     }
 }
 
 static void find_marks(struct counting *counting)
 {
-    const struct ppi_ways *ways = &counting->ways;
-    for (size_t i = 0; i < ways->goal_count; i++) {
-        counting->sites[ways->goals[i].last].mark = 0;
-        if (ways->goals[i].first != PPI_NO_STEP)
-            counting->sites[ways->goals[i].first].mark = 0;
+    const struct ppi_longest_paths *paths = &counting->paths;
+    for (size_t i = 0; i < paths->goal_count; i++) {
+        counting->sites[paths->goals[i].last].mark = 0;
+        if (paths->goals[i].first != PPI_NO_STEP)
+            counting->sites[paths->goals[i].first].mark = 0;
     }
-    for (uint32_t i = 0; i < ways->step_count; i++)
+    for (uint32_t i = 0; i < paths->step_count; i++)
         if (counting->sites[i].mark == 0) {
             counting->sites[i].mark = counting->mark_count;
             counting->marks[counting->mark_count++] = i;
@@ -107,22 +107,22 @@ static void find_marks(struct counting *counting)
  * it waits for; else one that is free again, or a new one. Those of marks stay. `unused`: room for all rows. */
 static void share_rows(struct counting *counting, uint32_t *unused)
 {
-    struct ppi_ways *ways = &counting->ways;
+    struct ppi_longest_paths *paths = &counting->paths;
     size_t unused_count = 0;
-    for (uint32_t i = 0; i < ways->step_count; i++) {
-        size_t begin = ppi_edges_begin(ways, i);
+    for (uint32_t i = 0; i < paths->step_count; i++) {
+        size_t begin = ppi_edges_begin(paths, i);
         uint32_t row = PPI_NO_STEP;
-        for (size_t k = begin; k < ways->steps[i].edges_end; k++) {
-            uint32_t before = ways->edges[k];
-            if (ways->steps[before].last_use != i || counting->sites[before].mark != PPI_NO_STEP)
+        for (size_t k = begin; k < paths->steps[i].edges_end; k++) {
+            uint32_t before = paths->edges[k];
+            if (paths->steps[before].last_use != i || counting->sites[before].mark != PPI_NO_STEP)
                 continue;
             if (row != PPI_NO_STEP) {
                 unused[unused_count++] = counting->sites[before].row;
                 continue;
             }
             row = counting->sites[before].row;
-            ways->edges[k] = ways->edges[begin];
-            ways->edges[begin] = before;
+            paths->edges[k] = paths->edges[begin];
+            paths->edges[begin] = before;
         }
         if (row == PPI_NO_STEP)
             row = unused_count > 0 ? unused[--unused_count] : counting->row_count++;
@@ -150,7 +150,7 @@ static void widen(struct row *row, const struct row *other)
 }
 
 /* Adds the step's own ops. */
-static void add_ops(struct row *row, const struct ppi_step *step, uint32_t first_stage)
+static void add_ops(struct row *row, const struct ppi_path_step *step, uint32_t first_stage)
 {
     for (size_t op = 0; op < 2; op++) {
         if (step->longer[op] - first_stage < LANES)
@@ -163,24 +163,24 @@ static void add_ops(struct row *row, const struct ppi_step *step, uint32_t first
 /* Counts the steps from `begin` to `to`. There is nothing before step `from`. */
 static void walk_block(struct counting *counting, uint32_t from, uint32_t begin, uint32_t to, uint32_t first_stage)
 {
-    const struct ppi_ways *ways = &counting->ways;
-    size_t edge = ppi_edges_begin(ways, begin);
+    const struct ppi_longest_paths *paths = &counting->paths;
+    size_t edge = ppi_edges_begin(paths, begin);
     for (uint32_t i = begin; i <= to; i++) {
         struct row *row = &counting->rows[counting->sites[i].row];
-        const uint32_t first = ways->edges[edge++];
+        const uint32_t first = paths->edges[edge++];
         const struct row *before = first < from ? &ZERO : &counting->rows[counting->sites[first].row];
         if (before != row)
             *row = *before;
-        for (; edge < ways->steps[i].edges_end; edge++)
-            widen(row, ways->edges[edge] < from ? &ZERO : &counting->rows[counting->sites[ways->edges[edge]].row]);
-        add_ops(row, &ways->steps[i], first_stage);
+        for (; edge < paths->steps[i].edges_end; edge++)
+            widen(row, paths->edges[edge] < from ? &ZERO : &counting->rows[counting->sites[paths->edges[edge]].row]);
+        add_ops(row, &paths->steps[i], first_stage);
     }
 }
 
 /* Asks the caller, at a step of a batch, whether to go on. */
 static ppsched_status ask(struct counting *counting, uint32_t batch, uint32_t step, ppsched_error *error)
 {
-    double share = (batch + (double)step / counting->ways.step_count) / counting->batches;
+    double share = (batch + (double)step / counting->paths.step_count) / counting->batches;
     counting->told = ppi_larger(counting->told, share);
     const ppsched_progress progress = {.size = sizeof progress, .share = counting->told, .best = PPI_INFINITE};
     if (counting->listener->tell == NULL || counting->listener->tell(counting->listener->user, &progress) == 0)
@@ -205,16 +205,16 @@ static ppsched_status walk(struct counting *counting, uint32_t from, uint32_t to
 static struct row past(const struct counting *counting, uint32_t from, uint32_t to)
 {
     struct row result = ZERO;
-    bool has_way = counting->sites[from].reach > to;
+    bool has_path = counting->sites[from].reach > to;
     for (uint32_t i = from; i <= to; i++) {
-        if (counting->ways.steps[i].last_use <= to)
+        if (counting->paths.steps[i].last_use <= to)
             continue;
         const struct row *row = &counting->rows[counting->sites[i].row];
-        if (has_way)
+        if (has_path)
             widen(&result, row);
         else
             result = *row;
-        has_way = true;
+        has_path = true;
     }
     return result;
 }
@@ -266,12 +266,12 @@ static ppsched_status count_batch(struct counting *counting, uint32_t batch, pps
 /* --- the objective --- */
 
 /* The numbers on the ways to where a goal begins. */
-static struct row at_start(const struct counting *counting, const struct ppi_goal *goal, uint32_t batch)
+static struct row at_start(const struct counting *counting, const struct ppi_path_end *goal, uint32_t batch)
 {
     struct row own = ZERO, start = ZERO;
     if (goal->first == PPI_NO_STEP)
         return start;
-    add_ops(&own, &counting->ways.steps[goal->first], batch * LANES);
+    add_ops(&own, &counting->paths.steps[goal->first], batch * LANES);
     start = counting->at_mark[counting->sites[goal->first].mark];
     for (size_t i = 0; i < LANES; i++) {
         start.more[i] -= own.more[i];
@@ -286,8 +286,8 @@ static void answer(const struct counting *counting, uint32_t batch, ppsched_sens
     const uint32_t first_stage = batch * LANES;
     for (uint32_t s = first_stage; s < stages && s - first_stage < LANES; s++)
         out[s] = (ppsched_sensitivity){-PPI_INFINITE, PPI_INFINITE};
-    for (size_t g = 0; g < counting->ways.goal_count; g++) {
-        const struct ppi_goal *goal = &counting->ways.goals[g];
+    for (size_t g = 0; g < counting->paths.goal_count; g++) {
+        const struct ppi_path_end *goal = &counting->paths.goals[g];
         const struct row *last = &counting->at_mark[counting->sites[goal->last].mark], start = at_start(counting, goal, batch);
         for (uint32_t s = first_stage, i = 0; s < stages && i < LANES; s++, i++) {
             out[s].more = ppi_larger(out[s].more, (double)last->more[i] - (double)start.more[i]);
@@ -300,10 +300,10 @@ static void answer(const struct counting *counting, uint32_t batch, ppsched_sens
 
 static ppsched_status lay_out(struct counting *counting, size_t ops, ppsched_error *error)
 {
-    const struct ppi_host *host = counting->ways.host;
-    size_t steps = counting->ways.step_count;
+    const struct ppi_host *host = counting->paths.host;
+    size_t steps = counting->paths.step_count;
     counting->sites = ppi_allocate(host, steps, sizeof *counting->sites);
-    counting->marks = ppi_allocate(host, 2 * counting->ways.goal_count, sizeof *counting->marks);
+    counting->marks = ppi_allocate(host, 2 * counting->paths.goal_count, sizeof *counting->marks);
     counting->uses = ppi_allocate(host, ops, sizeof *counting->uses);
     counting->uses_end = ppi_allocate_zeroed(host, counting->batches, sizeof *counting->uses_end);
     uint32_t *unused = ppi_allocate(host, steps, sizeof *unused);
@@ -327,7 +327,7 @@ ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timelin
     const ppsched_schedule *schedule = timeline->schedule;
     const struct ppi_host *host = &timeline->host;
     struct counting counting = {.batches = (schedule->shape.stages + LANES - 1) / LANES, .listener = listener};
-    ppsched_status status = ppi_ways_gather(&counting.ways, timeline, objective, kind, error);
+    ppsched_status status = ppi_longest_paths_gather(&counting.paths, timeline, objective, kind, error);
     if (status != PPSCHED_OK)
         return status;
     status = lay_out(&counting, (size_t)schedule->op_count, error);
@@ -336,7 +336,7 @@ ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timelin
         if (status == PPSCHED_OK)
             answer(&counting, b, out, schedule->shape.stages);
         if (status == PPSCHED_OK)
-            status = ask(&counting, b, counting.ways.step_count, error);
+            status = ask(&counting, b, counting.paths.step_count, error);
     }
     ppi_release(host, counting.sites);
     ppi_release(host, counting.rows);
@@ -344,6 +344,6 @@ ppsched_status ppi_sensitivities(ppsched_sensitivity *out, const ppsched_timelin
     ppi_release(host, counting.at_mark);
     ppi_release(host, counting.uses);
     ppi_release(host, counting.uses_end);
-    ppi_ways_clear(&counting.ways);
+    ppi_longest_paths_clear(&counting.paths);
     return status;
 }

@@ -5,9 +5,9 @@
 
 #include <ppsched/evaluate.h>
 
-#include "eval/senders.h"
-#include "model/costs.h"
-#include "model/schedule.h"
+#include "eval/sender_waits.h"
+#include "ir/costs.h"
+#include "ir/schedule.h"
 
 struct ppsched_timeline {
     struct ppi_host host;
@@ -23,8 +23,8 @@ struct ppsched_timeline {
     bool has_sharding;           /* likewise: UNSHARD and REDUCE_GRAD take time */
     double sharding_end;         /* of the last of them */
     double *call_times;          /* likewise: of SEND and RECV, by device; NULL where the config does not give them */
-    bool meets_keeping;          /* the schedule has ops that keep less */
-    struct ppi_keeping *keeping; /* for these; NULL where there are none */
+    bool meets_saving;           /* the schedule has ops that keep less */
+    struct ppi_saving *saving;   /* for these; NULL where there are none */
     struct ppi_senders *senders; /* NULL where no config had them wait */
     ppsched_device_metrics *devices;
     double *fixed;             /* PPI_FIXED_CAUSES a device: what it always holds, by cause */
@@ -59,7 +59,7 @@ ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule 
                                  bool wants_latest, bool wants_idle, ppsched_error *error);
 
 /* What a schedule with ops that keep less needs, with the costs of a config; those of the lanes are there. */
-ppsched_status ppi_timeline_add_keeping(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
+ppsched_status ppi_timeline_add_saving(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
 /* All figures but idle's causes, from the spans and what ops add up to. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);

@@ -8,12 +8,12 @@
 #include "eval/memory.h"
 #include "format/formats.h"
 #include "format/ticks.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 /* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
 enum { MOST_LANES = 16 };
 
-struct lanes {
+struct instances {
     uint32_t used;
     double end[MOST_LANES]; /* of the last event */
 };
@@ -23,27 +23,27 @@ struct trace {
     const ppsched_schedule *schedule;
     const ppsched_timeline *timeline;
     double scale;
-    struct ppi_ticks ticks;         /* of times, scaled */
-    struct ppi_transfers transfers; /* empty without comm ops */
-    struct ppi_memory_room *room;   /* as ppi_memory_room_make gives it */
+    struct ppi_ticks ticks;            /* of times, scaled */
+    struct ppi_transfers transfers;    /* empty without comm ops */
+    struct ppi_memory_workspace *room; /* as ppi_memory_room_make gives it */
 };
 
 /* Tracks of a device as it is shown: its own, lanes of sends and of receives, what is gathered and reduced, and copies. */
 static uint64_t tracks_of_device(const struct trace *trace)
 {
     return (trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1) + (uint64_t)trace->timeline->has_sharding +
-           (trace->timeline->keeping != NULL ? 2 : 0);
+           (trace->timeline->saving != NULL ? 2 : 0);
 }
 
 /* Devices come first, then for each its lanes of sends and of receives, then for each its sharding ops. */
-static uint64_t lane_track(const struct trace *trace, uint32_t device, bool send, uint32_t lane)
+static uint64_t instance_track(const struct trace *trace, uint32_t device, bool send, uint32_t instance)
 {
-    return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_LANES + lane;
+    return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_LANES + instance;
 }
 
 static uint64_t sharding_track(const struct trace *trace, uint32_t device)
 {
-    return lane_track(trace, trace->schedule->shape.devices, true, device);
+    return instance_track(trace, trace->schedule->shape.devices, true, device);
 }
 
 /* Of OFFLOAD and of RELOAD, behind those. */
@@ -53,14 +53,14 @@ static uint64_t copy_track(const struct trace *trace, uint32_t device, bool relo
 }
 
 /* Names a track; tracks are shown by their sort index, a device's one below the other. */
-static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t lane,
+static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t instance,
                         uint64_t sort_index)
 {
     ppi_write_field(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
     ppi_write_field(trace->writer, ", \"args\": {\"name\": \"device ", device);
     ppi_write_text(trace->writer, what);
-    if (lane > 0)
-        ppi_write_field(trace->writer, " ", lane + 1);
+    if (instance > 0)
+        ppi_write_field(trace->writer, " ", instance + 1);
     ppi_write_field(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
     ppi_write_field(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
     ppi_write_text(trace->writer, "}}");
@@ -76,7 +76,7 @@ static void write_devices(const struct trace *trace)
         write_track(trace, d, d, "", 0, d * step);
     for (uint32_t d = 0; trace->timeline->has_sharding && d < trace->schedule->shape.devices; d++)
         write_track(trace, sharding_track(trace, d), d, " gather and reduce", 0, (d + 1) * step - 1);
-    for (uint32_t d = 0; trace->timeline->keeping != NULL && d < trace->schedule->shape.devices; d++) {
+    for (uint32_t d = 0; trace->timeline->saving != NULL && d < trace->schedule->shape.devices; d++) {
         write_track(trace, copy_track(trace, d, false), d, " offload", 0, (d + 1) * step - 2);
         write_track(trace, copy_track(trace, d, true), d, " reload", 0, (d + 1) * step - 1);
     }
@@ -142,20 +142,21 @@ static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, p
 }
 
 /* The first lane that is free, or a new one; where there are no more an event is cut short. */
-static uint32_t take_lane(struct lanes *lanes, ppsched_span *span)
+static uint32_t take_instance(struct instances *instances, ppsched_span *span)
 {
-    uint32_t lane = 0;
-    while (lane < lanes->used && lanes->end[lane] > span->start)
-        lane++;
-    if (lane == MOST_LANES) {
-        double free_from = lanes->end[--lane];
+    uint32_t instance = 0;
+    while (instance < instances->used && instances->end[instance] > span->start)
+        instance++;
+    if (instance == MOST_LANES) {
+        double free_from = instances->end[--instance];
         *span = (ppsched_span){free_from, span->end > free_from ? span->end : free_from};
     }
-    lanes->end[lane] = span->end;
-    return lane;
+    instances->end[instance] = span->end;
+    return instance;
 }
 
-static void write_comm(const struct trace *trace, uint32_t device, const ppsched_op *op, ppsched_span span, struct lanes *lanes)
+static void write_comm(const struct trace *trace, uint32_t device, const ppsched_op *op, ppsched_span span,
+                       struct instances *instances)
 {
     bool send = ppi_is_send(op->kind);
     uint32_t number = send ? ppi_output_of(trace->schedule, op) : ppi_input_of(trace->schedule, op);
@@ -164,12 +165,12 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
     if (paired && !send)
         span = receiving(trace, op, span, trace->timeline->spans[ops->send]);
     double arrow = span.start;
-    uint32_t lane = take_lane(lanes, &span);
-    uint64_t track = lane_track(trace, device, send, lane);
-    if (lane == lanes->used) {
-        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_LANES) + lane;
-        write_track(trace, track, device, send ? " send" : " receive", lane, sort_index);
-        lanes->used++;
+    uint32_t instance = take_instance(instances, &span);
+    uint64_t track = instance_track(trace, device, send, instance);
+    if (instance == instances->used) {
+        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_LANES) + instance;
+        write_track(trace, track, device, send ? " send" : " receive", instance, sort_index);
+        instances->used++;
     }
     write_unit(trace, track, op, &span);
     if (paired)
@@ -179,7 +180,7 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
 static uint64_t track_of(const struct trace *trace, uint32_t device, const ppsched_op *op)
 {
     bool shards = op->kind == PPSCHED_KIND_UNSHARD || op->kind == PPSCHED_KIND_REDUCE_GRAD;
-    if (ppi_is_copy(op->kind) && trace->timeline->keeping != NULL)
+    if (ppi_is_copy(op->kind) && trace->timeline->saving != NULL)
         return copy_track(trace, device, op->kind == PPSCHED_KIND_RELOAD);
     return shards && trace->timeline->has_sharding ? sharding_track(trace, device) : device;
 }
@@ -213,7 +214,7 @@ static void write_device(const struct trace *trace, uint32_t device)
 {
     const ppsched_queue *queue = &trace->schedule->queues[device];
     const ppsched_span *spans = ppi_spans_of(trace->timeline, queue);
-    struct lanes sends = {.used = 0}, receives = {.used = 0};
+    struct instances sends = {.used = 0}, receives = {.used = 0};
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         if (ppi_is_comm(&queue->ops[i]))
             write_comm(trace, device, &queue->ops[i], spans[i], ppi_is_send(queue->ops[i].kind) ? &sends : &receives);
@@ -245,11 +246,11 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
     struct trace trace = {writer,        schedule, timeline, scale, ticks_of(timeline, schedule->op_count, scale),
                           {.ops = NULL}, NULL};
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&trace.transfers, schedule, NULL) != PPSCHED_OK) {
-        writer->lacks = "the transfers";
+        writer->overshoots = "the transfers";
         return;
     }
     if (ppi_memory_room_make(&trace.room, timeline, NULL) != PPSCHED_OK) {
-        writer->lacks = "the memory curve";
+        writer->overshoots = "the memory curve";
         ppi_transfers_clear(&trace.transfers);
         return;
     }

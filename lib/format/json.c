@@ -71,7 +71,8 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
                   {",\n  \"neighbour\": [", offsetof(ppsched_idle, neighbour)},
                   {",\n  \"imbalance\": [", offsetof(ppsched_idle, imbalance)},
                   {",\n  \"transfer\": [", offsetof(ppsched_idle, transfer)},
-                  {",\n  \"edge\": [", offsetof(ppsched_idle, edge)},
+                  {",\n  \"link\": [", offsetof(ppsched_idle, link)},
+                  {",\n  \"edge\": [", offsetof(ppsched_idle, link)}, /* its name before 1.0 */
                   {",\n  \"head_of_line\": [", offsetof(ppsched_idle, head_of_line)}};
     ppi_write_text(writer, ",\n \"idle_by_cause\": ");
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
@@ -79,7 +80,7 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     if (timeline->has_sharding)
         write_devices(writer, timeline, ",\n  \"weights\": [", timeline->idle, sizeof timeline->idle[0],
                       offsetof(ppsched_idle, weights));
-    if (timeline->keeping != NULL)
+    if (timeline->saving != NULL)
         write_devices(writer, timeline, ",\n  \"reload\": [", timeline->idle, sizeof timeline->idle[0],
                       offsetof(ppsched_idle, reload));
     if (timeline->call_times != NULL)

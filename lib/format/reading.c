@@ -5,8 +5,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "format/placing.h"
-#include "model/builder.h"
+#include "format/placement.h"
+#include "ir/builder.h"
 
 /* A complete schedule has two ops or more a stage pass. One that has less than a sixteenth of an op is no schedule but a text
  * that makes its readers allocate; small ones are let through, so that the checker can say what is missing. */
@@ -132,7 +132,7 @@ static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_readi
         return status;
     if (reading->stages > shape->stages || reading->microbatches > ppi_total_microbatches(shape))
         return refuse_op_beyond(reading, shape);
-    size_t passes = (size_t)shape->stages * ppi_total_pieces(shape);
+    size_t passes = (size_t)shape->stages * ppi_total_micro_slices(shape);
     if (passes <= PASSES_FOR_ALL || (passes - PASSES_FOR_ALL) / PASSES_PER_OP <= reading->count)
         return PPSCHED_OK;
     return ppi_fail(reading->error, PPSCHED_ERROR_RANGE,

@@ -7,7 +7,7 @@
 
 #include "base/host.h"
 #include "format/token.h"
-#include "model/shape.h"
+#include "ir/shape.h"
 
 struct ppi_reading {
     struct ppi_host host;

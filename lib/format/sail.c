@@ -4,7 +4,7 @@
  * a node without length, when what it moves is made. */
 #include "base/error.h"
 #include "format/formats.h"
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 /* The runtime's name of a kind, or NULL. */
 static const char *type_of(uint8_t kind)
@@ -186,7 +186,7 @@ static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedu
     struct ppi_transfers transfers = {.ops = NULL};
     (void)options;
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&transfers, schedule, NULL) != PPSCHED_OK) {
-        writer->lacks = "the transfers";
+        writer->overshoots = "the transfers";
         return;
     }
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {

@@ -3,7 +3,7 @@
 #ifndef PPSCHED_FORMAT_TOKEN_H
 #define PPSCHED_FORMAT_TOKEN_H
 
-#include "model/op.h"
+#include "ir/op.h"
 
 enum { PPI_QUOTE_SIZE = 44 }; /* room for as much of a token as a message shows */
 

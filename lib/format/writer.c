@@ -12,7 +12,7 @@ void ppi_writer_start(struct ppi_writer *writer, ppsched_write_function write, v
     writer->write = write;
     writer->user = user;
     writer->stopped = false;
-    writer->lacks = NULL;
+    writer->overshoots = NULL;
     writer->filled = 0;
 }
 
@@ -31,8 +31,8 @@ static void flush(struct ppi_writer *writer)
 ppsched_status ppi_writer_finish(struct ppi_writer *writer, ppsched_error *error)
 {
     flush(writer);
-    if (writer->lacks != NULL)
-        return ppi_fail_memory(error, writer->lacks);
+    if (writer->overshoots != NULL)
+        return ppi_fail_memory(error, writer->overshoots);
     if (writer->stopped)
         return ppi_fail(error, PPSCHED_ERROR_WRITER, "the writer stopped the export");
     return PPSCHED_OK;

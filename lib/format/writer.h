@@ -14,8 +14,8 @@ enum { PPI_WRITER_SIZE = 8192 };
 struct ppi_writer {
     ppsched_write_function write;
     void *user;
-    bool stopped;      /* the caller wants no more */
-    const char *lacks; /* what a format had no memory for, and so wrote nothing; NULL: nothing */
+    bool stopped;           /* the caller wants no more */
+    const char *overshoots; /* what a format had no memory for, and so wrote nothing; NULL: nothing */
     size_t filled;
     char buffer[PPI_WRITER_SIZE];
 };

@@ -5,16 +5,16 @@
 
 #include <ppsched/launch.h>
 
-#include "order/order_1f1b.h"
-#include "launch/class.h"
+#include "launch/built_in_orders.h"
+#include "launch/layers.h"
 #include "launch/line.h"
-#include "launch/parts.h"
+#include "order/order_1f1b.h"
 
 struct ppi_sail_kind;
 
 /* How many decoders fewer than its share the first and the last stage get; `each`: layers of a stage, of which as many stages
  * come out, 0 where that need not be told. Or no such numbers make the split, and modules are listed. */
-struct ppi_ends {
+struct ppi_end_layers {
     uint32_t first_less, last_less, each;
     bool lists_modules;
 };
@@ -32,7 +32,7 @@ struct ppi_launch {
     const struct ppi_class *maker;    /* of those that have classes: what makes the order; NULL: a file does */
     bool lowered;                     /* PYTORCH: the CSV has other ops than computation */
     const struct ppi_sail_kind *kind; /* SAIL */
-    struct ppi_ends ends;             /* TORCHTITAN */
+    struct ppi_end_layers ends;       /* TORCHTITAN */
 };
 
 struct ppi_runtime {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/megatron.h"
-#include "order/held.h"
+#include "order/max_in_flight.h"
 #include "strategy/descriptors.h"
 
 /* --- what its algorithms take --- */

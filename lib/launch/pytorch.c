@@ -3,8 +3,8 @@
 #include "launch/torch.h"
 
 #include "base/error.h"
+#include "channel/channels.h"
 #include "format/formats.h"
-#include "lower/channels.h"
 #include "strategy/descriptors.h"
 
 /* By the names that get_schedule_class has; a class has "Schedule" before it. Single ones first. */

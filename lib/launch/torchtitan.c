@@ -67,7 +67,7 @@ static bool tells_split(struct ppi_launch *launch, uint32_t first_less, uint32_t
         return false;
     uint32_t stages = parts->split->stages, all = parts->decoders + first_less + last_less, each = (all + stages - 1) / stages;
     bool usual = ppi_chunks_of(launch->schedule) == usual_stages(launch);
-    launch->ends = (struct ppi_ends){first_less, last_less, usual ? 0 : each, false};
+    launch->ends = (struct ppi_end_layers){first_less, last_less, usual ? 0 : each, false};
     return usual || (all + each - 1) / each == stages;
 }
 
@@ -80,7 +80,7 @@ static void find_split(struct ppi_launch *launch)
         for (uint32_t last = 0; last <= MOST_LESS; last++)
             if (tells_split(launch, first, last))
                 return;
-    launch->ends = (struct ppi_ends){.lists_modules = true};
+    launch->ends = (struct ppi_end_layers){.lists_modules = true};
 }
 
 static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
@@ -115,7 +115,7 @@ static const char *name_of(const struct ppi_launch *launch)
 }
 
 /* Both are 1 where they are not told. */
-static void write_ends(const struct ppi_ends *ends, struct ppi_line *line)
+static void write_ends(const struct ppi_end_layers *ends, struct ppi_line *line)
 {
     if (ends->first_less != 1)
         ppi_line_flag(line, "--parallelism.pipeline_parallel_first_stage_less_layers", ends->first_less);

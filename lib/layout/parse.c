@@ -7,8 +7,8 @@
 
 #include <ppsched/config.h>
 
+#include "base/arena.h"
 #include "base/error.h"
-#include "base/room.h"
 #include "base/utf8.h"
 #include "layout/tally.h"
 
@@ -67,7 +67,7 @@ struct piece {
 };
 
 /* The piece at `i`: a group, or one character. `*close` is the first ')' behind where the last one was looked for. */
-static struct piece piece_at(const struct characters *from, size_t i, size_t *close)
+static struct piece micro_slice_at(const struct characters *from, size_t i, size_t *close)
 {
     struct piece piece = {i, 1, 1, i + 1};
     size_t times = 0;
@@ -87,7 +87,7 @@ static ppsched_status unroll(struct characters *out, const struct characters *fr
     size_t close = 0;
     out->count = 0;
     for (size_t i = 0; i < from->count;) {
-        struct piece piece = piece_at(from, i, &close);
+        struct piece piece = micro_slice_at(from, i, &close);
         if (piece.times > (MOST_CHARACTERS - out->count) / piece.count)
             return fail_length(from->at[i], error);
         for (size_t k = 0; out->at != NULL && k < piece.times; k++)
@@ -155,23 +155,23 @@ static ppsched_status put_layers(struct ppi_tally *tally, const struct character
 
 /* --- all of it --- */
 
-static ppsched_status take_characters(struct characters *out, const char *text, size_t size, struct ppi_room *room,
+static ppsched_status take_characters(struct characters *out, const char *text, size_t size, struct ppi_arena *arena,
                                       ppsched_error *error)
 {
     struct characters written = {.text = text, .size = size};
     *out = written;
     if (size > MOST_CHARACTERS)
         return fail_length(MOST_CHARACTERS, error);
-    written.at = ppi_room_take(room, size, sizeof *written.at);
+    written.at = ppi_arena_take(arena, size, sizeof *written.at);
     if (written.at == NULL)
-        return ppi_room_check(room, "reading a layout", error);
+        return ppi_arena_check(arena, "reading a layout", error);
     find_characters(&written);
     ppsched_status status = unroll(out, &written, error);
     if (status != PPSCHED_OK)
         return status;
-    out->at = ppi_room_take(room, out->count, sizeof *out->at);
+    out->at = ppi_arena_take(arena, out->count, sizeof *out->at);
     if (out->at == NULL)
-        return ppi_room_check(room, "reading a layout", error);
+        return ppi_arena_check(arena, "reading a layout", error);
     return unroll(out, &written, error);
 }
 
@@ -196,13 +196,13 @@ static ppsched_status make(ppsched_layout **out, const struct characters *from, 
 ppsched_status ppi_layout_from_text(ppsched_layout **out, const char *text, size_t size, int64_t devices,
                                     const ppsched_layout_rules *rules, const struct ppi_host *host, ppsched_error *error)
 {
-    struct ppi_room room = {.host = host};
+    struct ppi_arena arena = {.host = host};
     struct characters unrolled;
     ppsched_status status = ppi_layout_check_size("devices", devices, error);
     if (status == PPSCHED_OK)
-        status = take_characters(&unrolled, text, size, &room, error);
+        status = take_characters(&unrolled, text, size, &arena, error);
     if (status == PPSCHED_OK)
         status = make(out, &unrolled, (uint32_t)devices, rules, host, error);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }

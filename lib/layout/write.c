@@ -4,29 +4,29 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/number.h"
-#include "base/room.h"
 
 enum { LONGEST_GROUP = 16 }; /* pieces that a group may hold; bounds the time to 16 a piece */
 
 /* What goes to a text, or is only measured. */
-struct pen {
+struct writer {
     char *out; /* NULL: measured */
     size_t length;
 };
 
-static void put(struct pen *pen, const char *text, size_t size)
+static void put(struct writer *writer, const char *text, size_t size)
 {
-    if (pen->out != NULL)
-        memcpy(pen->out + pen->length, text, size);
-    pen->length += size;
+    if (writer->out != NULL)
+        memcpy(writer->out + writer->length, text, size);
+    writer->length += size;
 }
 
-static void put_number(struct pen *pen, uint32_t number)
+static void put_number(struct writer *writer, uint32_t number)
 {
     char digits[PPI_INTEGER_SIZE];
-    put(pen, digits, ppi_integer_to_text(digits, number));
+    put(writer, digits, ppi_integer_to_text(digits, number));
 }
 
 /* --- Megatron-LM --- */
@@ -39,31 +39,31 @@ struct layers {
 };
 
 /* The shortest way to write what begins with some layers. */
-struct way {
+struct form {
     size_t length;          /* of all from here on */
     uint32_t pieces, times; /* of the group here; one piece once: none */
 };
 
 /* Both of the same length: a run of 3 is written short. */
-static void put_run(struct pen *pen, char kind, uint32_t count)
+static void put_run(struct writer *writer, char kind, uint32_t count)
 {
     for (uint32_t i = 0; i < count && count < 3; i++)
-        put(pen, &kind, 1);
+        put(writer, &kind, 1);
     if (count < 3)
         return;
-    put(pen, &kind, 1);
-    put(pen, "*", 1);
-    put_number(pen, count);
+    put(writer, &kind, 1);
+    put(writer, "*", 1);
+    put_number(writer, count);
 }
 
-static void put_layers(struct pen *pen, const struct layers *from, uint32_t count)
+static void put_layers(struct writer *writer, const struct layers *from, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        put_run(pen, 'E', from[i].stage.embeddings);
-        put_run(pen, 't', from[i].stage.decoders);
-        put_run(pen, 'm', from[i].stage.mtps);
-        put_run(pen, 'L', from[i].stage.heads);
-        put_run(pen, '|', from[i].bars);
+        put_run(writer, 'E', from[i].stage.embeddings);
+        put_run(writer, 't', from[i].stage.decoders);
+        put_run(writer, 'm', from[i].stage.mtps);
+        put_run(writer, 'L', from[i].stage.heads);
+        put_run(writer, '|', from[i].bars);
     }
 }
 
@@ -73,16 +73,16 @@ static size_t digits_of(uint32_t number)
     return ppi_integer_to_text(digits, number);
 }
 
-static void put_group(struct pen *pen, const struct layers *from, uint32_t pieces, uint32_t times)
+static void put_group(struct writer *writer, const struct layers *from, uint32_t pieces, uint32_t times)
 {
     if (times == 1) {
-        put_layers(pen, from, pieces);
+        put_layers(writer, from, pieces);
         return;
     }
-    put(pen, "(", 1);
-    put_layers(pen, from, pieces);
-    put(pen, ")*", 2);
-    put_number(pen, times);
+    put(writer, "(", 1);
+    put_layers(writer, from, pieces);
+    put(writer, ")*", 2);
+    put_number(writer, times);
 }
 
 static bool are_same(const struct layers *a, const struct layers *b)
@@ -114,92 +114,92 @@ static uint32_t take_layers(struct layers *out, const ppsched_layout *layout)
 }
 
 /* `ways[i]` from those behind; `same[p]`: how many pieces from `i` on are like those `p` later. */
-static void find_way(struct way *ways, const struct layers *layers, uint32_t i, uint32_t count, const uint32_t *same)
+static void find_form(struct form *forms, const struct layers *layers, uint32_t i, uint32_t count, const uint32_t *same)
 {
     size_t group = sizeof "()*" - 1;
-    ways[i] = (struct way){layers[i].length + ways[i + 1].length, 1, 1};
+    forms[i] = (struct form){layers[i].length + forms[i + 1].length, 1, 1};
     for (uint32_t p = 1; p <= LONGEST_GROUP && p < count - i; p++) {
         uint32_t most = 1 + same[p] / p;
         group += layers[i + p - 1].length;
         for (uint32_t times = most; times > 1 && times + 1 >= most; times--) {
-            size_t length = group + digits_of(times) + ways[i + times * p].length;
-            if (length < ways[i].length)
-                ways[i] = (struct way){length, p, times};
+            size_t length = group + digits_of(times) + forms[i + times * p].length;
+            if (length < forms[i].length)
+                forms[i] = (struct form){length, p, times};
         }
     }
 }
 
-static void find_ways(struct way *ways, const struct layers *layers, uint32_t count)
+static void find_forms(struct form *forms, const struct layers *layers, uint32_t count)
 {
     uint32_t same[LONGEST_GROUP + 1] = {0};
-    ways[count] = (struct way){0, 0, 0};
+    forms[count] = (struct form){0, 0, 0};
     for (uint32_t i = count; i-- > 0;) {
         for (uint32_t p = 1; p <= LONGEST_GROUP && p < count - i; p++)
             same[p] = are_same(&layers[i], &layers[i + p]) ? same[p] + 1 : 0;
-        find_way(ways, layers, i, count, same);
+        find_form(forms, layers, i, count, same);
     }
 }
 
 /* Writes it in these ways. */
-static ppsched_status write_ways(ppsched_layout *layout, const struct layers *layers, const struct way *ways, uint32_t count,
-                                 ppsched_error *error)
+static ppsched_status write_paths(ppsched_layout *layout, const struct layers *layers, const struct form *forms, uint32_t count,
+                                  ppsched_error *error)
 {
-    struct pen pen = {ppi_allocate(&layout->host, ways[0].length + 1, 1), 0};
-    if (pen.out == NULL)
+    struct writer writer = {ppi_allocate(&layout->host, forms[0].length + 1, 1), 0};
+    if (writer.out == NULL)
         return ppi_fail_memory(error, "writing a layout");
-    for (uint32_t i = 0; i < count; i += ways[i].pieces * ways[i].times)
-        put_group(&pen, layers + i, ways[i].pieces, ways[i].times);
-    pen.out[pen.length] = '\0';
-    layout->text = pen.out;
-    layout->length = pen.length;
+    for (uint32_t i = 0; i < count; i += forms[i].pieces * forms[i].times)
+        put_group(&writer, layers + i, forms[i].pieces, forms[i].times);
+    writer.out[writer.length] = '\0';
+    layout->text = writer.out;
+    layout->length = writer.length;
     return PPSCHED_OK;
 }
 
 ppsched_status ppi_layout_set_text(ppsched_layout *layout, ppsched_error *error)
 {
-    struct ppi_room room = {.host = &layout->host};
-    struct layers *layers = ppi_room_take(&room, (size_t)layout->count + 1, sizeof *layers);
-    struct way *ways = ppi_room_take(&room, (size_t)layout->count + 2, sizeof *ways);
-    ppsched_status status = ppi_room_check(&room, "writing a layout", error);
+    struct ppi_arena arena = {.host = &layout->host};
+    struct layers *layers = ppi_arena_take(&arena, (size_t)layout->count + 1, sizeof *layers);
+    struct form *forms = ppi_arena_take(&arena, (size_t)layout->count + 2, sizeof *forms);
+    ppsched_status status = ppi_arena_check(&arena, "writing a layout", error);
     if (status == PPSCHED_OK) {
         uint32_t count = take_layers(layers, layout);
         for (uint32_t i = 0; i < count; i++) {
-            struct pen pen = {NULL, 0};
-            put_layers(&pen, layers + i, 1);
-            layers[i].length = pen.length;
+            struct writer writer = {NULL, 0};
+            put_layers(&writer, layers + i, 1);
+            layers[i].length = writer.length;
         }
-        find_ways(ways, layers, count);
-        status = write_ways(layout, layers, ways, count, error);
+        find_forms(forms, layers, count);
+        status = write_paths(layout, layers, forms, count, error);
     }
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }
 
 /* --- torchtitan --- */
 
-static void put_module(struct pen *pen, const char *name)
+static void put_module(struct writer *writer, const char *name)
 {
-    if (pen->length > 0)
-        put(pen, " ", 1);
-    put(pen, name, strlen(name));
+    if (writer->length > 0)
+        put(writer, " ", 1);
+    put(writer, name, strlen(name));
 }
 
 size_t ppi_layout_put_modules(char *out, const ppsched_layout *layout, uint32_t stage, bool rotary)
 {
-    struct pen pen = {out, 0};
+    struct writer writer = {out, 0};
     if (layout->stages[stage].embeddings > 0)
-        put_module(&pen, "tok_embeddings");
+        put_module(&writer, "tok_embeddings");
     for (uint32_t i = 0; i < layout->stages[stage].decoders; i++) {
-        put_module(&pen, "layers.");
-        put_number(&pen, layout->offsets[stage] + i);
+        put_module(&writer, "layers.");
+        put_number(&writer, layout->offsets[stage] + i);
     }
     if (layout->stages[stage].heads > 0) {
-        put_module(&pen, "norm");
-        put_module(&pen, "lm_head");
+        put_module(&writer, "norm");
+        put_module(&writer, "lm_head");
     }
     if (rotary)
-        put_module(&pen, "rotary_emb");
+        put_module(&writer, "rotary_emb");
     if (out != NULL)
-        out[pen.length] = '\0';
-    return pen.length;
+        out[writer.length] = '\0';
+    return writer.length;
 }

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "eval/timeline.h"
+#include "ir/transfer.h"
 #include "lower/passes.h"
-#include "model/transfer.h"
 
 /* How far a device's queue has been written: ops, and the sends of the last of these units. */
 struct cursor {

@@ -2,8 +2,8 @@
 /* PyTorch's defer_pp_recv: a receive is held until right before its consumer; before a send to a device of a higher rank, those
  * held from that device come first, in their order. */
 #include "base/error.h"
+#include "ir/transfer.h"
 #include "lower/passes.h"
-#include "model/transfer.h"
 
 struct deferral {
     const ppsched_schedule *schedule;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a lowering keeps account of while it runs the ops without times: which inputs are there, by number (see
- * model/transfer.h), and where the next flush is. */
+ * ir/transfer.h), and where the next flush is. */
 #ifndef PPSCHED_LOWER_INPUTS_H
 #define PPSCHED_LOWER_INPUTS_H
 
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 /* Where the schedule flushes, ops wait until all of the iteration before is done: the first microbatch that must wait in its
  * `iteration`. */

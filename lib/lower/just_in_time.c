@@ -71,21 +71,21 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
 }
 
 /* What a unit lacks, at its worst: nothing, a value of its own device, one of another. */
-enum lack { NOTHING, OWN_VALUE, TRANSFER };
+enum overshoot { NOTHING, OWN_VALUE, TRANSFER };
 
 /* The first that comes from another device goes to `*out`. */
-static enum lack missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+static enum overshoot missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
 {
-    enum lack lack = NOTHING;
+    enum overshoot overshoot = NOTHING;
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         uint32_t input = ppi_input_of(history->schedule, &unit[i]);
         if (input == PPSCHED_NONE || history->there[input])
             continue;
         if (ppi_transfer_in(history->schedule, &unit[i], out))
             return TRANSFER;
-        lack = OWN_VALUE;
+        overshoot = OWN_VALUE;
     }
-    return lack;
+    return overshoot;
 }
 
 /* Likewise, the first whose sender waits. */
@@ -128,10 +128,10 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
 }
 
 /* What a device lacks: where it is a transfer, that is what it receives next. */
-static enum lack next_receive(const struct history *history, uint32_t d, struct device *device)
+static enum overshoot next_receive(const struct history *history, uint32_t d, struct device *device)
 {
-    enum lack lack = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
-    return history->lead > 0 && next_ahead(history, d, device, lack == TRANSFER) ? TRANSFER : lack;
+    enum overshoot overshoot = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
+    return history->lead > 0 && next_ahead(history, d, device, overshoot == TRANSFER) ? TRANSFER : overshoot;
 }
 
 /* Runs a device until it waits. */
@@ -148,15 +148,15 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
             device->wait = ENDED;
             return PPSCHED_OK;
         }
-        const enum lack lack = next_receive(history, d, device);
-        if (lack == TRANSFER) {
+        const enum overshoot overshoot = next_receive(history, d, device);
+        if (overshoot == TRANSFER) {
             device->wait = RECEIVES;
             return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
                                                                            : PPSCHED_OK;
         }
         const ppsched_op *unit = &queue->ops[device->position];
         size_t length = ppi_unit_length(unit);
-        if (lack == OWN_VALUE)
+        if (overshoot == OWN_VALUE)
             return PPSCHED_ERROR_INVALID_SCHEDULE; /* a stage of its own comes too late */
         ppsched_status status = ppi_builder_append(history->out, d, unit, length, error);
         if (status != PPSCHED_OK)

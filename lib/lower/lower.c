@@ -3,13 +3,13 @@
 
 #include "base/error.h"
 #include "lower/passes.h"
-#include "lower/weave.h"
+#include "lower/set_aside.h"
 
 /* A pass with what it needs besides the schedule. */
 struct pass {
     const ppsched_config *config;
     const ppsched_lower_options *options;
-    const struct ppi_gathers *gathers;
+    const struct ppi_unshard_times *unshards;
     ppsched_status (*run)(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error);
 };
 
@@ -27,7 +27,7 @@ static ppsched_status split(const struct pass *pass, ppsched_builder *out, const
 
 static ppsched_status unshard(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
 {
-    return ppi_unshard(out, in, pass->options, pass->gathers, error);
+    return ppi_unshard(out, in, pass->options, pass->unshards, error);
 }
 
 static ppsched_status reduce(const struct pass *pass, ppsched_builder *out, const ppsched_schedule *in, ppsched_error *error)
@@ -44,7 +44,7 @@ static ppsched_status send(const struct pass *pass, ppsched_builder *out, const 
     case PPSCHED_LOWERING_BY_TIME:
         return ppi_lower_by_time(out, in, pass->config, error);
     default:
-        return ppi_lower_just_in_time(out, in, pass->options->receive_lead, error);
+        return ppi_lower_just_in_time(out, in, pass->options->receive_prefetch, error);
     }
 }
 
@@ -73,18 +73,19 @@ static ppsched_status apply(const struct pass *pass, const ppsched_schedule **sc
 }
 
 ppsched_status ppi_lower_at(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                            const ppsched_lower_options *options, const struct ppi_gathers *gathers, ppsched_error *error)
+                            const ppsched_lower_options *options, const struct ppi_unshard_times *unshards,
+                            ppsched_error *error)
 {
     const struct {
         bool wanted;
         struct pass pass;
     } passes[] = {
-        {options->merge_backwards != 0, {config, options, gathers, merge}},
-        {options->split_backwards != 0, {config, options, gathers, split}},
-        {options->unshard != 0, {config, options, gathers, unshard}},
-        {options->reduce_grad != 0, {config, options, gathers, reduce}},
-        {options->lowering != PPSCHED_LOWERING_NONE, {config, options, gathers, send}},
-        {options->defer_receives != 0, {config, options, gathers, defer}},
+        {options->merge_backwards != 0, {config, options, unshards, merge}},
+        {options->split_backwards != 0, {config, options, unshards, split}},
+        {options->unshard != 0, {config, options, unshards, unshard}},
+        {options->reduce_grad != 0, {config, options, unshards, reduce}},
+        {options->lowering != PPSCHED_LOWERING_NONE, {config, options, unshards, send}},
+        {options->defer_receives != 0, {config, options, unshards, defer}},
     };
     const ppsched_schedule *present = schedule;
     ppsched_status status = PPSCHED_OK;
@@ -104,25 +105,25 @@ ppsched_status ppi_lower_at(ppsched_schedule **out, const ppsched_schedule *sche
 static ppsched_status lower_computing(ppsched_schedule **out, const ppsched_schedule *computing, const ppsched_config *config,
                                       const ppsched_lower_options *options, ppsched_error *error)
 {
-    struct ppi_gathers gathers = {0};
+    struct ppi_unshard_times unshards = {0};
     if (options->unshard == 0 || options->unshard_lookahead != PPSCHED_UNSHARD_LOOKAHEAD_NEEDED)
         return ppi_lower_at(out, computing, config, options, NULL, error);
-    ppsched_status status = ppi_choose_gathers(&gathers, computing, config, options, error);
+    ppsched_status status = ppi_choose_unshard_times(&unshards, computing, config, options, error);
     if (status == PPSCHED_OK)
-        status = ppi_lower_at(out, computing, config, options, &gathers, error);
-    ppi_gathers_clear(&gathers);
+        status = ppi_lower_at(out, computing, config, options, &unshards, error);
+    ppi_unshard_times_clear(&unshards);
     return status;
 }
 
-static ppsched_status lower_around(ppsched_schedule **out, const ppsched_schedule *keeping, const ppsched_config *config,
+static ppsched_status lower_around(ppsched_schedule **out, const ppsched_schedule *saving, const ppsched_config *config,
                                    const ppsched_lower_options *options, ppsched_error *error)
 {
     ppsched_schedule *computing = NULL, *lowered = NULL;
-    ppsched_status status = ppi_take_keeping_out(&computing, keeping, error);
+    ppsched_status status = ppi_take_saving_out(&computing, saving, error);
     if (status == PPSCHED_OK)
         status = lower_computing(&lowered, computing, config, options, error);
     if (status == PPSCHED_OK)
-        status = ppi_put_keeping_back(out, lowered, keeping, error);
+        status = ppi_put_saving_back(out, lowered, saving, error);
     if (lowered != NULL)
         ppi_schedule_release(lowered);
     if (computing != NULL)
@@ -142,8 +143,8 @@ ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedul
     if (status != PPSCHED_OK)
         return status;
     others.merge_backwards = others.split_backwards = 0;
-    status = ppi_has_keeping(computing) ? lower_around(out, computing, config, &others, error)
-                                        : lower_computing(out, computing, config, &others, error);
+    status = ppi_has_saving(computing) ? lower_around(out, computing, config, &others, error)
+                                       : lower_computing(out, computing, config, &others, error);
     ppi_schedule_release(computing);
     return status;
 }

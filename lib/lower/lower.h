@@ -5,15 +5,16 @@
 
 #include <ppsched/lower.h>
 
-#include "lower/gathers.h"
-#include "model/schedule.h"
+#include "ir/schedule.h"
+#include "lower/unshard_times.h"
 
 /* INVALID_SCHEDULE comes without the reason: the checker knows it. */
 ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
                          const ppsched_lower_options *options, ppsched_error *error);
 
-/* The same, with each UNSHARD where `gathers` say; NULL: as the options' lookahead, which is a rule. */
+/* The same, with each UNSHARD where `unshards` say; NULL: as the options' lookahead, which is a rule. */
 ppsched_status ppi_lower_at(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                            const ppsched_lower_options *options, const struct ppi_gathers *gathers, ppsched_error *error);
+                            const ppsched_lower_options *options, const struct ppi_unshard_times *unshards,
+                            ppsched_error *error);
 
 #endif

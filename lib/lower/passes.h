@@ -5,13 +5,13 @@
 
 #include <ppsched/lower.h>
 
-#include "lower/gathers.h"
-#include "model/builder.h"
+#include "ir/builder.h"
+#include "lower/unshard_times.h"
 
 ppsched_status ppi_merge_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_split_backwards(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_lower_options *options,
-                           const struct ppi_gathers *gathers, ppsched_error *error);
+                           const struct ppi_unshard_times *unshards, ppsched_error *error);
 ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 
 /* INVALID_SCHEDULE comes without the reason: the checker knows it. */

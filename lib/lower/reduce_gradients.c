@@ -31,8 +31,8 @@ static ppsched_status reduce_device(ppsched_builder *out, const ppsched_schedule
         if (status != PPSCHED_OK || weight == NULL)
             continue;
         uint32_t copy = ppi_copy_of(&schedule->placement, &schedule->shape, weight->microbatch);
-        size_t lane = (size_t)(weight->microbatch / schedule->shape.microbatches) * schedule->placement.copies + copy;
-        if (++made[lane * schedule->shape.stages + weight->stage] < share(schedule, copy))
+        size_t instance = (size_t)(weight->microbatch / schedule->shape.microbatches) * schedule->placement.copies + copy;
+        if (++made[instance * schedule->shape.stages + weight->stage] < share(schedule, copy))
             continue;
         ppsched_op reduce = {.microbatch = PPSCHED_NONE, .stage = weight->stage, .kind = PPSCHED_KIND_REDUCE_GRAD};
         status = ppi_builder_append(out, device, &reduce, 1, error);
@@ -43,8 +43,8 @@ static ppsched_status reduce_device(ppsched_builder *out, const ppsched_schedule
 ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    size_t lanes = (size_t)schedule->shape.iterations * schedule->placement.copies;
-    uint32_t *made = ppi_allocate_zeroed(&schedule->host, lanes * schedule->shape.stages, sizeof *made);
+    size_t instances = (size_t)schedule->shape.iterations * schedule->placement.copies;
+    uint32_t *made = ppi_allocate_zeroed(&schedule->host, instances * schedule->shape.stages, sizeof *made);
     if (made == NULL)
         return ppi_fail_memory(error, "the lowering");
     for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)

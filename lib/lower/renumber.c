@@ -2,7 +2,7 @@
 #include "lower/renumber.h"
 
 #include "base/error.h"
-#include "model/builder.h"
+#include "ir/builder.h"
 
 /* Fills in the new number of each microbatch; `next` is zero, an element an iteration. */
 static void find_numbers(uint32_t *numbers, uint32_t *next, const ppsched_schedule *schedule)

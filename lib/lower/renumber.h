@@ -3,7 +3,7 @@
 #ifndef PPSCHED_LOWER_RENUMBER_H
 #define PPSCHED_LOWER_RENUMBER_H
 
-#include "model/schedule.h"
+#include "ir/schedule.h"
 
 /* The same schedule with its microbatches numbered as the last stage runs their forwards. It can be run, and has one copy of
  * each stage. Errors: NO_MEMORY. */

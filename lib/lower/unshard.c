@@ -22,8 +22,8 @@ struct device {
 struct sharding {
     const ppsched_schedule *schedule;
     const ppsched_lower_options *options;
-    const struct ppi_gathers *gathers; /* chosen ones; NULL: by the lookahead */
-    size_t gathered;                   /* of these */
+    const struct ppi_unshard_times *unshards; /* chosen ones; NULL: by the lookahead */
+    size_t gathered;                          /* of these */
     ppsched_builder *out;
     struct device device;
     size_t *last; /* by stage, for the scan from behind */
@@ -134,8 +134,8 @@ static ppsched_status gather_next(struct sharding *sharding, uint32_t wanted, pp
 static ppsched_status gather_chosen(struct sharding *sharding, size_t i, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    for (; sharding->gathered < sharding->gathers->count && status == PPSCHED_OK; sharding->gathered++) {
-        const struct ppi_gather *chosen = &sharding->gathers->list[sharding->gathered];
+    for (; sharding->gathered < sharding->unshards->count && status == PPSCHED_OK; sharding->gathered++) {
+        const struct ppi_gather *chosen = &sharding->unshards->list[sharding->gathered];
         if (chosen->device != sharding->device.number || chosen->at != i)
             break;
         status = gather(sharding, chosen->stage, error);
@@ -170,8 +170,8 @@ static ppsched_status shard_device(struct sharding *sharding, uint32_t d, ppsche
         if (status == PPSCHED_OK)
             status = drop_others(sharding, window_of(device, sharding->options->unshard), error);
         if (status == PPSCHED_OK)
-            status = sharding->gathers != NULL ? gather_chosen(sharding, i, error)
-                                               : gather_next(sharding, window_of(device, lookahead), error);
+            status = sharding->unshards != NULL ? gather_chosen(sharding, i, error)
+                                                : gather_next(sharding, window_of(device, lookahead), error);
         if (status == PPSCHED_OK)
             status = ppi_builder_append(sharding->out, d, &queue->ops[i], length, error);
         for (size_t k = 0; k < length; k++, i++)
@@ -181,10 +181,10 @@ static ppsched_status shard_device(struct sharding *sharding, uint32_t d, ppsche
 }
 
 ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_lower_options *options,
-                           const struct ppi_gathers *gathers, ppsched_error *error)
+                           const struct ppi_unshard_times *unshards, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct sharding sharding = {.schedule = schedule, .options = options, .gathers = gathers, .out = out};
+    struct sharding sharding = {.schedule = schedule, .options = options, .unshards = unshards, .out = out};
     struct device *device = &sharding.device;
     ppsched_status status = PPSCHED_OK;
     device->next_use = ppi_allocate(host, ppi_longest_queue(schedule), sizeof *device->next_use);

@@ -3,7 +3,7 @@
 #ifndef PPSCHED_ORDER_COMPARE_H
 #define PPSCHED_ORDER_COMPARE_H
 
-#include "model/schedule.h"
+#include "ir/schedule.h"
 
 /* The first position at which a queue and an order of `count` ops differ; PPSCHED_NONE where they are the same. */
 static inline uint32_t ppi_first_difference(const ppsched_queue *queue, const ppsched_op *ops, size_t count)

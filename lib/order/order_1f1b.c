@@ -48,12 +48,12 @@ static ppsched_status queue_has_order(const ppsched_queue *queue, const struct p
                                       const char *runtime, ppsched_error *error)
 {
     size_t count = (size_t)(2 * ppi_visits_of(order));
-    struct ppi_pen pen = {.next = ops, .end = ops + count, .slices = 1};
+    struct ppi_op_writer writer = {.next = ops, .end = ops + count, .slices = 1};
     uint64_t warmup = ppi_warmup_of(order, queue->device);
     if (order->chunks == 1)
-        ppi_put_1f1b(queue->device, order->microbatches, (uint32_t)warmup, order->overlapped, &pen);
+        ppi_put_1f1b(queue->device, order->microbatches, (uint32_t)warmup, order->overlapped, &writer);
     else
-        ppi_put_interleaved_1f1b(order, queue->device, warmup, &pen);
+        ppi_put_interleaved_1f1b(order, queue->device, warmup, &writer);
     uint32_t i = ppi_first_difference(queue, ops, count);
     return i == PPSCHED_NONE ? PPSCHED_OK : refuse_op(queue, i, i < count ? &ops[i] : NULL, runtime, error);
 }
@@ -61,18 +61,18 @@ static ppsched_status queue_has_order(const ppsched_queue *queue, const struct p
 ppsched_status ppi_has_sliced_order(const ppsched_schedule *schedule, const char *runtime, ppsched_error *error)
 {
     const struct ppi_shape *shape = &schedule->shape;
-    const uint32_t pieces = shape->microbatches * shape->slices;
+    const uint32_t micro_slices = shape->microbatches * shape->slices;
     if (shape->stages != shape->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s runs slices with one stage on each of %u devices, not %u in all",
                         runtime, shape->devices, shape->stages);
-    ppsched_op *ops = ppi_allocate(&schedule->host, pieces, 2 * sizeof *ops);
+    ppsched_op *ops = ppi_allocate(&schedule->host, micro_slices, 2 * sizeof *ops);
     if (ops == NULL)
         return ppi_fail_memory(error, "the order of a runtime");
     ppsched_status status = PPSCHED_OK;
     for (uint32_t d = 0; d < shape->devices && status == PPSCHED_OK; d++) {
-        const size_t count = 2 * (size_t)pieces;
-        struct ppi_pen pen = {.next = ops, .end = ops + count, .slices = shape->slices};
-        ppi_put_sliced_1f1b(d, pieces, (uint64_t)shape->devices - 1 - d + shape->slices - 1, &pen);
+        const size_t count = 2 * (size_t)micro_slices;
+        struct ppi_op_writer writer = {.next = ops, .end = ops + count, .slices = shape->slices};
+        ppi_put_sliced_1f1b(d, micro_slices, (uint64_t)shape->devices - 1 - d + shape->slices - 1, &writer);
         uint32_t i = ppi_first_difference(&schedule->queues[d], ops, count);
         if (i != PPSCHED_NONE)
             status = refuse_op(&schedule->queues[d], i, i < count ? &ops[i] : NULL, runtime, error);

@@ -38,64 +38,64 @@ static inline uint64_t ppi_warmup_of(const struct ppi_order_1f1b *order, uint32_
 }
 
 /* At the first place of the table. */
-static inline struct ppi_hand ppi_hand_start(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slices,
-                                             struct ppi_pen *pen)
+static inline struct ppi_table_cursor ppi_hand_start(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slices,
+                                                     struct ppi_op_writer *writer)
 {
     struct ppi_table table = ppi_table_start(order->chunks, order->microbatches, order->group_size);
-    return (struct ppi_hand){pen, device, order->devices, slices, table, table};
+    return (struct ppi_table_cursor){writer, device, order->devices, slices, table, table};
 }
 
 /* `slices` is known where this is inlined. */
 PPI_INLINE void ppi_put_interleaved_slices(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
-                                           uint32_t slices, struct ppi_pen *pen)
+                                           uint32_t slices, struct ppi_op_writer *writer)
 {
-    struct ppi_hand hand = ppi_hand_start(order, device, slices, pen);
+    struct ppi_table_cursor cursor = ppi_hand_start(order, device, slices, writer);
     uint64_t pairs = ppi_visits_of(order) - warmup;
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_forward(&hand);
+        ppi_hand_put_forward(&cursor);
     for (uint64_t k = 0; k < pairs && order->overlapped; k++)
-        ppi_hand_put_pair(&hand);
+        ppi_hand_put_pair(&cursor);
     for (uint64_t k = 0; k < pairs && !order->overlapped; k++) {
-        ppi_hand_put_forward(&hand);
-        ppi_hand_put_backward(&hand, PPSCHED_KIND_B);
+        ppi_hand_put_forward(&cursor);
+        ppi_hand_put_backward(&cursor, PPSCHED_KIND_B);
     }
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_backward(&hand, PPSCHED_KIND_B);
+        ppi_hand_put_backward(&cursor, PPSCHED_KIND_B);
 }
 
 /* Puts a device's ops of one run, with so many warm-up forwards. */
 PPI_INLINE void ppi_put_interleaved_1f1b(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
-                                         struct ppi_pen *pen)
+                                         struct ppi_op_writer *writer)
 {
-    if (pen->slices == 1)
-        ppi_put_interleaved_slices(order, device, warmup, 1, pen);
+    if (writer->slices == 1)
+        ppi_put_interleaved_slices(order, device, warmup, 1, writer);
     else
-        ppi_put_interleaved_slices(order, device, warmup, pen->slices, pen);
+        ppi_put_interleaved_slices(order, device, warmup, writer->slices, writer);
 }
 
 /* The same with one chunk, which needs no table. */
-static inline void ppi_put_1f1b(uint32_t stage, uint32_t run, uint32_t warmup, bool overlapped, struct ppi_pen *pen)
+static inline void ppi_put_1f1b(uint32_t stage, uint32_t run, uint32_t warmup, bool overlapped, struct ppi_op_writer *writer)
 {
     for (uint32_t m = 0; m < warmup; m++)
-        ppi_put(pen, PPSCHED_KIND_F, stage, m);
+        ppi_put(writer, PPSCHED_KIND_F, stage, m);
     for (uint32_t m = warmup; m < run; m++) {
-        ppi_put_flagged(pen, PPSCHED_KIND_F, stage, m, overlapped ? PPSCHED_OP_FLAG_OVERLAPPED : 0);
-        ppi_put(pen, PPSCHED_KIND_B, stage, m - warmup);
+        ppi_put_flagged(writer, PPSCHED_KIND_F, stage, m, overlapped ? PPSCHED_OP_FLAG_OVERLAPPED : 0);
+        ppi_put(writer, PPSCHED_KIND_B, stage, m - warmup);
     }
     for (uint32_t m = run - warmup; m < run; m++)
-        ppi_put(pen, PPSCHED_KIND_B, stage, m);
+        ppi_put(writer, PPSCHED_KIND_B, stage, m);
 }
 
 /* The same over slices, with as many warm-up forwards more as come before a microbatch's last slice. */
-static inline void ppi_put_sliced_1f1b(uint32_t stage, uint32_t pieces, uint64_t warmup, struct ppi_pen *pen)
+static inline void ppi_put_sliced_1f1b(uint32_t stage, uint32_t micro_slices, uint64_t warmup, struct ppi_op_writer *writer)
 {
-    uint32_t forwards = warmup < pieces ? (uint32_t)warmup : pieces;
+    uint32_t forwards = warmup < micro_slices ? (uint32_t)warmup : micro_slices;
     for (uint32_t p = 0; p < forwards; p++)
-        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, stage, p);
-    for (uint32_t i = 0; i < pieces; i++) {
-        if (forwards < pieces)
-            ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, stage, forwards++);
-        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_B, stage, ppi_backward_piece(i, pen->slices));
+        ppi_put_micro_slice(writer, writer->slices, PPSCHED_KIND_F, stage, p);
+    for (uint32_t i = 0; i < micro_slices; i++) {
+        if (forwards < micro_slices)
+            ppi_put_micro_slice(writer, writer->slices, PPSCHED_KIND_F, stage, forwards++);
+        ppi_put_micro_slice(writer, writer->slices, PPSCHED_KIND_B, stage, ppi_backward_micro_slice(i, writer->slices));
     }
 }
 

@@ -7,7 +7,7 @@
 #define PPSCHED_ORDER_TABLE_H
 
 #include "base/inline.h"
-#include "model/builder.h"
+#include "ir/builder.h"
 
 /* What the table goes over are pieces: microbatches, or where these are cut their slices one behind the other. Then a group
  * holds whole microbatches, and backwards run from a microbatch's last slice to its first. */
@@ -44,43 +44,43 @@ PPI_INLINE void ppi_table_advance(struct ppi_table *table)
 }
 
 /* A device's hand, which puts its ops: where its forwards and its backwards are in the table. */
-struct ppi_hand {
-    struct ppi_pen *pen;
+struct ppi_table_cursor {
+    struct ppi_op_writer *writer;
     uint32_t device, devices, slices;
     struct ppi_table forwards, backwards;
 };
 
-static inline uint32_t ppi_hand_forward(const struct ppi_hand *hand)
+static inline uint32_t ppi_hand_forward(const struct ppi_table_cursor *cursor)
 {
-    return hand->forwards.chunk * hand->devices + hand->device;
+    return cursor->forwards.chunk * cursor->devices + cursor->device;
 }
 
-static inline uint32_t ppi_hand_backward(const struct ppi_hand *hand)
+static inline uint32_t ppi_hand_backward(const struct ppi_table_cursor *cursor)
 {
-    return (hand->backwards.chunks - 1 - hand->backwards.chunk) * hand->devices + hand->device;
+    return (cursor->backwards.chunks - 1 - cursor->backwards.chunk) * cursor->devices + cursor->device;
 }
 
-PPI_INLINE void ppi_hand_put_forward(struct ppi_hand *hand)
+PPI_INLINE void ppi_hand_put_forward(struct ppi_table_cursor *cursor)
 {
-    ppi_put_piece(hand->pen, hand->slices, PPSCHED_KIND_F, ppi_hand_forward(hand), hand->forwards.microbatch);
-    ppi_table_advance(&hand->forwards);
+    ppi_put_micro_slice(cursor->writer, cursor->slices, PPSCHED_KIND_F, ppi_hand_forward(cursor), cursor->forwards.microbatch);
+    ppi_table_advance(&cursor->forwards);
 }
 
 /* A B or an I. */
-PPI_INLINE void ppi_hand_put_backward(struct ppi_hand *hand, uint8_t kind)
+PPI_INLINE void ppi_hand_put_backward(struct ppi_table_cursor *cursor, uint8_t kind)
 {
-    ppi_put_piece(hand->pen, hand->slices, kind, ppi_hand_backward(hand),
-                  ppi_backward_piece(hand->backwards.microbatch, hand->slices));
-    ppi_table_advance(&hand->backwards);
+    ppi_put_micro_slice(cursor->writer, cursor->slices, kind, ppi_hand_backward(cursor),
+                        ppi_backward_micro_slice(cursor->backwards.microbatch, cursor->slices));
+    ppi_table_advance(&cursor->backwards);
 }
 
 /* A forward and a B, overlapped. */
-static inline void ppi_hand_put_pair(struct ppi_hand *hand)
+static inline void ppi_hand_put_pair(struct ppi_table_cursor *cursor)
 {
-    ppi_put_pair(hand->pen, ppi_hand_forward(hand), hand->forwards.microbatch, ppi_hand_backward(hand),
-                 hand->backwards.microbatch);
-    ppi_table_advance(&hand->forwards);
-    ppi_table_advance(&hand->backwards);
+    ppi_put_pair(cursor->writer, ppi_hand_forward(cursor), cursor->forwards.microbatch, ppi_hand_backward(cursor),
+                 cursor->backwards.microbatch);
+    ppi_table_advance(&cursor->forwards);
+    ppi_table_advance(&cursor->backwards);
 }
 
 #endif

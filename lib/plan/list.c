@@ -23,7 +23,7 @@ enum { MOST_SMALL_VISITS = 8000000 };
 /* What varies, with the defaults filled in. */
 struct listing {
     ppsched_plan *plan;
-    const ppsched_plan_options *options;
+    const struct ppi_plan_options *options;
     const uint32_t *chunks, *microbatches, *slices;
     const double *limits;
     uint32_t chunk_count, microbatch_count, slice_count, limit_count;
@@ -121,7 +121,7 @@ static bool is_worth(const struct listing *listing, const struct ppi_candidate *
 
 static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
 {
-    const ppsched_plan_options *options = listing->options;
+    const struct ppi_plan_options *options = listing->options;
     struct ppi_shape shape = listing->plan->config->shape;
     ppsched_status status = PPSCHED_OK;
     if (ppi_option_for(candidate->strategy, PPI_ROLE_GROUP_SIZE) == NULL)
@@ -317,7 +317,7 @@ static void share_visits(ppsched_plan *plan)
         plan->small_visited = MOST_SMALL_VISITS;
 }
 
-ppsched_status ppi_list_candidates(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)
+ppsched_status ppi_list_candidates(ppsched_plan *plan, const struct ppi_plan_options *options, ppsched_error *error)
 {
     uint32_t usual[MOST_CHUNKS];
     static const double own_limits = -1;

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/recycler.h"
 #include "base/sort.h"
+#include "candidate/restage.h"
 #include "eval/timeline.h"
-#include "plan/restage.h"
 
 /* Rounds of longer searches for the splits of those candidates that lead, ever fewer; of those alike there is one, and for a
  * runtime, which leaves fewer strategies, at first some more, and another of those alike with groups that are unlike. Their
@@ -26,7 +26,7 @@ static const struct {
 enum { MOST_PARTS = 3, APART_SHARE = 4 };
 
 /* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
-static ppsched_status fit_ends(const ppsched_config *config, const ppsched_plan_options *options, ppsched_error *error)
+static ppsched_status fit_ends(const ppsched_config *config, const struct ppi_plan_options *options, ppsched_error *error)
 {
     ppsched_config *same = NULL;
     if (options->embedding == NULL && options->head == NULL)
@@ -64,7 +64,7 @@ static double *copy_factors(const struct ppi_host *host, const double *from, siz
     return copy;
 }
 
-static ppsched_status take_scenarios(ppsched_plan *plan, const ppsched_plan_options *options, ppsched_error *error)
+static ppsched_status take_scenarios(ppsched_plan *plan, const struct ppi_plan_options *options, ppsched_error *error)
 {
     plan->scenario_count = options->scenario_count;
     plan->rank_by = options->rank_by;
@@ -81,12 +81,12 @@ static ppsched_status take_scenarios(ppsched_plan *plan, const ppsched_plan_opti
     return PPSCHED_OK;
 }
 
-static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, const ppsched_plan_options *options,
+static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, const struct ppi_plan_options *options,
                            ppsched_error *error)
 {
     plan->host = config->host;
     plan->objective = options->objective != 0 ? options->objective : PPSCHED_OBJECTIVE_MAKESPAN;
-    plan->lower = ppi_lower_options_of(options);
+    plan->lower = options->lower;
     plan->effort = options->effort;
     plan->slicing = (struct ppi_slicing){options->slice_time, options->attention_share};
     plan->order_effort = options->order_effort;
@@ -113,7 +113,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     return status == PPSCHED_OK ? ppi_list_candidates(plan, options, error) : status;
 }
 
-ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, const ppsched_plan_options *options,
+ppsched_status ppi_plan_make(ppsched_plan **out, const ppsched_config *config, const struct ppi_plan_options *options,
                              ppsched_error *error)
 {
     ppsched_plan *plan = ppi_allocate_zeroed(&config->host, 1, sizeof *plan);
@@ -169,8 +169,8 @@ static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a
         return group < group_of(b);
     if (group == 2)
         return false;
-    if (group == 1 && rounded(a->excess) != rounded(b->excess))
-        return rounded(a->excess) < rounded(b->excess);
+    if (group == 1 && rounded(a->overshoot) != rounded(b->overshoot))
+        return rounded(a->overshoot) < rounded(b->overshoot);
     double step = rounded(ppi_candidate_rank_time(plan, a)), other = rounded(ppi_candidate_rank_time(plan, b));
     if (step != other)
         return step < other;

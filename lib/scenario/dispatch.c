@@ -27,12 +27,12 @@ static int needs_of(const struct making *making, const ppsched_op *op, struct ne
 {
     const struct ppi_shape *shape = &making->schedule->shape;
     const struct ppi_waits *waits = making->waits;
-    const struct ppi_lane *lane = ppi_lane_of(making->costs, making->schedule, op);
-    const size_t cell = ppi_cell_of(making->schedule, op), pieces = making->schedule->pieces;
+    const struct ppi_instance *instance = ppi_instance_of(making->costs, making->schedule, op);
+    const size_t cell = ppi_cell_of(making->schedule, op), micro_slices = making->schedule->micro_slices;
     int count = 0;
     if (op->kind == PPSCHED_KIND_F) {
         if (op->stage > 0)
-            out[count++] = (struct need){waits->forward[cell - pieces], lane[-1].device != lane->device};
+            out[count++] = (struct need){waits->forward[cell - micro_slices], instance[-1].device != instance->device};
         if (op->slice > 0)
             out[count++] = (struct need){waits->forward[cell - 1], false};
         return count;
@@ -43,7 +43,7 @@ static int needs_of(const struct making *making, const ppsched_op *op, struct ne
     }
     out[count++] = (struct need){waits->forward[cell], false};
     if (op->stage + 1u < shape->stages)
-        out[count++] = (struct need){waits->backward[cell + pieces], lane[1].device != lane->device};
+        out[count++] = (struct need){waits->backward[cell + micro_slices], instance[1].device != instance->device};
     if (op->slice + 1u < shape->slices)
         out[count++] = (struct need){waits->backward[cell + 1], false};
     return count;

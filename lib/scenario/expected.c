@@ -2,7 +2,7 @@
 /* The average scenario as a config: what a search that knows one vector of times begins with. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "model/config.h"
+#include "ir/config.h"
 #include "scenario/scenario.h"
 
 struct expecting {
@@ -44,7 +44,7 @@ static ppsched_status set_times(ppsched_config *config, const struct expecting *
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, NULL, 0, error);
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && status == PPSCHED_OK; kind++) {
         for (uint32_t s = 0; s < e->stages; s++)
-            e->room[s] = e->costs->lanes[s].duration[kind] * stage_factor(e, s);
+            e->room[s] = e->costs->instances[s].duration[kind] * stage_factor(e, s);
         status = ppi_config_set_values(config, quantities[kind - PPSCHED_KIND_F], e->room, e->stages, error);
     }
     return status;
@@ -118,7 +118,7 @@ ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *c
                               .costs = &costs};
         status = ppi_config_copy(&expected, config, error);
         if (status == PPSCHED_OK) {
-            ppi_scenario_goal_destroy(expected->goal, &expected->host);
+            ppi_robust_objective_destroy(expected->goal, &expected->host);
             expected->goal = NULL;
         }
         if (status == PPSCHED_OK && place.copies == 1)

@@ -16,7 +16,7 @@ struct making {
     const struct ppi_costs *costs;
     const ppsched_scenario_options *options;
     uint32_t *number; /* of each node of the waits; 0: none yet */
-    struct step *way;
+    struct step *path;
 };
 
 static uint32_t number_of(const struct making *making, size_t node)
@@ -49,17 +49,17 @@ static double fixed_factor(const struct making *making, const struct ppi_scenari
 static void add_input(const struct making *making, struct ppi_scenario_node *node, const ppsched_op *op, size_t i, size_t from)
 {
     const ppsched_schedule *schedule = making->waits->timeline->schedule;
-    const struct ppi_lane *lane = ppi_lane_of(making->costs, schedule, op);
+    const struct ppi_instance *instance = ppi_instance_of(making->costs, schedule, op);
     bool forward = op->kind == PPSCHED_KIND_F;
     if (from == PPI_NO_NODE)
         return;
     node->input[i] = number_of(making, from);
     node->delay[i] = ppi_delay_of(making->costs, schedule, op, !forward);
     node->message_stream[i] = ppi_stream_of(making->options->seed, op->kind + 16u, op->stage,
-                                            ppi_piece_of(&schedule->shape, op));
+                                            ppi_micro_slice_of(&schedule->shape, op));
     if (making->options->link_factors != NULL) {
-        uint32_t sender = forward ? lane[-1].device : lane[1].device;
-        node->delay[i] *= making->options->link_factors[(size_t)sender * schedule->shape.devices + lane->device];
+        uint32_t sender = forward ? instance[-1].device : instance[1].device;
+        node->delay[i] *= making->options->link_factors[(size_t)sender * schedule->shape.devices + instance->device];
     }
 }
 
@@ -83,7 +83,7 @@ static void add_unit(struct making *making, size_t unit)
     node->turn = number_of(making, ppi_wait_at(making->waits, unit, 0).node);
     node->duration = ppi_unit_duration(making->costs, making->waits->timeline->schedule, op) * fixed_factor(making, node);
     node->stream = ppi_stream_of(making->options->seed, op->kind, op->stage,
-                                 ppi_piece_of(&making->waits->timeline->schedule->shape, op));
+                                 ppi_micro_slice_of(&making->waits->timeline->schedule->shape, op));
     for (size_t i = 0; i < ppi_unit_length(op); i++)
         add_input(making, node, &op[i], i, ppi_wait_at(making->waits, unit, i + 1).node);
     if (ppi_senders_of(making->waits->timeline) != NULL)
@@ -93,7 +93,7 @@ static void add_unit(struct making *making, size_t unit)
 /* Numbers a node behind all that it waits for; there are no cycles, as it has been timed. */
 static void add_behind(struct making *making, size_t node)
 {
-    struct step *top = making->way;
+    struct step *top = making->path;
     if (number_of(making, node) != 0)
         return;
     *top = (struct step){node, 0};
@@ -109,7 +109,7 @@ static void add_behind(struct making *making, size_t node)
         else
             add_unit(making, top->node);
         making->number[top->node] = making->graph->count++;
-        if (top-- == making->way)
+        if (top-- == making->path)
             return;
     }
 }
@@ -137,13 +137,13 @@ static ppsched_status make_of(struct ppi_scenario_graph *graph, struct making *m
     graph->before = ppi_allocate(host, timeline->flush_count * graph->workers, sizeof *graph->before);
     graph->last = ppi_allocate(host, graph->workers, sizeof *graph->last);
     making->number = ppi_allocate_zeroed(host, nodes, sizeof *making->number);
-    making->way = ppi_allocate(host, nodes + 1, sizeof *making->way);
+    making->path = ppi_allocate(host, nodes + 1, sizeof *making->path);
     bool has_all = graph->nodes != NULL && graph->before != NULL && graph->last != NULL && making->number != NULL &&
-                   making->way != NULL;
+                   making->path != NULL;
     if (has_all)
         add_all(making);
     ppi_release(host, making->number);
-    ppi_release(host, making->way);
+    ppi_release(host, making->path);
     return has_all ? PPSCHED_OK : ppi_fail_memory(error, "the scenarios");
 }
 

@@ -32,13 +32,9 @@ static ppsched_status check_factors(const char *name, const double *factors, siz
 ppsched_status ppi_scenario_options_check(const ppsched_scenario_options *options, uint32_t devices, uint32_t stages,
                                           int64_t count, ppsched_error *error)
 {
-    if (count < 1 || count > PPSCHED_SCENARIOS_MOST)
+    if (count < 1 || count > PPSCHED_MAX_SCENARIOS)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the number of scenarios is %lld; it must be 1 to %d", (long long)count,
-                        PPSCHED_SCENARIOS_MOST);
-    if (options->reserved != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is %u; it must be 0", options->reserved);
-    if (options->reserved_too != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved_too is %u; it must be 0", options->reserved_too);
+                        PPSCHED_MAX_SCENARIOS);
     ppsched_status status = ppi_check_choice("dispatch", options->dispatch, PPSCHED_DISPATCH_PLANNED, PPSCHED_DISPATCH_READY,
                                              error);
     if (status == PPSCHED_OK)

@@ -5,12 +5,12 @@
  * if all of these can still run behind it, in their order, within what the device may hold. So the first task of the planned
  * order that is left may always run, once it is ready, and as the plan has no circle, all run to the end.
  */
+#include "base/arena.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/heap.h"
-#include "base/room.h"
 #include "scenario/dispatch.h"
-#include "scenario/levels.h"
+#include "scenario/max_tree.h"
 
 enum { ENDED, ARRIVED }; /* a task; what an edge brings */
 
@@ -28,7 +28,7 @@ struct device {
 };
 
 struct ppi_dispatch_run {
-    struct ppi_room room;
+    struct ppi_arena arena;
     const struct ppi_dispatch *dispatch;
     const struct ppi_dispatch_times *times;
     uint32_t scenario;
@@ -47,35 +47,35 @@ struct ppi_dispatch_run {
 
 ppsched_status ppi_dispatch_run_make(struct ppi_dispatch_run **out, const struct ppi_dispatch *dispatch, ppsched_error *error)
 {
-    struct ppi_room room = {.host = &dispatch->host};
-    struct ppi_dispatch_run *run = ppi_room_take(&room, 1, sizeof *run);
+    struct ppi_arena arena = {.host = &dispatch->host};
+    struct ppi_dispatch_run *run = ppi_arena_take(&arena, 1, sizeof *run);
     if (run == NULL)
-        return ppi_room_check(&room, "the scenarios", error);
+        return ppi_arena_check(&arena, "the scenarios", error);
     *run = (struct ppi_dispatch_run){.dispatch = dispatch};
-    run->devices = ppi_room_take(&room, dispatch->devices, sizeof *run->devices);
-    run->touched = ppi_room_take(&room, dispatch->devices, sizeof *run->touched);
-    run->needs = ppi_room_take(&room, dispatch->count, sizeof *run->needs);
-    run->bringer = ppi_room_take(&room, dispatch->count, sizeof *run->bringer);
-    run->reason = ppi_room_take(&room, dispatch->count, sizeof *run->reason);
-    run->ready = ppi_room_take(&room, dispatch->count, sizeof *run->ready);
-    run->spent = ppi_room_take(&room, dispatch->count, sizeof *run->spent);
-    run->has_started = ppi_room_take(&room, dispatch->count, sizeof *run->has_started);
-    run->events.events = ppi_room_take(&room, dispatch->devices + dispatch->tasks[dispatch->count].first,
-                                       sizeof *run->events.events);
+    run->devices = ppi_arena_take(&arena, dispatch->devices, sizeof *run->devices);
+    run->touched = ppi_arena_take(&arena, dispatch->devices, sizeof *run->touched);
+    run->needs = ppi_arena_take(&arena, dispatch->count, sizeof *run->needs);
+    run->bringer = ppi_arena_take(&arena, dispatch->count, sizeof *run->bringer);
+    run->reason = ppi_arena_take(&arena, dispatch->count, sizeof *run->reason);
+    run->ready = ppi_arena_take(&arena, dispatch->count, sizeof *run->ready);
+    run->spent = ppi_arena_take(&arena, dispatch->count, sizeof *run->spent);
+    run->has_started = ppi_arena_take(&arena, dispatch->count, sizeof *run->has_started);
+    run->events.events = ppi_arena_take(&arena, dispatch->devices + dispatch->tasks[dispatch->count].first,
+                                        sizeof *run->events.events);
     for (uint32_t d = 0; run->devices != NULL && d < dispatch->devices; d++) {
         struct device *device = &run->devices[d];
         uint32_t first = ppi_first_task(dispatch, d, 0), count = ppi_first_task(dispatch, d, dispatch->runs) - first;
         *device = (struct device){.first = first};
-        device->takers.events = ppi_room_take(&room, count, sizeof *device->takers.events);
-        device->others.events = ppi_room_take(&room, count, sizeof *device->others.events);
-        ppi_levels_make(&device->levels, &room, count);
+        device->takers.events = ppi_arena_take(&arena, count, sizeof *device->takers.events);
+        device->others.events = ppi_arena_take(&arena, count, sizeof *device->others.events);
+        ppi_levels_make(&device->levels, &arena, count);
     }
-    ppsched_status status = ppi_room_check(&room, "the scenarios", error);
+    ppsched_status status = ppi_arena_check(&arena, "the scenarios", error);
     if (status != PPSCHED_OK) {
-        ppi_room_clear(&room);
+        ppi_arena_clear(&arena);
         return status;
     }
-    run->room = room;
+    run->arena = arena;
     *out = run;
     return PPSCHED_OK;
 }
@@ -84,8 +84,8 @@ void ppi_dispatch_run_destroy(struct ppi_dispatch_run *run)
 {
     if (run == NULL)
         return;
-    struct ppi_room room = run->room;
-    ppi_room_clear(&room);
+    struct ppi_arena arena = run->arena;
+    ppi_arena_clear(&arena);
 }
 
 /* --- events --- */

@@ -351,7 +351,7 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
     ppsched_status status = ppi_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     if (status != PPSCHED_OK)
         return status;
-    if (timeline->meets_keeping)
+    if (timeline->meets_saving)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
                           "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which scenarios cannot time; use one without them");
     if (status == PPSCHED_OK && config->senders_wait && options->dispatch == PPSCHED_DISPATCH_READY)

@@ -7,7 +7,7 @@
 #include <ppsched/scenarios.h>
 
 #include "base/sized.h"
-#include "eval/waits.h"
+#include "eval/wait_graph.h"
 
 /* In place of what a node waits for: time 0. Nodes are numbered from 1. */
 enum { PPI_BEGINNING = 0 };
@@ -52,8 +52,7 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
 static inline ppsched_status ppi_take_scenario_options(ppsched_scenario_options *own, const ppsched_scenario_options *given,
                                                        ppsched_error *error)
 {
-    return ppi_take_sized(own, sizeof *own, PPI_SIZE_UP_TO(ppsched_scenario_options, link_factor_count), given,
-                          "ppsched_scenario_options", error);
+    return ppi_take_sized(own, sizeof *own, sizeof(ppsched_scenario_options), given, "ppsched_scenario_options", error);
 }
 
 /* Lists of a schedule's devices and stages, and the rest of the options; without stages their factors are not looked at. */

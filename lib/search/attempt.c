@@ -2,9 +2,9 @@
 #include "search/attempt.h"
 
 #include "base/checked.h"
-#include "base/inline.h"
 #include "base/error.h"
-#include "search/bound.h"
+#include "base/inline.h"
+#include "bound/bound.h"
 
 /* A bound is a sum: a schedule that reaches it may be above it by this share. */
 static const double BOUND_ROUNDING = 1e-12;
@@ -20,7 +20,7 @@ static ppsched_status find_goal(struct ppi_attempt *attempt, enum ppi_bound_dept
                                                     .objective = objectives[i],
                                                     .unflushed = 1,
                                                     .depth = depth,
-                                                    .watch = &attempt->watch};
+                                                    .poll = &attempt->poll};
         status = ppi_lower_bound(&bound, attempt->config, &question, error);
         value[i] = bound.value;
     }
@@ -29,23 +29,23 @@ static ppsched_status find_goal(struct ppi_attempt *attempt, enum ppi_bound_dept
     return status;
 }
 
-ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *task, const char *name,
-                                const ppsched_config *config, int32_t placement, bool by_span, ppsched_error *error)
+ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, const char *name, const ppsched_config *config,
+                                int32_t placement, bool by_span, ppsched_error *error)
 {
-    struct ppi_attempt attempt = {.task = task,
+    struct ppi_attempt attempt = {.asked = asked,
                                   .name = name,
                                   .config = config,
                                   .placement = placement,
-                                  .watch = ppi_watch_start(config),
-                                  .room.host = &config->host,
+                                  .poll = ppi_poll_start(config),
+                                  .arena.host = &config->host,
                                   .objective = PPI_INFINITE};
-    ppsched_status status = ppi_problem_make(&attempt.problem, &attempt.room, config, placement, by_span, error);
+    ppsched_status status = ppi_problem_make(&attempt.problem, &attempt.arena, config, placement, by_span, error);
     if (status == PPSCHED_OK)
         status = find_goal(&attempt, PPI_BOUND_SUMS, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_make(&attempt.best, &attempt.room, &attempt.problem, error);
+        status = ppi_orders_make(&attempt.best, &attempt.arena, &attempt.problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_make(&attempt.candidate, &attempt.room, &attempt.problem, error);
+        status = ppi_orders_make(&attempt.candidate, &attempt.arena, &attempt.problem, error);
     if (status == PPSCHED_OK)
         *out = attempt;
     else
@@ -56,7 +56,7 @@ ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *
 void ppi_attempt_clear(struct ppi_attempt *attempt)
 {
     ppi_pricer_clear(&attempt->pricer);
-    ppi_room_clear(&attempt->room);
+    ppi_arena_clear(&attempt->arena);
     ppi_config_destroy(attempt->expected); /* whose host the room has */
     attempt->expected = NULL;
 }
@@ -91,7 +91,7 @@ static double true_objective(struct ppi_attempt *attempt, double reckoned)
         return reckoned;
     ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
     ppsched_status status = ppi_attempt_price(attempt, &objective, NULL);
-    attempt->lacks_memory |= status == PPSCHED_ERROR_NO_MEMORY;
+    attempt->is_out_of_memory |= status == PPSCHED_ERROR_NO_MEMORY;
     return status == PPSCHED_OK ? objective : PPI_INFINITE;
 }
 
@@ -110,7 +110,7 @@ void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
         return;
     attempt->candidate = attempt->best;
     attempt->best = best;
-    attempt->objective = attempt->watch.best = objective;
+    attempt->objective = attempt->poll.best = objective;
 }
 
 /* The most that a device holds with the candidate's ops, one after the other. */
@@ -118,10 +118,10 @@ PPI_INLINE double peak_of(const struct ppi_problem *problem, const ppsched_op *o
 {
     double level = 0, peak = 0;
     for (; op < end; op++) {
-        uint32_t piece = op->microbatch * problem->slices + op->slice;
+        uint32_t micro_slice = op->microbatch * problem->slices + op->slice;
         if (rises)
-            peak = ppi_larger(peak, level + ppi_problem_rise(problem, op->stage, op->kind, piece));
-        level += ppi_problem_memory(problem, op->stage, op->kind, piece);
+            peak = ppi_larger(peak, level + ppi_problem_rise(problem, op->stage, op->kind, micro_slice));
+        level += ppi_problem_memory(problem, op->stage, op->kind, micro_slice);
         peak = ppi_larger(peak, level);
     }
     return peak;

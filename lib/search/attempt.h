@@ -4,36 +4,34 @@
 #ifndef PPSCHED_SEARCH_ATTEMPT_H
 #define PPSCHED_SEARCH_ATTEMPT_H
 
+#include "bound/problem.h"
+#include "ir/progress.h"
 #include "search/pool.h"
 #include "search/price.h"
-#include "search/problem.h"
-#include "search/watch.h"
-
-struct ppi_task; /* strategy/strategy.h */
 
 struct ppi_attempt {
-    const struct ppi_task *task;  /* sizes and options, as the strategy was asked */
+    const void *asked;            /* the caller's: what it was asked for */
     const char *name;             /* the strategy's, for refusals */
     const ppsched_config *config; /* with one iteration */
     const ppsched_config *stated; /* where that is the average scenario of one with a goal: that one; else NULL */
     ppsched_config *expected;     /* owned: the average scenario */
     int32_t placement;
-    struct ppi_watch watch;
-    struct ppi_room room;        /* arrays for as long as the attempt */
+    struct ppi_poll poll;
+    struct ppi_arena arena;      /* arrays for as long as the attempt */
     struct ppi_problem problem;  /* the config on that placement */
     struct ppi_orders best;      /* the best so far */
     double objective;            /* its time; infinite where there is none */
     double goal;                 /* a lower bound, and its rounding: nothing below is hoped for */
     struct ppi_orders candidate; /* room for another */
     struct ppi_pool *pool;       /* of candidates, the shortest; NULL: they are not kept */
-    bool lacks_memory;           /* a price could not be had, so that the best may not be */
+    bool is_out_of_memory;       /* a price could not be had, so that the best may not be */
     struct ppi_pricer pricer;    /* of the candidate, or of what a search puts there */
 };
 
 /* For a placement as in ppi_config_place, and for the longest device span or the makespan. All must outlive it but the name's
  * owner. Errors: RANGE where the config's lists contradict each other, or times overflow; REFUSED, NO_MEMORY. */
-ppsched_status ppi_attempt_make(struct ppi_attempt *out, const struct ppi_task *task, const char *name,
-                                const ppsched_config *config, int32_t placement, bool by_span, ppsched_error *error);
+ppsched_status ppi_attempt_make(struct ppi_attempt *out, const void *asked, const char *name, const ppsched_config *config,
+                                int32_t placement, bool by_span, ppsched_error *error);
 void ppi_attempt_clear(struct ppi_attempt *attempt);
 
 /* REFUSED, with the least limit that works, where a device cannot hold one microbatch's activations; else there is a schedule
@@ -56,7 +54,7 @@ static inline bool ppi_attempt_goes_on(const struct ppi_attempt *attempt)
 /* Counts so many passes over all ops (see watch.h). CANCELLED where the caller wants no more. */
 static inline ppsched_status ppi_attempt_spend(struct ppi_attempt *attempt, double passes, ppsched_error *error)
 {
-    return ppi_watch_spend(&attempt->watch, passes * (double)ppi_problem_ops(&attempt->problem), error);
+    return ppi_poll_spend(&attempt->poll, passes * (double)ppi_problem_ops(&attempt->problem), error);
 }
 
 /* The candidate becomes the best where its time, which the search knows, is shorter. The two change places: a search writes its

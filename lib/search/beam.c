@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "search/explore.h"
-#include "search/outlook.h"
+#include "search/priority.h"
 
 enum {
     MOST_HOLDS = 8,   /* of one schedule in one step */
@@ -29,7 +29,7 @@ struct node {
 struct search {
     const struct ppi_problem *problem;
     const struct ppi_beam *beam;
-    struct ppi_room room;
+    struct ppi_arena arena;
     uint32_t width;           /* the beam's, or what memory allows */
     struct slot *kept, *next; /* those being continued, their continuations */
     uint32_t kept_count, next_count;
@@ -60,7 +60,7 @@ static size_t affordable(size_t wanted, size_t size)
 /* What one kept schedule takes: two slots, its share of the history, of the lists and of the buckets. */
 static size_t bytes_of_one(const struct ppi_problem *problem)
 {
-    size_t slot = ppi_partial_room(problem) * sizeof(double) + sizeof(struct slot);
+    size_t slot = ppi_partial_workspace(problem) * sizeof(double) + sizeof(struct slot);
     return 2 * slot + ppi_problem_ops(problem) * sizeof(struct node) + 24 * sizeof(uint32_t);
 }
 
@@ -71,9 +71,9 @@ static size_t bytes_of_candidate(const struct ppi_problem *problem)
 
 static struct slot *take_slots(struct search *search, const struct ppi_problem *problem)
 {
-    size_t each = ppi_partial_room(problem);
-    struct slot *slots = ppi_room_take(&search->room, search->width, sizeof *slots);
-    double *memory = ppi_room_take(&search->room, search->width, each * sizeof *memory);
+    size_t each = ppi_partial_workspace(problem);
+    struct slot *slots = ppi_arena_take(&search->arena, search->width, sizeof *slots);
+    double *memory = ppi_arena_take(&search->arena, search->width, each * sizeof *memory);
     for (size_t i = 0; i < search->width && slots != NULL && memory != NULL; i++)
         slots[i].partial = ppi_partial_at(problem, memory + i * each);
     return slots;
@@ -82,7 +82,7 @@ static struct slot *take_slots(struct search *search, const struct ppi_problem *
 static ppsched_status make_room(struct search *search, ppsched_error *error)
 {
     const struct ppi_problem *problem = search->problem;
-    struct ppi_room *room = &search->room;
+    struct ppi_arena *arena = &search->arena;
     size_t width = affordable(search->beam->width, bytes_of_one(problem)), buckets = 4;
     size_t children = width * problem->most_stages * PPI_KINDS * (MOST_HOLDS + 1); /* of a step, at most */
     while (buckets < 4 * width)
@@ -92,18 +92,18 @@ static ppsched_status make_room(struct search *search, ppsched_error *error)
     search->most_chunks = affordable((children + CHUNK - 1) / CHUNK, CHUNK * bytes_of_candidate(problem));
     search->kept = take_slots(search, problem);
     search->next = take_slots(search, problem);
-    double *scratch = ppi_room_take(room, ppi_partial_room(problem), sizeof *scratch);
-    search->streams = ppi_room_take(room, ppi_outlook_streams(problem), sizeof *search->streams);
-    search->steps = ppi_room_take(room, search->most_chunks, CHUNK * sizeof *search->steps);
-    search->heap.events = ppi_room_take(room, search->most_chunks, CHUNK * sizeof *search->heap.events);
-    search->chunks = ppi_room_take_zeroed(room, search->most_chunks, sizeof *search->chunks);
-    search->buckets = ppi_room_take(room, buckets, sizeof *search->buckets);
-    search->chain = ppi_room_take(room, width, sizeof *search->chain);
-    search->crowds = ppi_room_take(room, buckets, sizeof *search->crowds);
-    search->nodes = ppi_room_take(room, ppi_problem_ops(problem) * width, sizeof *search->nodes);
+    double *scratch = ppi_arena_take(arena, ppi_partial_workspace(problem), sizeof *scratch);
+    search->streams = ppi_arena_take(arena, ppi_priority_streams(problem), sizeof *search->streams);
+    search->steps = ppi_arena_take(arena, search->most_chunks, CHUNK * sizeof *search->steps);
+    search->heap.events = ppi_arena_take(arena, search->most_chunks, CHUNK * sizeof *search->heap.events);
+    search->chunks = ppi_arena_take_zeroed(arena, search->most_chunks, sizeof *search->chunks);
+    search->buckets = ppi_arena_take(arena, buckets, sizeof *search->buckets);
+    search->chain = ppi_arena_take(arena, width, sizeof *search->chain);
+    search->crowds = ppi_arena_take(arena, buckets, sizeof *search->crowds);
+    search->nodes = ppi_arena_take(arena, ppi_problem_ops(problem) * width, sizeof *search->nodes);
     if (scratch != NULL)
         search->scratch = ppi_partial_at(problem, scratch);
-    return ppi_room_check(room, "the search", error);
+    return ppi_arena_check(arena, "the search", error);
 }
 
 /* --- candidates --- */
@@ -115,7 +115,7 @@ static bool has_room(struct search *search)
     if (chunk == search->most_chunks)
         return false;
     if (search->chunks[chunk] == NULL)
-        search->chunks[chunk] = ppi_room_take(&search->room, CHUNK * ppi_partial_block(search->problem), sizeof(double));
+        search->chunks[chunk] = ppi_arena_take(&search->arena, CHUNK * ppi_partial_block(search->problem), sizeof(double));
     return search->chunks[chunk] != NULL;
 }
 
@@ -137,11 +137,11 @@ static void offer(struct search *search, uint32_t parent, const struct ppi_step 
     struct ppi_partial child = child_at(search, search->heap.count, parent);
     ppi_partial_copy(&child, &search->scratch);
     ppi_partial_append(&child, step);
-    struct ppi_outlook outlook = ppi_outlook(&child, search->streams);
-    if (outlook.bound >= search->best)
+    struct ppi_priority priority = ppi_priority(&child, search->streams);
+    if (priority.bound >= search->best)
         return;
     search->steps[search->heap.count] = *step;
-    ppi_heap_put(&search->heap, outlook.bound + search->beam->mean_weight * outlook.mean, 0, parent);
+    ppi_heap_put(&search->heap, priority.bound + search->beam->mean_weight * priority.mean, 0, parent);
 }
 
 /* Offers all steps of a device. Returns the places (bits) of offered Fs that may be held instead. */
@@ -310,23 +310,23 @@ static void continue_all(struct search *search)
     }
 }
 
-static ppsched_status run(struct search *search, struct ppi_watch *watch, ppsched_error *error)
+static ppsched_status run(struct search *search, struct ppi_poll *poll, ppsched_error *error)
 {
     double steps = (double)ppi_problem_ops(search->problem);
     const double each = LEAST_VISITS + (search->problem->stages + search->problem->devices) / 2.0; /* visits of a candidate */
     size_t seen = 0;
     ppsched_status status = PPSCHED_OK;
     ppi_partial_start(&search->kept[0].partial);
-    ppi_outlook(&search->kept[0].partial, search->streams);
+    ppi_priority(&search->kept[0].partial, search->streams);
     search->kept[0].node = PPSCHED_NONE;
     search->kept_count = 1;
     for (size_t step = 0; search->kept_count > 0 && status == PPSCHED_OK; step++) {
         continue_all(search);
         choose(search);
-        status = ppi_room_check(&search->room, "the search", error);
+        status = ppi_arena_check(&search->arena, "the search", error);
         if (status == PPSCHED_OK && (double)(search->seen - seen) * each >= PPI_VISITS_UNASKED) {
             seen = search->seen;
-            status = ppi_watch_report(watch, (double)step / steps, error);
+            status = ppi_poll_report(poll, (double)step / steps, error);
         }
     }
     return status;
@@ -336,16 +336,16 @@ ppsched_status ppi_search_beam(struct ppi_attempt *attempt, const struct ppi_bea
 {
     struct search search = {.problem = &attempt->problem,
                             .beam = beam,
-                            .room.host = &attempt->config->host,
+                            .arena.host = &attempt->config->host,
                             .best = attempt->objective,
                             .best_node = PPSCHED_NONE};
     ppsched_status status = make_room(&search, error);
     if (status == PPSCHED_OK)
-        status = run(&search, &attempt->watch, error);
+        status = run(&search, &attempt->poll, error);
     if (status == PPSCHED_OK && search.best_node != PPSCHED_NONE) {
         write_order(&search, search.best_node, &attempt->candidate);
         ppi_attempt_keep(attempt, search.best);
     }
-    ppi_room_clear(&search.room);
+    ppi_arena_clear(&search.arena);
     return status;
 }

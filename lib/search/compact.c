@@ -23,7 +23,7 @@ struct ppi_compact_row {
     double memory, limit; /* likewise; what it may be */
 };
 
-ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                   ppsched_error *error)
 {
     size_t links = (size_t)PPI_OPS_OF_PASS * problem->stages, ops = links * problem->microbatches;
@@ -31,12 +31,12 @@ ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_room *ro
         .problem = problem,
         .most = INT32_MAX,
         .look_back = 64,
-        .end = ppi_room_take(room, ops, sizeof *out->end),
-        .delay = ppi_room_take_zeroed(room, links, sizeof *out->delay),
-        .row = ppi_room_take(room, problem->devices, sizeof *out->row),
-        .placed = ppi_room_take(room, ops, sizeof *out->placed),
+        .end = ppi_arena_take(arena, ops, sizeof *out->end),
+        .delay = ppi_arena_take_zeroed(arena, links, sizeof *out->delay),
+        .row = ppi_arena_take(arena, problem->devices, sizeof *out->row),
+        .placed = ppi_arena_take(arena, ops, sizeof *out->placed),
     };
-    ppsched_status status = ppi_room_check(room, "the search", error);
+    ppsched_status status = ppi_arena_check(arena, "the search", error);
     for (uint32_t s = 0; s < problem->stages && status == PPSCHED_OK; s++) {
         out->delay[ppi_link_of(problem, s, PPSCHED_KIND_F)] = problem->stage[s].forward_delay;
         out->delay[ppi_link_of(problem, s, PPSCHED_KIND_I)] = problem->stage[s].backward_delay;
@@ -147,7 +147,7 @@ static bool run_device(const struct ppi_compactor *c, struct ppi_compact_row *ro
 static bool goes_on(const struct ppi_compactor *c, size_t placed)
 {
     enum { VISITS = 3 }; /* of one that is placed */
-    return c->watch == NULL || ppi_watch_spend(c->watch, VISITS * (double)placed, NULL) == PPSCHED_OK;
+    return c->poll == NULL || ppi_poll_spend(c->poll, VISITS * (double)placed, NULL) == PPSCHED_OK;
 }
 
 /* Places all ops; false where that cannot be done. Devices take turns, down and up, as microbatches go through them. */
@@ -211,7 +211,7 @@ static size_t drop_late_weights(ppsched_op *ops, size_t count)
 }
 
 /* Whether an op is an I whose W has not been placed. */
-static bool lacks_weight(const struct ppi_compactor *c, const ppsched_op *op)
+static bool overshoots_weight(const struct ppi_compactor *c, const ppsched_op *op)
 {
     size_t link = ppi_link_of(c->problem, op->stage, PPSCHED_KIND_W);
     return op->kind == PPSCHED_KIND_I && c->end[link * c->problem->microbatches + op->microbatch] < 0;
@@ -225,7 +225,7 @@ static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
     for (const struct ppi_compact_op *next = placed;; next++) {
         double until = next < end ? next->start : PPI_INFINITE;
         for (; due < next; due++) {
-            if (!lacks_weight(c, &due->op))
+            if (!overshoots_weight(c, &due->op))
                 continue;
             double length = c->problem->stage[due->op.stage].duration[PPSCHED_KIND_W];
             if (clock + length > until)

@@ -5,9 +5,9 @@
 #ifndef PPSCHED_SEARCH_COMPACT_H
 #define PPSCHED_SEARCH_COMPACT_H
 
+#include "bound/problem.h"
+#include "ir/progress.h"
 #include "search/orders.h"
-#include "search/problem.h"
-#include "search/watch.h"
 
 struct ppi_compactor {
     const struct ppi_problem *problem;
@@ -15,7 +15,7 @@ struct ppi_compactor {
     uint32_t look_back;            /* an op goes before so many of its device at most, so that the work is linear */
     double rounding;               /* an op may overlap the next by as much */
     bool backwards;                /* in time: the last op first */
-    struct ppi_watch *watch;       /* that is told of the work; NULL: none */
+    struct ppi_poll *poll;         /* that is told of the work; NULL: none */
     double *end;                   /* of each op, by link (see periodic.h) and microbatch; negative where not yet known */
     double *delay;                 /* of each link of the chain, from the link before */
     struct ppi_compact_row *row;   /* one a device */
@@ -23,7 +23,7 @@ struct ppi_compactor {
 };
 
 /* In a room of the caller's, for a problem that outlives it; there is no bound on stage passes, and no rounding. */
-ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                   ppsched_error *error);
 
 /* Replaces an order of split or joined backwards. `*span`: the longest time from a device's first start to its last end. False,

@@ -52,11 +52,11 @@ ppsched_status ppi_explore(struct ppi_attempt *attempt, int64_t effort, ppsched_
     static const struct ppi_beam diverse = {.mean_weight = 0.1, .crowd = 4}, deep = {.mean_weight = 1};
     static const double ends[] = {0.1, 0.15, 0.2, 1};
     const double scale = (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT);
-    double first = attempt->watch.from, all = attempt->watch.to - first;
+    double first = attempt->poll.from, all = attempt->poll.to - first;
     ppsched_status status = PPSCHED_OK;
-    attempt->watch.to = first;
+    attempt->poll.to = first;
     for (int part = 0; part < 4 && effort > 0 && status == PPSCHED_OK; part++) {
-        ppi_watch_go_on(&attempt->watch, first + ends[part] * all);
+        ppi_poll_go_on(&attempt->poll, first + ends[part] * all);
         if (part < 3 && attempt->problem.slices > 1) /* these run backwards in the order of the forwards */
             continue;
         if (part == 0)

@@ -12,7 +12,7 @@ ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error
 
 /* List schedules of slices by a few rules, within the memory limits: the first always, others while fewer than so many ops are
  * listed. `splits`: with all backwards split alone. One fits wherever a microbatch does. */
-ppsched_status ppi_list_pieces(struct ppi_attempt *attempt, bool splits, double most, ppsched_error *error);
+ppsched_status ppi_list_micro_slices(struct ppi_attempt *attempt, bool splits, double most, ppsched_error *error);
 
 /* List schedules after repeating patterns of so many periods, two at least: from the shortest that leaves each device time for
  * its ops to one that keeps within the memory limits. */
@@ -38,8 +38,8 @@ ppsched_status ppi_search_beam(struct ppi_attempt *attempt, const struct ppi_bea
 
 /* Makes the order that is best for the goal of a config, of those in the pool (NULL: there is none) and the best so far, better
  * by moves of single ops, and the attempt's best; with so many visits of ops. The attempt's config is its average scenario. */
-ppsched_status ppi_harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated, double visits,
-                          ppsched_error *error);
+ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated,
+                               double visits, ppsched_error *error);
 
 enum { PPI_MOST_EFFORT = 12, PPI_DEFAULT_EFFORT = 4 };
 

@@ -38,7 +38,7 @@ bool ppi_graph_can_hold(const struct ppi_problem *problem)
     return (uint64_t)rows_of(problem) * problem->microbatches + 2 * (uint64_t)problem->devices < UINT32_MAX;
 }
 
-ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                               ppsched_error *error)
 {
     uint32_t rows = rows_of(problem), cells = rows * problem->microbatches;
@@ -50,17 +50,17 @@ ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_room *room, cons
         .slices = problem->slices,
         .fronts = cells,
         .backs = cells + problem->devices,
-        .node = ppi_room_take_zeroed(room, cells + 2 * (size_t)problem->devices, sizeof *graph.node),
-        .by_turn = ppi_room_take(room, ops, sizeof *graph.by_turn),
-        .queue = ppi_room_take(room, ops, sizeof *graph.queue),
-        .level = ppi_room_take(room, ops, sizeof *graph.level),
-        .first = ppi_room_take(room, problem->devices, sizeof *graph.first),
-        .queued = ppi_room_take(room, problem->devices, sizeof *graph.queued),
-        .device = ppi_room_take(room, rows, sizeof *graph.device),
-        .list = ppi_room_take(room, ops + rows + problem->devices, sizeof *graph.list),
-        .ends = ppi_room_take(room, ops, sizeof *graph.ends),
+        .node = ppi_arena_take_zeroed(arena, cells + 2 * (size_t)problem->devices, sizeof *graph.node),
+        .by_turn = ppi_arena_take(arena, ops, sizeof *graph.by_turn),
+        .queue = ppi_arena_take(arena, ops, sizeof *graph.queue),
+        .level = ppi_arena_take(arena, ops, sizeof *graph.level),
+        .first = ppi_arena_take(arena, problem->devices, sizeof *graph.first),
+        .queued = ppi_arena_take(arena, problem->devices, sizeof *graph.queued),
+        .device = ppi_arena_take(arena, rows, sizeof *graph.device),
+        .list = ppi_arena_take(arena, ops + rows + problem->devices, sizeof *graph.list),
+        .ends = ppi_arena_take(arena, ops, sizeof *graph.ends),
     };
-    ppsched_status status = ppi_room_check(room, "the search", error);
+    ppsched_status status = ppi_arena_check(arena, "the search", error);
     if (status == PPSCHED_OK)
         *out = graph;
     return status;
@@ -260,8 +260,8 @@ void ppi_graph_write(const struct ppi_graph *graph, struct ppi_orders *orders)
         for (uint32_t i = 0; i < graph->queued[d]; i++) {
             uint32_t op = graph->queue[graph->first[d] + i];
             const struct ppi_node *node = &graph->node[op];
-            orders->ops[orders->first[d] + i] = ppi_op_of_piece(&shape, op - node->row * graph->microbatches,
-                                                                stage_of(graph, node->row), kind_of(graph, node));
+            orders->ops[orders->first[d] + i] = ppi_op_of_micro_slice(&shape, op - node->row * graph->microbatches,
+                                                                      stage_of(graph, node->row), kind_of(graph, node));
         }
     }
 }

@@ -7,8 +7,8 @@
 #ifndef PPSCHED_SEARCH_GRAPH_H
 #define PPSCHED_SEARCH_GRAPH_H
 
+#include "bound/problem.h"
 #include "search/orders.h"
-#include "search/problem.h"
 
 /* An op, or an end of a device's queue: a cache line. */
 struct ppi_node {
@@ -43,7 +43,7 @@ struct ppi_graph {
 };
 
 /* In a room of the caller's, for a problem that outlives it. */
-ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                               ppsched_error *error);
 
 /* The most problems' ops for which nodes can be numbered. */

@@ -39,17 +39,17 @@ static void connect(struct ppi_greedy *greedy)
         ppi_greedy_set_limit(&greedy->device[d], problem->device[d].limit);
 }
 
-ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error)
 {
     *out = (struct ppi_greedy){
         .problem = problem,
-        .stage = ppi_room_take_zeroed(room, problem->stages, sizeof *out->stage),
-        .device = ppi_room_take_zeroed(room, problem->devices, sizeof *out->device),
-        .ends = ppi_room_take(room, rows(problem) * row_length(problem), sizeof *out->ends),
-        .due = ppi_room_take(room, (size_t)problem->stages * problem->microbatches, sizeof *out->due),
+        .stage = ppi_arena_take_zeroed(arena, problem->stages, sizeof *out->stage),
+        .device = ppi_arena_take_zeroed(arena, problem->devices, sizeof *out->device),
+        .ends = ppi_arena_take(arena, rows(problem) * row_length(problem), sizeof *out->ends),
+        .due = ppi_arena_take(arena, (size_t)problem->stages * problem->microbatches, sizeof *out->due),
     };
-    ppsched_status status = ppi_room_check(room, "the search", error);
+    ppsched_status status = ppi_arena_check(arena, "the search", error);
     if (status == PPSCHED_OK)
         connect(out);
     return status;

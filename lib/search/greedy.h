@@ -5,8 +5,8 @@
 #define PPSCHED_SEARCH_GREEDY_H
 
 #include "base/checked.h"
+#include "bound/problem.h"
 #include "search/orders.h"
-#include "search/problem.h"
 
 struct ppi_greedy_device {
     double clock, start; /* start: of its first op; negative where it has none */
@@ -43,7 +43,7 @@ struct ppi_greedy {
 };
 
 /* In a room of the caller's, for a problem that outlives it. */
-ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error);
 
 /* Nothing is planned; the next ops go to `out`, all of them. */

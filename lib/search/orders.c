@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error)
 {
     size_t each = (size_t)PPI_OPS_OF_PASS * problem->microbatches; /* of a stage; PPSCHED_MAX_CELLS bounds them all */
     struct ppi_orders orders = {.devices = problem->devices,
-                                .first = ppi_room_take(room, (size_t)problem->devices + 1, sizeof *orders.first),
-                                .count = ppi_room_take(room, problem->devices, sizeof *orders.count),
-                                .ops = ppi_room_take(room, each * problem->stages, sizeof *orders.ops)};
-    ppsched_status status = ppi_room_check(room, "the search", error);
+                                .first = ppi_arena_take(arena, (size_t)problem->devices + 1, sizeof *orders.first),
+                                .count = ppi_arena_take(arena, problem->devices, sizeof *orders.count),
+                                .ops = ppi_arena_take(arena, each * problem->stages, sizeof *orders.ops)};
+    ppsched_status status = ppi_arena_check(arena, "the search", error);
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t d = 0; d < problem->devices; d++) {

@@ -3,8 +3,8 @@
 #ifndef PPSCHED_SEARCH_ORDERS_H
 #define PPSCHED_SEARCH_ORDERS_H
 
-#include "model/schedule.h"
-#include "search/problem.h"
+#include "bound/problem.h"
+#include "ir/schedule.h"
 
 /* A device's ops stand at ops[first[d]] and on, count[d] of them; there is room for an F, an I and a W of each of its stage
  * passes, up to first[d + 1]. Counts start as the whole room. */
@@ -15,7 +15,7 @@ struct ppi_orders {
 };
 
 /* In a room of the caller's. */
-ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error);
 
 /* Copies ops and counts; both were made for the same problem, or one of the same shape and placement. */

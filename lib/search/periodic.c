@@ -3,16 +3,16 @@
 
 #include "base/checked.h"
 
-ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                  ppsched_error *error)
 {
     size_t beats = (size_t)PPI_OPS_OF_PASS * problem->stages;
-    struct ppi_beat **rows = ppi_room_take(room, beats, sizeof *rows);
+    struct ppi_beat **rows = ppi_arena_take(arena, beats, sizeof *rows);
     *out = (struct ppi_periodic){
-        .beat = ppi_room_take_zeroed(room, beats, sizeof *out->beat),
-        .row = ppi_room_take(room, problem->devices, sizeof *out->row),
+        .beat = ppi_arena_take_zeroed(arena, beats, sizeof *out->beat),
+        .row = ppi_arena_take(arena, problem->devices, sizeof *out->row),
     };
-    ppsched_status status = ppi_room_check(room, "the search", error);
+    ppsched_status status = ppi_arena_check(arena, "the search", error);
     for (uint32_t d = 0; d < problem->devices && status == PPSCHED_OK; d++)
         out->row[d].beat = rows + (size_t)PPI_OPS_OF_PASS * problem->device[d].first;
     return status;

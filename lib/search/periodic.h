@@ -5,8 +5,8 @@
 #ifndef PPSCHED_SEARCH_PERIODIC_H
 #define PPSCHED_SEARCH_PERIODIC_H
 
+#include "bound/problem.h"
 #include "search/orders.h"
-#include "search/problem.h"
 
 /* A microbatch runs through a chain of links: its Fs up the stages, then its Is (or Bs) down. Behind the chain its Ws are
  * numbered, in the order of their Is. */
@@ -58,7 +58,7 @@ struct ppi_recipe {
 };
 
 /* In a room of the caller's. */
-ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                  ppsched_error *error);
 
 /* False, and the pattern is of no use, where an op finds no room. */

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 
-ppsched_status ppi_pool_make(struct ppi_pool *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_pool_make(struct ppi_pool *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                              ppsched_error *error)
 {
     size_t affordable = PPI_POOL_MEMORY / (ppi_problem_ops(problem) * sizeof(ppsched_op));
@@ -11,7 +11,7 @@ ppsched_status ppi_pool_make(struct ppi_pool *out, struct ppi_room *room, const 
     out->count = 0;
     out->size = affordable < 2 ? 2 : affordable < PPI_POOL_SIZE ? (uint32_t)affordable : PPI_POOL_SIZE;
     for (uint32_t i = 0; i < out->size && status == PPSCHED_OK; i++)
-        status = ppi_orders_make(&out->order[i], room, problem, error);
+        status = ppi_orders_make(&out->order[i], arena, problem, error);
     return status;
 }
 

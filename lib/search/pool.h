@@ -18,7 +18,7 @@ struct ppi_pool {
 };
 
 /* An empty one, in a room of the caller's. */
-ppsched_status ppi_pool_make(struct ppi_pool *out, struct ppi_room *room, const struct ppi_problem *problem,
+ppsched_status ppi_pool_make(struct ppi_pool *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                              ppsched_error *error);
 
 /* Copies an order whose objective is new, where there is room or the pool has one that is longer: the longest goes. */

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "model/builder.h"
+#include "ir/builder.h"
 
 static ppsched_status build(ppsched_schedule **out, const ppsched_config *config, int32_t placement,
                             const struct ppi_orders *orders, ppsched_error *error)

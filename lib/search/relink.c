@@ -103,7 +103,7 @@ static ppsched_status improve_all(struct relinking *relinking, uint32_t stale, p
     ppsched_status status = PPSCHED_OK;
     for (uint32_t i = 0; i < pool->count && ppi_tabu_goes_on(&relinking->tabu) && status == PPSCHED_OK; i++) {
         ppi_graph_read(&relinking->tabu.graph, &pool->order[i]);
-        status = ppi_tabu_descend(&relinking->tabu, &pool->order[i], stale, &pool->objective[i], error);
+        status = ppi_tabu_local_search(&relinking->tabu, &pool->order[i], stale, &pool->objective[i], error);
     }
     ppi_pool_sort(pool);
     return status;
@@ -145,7 +145,7 @@ static ppsched_status combine(struct relinking *relinking, ppsched_error *error)
 static ppsched_status improve_present(struct relinking *relinking, ppsched_error *error)
 {
     double objective = PPI_INFINITE;
-    ppsched_status status = ppi_tabu_descend(&relinking->tabu, &relinking->child, STALE, &objective, error);
+    ppsched_status status = ppi_tabu_local_search(&relinking->tabu, &relinking->child, STALE, &objective, error);
     if (ppi_is_finite(objective))
         ppi_pool_offer(relinking->pool, &relinking->child, objective);
     ppi_pool_sort(relinking->pool);
@@ -190,7 +190,7 @@ static ppsched_status search(struct relinking *relinking, ppsched_error *error)
 
 ppsched_status ppi_relink(struct ppi_attempt *attempt, struct ppi_pool *pool, double visits, ppsched_error *error)
 {
-    struct ppi_room room = {.host = &attempt->config->host};
+    struct ppi_arena arena = {.host = &attempt->config->host};
     struct relinking relinking = {.pool = pool};
     size_t ops = ppi_problem_ops(&attempt->problem);
     drop_pairs(pool);
@@ -198,12 +198,12 @@ ppsched_status ppi_relink(struct ppi_attempt *attempt, struct ppi_pool *pool, do
     if (pool->count == 0 || visits < least || !ppi_attempt_goes_on(attempt) || !ppi_graph_can_hold(&attempt->problem))
         return PPSCHED_OK;
     size_t nodes = ops + (2 * (size_t)attempt->problem.microbatches);
-    relinking.place = ppi_room_take(&room, nodes, sizeof *relinking.place);
-    ppsched_status status = ppi_orders_make(&relinking.child, &room, &attempt->problem, error);
+    relinking.place = ppi_arena_take(&arena, nodes, sizeof *relinking.place);
+    ppsched_status status = ppi_orders_make(&relinking.child, &arena, &attempt->problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_tabu_make(&relinking.tabu, &room, attempt, visits, error);
+        status = ppi_tabu_make(&relinking.tabu, &arena, attempt, visits, error);
     if (status == PPSCHED_OK)
         status = search(&relinking, error);
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     return status;
 }

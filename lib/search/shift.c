@@ -14,13 +14,13 @@ static uint32_t *queue_of(const struct ppi_graph *graph, const struct ppi_shift 
 /* --- what is allowed --- */
 
 /* The op of the same kind and stage before (-1) or behind (1) another, where microbatches have slices. */
-PPI_APART const struct ppi_node *neighbour_piece(const struct ppi_graph *graph, const struct ppi_node *node, int side)
+PPI_APART const struct ppi_node *neighbour_micro_slice(const struct ppi_graph *graph, const struct ppi_node *node, int side)
 {
     const struct ppi_node *first = graph->node + (size_t)node->row * graph->microbatches;
     bool is_backward = node->row > graph->problem->stages;
-    uint32_t turn = ppi_piece_in_turn(graph->problem, is_backward, (uint32_t)(node - first));
+    uint32_t turn = ppi_micro_slice_in_turn(graph->problem, is_backward, (uint32_t)(node - first));
     for (turn += (uint32_t)side; turn < graph->microbatches; turn += (uint32_t)side) { /* below 0 it wraps around */
-        const struct ppi_node *other = first + ppi_piece_in_turn(graph->problem, is_backward, turn);
+        const struct ppi_node *other = first + ppi_micro_slice_in_turn(graph->problem, is_backward, turn);
         if (other->place != PPSCHED_NONE)
             return other;
     }
@@ -33,7 +33,7 @@ static const struct ppi_node *neighbour(const struct ppi_graph *graph, const str
     const struct ppi_node *first = graph->node + (size_t)node->row * graph->microbatches;
     const struct ppi_node *end = first + graph->microbatches;
     if (graph->slices > 1)
-        return neighbour_piece(graph, node, side);
+        return neighbour_micro_slice(graph, node, side);
     for (node += side; node >= first && node < end; node += side)
         if (node->place != PPSCHED_NONE)
             return node;

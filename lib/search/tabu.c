@@ -30,13 +30,13 @@ static double mean_time(const struct ppi_problem *problem, double *rounding)
     return memory > 0 ? time / 3 / memory : time;
 }
 
-ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_room *room, struct ppi_attempt *attempt, double most_visits,
+ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_arena *arena, struct ppi_attempt *attempt, double most_visits,
                              ppsched_error *error)
 {
     struct ppi_tabu tabu = {.attempt = attempt, .most_visits = most_visits, .random = 88172645463325252u};
-    tabu.until = ppi_room_take_zeroed(room, (size_t)1 << TABLE_BITS, sizeof *tabu.until);
-    tabu.path = ppi_room_take(room, ppi_problem_ops(&attempt->problem), sizeof *tabu.path);
-    ppsched_status status = ppi_graph_make(&tabu.graph, room, &attempt->problem, error);
+    tabu.until = ppi_arena_take_zeroed(arena, (size_t)1 << TABLE_BITS, sizeof *tabu.until);
+    tabu.path = ppi_arena_take(arena, ppi_problem_ops(&attempt->problem), sizeof *tabu.path);
+    ppsched_status status = ppi_graph_make(&tabu.graph, arena, &attempt->problem, error);
     tabu.least_weight = mean_time(&attempt->problem, &tabu.rounding) / 1000;
     if (status == PPSCHED_OK)
         *out = tabu;
@@ -206,7 +206,7 @@ ppsched_status ppi_tabu_report(struct ppi_tabu *tabu, ppsched_error *error)
     if (unasked < PPI_VISITS_UNASKED)
         return PPSCHED_OK;
     tabu->told = tabu->visits;
-    return ppi_watch_report(&tabu->attempt->watch, tabu->visits / tabu->most_visits, error);
+    return ppi_poll_report(&tabu->attempt->poll, tabu->visits / tabu->most_visits, error);
 }
 
 /* What lies above the limits weighs more the longer it is there, and less the longer it is not. */
@@ -220,8 +220,8 @@ static void weigh(struct ppi_tabu *tabu)
     tabu->weight = fits ? ppi_larger(tabu->weight / 2, tabu->least_weight) : tabu->weight * 2;
 }
 
-ppsched_status ppi_tabu_descend(struct ppi_tabu *tabu, struct ppi_orders *order, uint32_t stale, double *objective,
-                                ppsched_error *error)
+ppsched_status ppi_tabu_local_search(struct ppi_tabu *tabu, struct ppi_orders *order, uint32_t stale, double *objective,
+                                     ppsched_error *error)
 {
     struct ppi_graph *graph = &tabu->graph;
     ppsched_status status = PPSCHED_OK;

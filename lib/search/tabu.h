@@ -26,7 +26,7 @@ struct ppi_tabu {
 };
 
 /* In a room of the caller's. */
-ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_room *room, struct ppi_attempt *attempt, double most_visits,
+ppsched_status ppi_tabu_make(struct ppi_tabu *out, struct ppi_arena *arena, struct ppi_attempt *attempt, double most_visits,
                              ppsched_error *error);
 
 /* Whether work is left, and a shorter schedule may exist. */
@@ -40,8 +40,8 @@ ppsched_status ppi_tabu_report(struct ppi_tabu *tabu, ppsched_error *error);
 
 /* Searches from an order on until so many steps have found nothing shorter. `order` becomes the best that was met, and
  * `*objective` its time; the attempt keeps what is shorter than its own. CANCELLED where the watch says so. */
-ppsched_status ppi_tabu_descend(struct ppi_tabu *tabu, struct ppi_orders *order, uint32_t stale, double *objective,
-                                ppsched_error *error);
+ppsched_status ppi_tabu_local_search(struct ppi_tabu *tabu, struct ppi_orders *order, uint32_t stale, double *objective,
+                                     ppsched_error *error);
 
 /* Makes an allowed shift of the present order, and forbids undoing it. */
 void ppi_tabu_shift(struct ppi_tabu *tabu, const struct ppi_shift *shift);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "split/splitting.h"
+#include "split/split_search.h"
 
 enum { HALVINGS = 36, MOST_MOVES = 512 };
 
@@ -79,7 +79,7 @@ static void sum_loads(const struct ppi_splitting *splitting, double *load)
 /* A stage of one device and one of another, both as near as there are. */
 static bool find_stages(const struct ppi_splitting *splitting, uint32_t full, uint32_t empty, uint32_t *from, uint32_t *to)
 {
-    const struct ppi_holding *giver = &splitting->state.holdings[full], *taker = &splitting->state.holdings[empty];
+    const struct ppi_held_passes *giver = &splitting->state.holdings[full], *taker = &splitting->state.holdings[empty];
     uint32_t nearest = PPSCHED_NONE;
     for (uint32_t i = 0; i < giver->count; i++) {
         uint32_t a = giver->stages[i];

@@ -5,7 +5,7 @@
  * or two copies of the model, it is asked how many layers devices can hold by a time, whichever these are: exact where all
  * between the ends take as long, and no more than a bound where they do not. */
 #include "base/checked.h"
-#include "split/splitting.h"
+#include "split/split_search.h"
 
 enum { HALVINGS = 60 };
 
@@ -24,15 +24,15 @@ static double backward_of(const struct ppi_split_load *load, uint32_t layer)
 }
 
 /* Layers that must be together: their work, and the forward way over them. Returns where they end. */
-static uint32_t sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *way)
+static uint32_t sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *path)
 {
     const ppsched_layers *layers = load->layers;
     uint32_t end = begin;
-    *work = *way = 0;
+    *work = *path = 0;
     do {
         const double forward = ppi_layer_at(layers, end)->given.forward_time;
         *work += forward + backward_of(load, end);
-        *way += forward;
+        *path += forward;
     } while (++end < layers->count && !layers->is_cut[end]);
     return end;
 }
@@ -45,14 +45,14 @@ static double sum_all(const struct ppi_split_load *load)
     return all;
 }
 
-double ppi_split_way(const ppsched_layers *layers)
+double ppi_split_path(const ppsched_layers *layers)
 {
-    double way = 0;
+    double path = 0;
     for (uint32_t i = 0; i < layers->count; i++) {
         const double *cost = ppi_layer_at(layers, i)->kinds[0].cost;
-        way += cost[PPI_LAYER_FORWARD] + ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT]);
+        path += cost[PPI_LAYER_FORWARD] + ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT]);
     }
-    return way;
+    return path;
 }
 
 /* --- one stage a device, in the order of the stages --- */
@@ -71,10 +71,10 @@ static bool is_within(double needed, double time, double *next)
 static bool chain_holds_all(const struct ppi_split_load *load, double time, double *next)
 {
     const double passes = load->passes[0];
-    double gone = 0, before = 0, work = load->overhead, own, way;
+    double gone = 0, before = 0, work = load->overhead, own, path;
     uint32_t stage = 1;
     for (uint32_t i = 0, end; i < load->layers->count; i = end) {
-        end = sum_block(load, i, &own, &way);
+        end = sum_block(load, i, &own, &path);
         if (!is_within(before + passes * (work + own), time, next)) {
             before = load->is_chain ? gone : 0;
             work = load->overhead;
@@ -82,7 +82,7 @@ static bool chain_holds_all(const struct ppi_split_load *load, double time, doub
                 return false;
         }
         work += own;
-        gone += way;
+        gone += path;
     }
     return true;
 }
@@ -145,11 +145,11 @@ static void list_kinds(struct loading *loading)
 {
     const struct ppi_split_load *load = loading->load;
     struct kinds *kinds = &loading->kinds;
-    double work, way, sums = 1;
+    double work, path, sums = 1;
     kinds->is_exact = true;
     kinds->least = PPI_INFINITE;
     for (uint32_t i = 0, end; i < load->layers->count; i = end) {
-        end = sum_block(load, i, &work, &way);
+        end = sum_block(load, i, &work, &path);
         if (i == 0 || end == load->layers->count) {
             loading->ends[i > 0] += work;
             continue;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "split/splitting.h"
+#include "split/split_search.h"
 
 /* With more splits only a search is of use. */
 enum { MOST_SPLITS = 2000000 };
@@ -25,7 +25,7 @@ struct enumerating {
     double *load;         /* of each device, as far as stages have blocks */
     uint32_t *taken;      /* of each device, how many stages that are */
     double *head, *tail;  /* of each device: before its first op can start, after its last one ends */
-    uint32_t *dish;
+    uint32_t *option;
     uint64_t most_visited;
 };
 
@@ -37,7 +37,7 @@ static bool goes_on(const struct enumerating *all)
 static bool is_worse(const struct enumerating *all, double time)
 {
     const struct ppi_split_price *best = &all->splitting->best;
-    return best->lack <= 0 && time >= best->time * (1 - 1e-11);
+    return best->overshoot <= 0 && time >= best->time * (1 - 1e-11);
 }
 
 /* --- sets of one split --- */
@@ -48,7 +48,7 @@ static void choose_from(struct enumerating *all, uint32_t device, uint32_t i);
 static void keep_choice(struct enumerating *all)
 {
     struct ppi_splitting *splitting = all->splitting;
-    double time = ppi_split_state_time(&splitting->state, all->dish);
+    double time = ppi_split_state_time(&splitting->state, all->option);
     if (is_worse(all, time))
         return;
     const struct ppi_split_price price = {0, time, 0};
@@ -67,15 +67,15 @@ static void choose_device(struct enumerating *all, uint32_t device)
         keep_choice(all);
         return;
     }
-    if (!is_worse(all, ppi_split_state_time(state, all->dish)))
+    if (!is_worse(all, ppi_split_state_time(state, all->option)))
         choose_from(all, device, 0);
 }
 
 /* Whether a device, and that with its stages in the other copy of the model, have room for what is chosen. */
 static bool has_room(const struct enumerating *all, const struct ppi_fit *pair)
 {
-    return ppi_fit_lack(all->dish, &pair[0]) <= 0 &&
-           (pair[0].holding == pair[1].holding || ppi_fit_lack(all->dish, &pair[1]) <= 0);
+    return ppi_fit_overshoot(all->option, &pair[0]) <= 0 &&
+           (pair[0].holding == pair[1].holding || ppi_fit_overshoot(all->option, &pair[1]) <= 0);
 }
 
 /* The sets of a device's stages from the i-th on; those behind the last that was chosen recompute nothing, until they are. The
@@ -83,7 +83,7 @@ static bool has_room(const struct enumerating *all, const struct ppi_fit *pair)
 static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
 {
     const struct ppi_split_state *state = &all->splitting->state;
-    const struct ppi_holding *holding = &state->holdings[device];
+    const struct ppi_held_passes *holding = &state->holdings[device];
     uint32_t count = holding->count, stage = i < count ? holding->stages[i] : 0,
              partner = ppi_split_state_partner(state, device);
     if (count == 0 || partner < device) { /* which has chosen */
@@ -91,8 +91,8 @@ static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
         return;
     }
     const struct ppi_fit pair[2] = {ppi_split_state_fit(state, device), ppi_split_state_fit(state, partner)};
-    for (uint32_t d = 0; d < state->menus[stage].count && goes_on(all); d++) {
-        all->dish[stage] = d;
+    for (uint32_t d = 0; d < state->fronts[stage].count && goes_on(all); d++) {
+        all->option[stage] = d;
         if (i + 1 < count) {
             choose_from(all, device, i + 1);
         } else if (has_room(all, pair)) {
@@ -100,7 +100,7 @@ static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
             break;
         }
     }
-    all->dish[stage] = 0;
+    all->option[stage] = 0;
 }
 
 /* --- all splits --- */
@@ -113,7 +113,7 @@ static void try_split(struct enumerating *all)
     all->status = ppi_splitting_try(splitting, &better, all->error);
     if (all->status != PPSCHED_OK || !all->has_kinds)
         return;
-    memset(all->dish, 0, state->stages * sizeof *all->dish);
+    memset(all->option, 0, state->stages * sizeof *all->option);
     for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
         const struct ppi_fit fit = ppi_split_state_fit(state, d);
         if (!ppi_fit_may(&fit))
@@ -189,7 +189,7 @@ static void sum_blocks(struct enumerating *all)
 
 static bool has_kinds(const struct ppi_split_state *state)
 {
-    for (uint32_t e = 0; e < state->layers->entry_count && state->menus != NULL; e++)
+    for (uint32_t e = 0; e < state->layers->entry_count && state->fronts != NULL; e++)
         if (state->layers->entries[e].given.recompute_count > 0)
             return true;
     return false;
@@ -205,7 +205,7 @@ static double count_splits(const struct ppi_splitting *splitting)
     return count;
 }
 
-static ppsched_status make(struct enumerating *all, struct ppi_room *room, ppsched_error *error)
+static ppsched_status make(struct enumerating *all, struct ppi_arena *arena, ppsched_error *error)
 {
     const struct ppi_split_state *state = &all->splitting->state;
     size_t devices = state->schedule->shape.devices, blocks = all->splitting->blocks;
@@ -213,15 +213,15 @@ static ppsched_status make(struct enumerating *all, struct ppi_room *room, ppsch
                                                      : ppi_total_microbatches(&state->schedule->shape);
     all->passes = microbatches / state->schedule->placement.copies * state->schedule->shape.slices;
     all->splits_backward = state->walk.splits_backward;
-    all->work = ppi_room_take(room, blocks + 1, sizeof *all->work);
-    all->input = ppi_room_take(room, blocks + 1, sizeof *all->input);
-    all->forward = ppi_room_take(room, blocks + 1, sizeof *all->forward);
-    all->load = ppi_room_take_zeroed(room, devices, sizeof *all->load);
-    all->taken = ppi_room_take_zeroed(room, devices, sizeof *all->taken);
-    all->head = ppi_room_take_zeroed(room, devices, sizeof *all->head);
-    all->tail = ppi_room_take_zeroed(room, devices, sizeof *all->tail);
-    all->dish = ppi_room_take_zeroed(room, state->stages, sizeof *all->dish);
-    return ppi_room_check(room, "all splits", error);
+    all->work = ppi_arena_take(arena, blocks + 1, sizeof *all->work);
+    all->input = ppi_arena_take(arena, blocks + 1, sizeof *all->input);
+    all->forward = ppi_arena_take(arena, blocks + 1, sizeof *all->forward);
+    all->load = ppi_arena_take_zeroed(arena, devices, sizeof *all->load);
+    all->taken = ppi_arena_take_zeroed(arena, devices, sizeof *all->taken);
+    all->head = ppi_arena_take_zeroed(arena, devices, sizeof *all->head);
+    all->tail = ppi_arena_take_zeroed(arena, devices, sizeof *all->tail);
+    all->option = ppi_arena_take_zeroed(arena, state->stages, sizeof *all->option);
+    return ppi_arena_check(arena, "all splits", error);
 }
 
 bool ppi_split_is_small(const struct ppi_splitting *splitting)
@@ -238,7 +238,7 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t mos
 {
     struct enumerating all = {.splitting = splitting, .error = error, .status = PPSCHED_OK};
     all.has_kinds = has_kinds(&splitting->state);
-    all.status = make(&all, splitting->state.room, error);
+    all.status = make(&all, splitting->state.arena, error);
     if (all.status != PPSCHED_OK)
         return all.status;
     all.most_visited = splitting->state.visited + most_visited;
@@ -248,6 +248,6 @@ ppsched_status ppi_split_enumerate(struct ppi_splitting *splitting, uint64_t mos
     splitting->at[0] = 0;
     splitting->at[splitting->state.stages] = splitting->blocks;
     split_from(&all, 0);
-    splitting->proved = all.status == PPSCHED_OK && goes_on(&all) && !splitting->state.kitchen.has_thinned;
+    splitting->proved = all.status == PPSCHED_OK && goes_on(&all) && !splitting->state.builder.has_thinned;
     return all.status;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "split/improving.h"
+#include "split/improve.h"
 
 enum { WALKS = 8 };
 
@@ -27,11 +27,11 @@ static ppsched_status end_at_best(struct ppi_improving *improving, uint64_t visi
     splitting->now = (struct ppi_split_price)PPI_NO_SPLIT;
     splitting->most_visited = splitting->state.visited + visits;
     ppsched_status status = ppi_splitting_try(splitting, &better, error);
-    return status == PPSCHED_OK ? ppi_split_descend(improving, error) : status;
+    return status == PPSCHED_OK ? ppi_split_local_search(improving, error) : status;
 }
 
 /* Ever longer walks from the best, until three have found nothing: with one stage a device there is little to choose. */
-static ppsched_status wander_on(struct ppi_improving *improving, ppsched_error *error)
+static ppsched_status walk_on_at_random(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
     uint64_t left = splitting->most_visited > splitting->state.visited ? splitting->most_visited - splitting->state.visited : 0;
@@ -40,7 +40,7 @@ static ppsched_status wander_on(struct ppi_improving *improving, ppsched_error *
     for (int i = 0, idle = 0; i < WALKS && idle < 3 && ppi_split_goes_on(improving) && status == PPSCHED_OK; i++, length *= 2) {
         const struct ppi_split_price before = splitting->best;
         ppi_splitting_go_back(splitting);
-        status = ppi_split_wander(improving, splitting->state.visited + length, error);
+        status = ppi_split_random_walk(improving, splitting->state.visited + length, error);
         idle = ppi_split_is_better(&splitting->best, &before) ? 0 : idle + 1;
     }
     return status;
@@ -58,20 +58,20 @@ static ppsched_status go_on_from_best(struct ppi_improving *improving, ppsched_e
     splitting->most_visited = splitting->state.visited + half;
     ppsched_status status = ppi_splitting_try(splitting, &better, error);
     if (status == PPSCHED_OK)
-        status = ppi_split_descend(improving, error);
+        status = ppi_split_local_search(improving, error);
     splitting->most_visited = whole;
-    return status == PPSCHED_OK ? wander_on(improving, error) : status;
+    return status == PPSCHED_OK ? walk_on_at_random(improving, error) : status;
 }
 
 static ppsched_status open_improving(struct ppi_improving *out, struct ppi_splitting *splitting, ppsched_error *error)
 {
     uint32_t stages = splitting->state.stages;
     *out = (struct ppi_improving){.splitting = splitting, .random = 1};
-    out->old_weight = ppi_room_take(splitting->state.room, stages, sizeof *out->old_weight);
-    out->old_pin = ppi_room_take(splitting->state.room, stages, sizeof *out->old_pin);
+    out->old_weight = ppi_arena_take(splitting->state.arena, stages, sizeof *out->old_weight);
+    out->old_pin = ppi_arena_take(splitting->state.arena, stages, sizeof *out->old_pin);
     out->has_chunks = stages > splitting->state.schedule->shape.devices;
-    out->may_pin = splitting->state.menus != NULL && out->has_chunks;
-    return ppi_room_check(splitting->state.room, "the split", error);
+    out->may_pin = splitting->state.fronts != NULL && out->has_chunks;
+    return ppi_arena_check(splitting->state.arena, "the split", error);
 }
 
 /* One round, to its end or that of the search. */
@@ -80,7 +80,8 @@ static ppsched_status go_round(struct ppi_improving *improving, uint64_t end, pp
     struct ppi_splitting *splitting = improving->splitting;
     uint64_t whole = splitting->most_visited;
     splitting->most_visited = end < whole ? end : whole;
-    ppsched_status status = improving->has_chunks ? ppi_split_race(improving, error) : go_on_from_best(improving, error);
+    ppsched_status status = improving->has_chunks ? ppi_split_successive_halving(improving, error)
+                                                  : go_on_from_best(improving, error);
     splitting->most_visited = whole;
     return status;
 }
@@ -88,7 +89,8 @@ static ppsched_status go_round(struct ppi_improving *improving, uint64_t end, pp
 /* Better by more than how even the work is. */
 static bool is_shorter(const struct ppi_split_price *price, const struct ppi_split_price *before)
 {
-    return ppi_split_is_better(price, before) && (price->lack < before->lack || price->time < before->time * (1 - 1e-11));
+    return ppi_split_is_better(price, before) &&
+           (price->overshoot < before->overshoot || price->time < before->time * (1 - 1e-11));
 }
 
 static uint64_t first_length(const struct ppi_improving *improving, bool takes_turns)
@@ -113,7 +115,9 @@ static ppsched_status go_rounds(struct ppi_improving *improving, ppsched_error *
     const bool may_be_empty = splitting->state.may_be_empty, takes_turns = splitting->blocks >= splitting->state.stages;
     uint64_t length = first_length(improving, may_be_empty && takes_turns);
     ppsched_status status = PPSCHED_OK;
-    int most_idle = !improving->has_chunks ? MOST_IDLE : (may_be_empty && takes_turns) || splitting->first_lack > 0 ? 2 : 1;
+    int most_idle = !improving->has_chunks                                            ? MOST_IDLE
+                    : (may_be_empty && takes_turns) || splitting->first_overshoot > 0 ? 2
+                                                                                      : 1;
     splitting->state.may_be_empty = may_be_empty && !(improving->has_chunks && takes_turns);
     for (int idle = 0; idle < most_idle && ppi_split_goes_on(improving) && status == PPSCHED_OK; length *= LONGER) {
         const struct ppi_split_price before = splitting->best;
@@ -154,6 +158,6 @@ ppsched_status ppi_split_improve_on(struct ppi_splitting *splitting, uint64_t vi
         return status;
     ppi_splitting_go_back(splitting);
     splitting->most_visited = splitting->state.visited + visits;
-    status = ppi_split_wander(&improving, splitting->most_visited, error);
+    status = ppi_split_random_walk(&improving, splitting->most_visited, error);
     return status == PPSCHED_OK ? end_at_best(&improving, visits / 4, error) : status;
 }

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "eval/senders.h"
+#include "eval/sender_waits.h"
 
 /* A slot of a stage pass holds the node that makes its value; 0: none yet; with this bit: the device that waits for it. */
 #define WAITS 0x80000000u
@@ -13,7 +13,7 @@ enum { KINDS = PPI_COMPUTE_KINDS - 1 };
 struct making {
     struct ppi_walk *walk;
     uint32_t microbatches;        /* of the iteration, or of all where there is no flush */
-    uint32_t pieces;              /* slices of these */
+    uint32_t micro_slices;        /* slices of these */
     uint32_t *forward, *backward; /* slots, stage by stage */
     size_t *next;                 /* op of each device */
     uint32_t *ready;              /* ring of devices that can go on, from the one whose turn it is */
@@ -24,7 +24,7 @@ struct making {
 /* Where an op stands: its lane, the slot of its value, and where what it needs from another stage is made; NULL where it needs
  * none. */
 struct place {
-    uint32_t lane;
+    uint32_t instance;
     size_t slot;
     uint32_t *input;
 };
@@ -33,13 +33,13 @@ static inline struct place place_of(const struct making *making, const ppsched_o
 {
     const ppsched_schedule *schedule = making->walk->schedule;
     const struct ppi_shape *shape = &schedule->shape;
-    uint32_t piece = shape->slices == 1 ? op->microbatch : ppi_piece_of(shape, op);
+    uint32_t micro_slice = shape->slices == 1 ? op->microbatch : ppi_micro_slice_of(shape, op);
     struct place place = {ppi_copy_of(&schedule->placement, shape, op->microbatch) * shape->stages + op->stage,
-                          (size_t)op->stage * making->pieces + piece, NULL};
+                          (size_t)op->stage * making->micro_slices + micro_slice, NULL};
     if (op->kind == PPSCHED_KIND_F && op->stage > 0)
-        place.input = &making->forward[place.slot - making->pieces];
+        place.input = &making->forward[place.slot - making->micro_slices];
     if (ppi_is_backward(op->kind) && op->stage + 1u < shape->stages)
-        place.input = &making->backward[place.slot + making->pieces];
+        place.input = &making->backward[place.slot + making->micro_slices];
     return place;
 }
 
@@ -96,11 +96,11 @@ static void put_hold(struct making *making, const ppsched_op *op, const struct p
     struct ppi_walk_hold *hold = &making->walk->holds[node];
     if (sender->previous != PPI_NO_OP) {
         const ppsched_op *receiver = &schedule->ops[sender->receiver];
-        hold->turn = place_of(making, receiver).lane * KINDS + receiver->kind - 1;
+        hold->turn = place_of(making, receiver).instance * KINDS + receiver->kind - 1;
     }
     if (sender->input != PPI_NO_OP) {
         hold->input = making->backward[place->slot];
-        hold->cost = place->lane * KINDS + PPSCHED_KIND_I - 1;
+        hold->cost = place->instance * KINDS + PPSCHED_KIND_I - 1;
     }
 }
 
@@ -108,10 +108,10 @@ static void put_hold(struct making *making, const ppsched_op *op, const struct p
 static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
 {
     struct ppi_walk *walk = making->walk;
-    uint32_t lanes = walk->lanes, node;
-    put_node(walk, &places[0], device, lanes * KINDS + places[0].lane);
-    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){places[0].lane, places[1].lane, op[1].kind};
-    node = put_node(walk, &places[1], device, lanes * (KINDS + 1) + walk->pair_count++);
+    uint32_t instances = walk->instances, node;
+    put_node(walk, &places[0], device, instances * KINDS + places[0].instance);
+    walk->pairs[walk->pair_count] = (struct ppi_walk_pair){places[0].instance, places[1].instance, op[1].kind};
+    node = put_node(walk, &places[1], device, instances * (KINDS + 1) + walk->pair_count++);
     note(making, op, places[0].slot, node);
     note(making, op + 1, places[1].slot, node);
 }
@@ -133,7 +133,7 @@ static void take_turn(struct making *making, uint32_t device)
     if (!is_there(&places[0], device))
         return;
     if (ppi_unit_length(op) == 1) {
-        uint32_t cost = places[0].lane * KINDS + op->kind - 1, node = put_node(making->walk, &places[0], device, cost);
+        uint32_t cost = places[0].instance * KINDS + op->kind - 1, node = put_node(making->walk, &places[0], device, cost);
         if (making->senders != NULL)
             put_hold(making, op, &places[0], node);
         note(making, op, places[0].slot, node);
@@ -159,34 +159,34 @@ static uint32_t look_at_ops(struct ppi_walk *walk)
     return pairs;
 }
 
-static ppsched_status take_room(struct making *making, struct ppi_room *room, struct ppi_room *own, ppsched_error *error)
+static ppsched_status take_room(struct making *making, struct ppi_arena *arena, struct ppi_arena *own, ppsched_error *error)
 {
     struct ppi_walk *walk = making->walk;
     const struct ppi_shape *shape = &walk->schedule->shape;
-    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->pieces;
+    size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST, cells = (size_t)shape->stages * making->micro_slices;
     uint32_t pairs = look_at_ops(walk);
-    walk->lanes = walk->schedule->placement.copies * shape->stages;
-    walk->nodes = ppi_room_take(room, nodes, sizeof *walk->nodes);
-    walk->end = ppi_room_take(room, nodes, sizeof *walk->end);
-    walk->first = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->first);
-    walk->last = ppi_room_take_zeroed(room, shape->devices, sizeof *walk->last);
-    walk->costs = ppi_room_take_zeroed(room, (size_t)walk->lanes * (KINDS + 1) + pairs, sizeof *walk->costs);
-    walk->pairs = ppi_room_take_zeroed(room, pairs, sizeof *walk->pairs);
-    making->forward = ppi_room_take_zeroed(own, cells, sizeof *making->forward);
-    making->backward = ppi_room_take_zeroed(own, cells, sizeof *making->backward);
-    making->next = ppi_room_take_zeroed(own, shape->devices, sizeof *making->next);
-    making->ready = ppi_room_take_zeroed(own, shape->devices, sizeof *making->ready);
-    ppsched_status status = ppi_room_check(room, "the schedule's nodes", error);
-    return status == PPSCHED_OK ? ppi_room_check(own, "the schedule's nodes", error) : status;
+    walk->instances = walk->schedule->placement.copies * shape->stages;
+    walk->nodes = ppi_arena_take(arena, nodes, sizeof *walk->nodes);
+    walk->end = ppi_arena_take(arena, nodes, sizeof *walk->end);
+    walk->first = ppi_arena_take_zeroed(arena, shape->devices, sizeof *walk->first);
+    walk->last = ppi_arena_take_zeroed(arena, shape->devices, sizeof *walk->last);
+    walk->costs = ppi_arena_take_zeroed(arena, (size_t)walk->instances * (KINDS + 1) + pairs, sizeof *walk->costs);
+    walk->pairs = ppi_arena_take_zeroed(arena, pairs, sizeof *walk->pairs);
+    making->forward = ppi_arena_take_zeroed(own, cells, sizeof *making->forward);
+    making->backward = ppi_arena_take_zeroed(own, cells, sizeof *making->backward);
+    making->next = ppi_arena_take_zeroed(own, shape->devices, sizeof *making->next);
+    making->ready = ppi_arena_take_zeroed(own, shape->devices, sizeof *making->ready);
+    ppsched_status status = ppi_arena_check(arena, "the schedule's nodes", error);
+    return status == PPSCHED_OK ? ppi_arena_check(own, "the schedule's nodes", error) : status;
 }
 
 /* Nobody waits yet. */
-static ppsched_status add_holds(struct making *making, struct ppi_room *room, ppsched_error *error)
+static ppsched_status add_holds(struct making *making, struct ppi_arena *arena, ppsched_error *error)
 {
     struct ppi_walk *walk = making->walk;
     size_t nodes = (size_t)walk->schedule->op_count + PPI_WALK_FIRST;
-    walk->holds = ppi_room_take(room, nodes, sizeof *walk->holds);
-    ppsched_status status = ppi_room_check(room, "the schedule's nodes", error);
+    walk->holds = ppi_arena_take(arena, nodes, sizeof *walk->holds);
+    ppsched_status status = ppi_arena_check(arena, "the schedule's nodes", error);
     for (size_t i = 0; i < nodes && status == PPSCHED_OK; i++)
         walk->holds[i] = (struct ppi_walk_hold){PPI_WALK_NO_COST, PPI_WALK_NOTHING, 0};
     if (status == PPSCHED_OK)
@@ -196,17 +196,17 @@ static ppsched_status add_holds(struct making *making, struct ppi_room *room, pp
     return status;
 }
 
-ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const ppsched_schedule *schedule, bool by_span,
+ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule, bool by_span,
                              bool senders_wait, ppsched_error *error)
 {
-    struct ppi_room own = {.host = room->host};
+    struct ppi_arena own = {.host = arena->host};
     struct making making = {.walk = out};
     *out = (struct ppi_walk){.schedule = schedule, .by_span = by_span, .count = PPI_WALK_FIRST};
     making.microbatches = schedule->flushes ? schedule->shape.microbatches : ppi_total_microbatches(&schedule->shape);
-    making.pieces = making.microbatches * schedule->shape.slices;
-    ppsched_status status = take_room(&making, room, &own, error);
+    making.micro_slices = making.microbatches * schedule->shape.slices;
+    ppsched_status status = take_room(&making, arena, &own, error);
     if (status == PPSCHED_OK && senders_wait)
-        status = add_holds(&making, room, error);
+        status = add_holds(&making, arena, error);
     if (status == PPSCHED_OK) {
         out->end[PPI_WALK_START] = 0;
         out->end[PPI_WALK_NOTHING] = -PPI_INFINITE;
@@ -215,8 +215,8 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const 
     }
     while (making.ready_count > 0)
         take_turn(&making, take_ready(&making));
-    ppi_senders_destroy(making.senders, room->host);
-    ppi_room_clear(&own);
+    ppi_senders_destroy(making.senders, arena->host);
+    ppi_arena_clear(&own);
     return status;
 }
 
@@ -224,18 +224,18 @@ ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const 
 
 void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *duration)
 {
-    for (uint32_t lane = stage; lane < walk->lanes; lane += walk->schedule->shape.stages)
+    for (uint32_t instance = stage; instance < walk->instances; instance += walk->schedule->shape.stages)
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
-            walk->costs[lane * KINDS + (uint32_t)kind - 1].duration = duration[kind];
+            walk->costs[instance * KINDS + (uint32_t)kind - 1].duration = duration[kind];
 }
 
 void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward)
 {
-    uint32_t lane = copy * walk->schedule->shape.stages + stage;
-    struct ppi_walk_cost *costs = &walk->costs[(size_t)lane * KINDS];
+    uint32_t instance = copy * walk->schedule->shape.stages + stage;
+    struct ppi_walk_cost *costs = &walk->costs[(size_t)instance * KINDS];
     costs[PPSCHED_KIND_F - 1].delay = forward;
     costs[PPSCHED_KIND_B - 1].delay = costs[PPSCHED_KIND_I - 1].delay = backward;
-    walk->costs[walk->lanes * KINDS + lane].delay = forward;
+    walk->costs[walk->instances * KINDS + instance].delay = forward;
 }
 
 static void fill_pairs(struct ppi_walk *walk)
@@ -244,7 +244,7 @@ static void fill_pairs(struct ppi_walk *walk)
         const struct ppi_walk_pair *pair = &walk->pairs[i];
         struct ppi_walk_cost backward = walk->costs[pair->backward * KINDS + pair->kind - 1];
         backward.duration = walk->costs[pair->forward * KINDS + PPSCHED_KIND_F - 1].duration + backward.duration;
-        walk->costs[walk->lanes * (KINDS + 1) + i] = backward;
+        walk->costs[walk->instances * (KINDS + 1) + i] = backward;
     }
 }
 
@@ -318,10 +318,10 @@ double ppi_walk_price(struct ppi_walk *walk)
 static void add_weight(const struct ppi_walk *walk, const struct ppi_walk_node *node, double *weight)
 {
     uint32_t stages = walk->schedule->shape.stages, cost = node->cost;
-    if (cost < walk->lanes * KINDS) {
+    if (cost < walk->instances * KINDS) {
         weight[(size_t)(cost / KINDS % stages) * KINDS + cost % KINDS]++;
-    } else if (cost >= walk->lanes * (KINDS + 1)) {
-        const struct ppi_walk_pair *pair = &walk->pairs[cost - walk->lanes * (KINDS + 1)];
+    } else if (cost >= walk->instances * (KINDS + 1)) {
+        const struct ppi_walk_pair *pair = &walk->pairs[cost - walk->instances * (KINDS + 1)];
         weight[(size_t)(pair->forward % stages) * KINDS + PPSCHED_KIND_F - 1]++;
         weight[(size_t)(pair->backward % stages) * KINDS + pair->kind - 1]++;
     }

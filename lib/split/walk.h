@@ -4,9 +4,9 @@
 #ifndef PPSCHED_SPLIT_WALK_H
 #define PPSCHED_SPLIT_WALK_H
 
-#include "base/room.h"
-#include "model/op.h"
-#include "model/schedule.h"
+#include "base/arena.h"
+#include "ir/op.h"
+#include "ir/schedule.h"
 
 /* Nodes that stand for what is there at time 0, and for an input that no one waits for. */
 enum { PPI_WALK_START, PPI_WALK_NOTHING, PPI_WALK_FIRST };
@@ -45,12 +45,12 @@ struct ppi_walk {
     uint32_t *first, *last; /* node of each device; PPI_WALK_START where it has none */
     struct ppi_walk_cost *costs;
     struct ppi_walk_pair *pairs;
-    uint32_t lanes, pair_count;
+    uint32_t instances, pair_count;
     bool splits_backward; /* some of its ops are parts of a backward */
 };
 
 /* Of one iteration of a schedule that is valid. NO_MEMORY. */
-ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_room *room, const ppsched_schedule *schedule, bool by_span,
+ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule, bool by_span,
                              bool senders_wait, ppsched_error *error);
 
 /* Sets a stage's times (F, B, I, W by kind), and how long what it gets from the stage before and after it is on its way, by

@@ -53,6 +53,29 @@ static ppsched_status unknown_option(const struct ppi_strategy *strategy, const 
                     best.answer);
 }
 
+int64_t ppi_choice_number(const struct ppi_option_row *row, const char *name)
+{
+    int64_t i = 0;
+    while (i <= row->maximum && !ppi_same_name(row->choices[i], name))
+        i++;
+    return i;
+}
+
+ppsched_status ppi_name_roles(ppsched_config *config, const struct ppi_strategy *strategy, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < strategy->option_count && status == PPSCHED_OK; i++) {
+        const struct ppi_option_row *row = &strategy->options[i];
+        int64_t value = config->roles.value[row->role];
+        char text[PPI_INTEGER_SIZE + 1];
+        text[ppi_integer_to_text(text, value)] = '\0';
+        if (ppi_config_has_role(config, row->role))
+            status = ppi_config_set_option(config, row->name, row->choices != NULL ? row->choices[value] : text, error);
+    }
+    config->roles.given = 0;
+    return status;
+}
+
 /* "a, b or c" */
 static void join_choices(char *buffer, size_t capacity, const struct ppi_option_row *row)
 {
@@ -68,11 +91,9 @@ static ppsched_status read_choice(int64_t *out, const struct ppi_strategy *strat
                                   const char *value, ppsched_error *error)
 {
     char all[100];
-    for (int64_t i = 0; i <= row->maximum; i++)
-        if (ppi_same_name(row->choices[i], value)) {
-            *out = i;
-            return PPSCHED_OK;
-        }
+    *out = ppi_choice_number(row, value);
+    if (*out <= row->maximum)
+        return PPSCHED_OK;
     join_choices(all, sizeof all, row);
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is \"%q\"; it must be %s", strategy->name, row->name, value,
                     all);
@@ -89,21 +110,44 @@ static ppsched_status read_option(int64_t *out, const struct ppi_strategy *strat
                     strategy->name, row->name, value, (long long)row->minimum, (long long)row->maximum);
 }
 
-static ppsched_status read_options(struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
+static ppsched_status read_named(struct ppi_task *task, const ppsched_config *config, const struct ppi_named_text *option,
+                                 ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
-    ppi_set_defaults(task);
-    for (size_t o = 0; o < config->option_count; o++) {
-        uint32_t i = 0;
-        while (i < strategy->option_count && !ppi_same_name(strategy->options[i].name, config->options[o].name))
-            i++;
-        if (i == strategy->option_count)
-            return unknown_option(strategy, config->options[o].name, error);
-        ppsched_status status = read_option(&task->option[i], strategy, &strategy->options[i], config->options[o].value, error);
-        if (status != PPSCHED_OK)
-            return status;
+    uint32_t i = 0;
+    while (i < strategy->option_count && !ppi_same_name(strategy->options[i].name, option->name))
+        i++;
+    if (i == strategy->option_count)
+        return unknown_option(strategy, option->name, error);
+    if (ppi_config_has_role(config, strategy->options[i].role))
+        return PPSCHED_OK;
+    return read_option(&task->option[i], strategy, &strategy->options[i], option->value, error);
+}
+
+/* What the library sets by role for the caller is within the option's range but for numbers that the caller chose. */
+static ppsched_status read_roles(struct ppi_task *task, const struct ppi_roles *roles, ppsched_error *error)
+{
+    const struct ppi_strategy *strategy = task->strategy;
+    for (uint32_t i = 0; i < strategy->option_count; i++) {
+        const struct ppi_option_row *row = &strategy->options[i];
+        int64_t value = roles->value[row->role];
+        if ((roles->given >> row->role & 1) == 0)
+            continue;
+        if (value < row->minimum || value > row->maximum)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: option %s is %lld; it must be from %lld to %lld", strategy->name,
+                            row->name, (long long)value, (long long)row->minimum, (long long)row->maximum);
+        task->option[i] = value;
     }
     return PPSCHED_OK;
+}
+
+static ppsched_status read_options(struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    ppi_set_defaults(task);
+    for (size_t o = 0; o < config->option_count && status == PPSCHED_OK; o++)
+        status = read_named(task, config, &config->options[o], error);
+    return status == PPSCHED_OK ? read_roles(task, &config->roles, error) : status;
 }
 
 /* A placement of the caller's choice, where there is one, must be the strategy's. */
@@ -167,7 +211,7 @@ ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
                           shape->stages);
     task->chunks = shape->stages / shape->devices;
     task->run = strategy->flushes ? shape->microbatches : ppi_total_microbatches(shape);
-    task->pieces = task->run * shape->slices;
+    task->micro_slices = task->run * shape->slices;
     if (shape->slices > 1 && !strategy->cuts)
         return refuse_slices(task, error);
     return strategy->fits != NULL ? strategy->fits(task, error) : PPSCHED_OK;
@@ -204,25 +248,25 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 /* --- the ops --- */
 
 /* Takes the backwards out of what the pen has put from there on. */
-static void keep_forwards(struct ppi_pen *pen, ppsched_op *from)
+static void keep_forwards(struct ppi_op_writer *writer, ppsched_op *from)
 {
     ppsched_op *to = from;
-    for (; from < pen->next; from++)
+    for (; from < writer->next; from++)
         if (from->kind == PPSCHED_KIND_F)
             *to++ = *from;
-    pen->next = to;
+    writer->next = to;
 }
 
 static void put_ops(ppsched_builder *builder, const struct ppi_task *task)
 {
     for (uint32_t d = 0; d < task->shape.devices; d++) {
-        struct ppi_pen pen = ppi_pen_open(builder, d);
-        ppsched_op *first = pen.next;
-        for (; pen.first_microbatch < ppi_total_microbatches(&task->shape); pen.first_microbatch += task->run)
-            task->strategy->order(task, d, &pen);
+        struct ppi_op_writer writer = ppi_op_writer_open(builder, d);
+        ppsched_op *first = writer.next;
+        for (; writer.first_microbatch < ppi_total_microbatches(&task->shape); writer.first_microbatch += task->run)
+            task->strategy->order(task, d, &writer);
         if (task->is_forward_only)
-            keep_forwards(&pen, first);
-        ppi_pen_close(builder, d, &pen);
+            keep_forwards(&writer, first);
+        ppi_op_writer_close(builder, d, &writer);
     }
 }
 
@@ -273,7 +317,7 @@ ppsched_status ppi_plan(struct ppi_attempt *out, const struct ppi_task *task, co
         status = ppi_attempt_repeat(out, config->repeats > 0 ? config->repeats : task->shape.iterations, error);
     if (status == PPSCHED_OK)
         status = strategy->plan(out, error);
-    if (out->lacks_memory)
+    if (out->is_out_of_memory)
         return ppi_fail_memory(error, "a candidate");
     if (status == PPSCHED_OK && out->objective == PPI_INFINITE)
         return ppi_refuse(error, task, "found no schedule");
@@ -288,7 +332,7 @@ static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *
     once.shape.iterations = 1;
     ppsched_status status = ppi_plan(&attempt, task, &once, error);
     if (status == PPSCHED_OK)
-        status = ppi_watch_report(&attempt.watch, 1, error); /* whoever listens sees the end, and may still say no */
+        status = ppi_poll_report(&attempt.poll, 1, error); /* whoever listens sees the end, and may still say no */
     if (status == PPSCHED_OK)
         status = put_planned(builder, task, &attempt.best, error);
     ppi_attempt_clear(&attempt);
@@ -301,7 +345,7 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task
     size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
     if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have as many stages */
-        status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_pieces(&task->shape), error);
+        status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_micro_slices(&task->shape), error);
     if (status == PPSCHED_OK && task->strategy->plan != NULL)
         return plan_ops(builder, task, config, error);
     if (status == PPSCHED_OK)

@@ -28,16 +28,16 @@ static void put_run(const struct ppi_task *task, struct ppi_orders *out)
 {
     for (uint32_t d = 0; d < out->devices; d++) {
         ppsched_op *ops = out->ops + out->first[d];
-        struct ppi_pen pen = {ops, out->ops + out->first[d + 1], 0, task->shape.slices};
-        task->strategy->order(task, d, &pen);
-        out->count[d] = (size_t)(pen.next - ops);
+        struct ppi_op_writer writer = {ops, out->ops + out->first[d + 1], 0, task->shape.slices};
+        task->strategy->order(task, d, &writer);
+        out->count[d] = (size_t)(writer.next - ops);
     }
 }
 
 /* Passes on what another search tells as a part of the whole. */
 static int32_t pass_on(void *user, const ppsched_progress *progress)
 {
-    return ppi_watch_report(user, progress->share, NULL) != PPSCHED_OK;
+    return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
 }
 
 /* The ops of a strategy that plans, from an attempt of its own. */
@@ -47,7 +47,7 @@ static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_tas
     ppsched_config config = *attempt->config;
     if (config.progress != NULL) {
         config.progress = pass_on;
-        config.progress_user = &attempt->watch;
+        config.progress_user = &attempt->poll;
     }
     ppsched_status status = ppi_plan(&own, task, &config, error);
     if (status == PPSCHED_OK)
@@ -58,7 +58,7 @@ static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_tas
 
 static struct ppi_task task_of(const struct ppi_attempt *attempt, const struct ppi_strategy *other)
 {
-    struct ppi_task task = *attempt->task;
+    struct ppi_task task = *ppi_task_of(attempt);
     task.strategy = other;
     task.placement = other->placement;
     ppi_set_defaults(&task);

@@ -4,24 +4,14 @@
 #ifndef PPSCHED_STRATEGY_STRATEGY_H
 #define PPSCHED_STRATEGY_STRATEGY_H
 
-#include "model/builder.h"
+#include "ir/builder.h"
 #include "search/attempt.h"
 
 enum { PPI_MOST_OPTIONS = 4 };
 
-/* What an option means to those who set it for the caller, such as a plan. */
-enum ppi_role {
-    PPI_ROLE_NONE,
-    PPI_ROLE_GROUP_SIZE,
-    PPI_ROLE_MIN_GROUP_SIZE,
-    PPI_ROLE_PLACEMENT,
-    PPI_ROLE_OBJECTIVE,
-    PPI_ROLE_EFFORT,
-    PPI_ROLE_OFFLOAD
-};
-
-/* The objective's values. */
+/* Values of options by role: of the objective, and of offload. */
 enum { PPI_BY_SPAN, PPI_BY_MAKESPAN };
+enum { PPI_NO_OFFLOAD, PPI_OFFLOAD_TO_LIMIT };
 
 struct ppi_option_row {
     const char *name, *default_text, *summary;
@@ -38,11 +28,17 @@ struct ppi_task {
     struct ppi_shape shape;
     int32_t placement;
     bool is_forward_only;
-    uint32_t chunks; /* V, stages per device */
-    uint32_t run;    /* microbatches of one run: M, or all of them where iterations do not flush */
-    uint32_t pieces; /* slices of these: as many where they are whole */
+    uint32_t chunks;       /* V, stages per device */
+    uint32_t run;          /* microbatches of one run: M, or all of them where iterations do not flush */
+    uint32_t micro_slices; /* slices of these: as many where they are whole */
     int64_t option[PPI_MOST_OPTIONS];
 };
+
+/* What an attempt of a strategy was asked for. */
+static inline const struct ppi_task *ppi_task_of(const struct ppi_attempt *attempt)
+{
+    return (const struct ppi_task *)attempt->asked;
+}
 
 struct ppi_strategy {
     const char *name, *summary, *source;
@@ -67,7 +63,7 @@ struct ppi_strategy {
     ppsched_status (*fits)(const struct ppi_task *task, ppsched_error *error);
 
     /* A fixed rule: puts one device's ops of one run, microbatches 0 to run - 1. */
-    void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen);
+    void (*order)(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer);
 
     /* What is made of the rule's schedule, which stays; NULL: it is as it is. */
     ppsched_status (*finish)(ppsched_schedule **out, const ppsched_schedule *schedule, const struct ppi_task *task,
@@ -100,6 +96,12 @@ static inline bool ppi_may_split(const struct ppi_strategy *strategy, const ppsc
 {
     return !strategy->splits_backward || strategy->may_join || !config->has_whole_backwards;
 }
+
+/* The number of a name among an option's choices; one more than the last where it is none of them. */
+int64_t ppi_choice_number(const struct ppi_option_row *row, const char *name);
+
+/* Turns what the config has by role into options by name, as a caller sets them. */
+ppsched_status ppi_name_roles(ppsched_config *config, const struct ppi_strategy *strategy, ppsched_error *error);
 
 /* The option with a role; NULL where the strategy has none. */
 const struct ppi_option_row *ppi_option_for(const struct ppi_strategy *strategy, enum ppi_role role);

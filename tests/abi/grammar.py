@@ -7,19 +7,27 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
-OBJECTS = {"accelerator", "builder", "cause", "chakra", "config", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "scenarios", "schedule", "status", "strategy",
+# Those whose names the library tells, too: the first words of enums.
+ENUMS = {"chakra", "channel", "connecting", "dispatch", "finding", "format", "layer", "log", "lowering", "memory", "objective", "placement", "rank", "reason",
+         "sender", "slot", "unshard"}
+OBJECTS = ENUMS | {"accelerator", "builder", "cause", "chakra", "config", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "scenarios", "schedule", "status", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
 VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",
          "lower", "offload", "order", "prove", "recompute", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
 # What is numbered from 0 goes in as a uint32_t.
+# A size that a call sets is an int64_t, so that a negative one is seen; a choice is an int32_t, flags and what is 0 or 1 are uint32_t.
+SIZES = {"devices", "stages", "microbatches", "iterations", "slices", "versions", "replicas"}
+CHOICES = {"cause", "format", "kind", "objective", "placement", "quantity", "rank_by", "runtime", "sender_waits", "use", "what"}
+FLAGS = re.compile(r"flags|flushes|is_\w+|even_counts")
+FLAG_ANSWERS = re.compile(r"ppsched_\w+_(flushes|forward_only|split_backward)")
 NUMBERED = {"candidate", "device", "microbatch", "option", "rank", "stage", "strategy"}
 ERROR, USER, CAPACITY = "ppsched_error *error", "void *user", "size_t capacity"
 
 
 def without_comments(text):
-    return re.sub(r"/\*.*?\*/|^#.*$", "", text, flags=re.S | re.M)
+    return re.sub(r"/\*.*?\*/|^#[^\n]*$", "", text, flags=re.S | re.M)
 
 
 class Function:
@@ -63,6 +71,14 @@ def complaints_of_numbers(function):
     for kind, name in (parameter.rsplit(" ", 1) for parameter in function.parameters if "*" not in parameter):
         if name in NUMBERED and kind != "uint32_t":
             yield "a number that is no uint32_t"
+        if name in SIZES and kind != "int64_t":
+            yield f"the size {name} is no int64_t"
+        if name in CHOICES and kind != "int32_t":
+            yield f"the choice {name} is no int32_t"
+        if FLAGS.fullmatch(name) and kind != "uint32_t":
+            yield f"the flag {name} is no uint32_t"
+    if FLAG_ANSWERS.fullmatch(function.name) and not function.verb == "set" and function.result not in ("uint32_t", "ppsched_status"):
+        yield "a flag that is no uint32_t"
 
 
 def complaints_of_question(function):
@@ -107,6 +123,11 @@ def complaints(text):
     for typedef, name, parameters in re.findall(r"(typedef )?[\w ]+\*?\(\*(\w+)\)\(([^)]*)\);", plain):
         if not typedef or not re.fullmatch(r"ppsched_\w+_function", name) or not parameters.startswith(USER):
             yield f"{name}: a callback whose type does not end in _function, or that does not take `user` first"
+    for name, body in re.findall(r"^typedef struct (\w+) \{(.*?)^\}", plain, flags=re.S | re.M):
+        spare = re.findall(r"\b(\w*reserved\w*)\b", body)
+        yield from (f"{name}.{member}: spare members are called reserved" for member in spare if member != "reserved")
+        if spare.count("reserved") > 1:
+            yield f"{name}: more than one reserved; make it an array"
     for name, body in re.findall(r"enum (\w+) \{(.*?)\};", plain, flags=re.S):
         prefix = "PPSCHED_(OK$|ERROR_)" if name == "ppsched_status_value" else name.upper() + "_"
         yield from (f"{member}: not named by its enum" for member in re.findall(r"(PPSCHED_\w+)\s*=", body)
@@ -132,6 +153,12 @@ PLANTED = {
     "PPSCHED_API double ppsched_plan_cost(const ppsched_plan *plan, size_t candidate);": "a number that is no uint32_t",
     "PPSCHED_API void ppsched_plan_freed(ppsched_plan *plan);": "no verb",
     "enum ppsched_kind { PPSCHED_FORWARD = 1 };": "not named by its enum",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_config_set_x(ppsched_config *config, uint32_t stages, ppsched_error *error);": "no int64_t",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_config_set_x(ppsched_config *config, int32_t is_x, ppsched_error *error);": "no uint32_t",
+    "/* Errors: */ PPSCHED_API ppsched_status ppsched_config_set_x(ppsched_config *config, uint32_t objective, ppsched_error *error);": "no int32_t",
+    "PPSCHED_API int32_t ppsched_config_forward_only(const ppsched_config *config);": "a flag that is no uint32_t",
+    "typedef struct ppsched_x {\n    uint32_t more_reserved;\n} ppsched_x;": "spare members are called reserved",
+    "typedef struct ppsched_x {\n    uint32_t reserved;\n    uint32_t y;\n    uint32_t reserved;\n} ppsched_x;": "more than one reserved",
 }
 
 
@@ -141,6 +168,7 @@ class GrammarTest(unittest.TestCase):
     def test_headers_obey(self):
         text = "".join(path.read_text(encoding="utf-8") for path in HEADERS)
         self.assertGreater(len(list(functions(text))), 80)
+        self.assertGreater(len(re.findall(r"^typedef struct \w+ \{|^enum \w+ \{", without_comments(text), flags=re.M)), 40)
         self.assertEqual(list(complaints(text)), [])
 
     def test_planted_declarations_are_seen(self):

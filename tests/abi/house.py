@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the house: who may include and call whom, where exported functions are defined, how long files and functions
-are."""
+"""The rules of the code: which module may include and call which, where exported functions are defined, how long files and
+functions are."""
+import ast
 import pathlib
 import re
 import unittest
@@ -9,31 +10,19 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIB = ROOT / "lib"
 
-# Each layer may include and call itself and those in its list; include the public headers too.
-LAYERS = {
-    "base": [],
-    "layout": ["base"],
-    "model": ["base"],
-    "transformer": ["model", "base"],
-    "order": ["model", "base"],
-    "check": ["model", "base"],
-    "eval": ["model", "base"],
-    "scenario": ["eval", "model", "base"],
-    "search": ["scenario", "eval", "model", "base"],
-    "strategy": ["lower", "search", "scenario", "eval", "order", "model", "base"],
-    "lower": ["eval", "model", "base"],
-    "format": ["eval", "order", "model", "base"],
-    "chakra": ["format", "lower", "eval", "model", "base"],
-    "launch": ["format", "lower", "strategy", "order", "layout", "model", "base"],
-    "split": ["eval", "model", "base"],
-    "plan": ["scenario", "split", "launch", "format", "lower", "strategy", "search", "eval", "model", "base"],
-    "api": ["plan", "scenario", "split", "launch", "chakra", "format", "lower", "strategy", "search", "eval", "check", "layout", "transformer", "model", "base"],
-}
+def read_modules():
+    """[name, modules that it may include and call, its files] of each, lowest first, as the build reads them. All may include the
+    public headers too."""
+    text = (LIB / "meson.build").read_text(encoding="utf-8")
+    return ast.literal_eval(re.search(r"^modules = (\[.*?^  \])$", text, flags=re.M | re.S)[1])
+
+
+MODULES = read_modules()
+ALLOWED = {name: allowed for name, allowed, _ in MODULES}
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs", "findings"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
-NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token", "ppsched_cause_name", "ppsched_quantity_name",
-               "ppsched_queue_device", "ppsched_runtime_name", "ppsched_schedule_export_to_buffer", "ppsched_status_name",
-               "ppsched_status_text", "ppsched_version", "ppsched_version_text"}
+NOT_WRAPPED = re.compile(r"ppsched_(\w+_name|kind_(text|token)|status_text|version(_text)?|abi_version|schedule_export_to_buffer)")
+WRAPPED_NAMES = {"ppsched_builder_set_name", "ppsched_schedule_name"}
 # Names in the documentation that no header declares: variables of the environment.
 NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH", "PPSCHED_TORCH_PYTHON", "PPSCHED_WASM"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
@@ -51,14 +40,14 @@ def code_of(text):
 
 
 def includes_that_go_up(files):
-    """Of {"layer/file": text}: what includes a layer that it may not."""
+    """Of {"module/file": text}: what includes a layer that it may not."""
     return [f"{name} includes {layer}" for name, text in files.items()
             for layer in re.findall(r'^#include "(\w+)/', text, flags=re.M)
-            if layer not in (own := name.split("/")[0], *LAYERS[own])]
+            if layer not in (own := name.split("/")[0], *ALLOWED[own])]
 
 
 def uses_that_go_up(files, exported):
-    """Of {"layer/file": text}: what uses a function or table of a layer that it may not, or an exported function outside api."""
+    """Of {"module/file": text}: what uses a function or table of a layer that it may not, or an exported function outside api."""
     codes = {name: code_of(text) for name, text in files.items()}
     layer_of = {}
     for name, code in codes.items():
@@ -67,7 +56,7 @@ def uses_that_go_up(files, exported):
     for name, code in codes.items():
         own = name.split("/")[0]
         for used in sorted(set(re.findall(r"\bpp(?:i|sched)_\w+", code))):
-            if layer_of.get(used, own) not in (own, *LAYERS[own]) or (used in exported and own != "api"):
+            if layer_of.get(used, own) not in (own, *ALLOWED[own]) or (used in exported and own != "api"):
                 yield f"{name} uses {used}"
 
 
@@ -102,16 +91,18 @@ def function_lengths(text):
 
 
 class HouseTest(unittest.TestCase):
-    def test_layers(self):
-        self.assertEqual({path.name for path in LIB.iterdir() if path.is_dir()}, set(LAYERS))
+    def test_modules(self):
+        self.assertEqual({path.name for path in LIB.iterdir() if path.is_dir()}, set(ALLOWED))
+        for number, (name, allowed, _) in enumerate(MODULES):
+            self.assertLessEqual(set(allowed), {lower for lower, _, _ in MODULES[:number]}, f"{name} may include what is above it")
         self.assertEqual(includes_that_go_up(lib_files()), [])
         self.assertEqual(list(uses_that_go_up(lib_files(), exported_functions())), [])
 
-    def test_what_breaks_the_layers_is_seen(self):
+    def test_what_breaks_the_modules_is_seen(self):
         planted = {
-            "model/shape.c": ('#include "check/check.h"\n', None),
+            "ir/shape.c": ('#include "check/check.h"\n', None),
             "base/heap.c": ("void plant(void)\n{\n    ppi_op_token(0, 0);\n}\n", "ppi_op_token"),
-            "model/op.h": ("static inline void plant(void)\n{\n    ppi_put_1f1b(0, 0, 0, false, 0);\n}\n", "ppi_put_1f1b"),
+            "ir/op.h": ("static inline void plant(void)\n{\n    ppi_put_1f1b(0, 0, 0, false, 0);\n}\n", "ppi_put_1f1b"),
             "format/csv.c": ("const void *plant = &ppi_gpipe;\n", "ppi_gpipe"),
             "lower/by_time.c": ("void plant(void)\n{\n    ppsched_schedule_retain(0);\n}\n", "ppsched_schedule_retain"),
         }
@@ -119,9 +110,22 @@ class HouseTest(unittest.TestCase):
         for name, (text, _) in planted.items():
             files[name] += text
         files["base/error.c"] += '/* ppi_gpipe */ const char *harmless = "ppi_gpipe ppsched_check";\n'
-        self.assertEqual(includes_that_go_up(files), ["model/shape.c includes check"])
+        self.assertEqual(includes_that_go_up(files), ["ir/shape.c includes check"])
         self.assertEqual(list(uses_that_go_up(files, exported_functions())),
                          [f"{name} uses {used}" for name, (_, used) in sorted(planted.items()) if used is not None])
+
+    def test_every_struct_has_one_definition(self):
+        """Debuggers and link-time optimization see a tag once, and files that include both compile."""
+        tags = [tag for text in lib_files().values() for tag in re.findall(r"^struct (ppi_\w+) \{", text, flags=re.M)]
+        self.assertEqual({tag for tag in tags if tags.count(tag) > 1}, set())
+
+    def test_no_module_declares_a_struct_of_one_above(self):
+        files = lib_files()
+        defined = {tag: name.split("/")[0] for name, text in files.items() for tag in re.findall(r"^struct (ppi_\w+) \{", text, flags=re.M)}
+        for name, text in files.items():
+            own = name.split("/")[0]
+            for tag in re.findall(r"^struct (ppi_\w+);", text, flags=re.M):
+                self.assertIn(defined[tag], (own, *ALLOWED[own]), f"{name} declares {tag}")
 
     def test_exported_functions_are_defined_in_api_and_nowhere_else(self):
         for path in sources():
@@ -151,7 +155,7 @@ class HouseTest(unittest.TestCase):
                 self.assertLessEqual(len(line), most, f"{path}:{number}")
 
     def test_every_source_names_its_license(self):
-        page = [path for name in ("report_page", "live_page") for path in (ROOT / "bindings" / "python" / "ppsched" / name).iterdir()]
+        page = [path for name in ("report_page", "live_page") for path in (ROOT / "bindings" / "python" / "ppsched" / "page" / name).iterdir()]
         for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *ROOT.glob("**/*.mjs"), *page]:
             if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)
@@ -180,7 +184,7 @@ class HouseTest(unittest.TestCase):
         their ending."""
         page = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("contributing.md", "assurance.md"))
         named = re.findall(r"(?<![\w/.$-])(?:bindings|docs|include|lib|tests)/[\w./*-]*\w", re.sub(r"`lib/[\w/]+/<\w+>\.c`", "", page))
-        named += [f"lib/{layer}/{name}*" for layer, name in re.findall(rf"`({'|'.join(LAYERS)})/([\w/]+)(?:\.[ch])?`", page)]
+        named += [f"lib/{layer}/{name}*" for layer, name in re.findall(rf"`({'|'.join(ALLOWED)})/([\w/]+)(?:\.[ch])?`", page)]
         self.assertGreater(len(named), 60)
         for name in named:
             self.assertTrue(any(ROOT.glob(name)), name)
@@ -197,7 +201,8 @@ class HouseTest(unittest.TestCase):
 
     def test_cpp_headers_have_every_function(self):
         text = "".join(path.read_text(encoding="utf-8") for path in cpp_headers())
-        self.assertEqual(exported_functions() - set(re.findall(r"\bppsched_\w+", text)), NOT_WRAPPED)
+        missing = exported_functions() - set(re.findall(r"\bppsched_\w+", text))
+        self.assertEqual({name for name in missing if not NOT_WRAPPED.fullmatch(name)} | (missing & WRAPPED_NAMES), set())
 
     def test_cpp_headers_are_short_and_in_one(self):
         everything = ROOT / "bindings" / "cpp" / "ppsched" / "ppsched.hpp"
@@ -214,7 +219,7 @@ class HouseTest(unittest.TestCase):
             self.assertTrue(any(block in path.read_text(encoding="utf-8") for path in programs), block)
 
     def test_all_sources_are_built(self):
-        listed = set(re.findall(r"'([\w/]+\.c)'", (LIB / "meson.build").read_text(encoding="utf-8")))
+        listed = {f"{module}/{name}.c" for module, _, names in MODULES for name in names}
         for path in LIB.glob("*/list.h"):
             listed |= {f"{path.parent.name}/{name}" for name in re.findall(r'"(.*\.c)"', path.read_text(encoding="utf-8"))}
         self.assertEqual(listed, {str(path.relative_to(LIB)) for path in LIB.rglob("*.c")})

@@ -14,7 +14,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMPILER = sys.argv[1:]
-sys.path.insert(0, str(ROOT / "bindings" / "python" / "ppsched"))
+sys.path.insert(0, str(ROOT / "bindings" / "python" / "ppsched" / "_core"))
 import _abi  # noqa: E402  the module alone: it needs no library
 
 STRUCTS = {name: value for name, value in vars(_abi).items()

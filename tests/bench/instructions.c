@@ -50,7 +50,8 @@ static void count_sensitivities(const ppsched_timeline *timeline, const char *na
     ppsched_sensitivity list[64];
     ppsched_error error;
     begin();
-    if (ppsched_timeline_get_sensitivities(list, 64, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, &error) != PPSCHED_OK)
+    if (ppsched_timeline_get_sensitivities(list, 64, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, NULL, NULL, &error) !=
+        PPSCHED_OK)
         die(name, error.message);
     end(name, "sensitivities", ppsched_schedule_op_count(ppsched_timeline_schedule(timeline)));
 }

@@ -5,6 +5,7 @@
  * usage: plan_bench */
 #define _POSIX_C_SOURCE 200809L
 
+#include "support/plan_choice.h"
 #include <ppsched/ppsched.h>
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ static void measure_parts(struct sum *sums, const ppsched_config *config)
 {
     ppsched_plan *plan = NULL;
     ppsched_error error;
-    need(ppsched_plan_create(&plan, config, NULL, &error), &error);
+    need(create_plan(&plan, config, NULL, &error), &error);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         double before = now();
         need(ppsched_plan_evaluate(plan, i, &error), &error);
@@ -82,7 +83,7 @@ static void measure(const char *costs, uint32_t devices, int64_t microbatches, c
     for (int run = 0; run < RUNS; run++) {
         ppsched_plan *plan = NULL;
         double start = now();
-        need(ppsched_plan_create(&plan, config, NULL, &error), &error);
+        need(create_plan(&plan, config, NULL, &error), &error);
         need(ppsched_plan_run(plan, &error), &error);
         runs[run] = now() - start;
         count = ppsched_plan_count(plan);

@@ -96,7 +96,7 @@ void use_everything(Budget &budget)
             builder.append(device, searched.queue(device));
     });
     const Schedule sending = lowered(repeated, PPSCHED_LOWERING_JUST_IN_TIME);
-    CHECK(sending.prove({}).safe && !sending.edges().empty() && !sending.buffers(1).ops.empty() && sending.check().empty());
+    CHECK(sending.prove({}).safe && !sending.links().empty() && !sending.buffers(1).ops.empty() && sending.check().empty());
     const std::string text = sending.evaluate_transfers(config).export_to_string(PPSCHED_FORMAT_JSON);
     CHECK(Schedule::from_text(text, PPSCHED_FORMAT_JSON, &environment).op_count() == sending.op_count());
     CHECK(repeated.evaluate(config).metrics().makespan >= ppsched::lower_bound(config).value);

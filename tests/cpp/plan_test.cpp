@@ -108,7 +108,7 @@ CASE(test_plan_options)
     config.set_values(PPSCHED_QUANTITY_P2P_TIME, 0.25);
     Plan late(config, options);
     late.run();
-    options.receive_lead = 1;
+    options.receive_prefetch = 1;
     Plan ahead(config, options);
     ahead.run();
     CHECK(ahead.candidate(best_of(ahead)).step_time < late.candidate(best_of(late)).step_time);

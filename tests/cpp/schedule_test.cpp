@@ -37,6 +37,7 @@ CASE(test_generate)
     CHECK(schedule.name() == "1f1b" && schedule.devices() == 4 && schedule.stages() == 4 && schedule.microbatches() == 8);
     CHECK(schedule.iterations() == 1 && schedule.flushes() && schedule.weight_versions() == 1 && schedule.op_count() == 64);
     CHECK(schedule.placement() == PPSCHED_PLACEMENT_LINEAR && schedule.device_of(3, 7) == 3u && !schedule.device_of(4));
+    CHECK(schedule.peer_of({0, 1, 0, PPSCHED_KIND_SEND_F, 0, 0}) == 2u && !schedule.peer_of({0, 1, 0, PPSCHED_KIND_F, 0, 0}));
     CHECK(schedule.check().empty());
 
     const auto ops = schedule.queue(3);
@@ -57,7 +58,7 @@ CASE(test_schedule_copies_and_moves)
     CHECK(moved.get() == handle && schedule.get() == nullptr && schedule.devices() == 0 && schedule.name().empty());
     CHECK(status_of([&] { (void)schedule.queue(0); }) == PPSCHED_ERROR_RANGE);
     CHECK(status_of([&] { (void)schedule.check(); }) == PPSCHED_ERROR_ARGUMENT);
-    CHECK(status_of([&] { (void)schedule.edges(); }) == PPSCHED_ERROR_ARGUMENT);
+    CHECK(status_of([&] { (void)schedule.links(); }) == PPSCHED_ERROR_ARGUMENT);
     CHECK(status_of([&] { (void)schedule.prove({}); }) == PPSCHED_ERROR_ARGUMENT);
     CHECK(status_of([&] { (void)schedule.export_to_string(PPSCHED_FORMAT_CSV); }) == PPSCHED_ERROR_ARGUMENT);
     Schedule nothing(schedule);
@@ -188,11 +189,11 @@ CASE(test_proof)
 CASE(test_edges_and_buffers)
 {
     const Schedule sending = lowered(Schedule::generate(Config(3, 3, 4), "1f1b"), PPSCHED_LOWERING_JUST_IN_TIME);
-    const std::vector<ppsched::Edge> edges = sending.edges();
-    CHECK(edges.size() == 4);
-    for (const ppsched::Edge &edge : edges)
-        CHECK(edge.transfers == 4 && edge.most_in_flight >= 1 &&
-              (edge.sender == edge.receiver + 1 || edge.receiver == edge.sender + 1));
+    const std::vector<ppsched::Link> links = sending.links();
+    CHECK(links.size() == 4);
+    for (const ppsched::Link &link : links)
+        CHECK(link.transfers == 4 && link.most_in_flight >= 1 &&
+              (link.sender == link.receiver + 1 || link.receiver == link.sender + 1));
     const auto ops = sending.queue(1);
     const ppsched::Buffers buffers = sending.buffers(1);
     CHECK(buffers.ops.size() == ops.size() && buffers.slots >= 1);
@@ -201,14 +202,14 @@ CASE(test_edges_and_buffers)
         CHECK(receives ? buffers.ops[i].slot < buffers.slots : buffers.ops[i].slot == PPSCHED_NONE);
     }
     CHECK(status_of([&] { (void)sending.buffers(3); }) == PPSCHED_ERROR_RANGE);
-    CHECK(thrown<ppsched::InvalidSchedule>([] { (void)Schedule::generate(Config(2, 2, 2), "1f1b").edges(); }));
+    CHECK(thrown<ppsched::InvalidSchedule>([] { (void)Schedule::generate(Config(2, 2, 2), "1f1b").links(); }));
 
     Config config(2, 1, 1); /* one device has nothing to do */
     config.set_placement({0});
     Builder builder(config);
     builder.append(0, {ppsched::make_op(0, PPSCHED_KIND_F, 0), ppsched::make_op(0, PPSCHED_KIND_B, 0)});
     const Schedule lonely = builder.finish();
-    CHECK(lonely.edges().empty() && lonely.buffers(1).ops.empty() && lonely.buffers(0).slots == 0 && lonely.queue(1).empty());
+    CHECK(lonely.links().empty() && lonely.buffers(1).ops.empty() && lonely.buffers(0).slots == 0 && lonely.queue(1).empty());
 }
 
 CASE(test_slots_and_connections)
@@ -234,7 +235,7 @@ CASE(test_slots_and_connections)
                                                        : use == PPSCHED_SLOT_USE_RECEIVE  ? 24u
                                                                                           : 12u));
     }
-    CHECK(sending.connections(PPSCHED_CONNECTING_EDGES).size() == 6);
+    CHECK(sending.connections(PPSCHED_CONNECTING_LINKS).size() == 6);
     CHECK(sending.connections(PPSCHED_CONNECTING_STAGES).size() == 5);
     CHECK(status_of([&] { (void)sending.arenas(3, PPSCHED_SLOT_USE_RECEIVE); }) == PPSCHED_ERROR_RANGE);
 }

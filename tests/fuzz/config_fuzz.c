@@ -143,7 +143,7 @@ static ppsched_status set_values(struct state *state, ppsched_error *error)
     size_t s = ppsched_config_stages(state->config), d = ppsched_config_devices(state->config);
     const size_t usual[] = {1, s, d, s * s, d * d, s + 1, 0};
     double values[LARGEST_LIST];
-    int32_t quantity = (int32_t)take_below(bytes, LAST_QUANTITY + 3) - 1;
+    int32_t quantity = quantity_at((int32_t)take_below(bytes, QUANTITIES + 3) - 1);
     uint32_t form = take_u8(bytes);
     size_t count = form % 8 < 7 ? usual[form % 8] : take_u8(bytes);
     bool is_negative = quantity == PPSCHED_QUANTITY_MEM_BACKWARD_INPUT || quantity == PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT;
@@ -258,7 +258,7 @@ static void ask(struct state *state, uint64_t before)
     error = fresh_error();
     if (accepted(ppsched_strategy_find(&found, take_text(bytes, name, sizeof name), &error), &error))
         EXPECT(found < ppsched_strategy_count());
-    bool is_known = quantity >= 1 && quantity <= LAST_QUANTITY;
+    bool is_known = is_quantity(quantity);
     EXPECT((ppsched_quantity_name(quantity) != NULL) == is_known);
     EXPECT(is_known || (ppsched_config_values(state->config, quantity, &count) == NULL && count == 0));
     EXPECT(fingerprint(state->config) == before);

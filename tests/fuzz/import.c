@@ -18,8 +18,8 @@ ppsched_status fuzz_import(int32_t format, const char *data, size_t size)
     }
     ppsched_status checked = ppsched_schedule_check(NULL, 0, NULL, schedule, NULL);
     EXPECT(checked == PPSCHED_OK || checked == PPSCHED_ERROR_INVALID_SCHEDULE);
-    expect_round_trip(schedule, format);
-    expect_round_trip(schedule, PPSCHED_FORMAT_JSON);
+    expect_round_transfer(schedule, format);
+    expect_round_transfer(schedule, PPSCHED_FORMAT_JSON);
     ppsched_schedule_release(schedule);
     EXPECT(meter.used == 0);
     return status;

@@ -4,6 +4,7 @@
  * memory, may be run again. */
 #include "fuzz/problem.h"
 #include "fuzz/timeline.h"
+#include "support/plan_choice.h"
 #include "support/last.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ enum { LARGEST_TEXT = 24, LARGEST_LIST = 4, MOST_CANDIDATES = 24, MOST_LINE = 40
 
 /* Options with what they point to. */
 struct choice {
-    ppsched_plan_options options;
+    struct plan_choice options;
     const char *strategies[LARGEST_LIST];
     char texts[LARGEST_LIST][LARGEST_TEXT];
     uint32_t chunks[LARGEST_LIST], group_sizes[LARGEST_LIST], microbatches[LARGEST_LIST];
@@ -83,7 +84,7 @@ static void take_strategies(struct bytes *bytes, struct choice *choice)
 
 static void take_lists(struct bytes *bytes, struct choice *choice)
 {
-    ppsched_plan_options *options = &choice->options;
+    struct plan_choice *options = &choice->options;
     take_strategies(bytes, choice);
     options->chunk_count = take_counts(bytes, choice->chunks, 3, &options->chunks);
     options->group_size_count = take_counts(bytes, choice->group_sizes, 8, &options->group_sizes);
@@ -128,7 +129,7 @@ static const ppsched_layers *take_layers(struct bytes *bytes, struct choice *cho
 /* Slices, orders and scenarios. */
 static void take_variation(struct bytes *bytes, struct choice *choice)
 {
-    ppsched_plan_options *options = &choice->options;
+    struct plan_choice *options = &choice->options;
     uint8_t form = take_u8(bytes);
     if ((form & 1) != 0)
         options->slice_count = take_counts(bytes, choice->slices, 3, &options->slices);
@@ -154,9 +155,9 @@ static void take_variation(struct bytes *bytes, struct choice *choice)
 }
 
 /* Returns what is handed over. */
-static const ppsched_plan_options *take_options(struct bytes *bytes, struct choice *choice)
+static const struct plan_choice *take_options(struct bytes *bytes, struct choice *choice)
 {
-    ppsched_plan_options *options = &choice->options;
+    struct plan_choice *options = &choice->options;
     uint8_t form = take_u8(bytes), ends = take_u8(bytes);
     *choice = (struct choice){.options = {.objective = form % 4 == 3 ? (int32_t)take_integer(bytes) : form % 4 % 3}};
     options->effort = form >= 248 ? 13u + take_u8(bytes) : form >> 2 & 1;
@@ -232,7 +233,7 @@ static void expect_ranked(const ppsched_plan *plan, int32_t rank_by)
             EXPECT(group_of(&before) <= group);
             EXPECT(group != 0 || group_of(&before) != 0 ||
                    rank_time(&before, rank_by) <= rank_time(&candidate, rank_by) * (1 + 1e-9));
-            EXPECT(group != 1 || group_of(&before) != 1 || before.excess <= candidate.excess * (1 + 1e-9));
+            EXPECT(group != 1 || group_of(&before) != 1 || before.overshoot <= candidate.overshoot * (1 + 1e-9));
         }
         before = candidate;
     }
@@ -408,11 +409,11 @@ static void run_plans(ppsched_plan *plan, ppsched_plan *again, const ppsched_lay
         expect_least_limit(plan, layers != NULL);
 }
 
-static ppsched_plan *create(const ppsched_config *config, const ppsched_plan_options *options)
+static ppsched_plan *create(const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *plan = NULL;
     ppsched_error error = fresh_error();
-    ppsched_status status = ppsched_plan_create(&plan, config, options, &error);
+    ppsched_status status = create_plan(&plan, config, options, &error);
     EXPECT(accepted(status, &error) == (plan != NULL));
     EXPECT(status == PPSCHED_OK || status == PPSCHED_ERROR_ARGUMENT || status == PPSCHED_ERROR_STRUCT_SIZE ||
            status == PPSCHED_ERROR_RANGE || status == PPSCHED_ERROR_UNKNOWN_STRATEGY || status == PPSCHED_ERROR_MISMATCH);
@@ -428,7 +429,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct choice choice;
     ppsched_config *config = take_problem(&bytes, &largest, &meter);
     EXPECT(ppsched_config_set_progress(config, listen, &listener, NULL) == PPSCHED_OK);
-    const ppsched_plan_options *options = take_options(&bytes, &choice);
+    const struct plan_choice *options = take_options(&bytes, &choice);
     const double bandwidth = take_u8(&bytes) / 16.0 + 0.01;
     if (choice.options.offload != 0)
         EXPECT(ppsched_config_set_values(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, &bandwidth, 1, NULL) == PPSCHED_OK);

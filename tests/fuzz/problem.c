@@ -3,6 +3,73 @@
 
 #include "support/last.h"
 
+/* In an order that no longer changes, as corpora tell quantities by their place in it. */
+static const int32_t quantities[QUANTITIES] = {PPSCHED_QUANTITY_FORWARD_TIMES,
+                                               PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                               PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES,
+                                               PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
+                                               PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE,
+                                               PPSCHED_QUANTITY_OVERLAPPED_TIMES,
+                                               PPSCHED_QUANTITY_P2P_TIME,
+                                               PPSCHED_QUANTITY_MEM_FORWARD,
+                                               PPSCHED_QUANTITY_MEM_BACKWARD_INPUT,
+                                               PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
+                                               PPSCHED_QUANTITY_MEM_STATIC,
+                                               PPSCHED_QUANTITY_MEM_WEIGHTS,
+                                               PPSCHED_QUANTITY_MEM_LIMIT,
+                                               PPSCHED_QUANTITY_P2P_BANDWIDTH,
+                                               PPSCHED_QUANTITY_ACTIVATION_BYTES,
+                                               PPSCHED_QUANTITY_GRADIENT_BYTES,
+                                               PPSCHED_QUANTITY_MEM_OPTIMIZER,
+                                               PPSCHED_QUANTITY_MEM_OTHER,
+                                               PPSCHED_QUANTITY_MEM_GRADIENTS,
+                                               PPSCHED_QUANTITY_MEM_GATHERED,
+                                               PPSCHED_QUANTITY_MEM_OUTPUT,
+                                               PPSCHED_QUANTITY_MEM_SEND_FORWARD,
+                                               PPSCHED_QUANTITY_MEM_SEND_BACKWARD,
+                                               PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD,
+                                               PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD,
+                                               PPSCHED_QUANTITY_MEM_WORK_FORWARD,
+                                               PPSCHED_QUANTITY_MEM_WORK_BACKWARD,
+                                               PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT,
+                                               PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT,
+                                               PPSCHED_QUANTITY_UNSHARD_TIMES,
+                                               PPSCHED_QUANTITY_REDUCE_GRAD_TIMES,
+                                               PPSCHED_QUANTITY_UNSHARD_BYTES,
+                                               PPSCHED_QUANTITY_REDUCE_GRAD_BYTES,
+                                               PPSCHED_QUANTITY_SHARDING_BANDWIDTH,
+                                               PPSCHED_QUANTITY_SHARDING_SLOWDOWN,
+                                               PPSCHED_QUANTITY_RECOMPUTE_TIMES,
+                                               PPSCHED_QUANTITY_MEM_RECOMPUTE,
+                                               PPSCHED_QUANTITY_OFFLOAD_TIMES,
+                                               PPSCHED_QUANTITY_RELOAD_TIMES,
+                                               PPSCHED_QUANTITY_OFFLOAD_BYTES,
+                                               PPSCHED_QUANTITY_HOST_BANDWIDTH,
+                                               PPSCHED_QUANTITY_HOST_LATENCY,
+                                               PPSCHED_QUANTITY_MEM_OFFLOAD,
+                                               PPSCHED_QUANTITY_HOST_LINK,
+                                               PPSCHED_QUANTITY_MICROBATCH_SCALE,
+                                               PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
+                                               PPSCHED_QUANTITY_SLICE_SCALE,
+                                               PPSCHED_QUANTITY_OP_OVERHEAD,
+                                               PPSCHED_QUANTITY_COPY_SLOWDOWN,
+                                               PPSCHED_QUANTITY_SEND_OVERHEAD,
+                                               PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT,
+                                               PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD};
+
+int32_t quantity_at(int32_t index)
+{
+    return index >= 1 && index <= QUANTITIES ? quantities[index - 1] : index < 1 ? index : LAST_QUANTITY + index;
+}
+
+bool is_quantity(int32_t quantity)
+{
+    bool found = false;
+    for (size_t i = 0; i < QUANTITIES; i++)
+        found |= quantities[i] == quantity;
+    return found;
+}
+
 static ppsched_config *take_sizes(struct bytes *bytes, const struct largest *largest, struct meter *meter)
 {
     ppsched_environment environment = metered_environment(meter);
@@ -46,7 +113,7 @@ static void take_list(struct bytes *bytes, ppsched_config *config)
     double values[LARGEST_STAGES * LARGEST_STAGES];
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     const uint32_t counts[] = {1, stages, devices, stages * stages, devices * devices};
-    int32_t quantity = 1 + (int32_t)take_below(bytes, LAST_QUANTITY);
+    int32_t quantity = quantity_at(1 + (int32_t)take_below(bytes, QUANTITIES));
     uint32_t form = take_u8(bytes), count = counts[form % 5];
     bool is_negative = quantity == PPSCHED_QUANTITY_MEM_BACKWARD_INPUT || quantity == PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT;
     ppsched_error error = fresh_error();

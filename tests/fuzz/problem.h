@@ -16,6 +16,11 @@ enum { LARGEST_STAGES = 16 };
 /* The caller destroys it. Values that the config refuses are left out. */
 ppsched_config *take_problem(struct bytes *bytes, const struct largest *largest, struct meter *meter);
 
+/* The quantities one after another, from 1; a number that is none of them where `index` is none. */
+enum { QUANTITIES = 52 };
+int32_t quantity_at(int32_t index);
+bool is_quantity(int32_t quantity);
+
 /* A channel model, seldom of an order that there is none of. */
 ppsched_channel_model take_channel(struct bytes *bytes);
 

@@ -35,7 +35,7 @@ int fuzz_same(const ppsched_schedule *a, const ppsched_schedule *b)
     return 1;
 }
 
-void expect_round_trip(const ppsched_schedule *schedule, int32_t format)
+void expect_round_transfer(const ppsched_schedule *schedule, int32_t format)
 {
     ppsched_schedule *again = NULL;
     size_t size = 0;

@@ -12,6 +12,6 @@ char *fuzz_export(const ppsched_schedule *schedule, int32_t format, size_t *size
 int fuzz_same(const ppsched_schedule *a, const ppsched_schedule *b);
 
 /* What is written as CSV or JSON reads back as it was: from JSON all of it. */
-void expect_round_trip(const ppsched_schedule *schedule, int32_t format);
+void expect_round_transfer(const ppsched_schedule *schedule, int32_t format);
 
 #endif

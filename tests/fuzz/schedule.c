@@ -70,7 +70,7 @@ static void write_all(const ppsched_schedule *schedule, const ppsched_timeline *
 {
     for (int32_t format = 0; format <= LAST_FORMAT + 1; format++)
         write_format(schedule, timeline, format, bytes);
-    expect_round_trip(schedule, PPSCHED_FORMAT_JSON);
+    expect_round_transfer(schedule, PPSCHED_FORMAT_JSON);
 }
 
 static void launch(const ppsched_schedule *schedule, struct bytes *bytes)
@@ -120,9 +120,9 @@ static void expect_edges(const ppsched_schedule *schedule)
     uint32_t devices = ppsched_schedule_devices(schedule);
     uint64_t messages = 0, sends = 0;
     size_t count = 0;
-    ppsched_edge edges[64] = {{0}};
+    ppsched_link edges[64] = {{0}};
     ppsched_error error = fresh_error();
-    bool is_matched = accepted(ppsched_schedule_get_edges(edges, 64, &count, schedule, &error), &error);
+    bool is_matched = accepted(ppsched_schedule_get_links(edges, 64, &count, schedule, &error), &error);
     for (uint32_t d = 0; d < devices; d++) {
         size_t ops = 0;
         uint32_t slots = 0;
@@ -155,13 +155,13 @@ static void expect_edges(const ppsched_schedule *schedule)
 /* Whether it always comes to its end. */
 static bool is_safe(const ppsched_schedule *schedule, const ppsched_channel_model *model)
 {
-    ppsched_wait circle[MOST_LINKS];
+    ppsched_wait cycle[MOST_LINKS];
     size_t count = 0;
     ppsched_error error = fresh_error();
-    bool is_safe = accepted(ppsched_schedule_prove(circle, MOST_LINKS, &count, schedule, model, &error), &error);
+    bool is_safe = accepted(ppsched_schedule_prove(cycle, MOST_LINKS, &count, schedule, model, &error), &error);
     EXPECT(!is_safe || count == 0);
     for (size_t i = 0; i < count && i < MOST_LINKS; i++)
-        EXPECT(circle[i].device < ppsched_schedule_devices(schedule));
+        EXPECT(cycle[i].device < ppsched_schedule_devices(schedule));
     return is_safe;
 }
 
@@ -246,15 +246,15 @@ static void expect_lowered(const ppsched_schedule *lowered, const ppsched_config
                        (passes->lowering == PPSCHED_LOWERING_PYTORCH && passes->defer_receives == 0);
     EXPECT(is_valid(lowered));
     expect_edges(lowered);
-    expect_round_trip(lowered, PPSCHED_FORMAT_JSON);
+    expect_round_transfer(lowered, PPSCHED_FORMAT_JSON);
     if (passes->lowering != PPSCHED_LOWERING_NONE && is_same)
         expect_equal_times(lowered, config, metrics);
     EXPECT(expect_transfers(lowered, config, bytes) || !never_hangs);
     launch(lowered, bytes);
 }
 
-static void lower_in_all_ways(const ppsched_schedule *schedule, const ppsched_config *config, const ppsched_metrics *metrics,
-                              struct bytes *bytes)
+static void lower_in_all_paths(const ppsched_schedule *schedule, const ppsched_config *config, const ppsched_metrics *metrics,
+                               struct bytes *bytes)
 {
     ppsched_lower_options passes = take_passes(bytes);
     struct handed handed;
@@ -263,7 +263,7 @@ static void lower_in_all_ways(const ppsched_schedule *schedule, const ppsched_co
         ppsched_schedule *lowered = NULL;
         ppsched_error error = fresh_error();
         passes.defer_receives = defers && passes.lowering == PPSCHED_LOWERING_PYTORCH;
-        passes.receive_lead = defers && passes.lowering == PPSCHED_LOWERING_JUST_IN_TIME ? 1 + passes.unshard : 0;
+        passes.receive_prefetch = defers && passes.lowering == PPSCHED_LOWERING_JUST_IN_TIME ? 1 + passes.unshard : 0;
         ppsched_status status = ppsched_schedule_lower(&lowered, schedule, config,
                                                        hand_over(bytes, &handed, &passes, sizeof passes), &error);
         if (accepted(status, &error))
@@ -326,14 +326,14 @@ bool expect_sound(const ppsched_schedule *schedule, const ppsched_config *config
         EXPECT(valid);
         expect_timed(schedule, config, timeline, bytes);
         if (computes_only(schedule))
-            lower_in_all_ways(schedule, config, &metrics, bytes);
+            lower_in_all_paths(schedule, config, &metrics, bytes);
         ppsched_timeline_destroy(timeline);
     } else {
         EXPECT(timeline == NULL);
         EXPECT(status == PPSCHED_ERROR_RANGE || (status == PPSCHED_ERROR_INVALID_SCHEDULE && !valid));
     }
     if (valid && computes_only(schedule) && has_all_rows(schedule))
-        expect_round_trip(schedule, PPSCHED_FORMAT_CSV);
+        expect_round_transfer(schedule, PPSCHED_FORMAT_CSV);
     expect_edges(schedule);
     (void)expect_transfers(schedule, config, bytes);
     launch(schedule, bytes);

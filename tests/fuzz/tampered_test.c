@@ -42,7 +42,7 @@ static ppsched_schedule *read_again(const ppsched_schedule *schedule, int32_t fo
     return again;
 }
 
-static void expect_both_round_trips(const ppsched_schedule *schedule)
+static void expect_both_round_transfers(const ppsched_schedule *schedule)
 {
     ppsched_schedule *csv = read_again(schedule, PPSCHED_FORMAT_CSV), *json = read_again(schedule, PPSCHED_FORMAT_JSON);
     assert_string_equal(ppsched_schedule_name(json), ppsched_schedule_name(schedule));
@@ -58,7 +58,7 @@ static void expect_both_round_trips(const ppsched_schedule *schedule)
     ppsched_schedule_release(json);
 }
 
-static void test_round_trips(void **state)
+static void test_round_transfers(void **state)
 {
     int compared = 0;
     (void)state;
@@ -69,7 +69,7 @@ static void test_round_trips(void **state)
                     ppsched_schedule *schedule = try_strategy(strategy, devices, microbatches, iterations);
                     if (schedule == NULL)
                         continue;
-                    expect_both_round_trips(schedule);
+                    expect_both_round_transfers(schedule);
                     ppsched_schedule_release(schedule);
                     compared++;
                 }
@@ -308,9 +308,9 @@ static void test_traces_cut_off_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),    cmocka_unit_test(test_own_placements),
-        cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_cut_off_anywhere),
-        cmocka_unit_test(test_changed_traces), cmocka_unit_test(test_traces_cut_off_anywhere),
+        cmocka_unit_test(test_round_transfers), cmocka_unit_test(test_own_placements),
+        cmocka_unit_test(test_changed_bytes),   cmocka_unit_test(test_cut_off_anywhere),
+        cmocka_unit_test(test_changed_traces),  cmocka_unit_test(test_traces_cut_off_anywhere),
     };
     return cmocka_run_group_tests_name("tampered", tests, NULL, NULL);
 }

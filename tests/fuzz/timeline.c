@@ -57,7 +57,7 @@ static void expect_idle(const ppsched_timeline *timeline, uint32_t device, doubl
     if (ppsched_timeline_get_idle(&idle, timeline, device, NULL) != PPSCHED_OK)
         return; /* left out */
     const double parts[] = {idle.fill, idle.drain,        idle.neighbour, idle.imbalance, idle.transfer,
-                            idle.edge, idle.head_of_line, idle.weights,   idle.reload,    idle.calls};
+                            idle.link, idle.head_of_line, idle.weights,   idle.reload,    idle.calls};
     double sum = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         EXPECT(parts[i] >= -tolerance);
@@ -221,7 +221,8 @@ static void expect_sensitivities(const ppsched_timeline *timeline, int32_t objec
     uint32_t stages = ppsched_schedule_stages(ppsched_timeline_schedule(timeline));
     ppsched_sensitivity *list = list_of(stages, sizeof *list);
     ppsched_error error = fresh_error();
-    EXPECT(accepted(ppsched_timeline_get_sensitivities(list, stages, NULL, timeline, objective, kind, &error), &error));
+    EXPECT(accepted(ppsched_timeline_get_sensitivities(list, stages, NULL, timeline, objective, kind, NULL, NULL, &error),
+                    &error));
     for (uint32_t s = 0; s < stages; s++) {
         EXPECT(isfinite(list[s].more) && isfinite(list[s].less));
         if (objective == PPSCHED_OBJECTIVE_MAKESPAN)
@@ -236,7 +237,7 @@ void expect_explained(const ppsched_timeline *timeline, int32_t kind)
     expect_critical_path(timeline);
     expect_slack(timeline);
     if (keeps_less(timeline)) {
-        EXPECT(ppsched_timeline_get_sensitivities(NULL, 0, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, 0, NULL) ==
+        EXPECT(ppsched_timeline_get_sensitivities(NULL, 0, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, NULL) ==
                PPSCHED_ERROR_ARGUMENT);
         return;
     }

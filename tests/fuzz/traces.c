@@ -75,7 +75,7 @@ ppsched_status fuzz_import_traces(const ppsched_chakra_trace *traces, size_t cou
     ppsched_status checked = ppsched_schedule_check(NULL, 0, NULL, schedule, NULL);
     EXPECT(checked == PPSCHED_OK || checked == PPSCHED_ERROR_INVALID_SCHEDULE);
     EXPECT(ppsched_config_devices(config) == ppsched_schedule_devices(schedule));
-    expect_round_trip(schedule, PPSCHED_FORMAT_JSON);
+    expect_round_transfer(schedule, PPSCHED_FORMAT_JSON);
     expect_written_again(schedule, config);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);

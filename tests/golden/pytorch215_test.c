@@ -316,7 +316,7 @@ static void compare_link(const ppsched_schedule *schedule, int32_t what, const p
         assert_int_equal(ours[i].round, theirs[i].round);
         assert_int_equal(ours[i].sending_stage, theirs[i].sending_stage);
         assert_int_equal(ours[i].receiving_stage, theirs[i].receiving_stage);
-        if (what == PPSCHED_CONNECTING_EDGES) {
+        if (what == PPSCHED_CONNECTING_LINKS) {
             assert_int_equal(ours[i].sender, theirs[i].sender);
             assert_int_equal(ours[i].receiver, theirs[i].receiver);
         } else {
@@ -338,7 +338,7 @@ static void compare_rounds(const struct captured *captured)
     expect_ok(ppsched_config_set_placement(config, placement, NULL, 0, &error), &error);
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
-    compare_link(schedule, PPSCHED_CONNECTING_EDGES, captured->edges, captured->edge_count);
+    compare_link(schedule, PPSCHED_CONNECTING_LINKS, captured->edges, captured->edge_count);
     compare_link(schedule, PPSCHED_CONNECTING_STAGES, captured->stage_pairs, captured->stage_pair_count);
     ppsched_schedule_release(schedule);
     ppsched_builder_destroy(builder);
@@ -432,12 +432,12 @@ static void test_gathers_again(void **state)
         ppsched_config *config = make_config(4, 16, 16);
         ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b"), *lowered = NULL;
         ppsched_error error;
-        size_t count = 0, gathers = 0;
+        size_t count = 0, unshards = 0;
         expect_ok(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), &error);
         const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(lowered, 3), &count);
         for (size_t i = 0; i < count; i++)
-            gathers += ops[i].kind == PPSCHED_KIND_UNSHARD && ops[i].stage == 15;
-        assert_int_equal(gathers, most == 3 ? 4 : 1);
+            unshards += ops[i].kind == PPSCHED_KIND_UNSHARD && ops[i].stage == 15;
+        assert_int_equal(unshards, most == 3 ? 4 : 1);
         ppsched_schedule_release(lowered);
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);

@@ -90,13 +90,13 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(installed, {path.name for path in wanted})
 
     def test_python_modules_are_complete(self):
-        package = next(self.prefix.rglob("ppsched/cli.py")).parent
-        wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched").glob("*.py")}
-        self.assertEqual({path.name for path in package.glob("*.py")}, wanted)
-        wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched" / "report_page").iterdir()}
-        self.assertEqual({path.name for path in (package / "report_page").iterdir()}, wanted)
-        wanted = {path.name for path in (ROOT / "bindings" / "python" / "ppsched" / "live_page").iterdir()} | {"abi.mjs", "ppsched.mjs"}
-        self.assertEqual({path.name for path in (package / "live_page").iterdir()} - {"ppsched.wasm"}, wanted)
+        package, source = next(self.prefix.rglob("ppsched/__main__.py")).parent, ROOT / "bindings" / "python" / "ppsched"
+        modules = {path.relative_to(source) for path in source.rglob("*.py")}
+        self.assertEqual({path.relative_to(package) for path in package.rglob("*.py")}, modules)
+        wanted = {path.name for path in (source / "page" / "report_page").iterdir()}
+        self.assertEqual({path.name for path in (package / "page" / "report_page").iterdir()}, wanted)
+        wanted = {path.name for path in (source / "page" / "live_page").iterdir()} | {"abi.mjs", "ppsched.mjs"}
+        self.assertEqual({path.name for path in (package / "page" / "live_page").iterdir()} - {"ppsched.wasm"}, wanted)
 
     def test_report(self):
         page = self.folder / "report.html"

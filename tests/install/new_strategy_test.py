@@ -85,7 +85,7 @@ class NewStrategyTest(unittest.TestCase):
         folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         self.install(folder)
-        (library,) = folder.rglob("libppsched.so.0")
+        (library,) = folder.rglob("libppsched.so.1")
         self.use(library)
         command = folder / "venv" / "bin" / "ppsched"
         self.assertTrue(run(command, "schedule", "-s", 4, "-b", 8).startswith("1f1b: makespan 33"))

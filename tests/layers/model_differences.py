@@ -11,9 +11,9 @@ import sys
 
 import ppsched
 from ppsched import Config, Model, Split, Training, Transformer
-from ppsched.model_estimate import GIB, even_memory, even_split, links_of, update_time
-from ppsched.model_files import model_of
-from ppsched.model_options import Job, job_of
+from ppsched.command.model_estimate import GIB, even_memory, even_split, links_of, update_time
+from ppsched.readers.model_files import model_of
+from ppsched.command.model_options import Job, job_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent.parent / "docs" / "model.md"

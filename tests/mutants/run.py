@@ -22,7 +22,7 @@ from bench import ROOT, Bench
 
 EQUIVALENT = pathlib.Path(__file__).resolve().parent / "equivalent.txt"
 PACKAGE = "bindings/python"
-GENERATED = {"bindings/python/ppsched/_abi.py"}
+GENERATED = {"bindings/python/ppsched/_core/_abi.py"}
 
 
 def folder_of(path):
@@ -31,7 +31,7 @@ def folder_of(path):
 
 
 def all_mutations(only):
-    for pattern, rules in (("lib/**/*.[ch]", c_mutations), ("bindings/python/ppsched/*.py", python_mutations)):
+    for pattern, rules in (("lib/**/*.[ch]", c_mutations), ("bindings/python/ppsched/**/*.py", python_mutations)):
         for file in sorted(ROOT.glob(pattern)):
             path = str(file.relative_to(ROOT))
             if path not in GENERATED and (not only or any(path.startswith(prefix) for prefix in only)):

@@ -58,7 +58,7 @@ static void add_strategy(uint32_t strategy)
 }
 
 /* Each strategy with microbatches that differ, and those that know slices with three of each. */
-static void add_pieces(const char *subject, int64_t slices)
+static void add_micro_slices(const char *subject, int64_t slices)
 {
     static const double scale[] = {1.1, 0.7, 2.3, 0.9, 1.7, 0.3, 1.3}, held[] = {1.2, 0.9, 1.9, 1, 1.5, 0.6, 1.1},
                         growth[] = {0.7, 1.1, 1.6};
@@ -177,8 +177,8 @@ static void add_all(void)
 {
     for (uint32_t strategy = 0; strategy < ppsched_strategy_count(); strategy++)
         add_strategy(strategy);
-    add_pieces("microbatches", 1);
-    add_pieces("slices", 3);
+    add_micro_slices("microbatches", 1);
+    add_micro_slices("slices", 3);
     add_calls("calls");
     add_all_golden();
     add_line("all", "bounds", digest_of_bounds());

@@ -6,6 +6,7 @@
 #include "portability/fold.h"
 #include "portability/problems.h"
 #include "portability/results.h"
+#include "support/plan_choice.h"
 #include "support/problem.h"
 
 static void fold_bound(uint64_t *digest, const ppsched_config *config, int32_t objective)
@@ -40,8 +41,10 @@ static void fold_made(uint64_t *digest, ppsched_status status, ppsched_config **
 {
     if (!fold_outcome(digest, status, error))
         return;
-    for (int32_t quantity = 1; ppsched_quantity_name(quantity) != NULL; quantity++) {
+    for (int32_t quantity = 1; quantity <= PPSCHED_QUANTITY_SLICE_SCALE; quantity++) {
         size_t count = 0;
+        if (ppsched_quantity_name(quantity) == NULL)
+            continue;
         const double *values = ppsched_config_values(*made, quantity, &count);
         fold_numbers(digest, values, count);
     }
@@ -87,7 +90,7 @@ static void fold_candidate(uint64_t *digest, const ppsched_plan *plan, uint32_t 
     fold_integer(digest, c.transfers);
     fold_numbers(digest,
                  (double[]){c.memory_limit, c.step_time, c.makespan, c.span, c.bubble_of_total, c.bubble_of_ideal,
-                            c.bubble_of_span, c.peak_memory, c.excess, c.bound, c.bytes},
+                            c.bubble_of_span, c.peak_memory, c.overshoot, c.bound, c.bytes},
                  11);
 }
 
@@ -98,14 +101,14 @@ static uint32_t rank_of(const ppsched_plan *plan, uint32_t number)
     return candidate.rank;
 }
 
-static void fold_plan(uint64_t *digest, const ppsched_config *config, const ppsched_plan_options *options)
+static void fold_plan(uint64_t *digest, const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *plan = NULL;
     ppsched_timeline *best = NULL;
     ppsched_error error;
     double limit = 0;
     uint32_t candidate = 0;
-    if (!fold_outcome(digest, ppsched_plan_create(&plan, config, options, &error), &error))
+    if (!fold_outcome(digest, create_plan(&plan, config, options, &error), &error))
         return;
     fold_outcome(digest, ppsched_plan_run(plan, &error), &error);
     fold_integer(digest, ppsched_plan_count(plan));
@@ -130,15 +133,15 @@ uint64_t digest_of_plans(void)
     for (int costs = 0; costs < COSTS_COUNT; costs++)
         for (int32_t lowering = PPSCHED_LOWERING_NONE; lowering <= PPSCHED_LOWERING_PYTORCH; lowering++) {
             ppsched_config *config = make_problem(3, 6, 6, 1, (enum costs)costs);
-            ppsched_plan_options options = {.size = sizeof options,
-                                            .objective = PPSCHED_OBJECTIVE_SPAN,
-                                            .lowering = lowering,
-                                            .chunks = chunks,
-                                            .chunk_count = 2,
-                                            .microbatches = microbatches,
-                                            .microbatch_count = 2,
-                                            .memory_limits = limits,
-                                            .memory_limit_count = costs == COSTS_LIMITED ? 0 : 2};
+            struct plan_choice options = {.size = sizeof options,
+                                          .objective = PPSCHED_OBJECTIVE_SPAN,
+                                          .lowering = lowering,
+                                          .chunks = chunks,
+                                          .chunk_count = 2,
+                                          .microbatches = microbatches,
+                                          .microbatch_count = 2,
+                                          .memory_limits = limits,
+                                          .memory_limit_count = costs == COSTS_LIMITED ? 0 : 2};
             fold_plan(&digest, config, &options);
             ppsched_config_destroy(config);
         }
@@ -146,11 +149,11 @@ uint64_t digest_of_plans(void)
 }
 
 /* What a plan that varies finds beside the others. */
-static void fold_variation(uint64_t *digest, const ppsched_config *config, const ppsched_plan_options *options)
+static void fold_variation(uint64_t *digest, const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *plan = NULL;
     ppsched_error error;
-    if (!fold_outcome(digest, ppsched_plan_create(&plan, config, options, &error), &error))
+    if (!fold_outcome(digest, create_plan(&plan, config, options, &error), &error))
         return;
     fold_outcome(digest, ppsched_plan_run(plan, &error), &error);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
@@ -183,20 +186,20 @@ uint64_t digest_of_varied_plans(void)
                                                     .device_factors = slow,
                                                     .device_factor_count = 3,
                                                     .dispatch = dispatch};
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .strategies = strategies,
-                                              .strategy_count = 5,
-                                              .chunks = chunks,
-                                              .chunk_count = 2,
-                                              .slices = slices,
-                                              .slice_count = 2,
-                                              .order_effort = 1,
-                                              .slice_time = 0.01,
-                                              .attention_share = 0.3,
-                                              .scenario_options = &scenarios,
-                                              .scenario_count = 20,
-                                              .rank_by = PPSCHED_RANK_BY_QUANTILE,
-                                              .quantile = 0.7};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .strategies = strategies,
+                                            .strategy_count = 5,
+                                            .chunks = chunks,
+                                            .chunk_count = 2,
+                                            .slices = slices,
+                                            .slice_count = 2,
+                                            .order_effort = 1,
+                                            .slice_time = 0.01,
+                                            .attention_share = 0.3,
+                                            .scenario_options = &scenarios,
+                                            .scenario_count = 20,
+                                            .rank_by = PPSCHED_RANK_BY_QUANTILE,
+                                            .quantile = 0.7};
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 8, NULL), NULL);
         fold_variation(&digest, config, &options);
         ppsched_config_destroy(config);

@@ -95,7 +95,7 @@ static void fold_device(uint64_t *digest, const ppsched_timeline *timeline, uint
         (double[]){m.busy, m.idle, m.first_start, m.last_end, m.static_memory, m.peak_memory, m.peak_time, m.memory_limit}, 8);
     fold_integer(digest, (uint64_t)ppsched_timeline_get_idle(&idle, timeline, device, NULL));
     fold_numbers(digest,
-                 (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.edge, idle.head_of_line},
+                 (double[]){idle.fill, idle.drain, idle.neighbour, idle.imbalance, idle.transfer, idle.link, idle.head_of_line},
                  7);
     if (idle.calls > 0)
         fold_numbers(digest, &idle.calls, 1);
@@ -160,7 +160,7 @@ static void fold_explanation(uint64_t *digest, const ppsched_timeline *timeline)
     for (int32_t objective = PPSCHED_OBJECTIVE_SPAN; objective <= PPSCHED_OBJECTIVE_MAKESPAN; objective++)
         for (int32_t kind = 0; kind <= PPSCHED_KIND_W; kind++) {
             ppsched_status status = ppsched_timeline_get_sensitivities(sensitivities, stages, NULL, timeline, objective, kind,
-                                                                       &error);
+                                                                       NULL, NULL, &error);
             fold_outcome(digest, status, &error);
             for (uint32_t s = 0; s < stages; s++)
                 fold_numbers(digest, (double[]){sensitivities[s].more, sensitivities[s].less}, 2);
@@ -173,9 +173,9 @@ static void fold_buffers(uint64_t *digest, const ppsched_schedule *lowered)
 {
     ppsched_error error;
     size_t count = 0;
-    ppsched_schedule_get_edges(NULL, 0, &count, lowered, NULL);
-    ppsched_edge *edges = room(count, sizeof *edges);
-    fold_outcome(digest, ppsched_schedule_get_edges(edges, count, &count, lowered, &error), &error);
+    ppsched_schedule_get_links(NULL, 0, &count, lowered, NULL);
+    ppsched_link *edges = room(count, sizeof *edges);
+    fold_outcome(digest, ppsched_schedule_get_links(edges, count, &count, lowered, &error), &error);
     for (size_t i = 0; i < count; i++) {
         fold_integer(digest, edges[i].sender);
         fold_integer(digest, edges[i].receiver);
@@ -200,15 +200,15 @@ static void fold_buffers(uint64_t *digest, const ppsched_schedule *lowered)
 /* Where a model can hang, the circle. */
 static void fold_proof(uint64_t *digest, const ppsched_schedule *lowered, const ppsched_channel_model *model)
 {
-    ppsched_wait circle[16];
+    ppsched_wait cycle[16];
     ppsched_error error;
     size_t count = 0;
-    fold_outcome(digest, ppsched_schedule_prove(circle, 16, &count, lowered, model, &error), &error);
+    fold_outcome(digest, ppsched_schedule_prove(cycle, 16, &count, lowered, model, &error), &error);
     fold_integer(digest, count);
     for (size_t i = 0; i < count && i < 16; i++) {
-        fold_integer(digest, circle[i].device);
-        fold_integer(digest, circle[i].position);
-        fold_op(digest, &circle[i].op);
+        fold_integer(digest, cycle[i].device);
+        fold_integer(digest, cycle[i].position);
+        fold_op(digest, &cycle[i].op);
     }
 }
 
@@ -299,18 +299,18 @@ static void fold_launch(uint64_t *digest, const ppsched_schedule *schedule)
 /* Lowers it in one of the ways, by turn. */
 static void add_lowered(struct results *results, const ppsched_schedule *schedule, const ppsched_config *config, int turn)
 {
-    static const ppsched_lower_options ways[] = {
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_NONE, .split_backwards = 1, .unshard = 2, .reduce_grad = 1},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_PYTORCH, .merge_backwards = 1, .unshard = 3, .reduce_grad = 1},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_PYTORCH, .defer_receives = 1},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_BY_TIME},
-        {.size = sizeof *ways, .lowering = PPSCHED_LOWERING_JUST_IN_TIME},
+    static const ppsched_lower_options paths[] = {
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_NONE, .split_backwards = 1, .unshard = 2, .reduce_grad = 1},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_PYTORCH, .merge_backwards = 1, .unshard = 3, .reduce_grad = 1},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_PYTORCH, .defer_receives = 1},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_BY_TIME},
+        {.size = sizeof *paths, .lowering = PPSCHED_LOWERING_JUST_IN_TIME},
     };
-    const ppsched_lower_options *way = &ways[(size_t)turn % (sizeof ways / sizeof ways[0])];
+    const ppsched_lower_options *path = &paths[(size_t)turn % (sizeof paths / sizeof paths[0])];
     uint64_t *digest = &results->part[PART_LOWERING];
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
-    if (fold_outcome(digest, ppsched_schedule_lower(&lowered, schedule, config, way, &error), &error)) {
+    if (fold_outcome(digest, ppsched_schedule_lower(&lowered, schedule, config, path, &error), &error)) {
         fold_schedule(digest, lowered);
         fold_buffers(digest, lowered);
         add_transfers(results, lowered, config);

@@ -10,7 +10,7 @@
 enum { MOST_DEVICES = 4, MOST_LANES = 12 };
 
 /* What a copy's slices of microbatches take, as multiples: sums of 1, of times, of memory, of both; the least and the most. */
-struct pieces {
+struct micro_slices {
     double count, time, held, both, least_time, least_sent, most_held;
 };
 
@@ -22,8 +22,8 @@ struct problem {
     double held[MOST_LANES], after_input[MOST_LANES]; /* by a stage pass, and what of it W releases */
     double fixed[MOST_DEVICES], limit[MOST_DEVICES];
     double bytes[2][MOST_LANES], bandwidth[MOST_DEVICES][MOST_DEVICES]; /* of F, and of what goes back */
-    struct pieces pieces[2];
-    int has_pairs, by_forward_stage, has_limits, has_pieces;
+    struct micro_slices micro_slices[2];
+    int has_pairs, by_forward_stage, has_limits, has_micro_slices;
 };
 
 static double lower(double a, double b)
@@ -91,7 +91,8 @@ static double delay_between(const struct problem *p, uint32_t copy, uint32_t fro
     uint32_t sender = p->device[copy][from], receiver = p->device[copy][to];
     if (sender == receiver)
         return 0;
-    return p->delay[sender][receiver] + p->bytes[from > to][from] * p->pieces[copy].least_sent / p->bandwidth[sender][receiver];
+    return p->delay[sender][receiver] +
+           p->bytes[from > to][from] * p->micro_slices[copy].least_sent / p->bandwidth[sender][receiver];
 }
 
 /* From 0 to the first F of a stage. */
@@ -99,16 +100,16 @@ static double head_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
     double head = 0;
     for (uint32_t s = 0; s < stage; s++)
-        head += p->pieces[copy].least_time * least_forward(p, s) + delay_between(p, copy, s, s + 1);
+        head += p->micro_slices[copy].least_time * least_forward(p, s) + delay_between(p, copy, s, s + 1);
     return head;
 }
 
 /* From the end of an I of a stage to the last end of stage 0. */
 static double tail_of(const struct problem *p, uint32_t copy, uint32_t stage)
 {
-    double tail = p->pieces[copy].least_time * (least_backward(p, 0) - least_input(p, 0));
+    double tail = p->micro_slices[copy].least_time * (least_backward(p, 0) - least_input(p, 0));
     for (uint32_t s = 0; s < stage; s++)
-        tail += p->pieces[copy].least_time * least_input(p, s) + delay_between(p, copy, s + 1, s);
+        tail += p->micro_slices[copy].least_time * least_input(p, s) + delay_between(p, copy, s + 1, s);
     return tail;
 }
 
@@ -123,7 +124,8 @@ static double area_of(const struct problem *p, uint32_t copy, uint32_t stage)
             sent += delay_between(p, copy, s, s + 1) + delay_between(p, copy, s + 1, s);
     }
     double until_weight = p->after_input[stage] * (least_backward(p, stage) - least_input(p, stage));
-    return p->pieces[copy].both * (p->held[stage] * computed + until_weight) + p->pieces[copy].held * p->held[stage] * sent;
+    return p->micro_slices[copy].both * (p->held[stage] * computed + until_weight) +
+           p->micro_slices[copy].held * p->held[stage] * sent;
 }
 
 /* --- the figures --- */
@@ -133,16 +135,16 @@ static void add_device(const struct problem *p, uint32_t device, int by_span, pp
     double work = 0, area = 0, hold = 0, chains = 0, first = HUGE_VAL, last = HUGE_VAL, longest = 0;
     for (uint32_t copy = 0; copy < p->copies; copy++) {
         double chain = 0, head = HUGE_VAL, tail = HUGE_VAL, own = 0;
-        const struct pieces *pieces = &p->pieces[copy];
-        for (uint32_t s = 0; s < p->stages && pieces->count > 0; s++) {
+        const struct micro_slices *micro_slices = &p->micro_slices[copy];
+        for (uint32_t s = 0; s < p->stages && micro_slices->count > 0; s++) {
             if (p->device[copy][s] != device)
                 continue;
-            work += pieces->time * least_pass(p, s);
+            work += micro_slices->time * least_pass(p, s);
             area += area_of(p, copy, s);
-            chain += pieces->time * least_chain(p, s);
+            chain += micro_slices->time * least_chain(p, s);
             head = lower(head, head_of(p, copy, s));
             tail = lower(tail, tail_of(p, copy, s));
-            own += pieces->most_held * p->held[s];
+            own += micro_slices->most_held * p->held[s];
         }
         hold = higher(hold, own); /* one microbatch, of one copy */
         chains += chain;
@@ -167,12 +169,12 @@ static void place(struct problem *p, ppsched_config *config, int32_t placement, 
     uint32_t map[MOST_LANES];
     ppsched_error error;
     for (uint32_t s = 0; s < p->stages; s++) {
-        uint32_t way = s % p->devices;
+        uint32_t path = s % p->devices;
         map[s] = random_below(seed, p->devices);
         p->device[0][s] = placement == PPSCHED_PLACEMENT_MAP                            ? map[s]
-                          : placement == PPSCHED_PLACEMENT_V && s / p->devices % 2 == 1 ? p->devices - 1 - way
-                                                                                        : way;
-        p->device[1][s] = p->devices - 1 - way;
+                          : placement == PPSCHED_PLACEMENT_V && s / p->devices % 2 == 1 ? p->devices - 1 - path
+                                                                                        : path;
+        p->device[1][s] = p->devices - 1 - path;
     }
     p->copies = placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ? 2 : 1;
     expect_ok(ppsched_config_set_placement(config, placement, map, placement == PPSCHED_PLACEMENT_MAP ? p->stages : 0, &error),
@@ -211,11 +213,11 @@ static void read_costs(struct problem *p, const ppsched_config *config)
 
 /* The second copy has the second half of the microbatches. Where pairs have times of their own nobody knows which microbatches
  * they save on: then all count as the shortest. */
-static void read_pieces(struct problem *p, const ppsched_config *config)
+static void read_micro_slices(struct problem *p, const ppsched_config *config)
 {
     uint32_t slices = ppsched_config_slices(config), first = p->microbatches - p->microbatches / 2;
     for (uint32_t copy = 0; copy < p->copies; copy++) {
-        struct pieces sum = {.least_time = HUGE_VAL, .least_sent = HUGE_VAL};
+        struct micro_slices sum = {.least_time = HUGE_VAL, .least_sent = HUGE_VAL};
         for (uint32_t m = copy * first; m < (p->copies == 2 && copy == 0 ? first : p->microbatches); m++)
             for (uint32_t k = 0; k < slices; k++) {
                 double scale = value_at(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, m, 1);
@@ -229,11 +231,11 @@ static void read_pieces(struct problem *p, const ppsched_config *config)
                 sum.least_sent = lower(sum.least_sent, memory);
                 sum.most_held = higher(sum.most_held, memory * slices);
             }
-        if (p->has_pairs && p->has_pieces) {
+        if (p->has_pairs && p->has_micro_slices) {
             sum.time = sum.count * sum.least_time;
             sum.both = sum.held * sum.least_time;
         }
-        p->pieces[copy] = sum;
+        p->micro_slices[copy] = sum;
     }
 }
 
@@ -252,12 +254,12 @@ static ppsched_config *draw(struct problem *p, uint64_t *seed)
     p->has_pairs = random_below(seed, 2) == 0;
     p->by_forward_stage = random_below(seed, 4) == 0;
     p->has_limits = random_below(seed, 2) == 0;
-    p->has_pieces = random_below(seed, 2) == 0;
+    p->has_micro_slices = random_below(seed, 2) == 0;
     expect_ok(ppsched_config_set_iterations(config, 1 + random_below(seed, 2), NULL), NULL); /* bounds are those of one */
     if (random_below(seed, 3) == 0)
         expect_ok(ppsched_config_set_slices(config, 1 + random_below(seed, 4), NULL), NULL);
-    if (p->has_pieces)
-        add_uneven(config, UNEVEN_PIECES, seed);
+    if (p->has_micro_slices)
+        add_uneven(config, UNEVEN_MICRO_SLICES, seed);
     if (random_below(seed, 2)) /* whole backwards, some of which are shorter than both their parts */
         set_uneven(config, PPSCHED_QUANTITY_BACKWARD_TIMES, p->stages, 1.5, seed);
     if (p->has_pairs) /* from as long as one op to about as long as both */
@@ -268,7 +270,7 @@ static ppsched_config *draw(struct problem *p, uint64_t *seed)
     if (p->has_limits) /* with some that are below what is fixed */
         set_uneven(config, PPSCHED_QUANTITY_MEM_LIMIT, devices, 2 + random_below(seed, 30), seed);
     read_costs(p, config);
-    read_pieces(p, config);
+    read_micro_slices(p, config);
     return config;
 }
 

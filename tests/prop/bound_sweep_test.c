@@ -11,7 +11,7 @@ enum { MOST_LANES = 12, MOST_MICROBATCHES = 8, MOST_DEVICES = 4, MOST_OPS = 3 * 
 
 /* A problem in plain numbers. A lane is a stage of a model copy, with microbatches of its own. */
 struct plain {
-    uint32_t devices, stages, lanes, microbatches;
+    uint32_t devices, stages, instances, microbatches;
     uint32_t wait; /* steps before the second copy begins */
     uint32_t device[MOST_LANES], first[MOST_LANES], end[MOST_LANES];
     double duration[5][MOST_LANES], memory[5][MOST_LANES], fixed[MOST_DEVICES], limit[MOST_DEVICES];
@@ -29,39 +29,39 @@ struct sample {
 };
 
 struct step {
-    uint32_t lane, other; /* other: that of the backward of a pair */
+    uint32_t instance, other; /* other: that of the backward of a pair */
     uint8_t kind;
     int paired;
     double start;
 };
 
 /* When an F (0) or a backward (1) of a lane has its input; infinite: not known. */
-static double input_of(const struct plain *p, const struct sample *now, int backward, uint32_t lane)
+static double input_of(const struct plain *p, const struct sample *now, int backward, uint32_t instance)
 {
-    uint32_t m = now->done[backward][lane], stage = lane % p->stages;
-    if (m == p->end[lane])
+    uint32_t m = now->done[backward][instance], stage = instance % p->stages;
+    if (m == p->end[instance])
         return HUGE_VAL;
     if (!backward && stage == 0)
         return 0;
-    if (backward && now->done[0][lane] <= m)
+    if (backward && now->done[0][instance] <= m)
         return HUGE_VAL;
-    double ready = backward ? now->end[0][lane][m] : 0;
+    double ready = backward ? now->end[0][instance][m] : 0;
     if (backward && stage + 1 == p->stages)
         return ready;
-    uint32_t before = backward ? lane + 1 : lane - 1;
+    uint32_t before = backward ? instance + 1 : instance - 1;
     if (now->done[backward][before] <= m)
         return HUGE_VAL;
-    return fmax(ready, now->end[backward][before][m] + p->delay[p->device[before]][p->device[lane]]);
+    return fmax(ready, now->end[backward][before][m] + p->delay[p->device[before]][p->device[instance]]);
 }
 
 static void offer(const struct plain *p, const struct sample *now, struct step step, struct step *steps, int *count)
 {
-    uint32_t device = p->device[step.lane];
-    double ready = step.kind == PPSCHED_KIND_W ? now->end[1][step.lane][now->done[2][step.lane]]
-                                               : input_of(p, now, step.kind != PPSCHED_KIND_F, step.lane);
+    uint32_t device = p->device[step.instance];
+    double ready = step.kind == PPSCHED_KIND_W ? now->end[1][step.instance][now->done[2][step.instance]]
+                                               : input_of(p, now, step.kind != PPSCHED_KIND_F, step.instance);
     if (step.paired)
         ready = fmax(ready, input_of(p, now, 1, step.other));
-    if (step.kind == PPSCHED_KIND_F && now->level[device] + p->memory[PPSCHED_KIND_F][step.lane] > p->limit[device])
+    if (step.kind == PPSCHED_KIND_F && now->level[device] + p->memory[PPSCHED_KIND_F][step.instance] > p->limit[device])
         return;
     step.start = fmax(ready, now->clock[device]);
     if (step.start < HUGE_VAL)
@@ -70,43 +70,44 @@ static void offer(const struct plain *p, const struct sample *now, struct step s
 
 static int find_steps(const struct plain *p, const struct sample *now, struct step *steps)
 {
-    uint32_t lanes = now->steps < p->wait ? p->stages : p->lanes;
+    uint32_t instances = now->steps < p->wait ? p->stages : p->instances;
     int count = 0;
-    for (uint32_t l = 0; l < lanes; l++) {
-        offer(p, now, (struct step){.lane = l, .kind = PPSCHED_KIND_F}, steps, &count);
-        offer(p, now, (struct step){.lane = l, .kind = PPSCHED_KIND_I}, steps, &count);
+    for (uint32_t l = 0; l < instances; l++) {
+        offer(p, now, (struct step){.instance = l, .kind = PPSCHED_KIND_F}, steps, &count);
+        offer(p, now, (struct step){.instance = l, .kind = PPSCHED_KIND_I}, steps, &count);
         if (now->done[2][l] < now->done[1][l])
-            offer(p, now, (struct step){.lane = l, .kind = PPSCHED_KIND_W}, steps, &count);
+            offer(p, now, (struct step){.instance = l, .kind = PPSCHED_KIND_W}, steps, &count);
         else
-            offer(p, now, (struct step){.lane = l, .kind = PPSCHED_KIND_B}, steps, &count);
-        for (uint32_t other = 0; other < lanes && p->pair[0][0] >= 0; other++)
+            offer(p, now, (struct step){.instance = l, .kind = PPSCHED_KIND_B}, steps, &count);
+        for (uint32_t other = 0; other < instances && p->pair[0][0] >= 0; other++)
             if (p->device[other] == p->device[l] && now->done[2][other] == now->done[1][other])
-                offer(p, now, (struct step){.lane = l, .other = other, .kind = PPSCHED_KIND_F, .paired = 1}, steps, &count);
+                offer(p, now, (struct step){.instance = l, .other = other, .kind = PPSCHED_KIND_F, .paired = 1}, steps, &count);
     }
     return count;
 }
 
-static void put(const struct plain *p, struct sample *now, uint32_t lane, uint8_t kind, double end, int leads)
+static void put(const struct plain *p, struct sample *now, uint32_t instance, uint8_t kind, double end, int leads)
 {
-    uint32_t device = p->device[lane], stage = lane % p->stages;
+    uint32_t device = p->device[instance], stage = instance % p->stages;
     int row = kind == PPSCHED_KIND_F ? 0 : kind == PPSCHED_KIND_W ? 2 : 1;
-    uint32_t m = now->done[row][lane]++;
+    uint32_t m = now->done[row][instance]++;
     now->ops[device][now->count[device]++] = (ppsched_op){
         .microbatch = m, .stage = (uint16_t)stage, .kind = kind, .flags = leads ? PPSCHED_OP_FLAG_OVERLAPPED : 0};
-    now->level[device] += p->memory[kind][lane];
+    now->level[device] += p->memory[kind][instance];
     if (row < 2)
-        now->end[row][lane][m] = end;
+        now->end[row][instance][m] = end;
     if (kind == PPSCHED_KIND_B)
-        now->done[2][lane]++;
+        now->done[2][instance]++;
 }
 
 static void append(const struct plain *p, struct sample *now, const struct step *step)
 {
-    uint32_t device = p->device[step->lane];
-    double time = step->paired ? p->pair[step->lane % p->stages][step->other % p->stages] : p->duration[step->kind][step->lane];
+    uint32_t device = p->device[step->instance];
+    double time = step->paired ? p->pair[step->instance % p->stages][step->other % p->stages]
+                               : p->duration[step->kind][step->instance];
     if (now->count[device] == 0)
         now->start[device] = step->start;
-    put(p, now, step->lane, step->kind, step->start + time, step->paired);
+    put(p, now, step->instance, step->kind, step->start + time, step->paired);
     if (step->paired)
         put(p, now, step->other, PPSCHED_KIND_B, step->start + time, 0);
     now->clock[device] = step->start + time;
@@ -115,7 +116,7 @@ static void append(const struct plain *p, struct sample *now, const struct step 
 
 static int is_complete(const struct plain *p, const struct sample *now)
 {
-    for (uint32_t l = 0; l < p->lanes; l++)
+    for (uint32_t l = 0; l < p->instances; l++)
         if (now->done[2][l] < p->end[l])
             return 0;
     return 1;
@@ -127,7 +128,7 @@ static double draw(uint64_t *seed, const struct plain *p, int eager, int by_span
     struct step steps[4 * MOST_LANES + MOST_LANES * MOST_LANES];
     double objective = 0;
     memset(out, 0, sizeof *out);
-    for (uint32_t l = 0; l < p->lanes; l++)
+    for (uint32_t l = 0; l < p->instances; l++)
         for (int row = 0; row < 3; row++)
             out->done[row][l] = p->first[l];
     for (int count = find_steps(p, out, steps); count > 0; count = find_steps(p, out, steps)) {
@@ -157,12 +158,12 @@ static void place_copies(struct plain *p, ppsched_config *config, int32_t placem
 {
     ppsched_error error;
     expect_ok(ppsched_config_set_placement(config, placement, p->device, p->stages, &error), &error);
-    p->lanes = placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ? 2 * p->stages : p->stages;
-    for (uint32_t l = 0; l < p->lanes; l++) {
-        uint32_t half = p->lanes > p->stages ? p->microbatches - p->microbatches / 2 : p->microbatches;
+    p->instances = placement == PPSCHED_PLACEMENT_BIDIRECTIONAL ? 2 * p->stages : p->stages;
+    for (uint32_t l = 0; l < p->instances; l++) {
+        uint32_t half = p->instances > p->stages ? p->microbatches - p->microbatches / 2 : p->microbatches;
         p->first[l] = l < p->stages ? 0 : half;
         p->end[l] = l < p->stages ? half : p->microbatches;
-        if (p->lanes > p->stages)
+        if (p->instances > p->stages)
             p->device[l] = l < p->stages ? l : p->devices - 1 - (l - p->stages);
     }
 }
@@ -201,7 +202,7 @@ static void draw_times(uint64_t *seed, struct plain *p, ppsched_config *config)
         for (uint32_t s = 0; s < p->stages; s++)
             p->duration[kind][s] = random_time(seed);
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-        for (uint32_t l = 0; l < p->lanes; l++) {
+        for (uint32_t l = 0; l < p->instances; l++) {
             uint32_t s = l % p->stages;
             if (kind == PPSCHED_KIND_B && !apart)
                 p->duration[kind][s] = p->duration[PPSCHED_KIND_I][s] + p->duration[PPSCHED_KIND_W][s];
@@ -238,7 +239,7 @@ static void draw_memory(uint64_t *seed, struct plain *p, ppsched_config *config)
     set_list(config, PPSCHED_QUANTITY_MEM_WEIGHTS, weights, p->stages);
     expect_ok(ppsched_config_set_weight_versions(config, versions, &error), &error);
     memset(p->fixed, 0, sizeof p->fixed);
-    for (uint32_t l = 0; l < p->lanes; l++) {
+    for (uint32_t l = 0; l < p->instances; l++) {
         uint32_t s = l % p->stages;
         p->memory[PPSCHED_KIND_I][l] = p->memory[PPSCHED_KIND_I][s];
         p->memory[PPSCHED_KIND_W][l] = p->memory[PPSCHED_KIND_W][s];
@@ -312,7 +313,7 @@ static void test_random_schedules_are_never_below(void **state)
         draw_memory(&seed, &p, config);
         draw_limit(&seed, &p, config);
         ppsched_bound bound = bound_of(config, by_span);
-        p.wait = p.lanes > p.stages && random_below(&seed, 2) ? random_below(&seed, 20) : 0;
+        p.wait = p.instances > p.stages && random_below(&seed, 2) ? random_below(&seed, 20) : 0;
         for (int i = 0; i < 60; i++) {
             double objective = draw(&seed, &p, i % 4, by_span, &next);
             if (objective < least) {
@@ -338,7 +339,7 @@ static void test_second_copy_begins_later(void **state)
 {
     static struct sample next;
     static const double long_first[] = {2, 1, 1, 0}, nothing[] = {0};
-    struct plain p = {.devices = 4, .stages = 4, .lanes = 8, .microbatches = 8, .pair = {{-1}}};
+    struct plain p = {.devices = 4, .stages = 4, .instances = 8, .microbatches = 8, .pair = {{-1}}};
     ppsched_config *config = make_config(4, 4, 8);
     uint64_t seed = 3;
     double least = HUGE_VAL;
@@ -347,7 +348,7 @@ static void test_second_copy_begins_later(void **state)
     set_list(config, PPSCHED_QUANTITY_FORWARD_TIMES, long_first, 4);
     set_list(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, long_first, 4);
     set_list(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, nothing, 1);
-    for (uint32_t l = 0; l < p.lanes; l++)
+    for (uint32_t l = 0; l < p.instances; l++)
         for (int kind = PPSCHED_KIND_F; kind < PPSCHED_KIND_W; kind++)
             p.duration[kind][l] = long_first[l % 4];
     for (uint32_t d = 0; d < p.devices; d++)

@@ -14,7 +14,7 @@
 enum { DEVICES = 4, MOST_TRIPS = 2000, SEARCHED = 1 << 10 };
 
 /* A stage pass that may go to the host: the positions of its F's and its backward's units, and times. */
-struct trip {
+struct transfer {
     ppsched_op op;
     uint32_t device, link;
     size_t forward, backward, place; /* `place`: of the unit before which the RELOAD stands */
@@ -27,7 +27,7 @@ struct problem {
     ppsched_schedule *plain;
     ppsched_timeline *timeline;
     ppsched_offload_options options;
-    struct trip trips[MOST_TRIPS];
+    struct transfer transfers[MOST_TRIPS];
     size_t count;
 };
 
@@ -63,7 +63,7 @@ static double factor_of(const struct problem *p, const ppsched_op *op)
     return value_at(p->config, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, op->microbatch, 1);
 }
 
-static void add_trip(struct problem *p, uint32_t d, const ppsched_op *ops, size_t f, size_t b)
+static void add_transfer(struct problem *p, uint32_t d, const ppsched_op *ops, size_t f, size_t b)
 {
     const ppsched_span *spans = ppsched_timeline_spans(p->timeline, d, NULL);
     double factor = factor_of(p, &ops[f]),
@@ -71,21 +71,22 @@ static void add_trip(struct problem *p, uint32_t d, const ppsched_op *ops, size_
     double copy = bytes / value_at(p->config, PPSCHED_QUANTITY_HOST_BANDWIDTH, d, 1) +
                   value_at(p->config, PPSCHED_QUANTITY_HOST_LATENCY, d, 0);
     assert_true(p->count < MOST_TRIPS);
-    p->trips[p->count++] = (struct trip){.op = ops[f],
-                                         .device = d,
-                                         .link = (uint32_t)value_at(p->config, PPSCHED_QUANTITY_HOST_LINK, d, d),
-                                         .forward = unit_of(ops, f),
-                                         .backward = unit_of(ops, b),
-                                         .ready = spans[f].end,
-                                         .due = spans[b].start,
-                                         .offload = copy,
-                                         .reload = copy,
-                                         .moved = value_at(p->config, PPSCHED_QUANTITY_MEM_OFFLOAD, ops[f].stage, 0) * factor,
-                                         .goes = true};
+    p->transfers[p->count++] = (struct transfer){.op = ops[f],
+                                                 .device = d,
+                                                 .link = (uint32_t)value_at(p->config, PPSCHED_QUANTITY_HOST_LINK, d, d),
+                                                 .forward = unit_of(ops, f),
+                                                 .backward = unit_of(ops, b),
+                                                 .ready = spans[f].end,
+                                                 .due = spans[b].start,
+                                                 .offload = copy,
+                                                 .reload = copy,
+                                                 .moved = value_at(p->config, PPSCHED_QUANTITY_MEM_OFFLOAD, ops[f].stage, 0) *
+                                                          factor,
+                                                 .goes = true};
 }
 
 /* Passes of so many stages of each device that are not recomputed. */
-static void list_trips(struct problem *p)
+static void list_transfers(struct problem *p)
 {
     uint32_t chunks = p->options.chunks, devices = ppsched_config_devices(p->config);
     p->count = 0;
@@ -100,7 +101,7 @@ static void list_trips(struct problem *p)
             for (; !is_backward(&ops[b]) || !is_of_pass(&ops[b], &ops[f]); b++)
                 recomputes = recomputes || (ops[b].kind == PPSCHED_KIND_RECOMPUTE && is_of_pass(&ops[b], &ops[f]));
             if (!recomputes)
-                add_trip(p, d, ops, f, b);
+                add_transfer(p, d, ops, f, b);
         }
     }
 }
@@ -109,26 +110,26 @@ static void list_trips(struct problem *p)
 
 static int by_life(const void *a, const void *b)
 {
-    const struct trip *one = a, *two = b;
+    const struct transfer *one = a, *two = b;
     double own = one->due - one->ready, other = two->due - two->ready;
     return own > other ? -1 : own < other;
 }
 
 static int by_due(const void *a, const void *b)
 {
-    const struct trip *one = a, *two = b;
+    const struct transfer *one = a, *two = b;
     return one->due > two->due ? -1 : one->due < two->due;
 }
 
 static int by_ready(const void *a, const void *b)
 {
-    const struct trip *one = a, *two = b;
+    const struct transfer *one = a, *two = b;
     return one->ready < two->ready ? -1 : one->ready > two->ready;
 }
 
 static int by_start(const void *a, const void *b)
 {
-    const struct trip *one = a, *two = b;
+    const struct transfer *one = a, *two = b;
     return one->start < two->start ? -1 : one->start > two->start;
 }
 
@@ -138,28 +139,29 @@ static void take_share(struct problem *p)
     double whole[DEVICES] = {0}, moved[DEVICES] = {0};
     if (p->options.share == 0)
         return;
-    qsort(p->trips, p->count, sizeof *p->trips, by_life);
+    qsort(p->transfers, p->count, sizeof *p->transfers, by_life);
     for (size_t i = 0; i < p->count; i++)
-        whole[p->trips[i].device] += p->trips[i].moved;
+        whole[p->transfers[i].device] += p->transfers[i].moved;
     for (size_t i = 0; i < p->count; i++) {
-        moved[p->trips[i].device] += p->trips[i].moved;
-        p->trips[i].goes = moved[p->trips[i].device] <= p->options.share * whole[p->trips[i].device];
+        moved[p->transfers[i].device] += p->transfers[i].moved;
+        p->transfers[i].goes = moved[p->transfers[i].device] <= p->options.share * whole[p->transfers[i].device];
     }
 }
 
 /* With a lead before the op so many ops before its backward; else as late as it is done in time, and before the next one. */
-static void place_reload(const struct problem *p, struct trip *trip, double *free)
+static void place_reload(const struct problem *p, struct transfer *transfer, double *free)
 {
-    const ppsched_span *spans = ppsched_timeline_spans(p->timeline, trip->device, NULL);
-    size_t lead = p->options.lead;
-    if (lead > 0 && trip->backward - trip->forward <= lead) {
-        trip->goes = false;
+    const ppsched_span *spans = ppsched_timeline_spans(p->timeline, transfer->device, NULL);
+    size_t lead = p->options.prefetch_distance;
+    if (lead > 0 && transfer->backward - transfer->forward <= lead) {
+        transfer->goes = false;
         return;
     }
-    trip->start = lead > 0 ? spans[trip->backward - lead].start : fmin(trip->due, free[trip->link]) - trip->reload;
-    trip->goes = trip->start >= trip->ready + trip->offload;
-    if (trip->goes)
-        free[trip->link] = trip->start;
+    transfer->start = lead > 0 ? spans[transfer->backward - lead].start
+                               : fmin(transfer->due, free[transfer->link]) - transfer->reload;
+    transfer->goes = transfer->start >= transfer->ready + transfer->offload;
+    if (transfer->goes)
+        free[transfer->link] = transfer->start;
 }
 
 static void place(struct problem *p)
@@ -168,19 +170,19 @@ static void place(struct problem *p)
     for (uint32_t d = 0; d < DEVICES; d++)
         back[d] = INFINITY;
     take_share(p);
-    qsort(p->trips, p->count, sizeof *p->trips, by_due);
+    qsort(p->transfers, p->count, sizeof *p->transfers, by_due);
     for (size_t i = 0; i < p->count; i++)
-        if (p->trips[i].goes)
-            place_reload(p, &p->trips[i], back);
-    qsort(p->trips, p->count, sizeof *p->trips, by_ready);
+        if (p->transfers[i].goes)
+            place_reload(p, &p->transfers[i], back);
+    qsort(p->transfers, p->count, sizeof *p->transfers, by_ready);
     for (size_t i = 0; i < p->count; i++) {
-        struct trip *trip = &p->trips[i];
-        double end = fmax(trip->ready, out[trip->link]) + trip->offload;
-        trip->goes = trip->goes && end <= trip->start;
-        if (trip->goes)
-            out[trip->link] = end;
+        struct transfer *transfer = &p->transfers[i];
+        double end = fmax(transfer->ready, out[transfer->link]) + transfer->offload;
+        transfer->goes = transfer->goes && end <= transfer->start;
+        if (transfer->goes)
+            out[transfer->link] = end;
     }
-    qsort(p->trips, p->count, sizeof *p->trips, by_start);
+    qsort(p->transfers, p->count, sizeof *p->transfers, by_start);
 }
 
 /* --- schedules --- */
@@ -216,12 +218,12 @@ static void put_kind(ppsched_builder *builder, uint32_t d, const ppsched_op *pas
 }
 
 /* The op before which a RELOAD stands: the device comes to it no later than its copy is to start. */
-static size_t place_of(const struct problem *p, const struct trip *trip)
+static size_t place_of(const struct problem *p, const struct transfer *transfer)
 {
     size_t count, place = 0;
-    const ppsched_op *ops = ops_of(p->plain, trip->device, &count);
-    const ppsched_span *spans = ppsched_timeline_spans(p->timeline, trip->device, NULL);
-    for (size_t i = 0; i < count && spans[i].end <= trip->start; i += length_of(&ops[i]))
+    const ppsched_op *ops = ops_of(p->plain, transfer->device, &count);
+    const ppsched_span *spans = ppsched_timeline_spans(p->timeline, transfer->device, NULL);
+    for (size_t i = 0; i < count && spans[i].end <= transfer->start; i += length_of(&ops[i]))
         place = i + length_of(&ops[i]);
     return place;
 }
@@ -229,19 +231,19 @@ static size_t place_of(const struct problem *p, const struct trip *trip)
 static ppsched_schedule *expected(struct problem *p)
 {
     for (size_t k = 0; k < p->count; k++)
-        p->trips[k].place = p->trips[k].goes ? place_of(p, &p->trips[k]) : 0;
+        p->transfers[k].place = p->transfers[k].goes ? place_of(p, &p->transfers[k]) : 0;
     ppsched_builder *builder = builder_for(p);
     for (uint32_t d = 0; d < ppsched_config_devices(p->config); d++) {
         size_t count;
         const ppsched_op *ops = ops_of(p->plain, d, &count);
         for (size_t i = 0; i < count; i += length_of(&ops[i])) {
             for (size_t k = 0; k < p->count; k++)
-                if (p->trips[k].goes && p->trips[k].device == d && p->trips[k].place == i)
-                    put_kind(builder, d, &p->trips[k].op, PPSCHED_KIND_RELOAD);
+                if (p->transfers[k].goes && p->transfers[k].device == d && p->transfers[k].place == i)
+                    put_kind(builder, d, &p->transfers[k].op, PPSCHED_KIND_RELOAD);
             put(builder, d, &ops[i], length_of(&ops[i]));
             for (size_t k = 0; k < p->count; k++)
-                if (p->trips[k].goes && p->trips[k].device == d && p->trips[k].forward == i)
-                    put_kind(builder, d, &p->trips[k].op, PPSCHED_KIND_OFFLOAD);
+                if (p->transfers[k].goes && p->transfers[k].device == d && p->transfers[k].forward == i)
+                    put_kind(builder, d, &p->transfers[k].op, PPSCHED_KIND_OFFLOAD);
         }
     }
     return finish(builder);
@@ -364,7 +366,7 @@ static void draw(struct problem *p, uint64_t *seed, uint32_t number, enum form f
     double links[DEVICES];
     ppsched_error error;
     p->config = make_uneven(&sizes);
-    add_uneven(p->config, UNEVEN_COPIES | (number % 3 == 0 ? UNEVEN_PIECES : 0), seed);
+    add_uneven(p->config, UNEVEN_COPIES | (number % 3 == 0 ? UNEVEN_MICRO_SLICES : 0), seed);
     for (uint32_t d = 0; d < devices; d++)
         links[d] = number % 4 < 1 ? d : random_below(seed, devices);
     expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_HOST_LINK, links, devices, &error), &error);
@@ -374,7 +376,7 @@ static void draw(struct problem *p, uint64_t *seed, uint32_t number, enum form f
     p->options = (ppsched_offload_options){.size = sizeof p->options,
                                            .chunks = random_below(seed, 3),
                                            .share = random_below(seed, 3) == 0 ? (1 + random_below(seed, 7)) / 8.0 : 0,
-                                           .lead = form == LEAD ? 1 + random_below(seed, 6) : 0};
+                                           .prefetch_distance = form == LEAD ? 1 + random_below(seed, 6) : 0};
 }
 
 static void clear(struct problem *p)
@@ -395,7 +397,7 @@ static ppsched_schedule *offload(struct problem *p, ppsched_schedule **bare, pps
     ppsched_schedule *schedule = NULL;
     ppsched_error error;
     expect_ok(ppsched_schedule_offload(&schedule, p->plain, p->config, &p->options, &error), &error);
-    list_trips(p);
+    list_transfers(p);
     place(p);
     *bare = with_waits(p, schedule, 0, false);
     *own = expected(p);
@@ -412,7 +414,7 @@ static void test_places_and_waits(void **state)
         draw(&p, &seed, i, i % 2 == 0 ? LONG : LEAD);
         ppsched_schedule *schedule = offload(&p, &bare, &own);
         double by_rule = figures_of(&p, own).step;
-        bool is_by_rule = p.options.lead > 0 || !is_longer(&p, by_rule); /* else reloads are tried earlier */
+        bool is_by_rule = p.options.prefetch_distance > 0 || !is_longer(&p, by_rule); /* else reloads are tried earlier */
         if (is_by_rule)
             expect_equal(bare, own);
         assert_true(figures_of(&p, bare).step <= by_rule);

@@ -80,7 +80,7 @@ static void draw_memory(uint64_t *seed, struct problem *p, uint32_t devices, uin
 static void draw_factors(uint64_t *seed, struct problem *p, uint32_t microbatches, uint32_t slices)
 {
     int differ = random_below(seed, 2) == 0;
-    double list[BRUTE_PIECES];
+    double list[BRUTE_MICRO_SLICES];
     for (uint32_t m = 0; m < microbatches; m++) {
         list[m] = differ ? (1 + random_below(seed, 8)) / 4.0 : 1;
         for (uint32_t k = 0; k < slices; k++)

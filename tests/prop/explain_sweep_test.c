@@ -233,9 +233,11 @@ static void compare_sensitivities(const struct problem *p, const ppsched_timelin
     ppsched_sensitivity of_span[MOST_STAGES], of_makespan[MOST_STAGES];
     ppsched_metrics now = metrics_of(timeline);
     ppsched_error error;
-    expect_ok(ppsched_timeline_get_sensitivities(of_span, stages, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, kind, &error),
-              &error);
-    expect_ok(ppsched_timeline_get_sensitivities(of_makespan, stages, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, kind, &error),
+    expect_ok(
+        ppsched_timeline_get_sensitivities(of_span, stages, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, kind, NULL, NULL, &error),
+        &error);
+    expect_ok(ppsched_timeline_get_sensitivities(of_makespan, stages, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, kind, NULL,
+                                                 NULL, &error),
               &error);
     for (uint32_t s = 0; s < stages; s++) {
         ppsched_metrics longer = changed(p, s, kind, p->step), shorter = changed(p, s, kind, -p->step);

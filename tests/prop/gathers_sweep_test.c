@@ -13,7 +13,7 @@ enum { RULES = 3, NEEDED = RULES }; /* full, auto, one by one; and ours */
 struct result {
     ppsched_schedule *lowered;
     ppsched_timeline *timeline;
-    double lack, time, held;
+    double overshoot, time, held;
 };
 
 static void draw(ppsched_config *config, int32_t quantity, size_t count, uint32_t most, uint64_t *seed)
@@ -44,13 +44,13 @@ static void measure(struct result *out, const ppsched_config *config)
     ppsched_error error;
     expect_ok(ppsched_schedule_evaluate_transfers(&out->timeline, out->lowered, config, NULL, 0, &error), &error);
     out->time = metrics_of(out->timeline).makespan;
-    out->lack = out->held = 0;
+    out->overshoot = out->held = 0;
     for (uint32_t d = 0; d < ppsched_schedule_devices(out->lowered); d++) {
         ppsched_device_metrics device = {.size = sizeof device};
         size_t count = 0;
         const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(out->lowered, d), &count);
         expect_ok(ppsched_timeline_get_device_metrics(&device, out->timeline, d, &error), &error);
-        out->lack += fmax(0, device.peak_memory - device.memory_limit);
+        out->overshoot += fmax(0, device.peak_memory - device.memory_limit);
         out->held += held_on(ops, count, ppsched_timeline_spans(out->timeline, d, NULL));
     }
 }
@@ -165,8 +165,8 @@ static void draw_limits(ppsched_config *config, const struct result *full, const
 
 static int is_worse(const struct result *a, const struct result *b)
 {
-    if (a->lack != b->lack)
-        return a->lack > b->lack;
+    if (a->overshoot != b->overshoot)
+        return a->overshoot > b->overshoot;
     if (fabs(a->time - b->time) > 1e-11 * b->time)
         return a->time > b->time;
     return a->held > b->held + 1e-9;
@@ -186,7 +186,7 @@ static void test_never_worse(void **state)
 {
     uint64_t seed = 77;
     int faster = 0, shorter = 0, tight = 0;
-    double lack = 0, time = 0, held = 0; /* together: multiples of 1/8 and parts of them */
+    double overshoot = 0, time = 0, held = 0; /* together: multiples of 1/8 and parts of them */
     (void)state;
     for (int n = 0; n < ROUNDS(2000); n++) {
         const char *strategy = NULL;
@@ -205,16 +205,16 @@ static void test_never_worse(void **state)
                 clear(&results[rule]);
                 lower_by(&results[rule], schedule, config, options, rule);
             }
-            tight += results[0].lack > 0;
+            tight += results[0].overshoot > 0;
         }
         expect_same_but_later(results[NEEDED].lowered, results[0].lowered);
         for (int rule = 0; rule < RULES; rule++)
             if (is_worse(&results[NEEDED], &results[rule]))
-                fail_msg("problem %d, %s: lack %g time %g held %g; rule %d: %g %g %g", n, strategy, results[NEEDED].lack,
-                         results[NEEDED].time, results[NEEDED].held, rule, results[rule].lack, results[rule].time,
+                fail_msg("problem %d, %s: lack %g time %g held %g; rule %d: %g %g %g", n, strategy, results[NEEDED].overshoot,
+                         results[NEEDED].time, results[NEEDED].held, rule, results[rule].overshoot, results[rule].time,
                          results[rule].held);
         faster += results[NEEDED].time < fmin(results[0].time, results[1].time) - 1e-9;
-        lack += results[NEEDED].lack;
+        overshoot += results[NEEDED].overshoot;
         time += results[NEEDED].time;
         held += results[NEEDED].held;
         shorter += results[NEEDED].held < fmin(results[0].held, results[1].held) - 1e-9;
@@ -225,9 +225,9 @@ static void test_never_worse(void **state)
     }
     print_message("# faster %d, held for less %d, tight %d of 2000\n", faster, shorter, tight);
     assert_true(faster > 0 && shorter > ROUNDS(500) && tight > ROUNDS(100));
-    print_message("# lack %.17g, time %.17g, held for %.17g together\n", lack, time, held);
+    print_message("# lack %.17g, time %.17g, held for %.17g together\n", overshoot, time, held);
     if (ROUNDS(500) == 500) /* no worse than before: who finds better ones writes the new figures here */
-        expect_no_more((const double[]){lack, time, held}, (const double[]){0, 252082.68663853742, 147099.88754556209});
+        expect_no_more((const double[]){overshoot, time, held}, (const double[]){0, 252082.68663853742, 147099.88754556209});
 }
 
 /* Two stages of one device, of which it keeps one or both: then the second is gathered while the first computes. */

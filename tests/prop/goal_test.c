@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches with a goal over scenarios: never worse by it than the plain search, within limits, the same each time; what is
  * refused; and plans that rank by it. */
+#include "support/plan_choice.h"
 #include "support/rounds.h"
 #include "support/uneven.h"
 
@@ -28,7 +29,7 @@ static double figure_of(const ppsched_schedule *schedule, const ppsched_config *
 static void set_goal(ppsched_config *config, const ppsched_scenario_options *options, int32_t rank_by)
 {
     ppsched_error error;
-    expect_ok(ppsched_config_set_goal(config, rank_by, 0.75, SCENARIOS, options, &error), &error);
+    expect_ok(ppsched_config_set_robust_objective(config, rank_by, 0.75, SCENARIOS, options, &error), &error);
 }
 
 static int same_ops(const ppsched_schedule *a, const ppsched_schedule *b)
@@ -158,7 +159,7 @@ static void refused(ppsched_config *config, int32_t rank_by, double quantile, in
 {
     ppsched_error error;
     options.size = sizeof options;
-    assert_int_equal(ppsched_config_set_goal(config, rank_by, quantile, count, &options, &error), status);
+    assert_int_equal(ppsched_config_set_robust_objective(config, rank_by, quantile, count, &options, &error), status);
     if (strstr(error.message, part) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
@@ -186,20 +187,20 @@ static void test_plans(void **state)
     const ppsched_scenario_options scenarios = {
         .size = sizeof scenarios, .jitter = 0.3, .device_factors = factors, .device_factor_count = 3};
     uint32_t one = 1;
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = names,
-                                          .strategy_count = 2,
-                                          .chunks = &one,
-                                          .chunk_count = 1,
-                                          .effort = 2,
-                                          .scenario_options = &scenarios,
-                                          .scenario_count = SCENARIOS,
-                                          .rank_by = PPSCHED_RANK_BY_MEAN};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = names,
+                                        .strategy_count = 2,
+                                        .chunks = &one,
+                                        .chunk_count = 1,
+                                        .effort = 2,
+                                        .scenario_options = &scenarios,
+                                        .scenario_count = SCENARIOS,
+                                        .rank_by = PPSCHED_RANK_BY_MEAN};
     ppsched_config *config = make_uneven(&problem);
     ppsched_plan *plan = NULL;
     ppsched_error error;
     (void)state;
-    expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+    expect_ok(create_plan(&plan, config, &options, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     ppsched_candidate best = {.size = sizeof best};
     expect_ok(ppsched_plan_get_candidate(&best, plan, ppsched_plan_candidate_at_rank(plan, 0), &error), &error);

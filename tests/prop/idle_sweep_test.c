@@ -32,7 +32,7 @@ static double end_of(const struct problem *p, int is_forward, uint32_t stage, ui
 }
 
 /* How long what a stage sends is on its way to another. */
-static double way(const struct problem *p, uint32_t from, uint32_t to, uint32_t microbatch)
+static double path(const struct problem *p, uint32_t from, uint32_t to, uint32_t microbatch)
 {
     uint32_t a = ppsched_schedule_device_of(p->schedule, from, microbatch);
     uint32_t b = ppsched_schedule_device_of(p->schedule, to, microbatch);
@@ -56,7 +56,7 @@ static double last_made(const struct problem *p, const ppsched_op *unit, size_t 
         if (op->kind == PPSCHED_KIND_W || !has_input)
             continue;
         uint32_t from = is_forward ? op->stage - 1u : op->stage + 1u;
-        double end = end_of(p, is_forward, from, op->microbatch), comes = end + way(p, from, op->stage, op->microbatch);
+        double end = end_of(p, is_forward, from, op->microbatch), comes = end + path(p, from, op->stage, op->microbatch);
         if (comes > there) {
             there = comes;
             made = end;
@@ -129,7 +129,7 @@ static void compare(const struct problem *p, int seen[4])
         expect_near(told.transfer, own.transfer, "transfer", p, d);
         expect_near(told.imbalance, imbalance, "imbalance", p, d);
         expect_near(told.neighbour, own.neighbour - imbalance, "neighbour", p, d);
-        assert_true(told.edge == 0 && told.head_of_line == 0 && told.weights == 0 && told.reload == 0);
+        assert_true(told.link == 0 && told.head_of_line == 0 && told.weights == 0 && told.reload == 0);
         seen[0] += told.fill > 0;
         seen[1] += told.neighbour > 0;
         seen[2] += told.imbalance > 0;

@@ -325,22 +325,22 @@ static void end_copies(struct machine *m, uint32_t d, int32_t now)
 }
 
 /* The copy of one way that a device's stream would run next, if it may now; and since when it might have. */
-static const ppsched_op *next_copy(struct machine *m, uint32_t d, int way, int32_t now, int32_t *since)
+static const ppsched_op *next_copy(struct machine *m, uint32_t d, int path, int32_t now, int32_t *since)
 {
     int32_t last = 0;
     for (size_t i = 0; i < m->at[d]; i++) {
         const ppsched_op *op = &m->ops[d][i];
         struct pass *pass = pass_of(m, op);
-        if (op->kind != (way ? PPSCHED_KIND_RELOAD : PPSCHED_KIND_OFFLOAD))
+        if (op->kind != (path ? PPSCHED_KIND_RELOAD : PPSCHED_KIND_OFFLOAD))
             continue;
-        if (pass->starts[way] >= 0) {
-            last = pass->ends[way];
+        if (pass->starts[path] >= 0) {
+            last = pass->ends[path];
             continue;
         }
-        *since = pass->asked[way] > last ? pass->asked[way] : last;
-        if (way && pass->ends[0] < 0)
+        *since = pass->asked[path] > last ? pass->asked[path] : last;
+        if (path && pass->ends[0] < 0)
             return NULL;
-        if (way && pass->ends[0] > *since)
+        if (path && pass->ends[0] > *since)
             *since = pass->ends[0];
         return *since <= now ? op : NULL;
     }
@@ -348,16 +348,16 @@ static const ppsched_op *next_copy(struct machine *m, uint32_t d, int way, int32
 }
 
 /* A link that is free serves who has waited longest, the lower device first. */
-static void serve(struct machine *m, int way, int32_t link, int32_t now)
+static void serve(struct machine *m, int path, int32_t link, int32_t now)
 {
     const ppsched_op *best = NULL;
     int32_t best_since = 0;
     uint32_t device = 0;
-    if (m->link_free[way][link] > now)
+    if (m->link_free[path][link] > now)
         return;
     for (uint32_t d = 0; d < m->p->devices; d++) {
         int32_t since = 0;
-        const ppsched_op *op = m->p->link[d] == link ? next_copy(m, d, way, now, &since) : NULL;
+        const ppsched_op *op = m->p->link[d] == link ? next_copy(m, d, path, now, &since) : NULL;
         if (op != NULL && (best == NULL || since < best_since)) {
             best = op;
             best_since = since;
@@ -368,10 +368,10 @@ static void serve(struct machine *m, int way, int32_t link, int32_t now)
         return;
     struct pass *pass = pass_of(m, best);
     size_t i = (size_t)(best - m->ops[device]);
-    pass->starts[way] = m->start[device][i] = now;
-    pass->ends[way] = m->end[device][i] = m->link_free[way][link] = now + m->p->times[5 + way][best->stage];
-    m->copies_until[device] = pass->ends[way] > m->copies_until[device] ? pass->ends[way] : m->copies_until[device];
-    if (way)
+    pass->starts[path] = m->start[device][i] = now;
+    pass->ends[path] = m->end[device][i] = m->link_free[path][link] = now + m->p->times[5 + path][best->stage];
+    m->copies_until[device] = pass->ends[path] > m->copies_until[device] ? pass->ends[path] : m->copies_until[device];
+    if (path)
         m->level[device] += m->p->moved[best->stage];
 }
 
@@ -468,9 +468,9 @@ static int32_t run_machine(struct machine *m)
             for (uint32_t d = 0; d < m->p->devices; d++)
                 moved |= start_unit(m, d, now);
         }
-        for (int way = 0; way < 2; way++)
+        for (int path = 0; path < 2; path++)
             for (int32_t link = 0; link < (int32_t)m->p->devices; link++)
-                serve(m, way, link, now);
+                serve(m, path, link, now);
         for (uint32_t d = 0; d < m->p->devices; d++) {
             note_level(m, d, now);
             stand_still(m, d, now);
@@ -892,7 +892,7 @@ static void expect_lead(const ppsched_schedule *schedule, const struct problem *
 static uint32_t seen_both; /* schedules that recompute and offload */
 
 /* No pass both. */
-static void expect_one_way(const ppsched_schedule *schedule, const struct problem *p)
+static void expect_one_path(const ppsched_schedule *schedule, const struct problem *p)
 {
     uint32_t recomputed = 0, copied = 0;
     for (uint32_t d = 0; d < p->devices; d++) {
@@ -950,7 +950,7 @@ static void offload(struct problem *p, uint64_t *seed, uint32_t draw, uint32_t *
     if (draw % 5 == 1)
         options.share = 0.25 + draw % 4 * 0.2;
     else if (draw % 5 == 2 && !options.until_limit)
-        options.lead = 1 + draw % 3;
+        options.prefetch_distance = 1 + draw % 3;
     expect_ok(ppsched_config_set_values(p->config, PPSCHED_QUANTITY_MEM_LIMIT, limits, p->devices, &error), &error);
     ppsched_status status = ppsched_schedule_offload(&schedule, plain, p->config, &options, &error);
     if (status != PPSCHED_ERROR_REFUSED) {
@@ -961,9 +961,9 @@ static void offload(struct problem *p, uint64_t *seed, uint32_t draw, uint32_t *
         seen_few.tight += has_waits(schedule) ? expect_room(schedule, plain) : 0;
         if (options.share > 0 && draw % 4 != 3)
             expect_share(schedule, plain, before, p, &options);
-        if (options.lead > 0)
-            expect_lead(schedule, p, options.lead);
-        expect_one_way(schedule, p);
+        if (options.prefetch_distance > 0)
+            expect_lead(schedule, p, options.prefetch_distance);
+        expect_one_path(schedule, p);
         ppsched_timeline *after = make_timeline(schedule, p->config);
         *free_of_cost += metrics_of(after).makespan <= metrics_of(before).makespan * (1 + 1e-12);
         for (uint32_t d = 0; d < p->devices; d++) {

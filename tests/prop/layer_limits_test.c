@@ -168,9 +168,9 @@ static int look_at_candidate(const struct problem *p, const ppsched_plan *plan, 
 }
 
 /* The limit that is said to be the least does. */
-static void look_at_least_limit(const struct problem *p, const ppsched_plan *plan, const ppsched_plan_options *given)
+static void look_at_least_limit(const struct problem *p, const ppsched_plan *plan, const struct plan_choice *given)
 {
-    ppsched_plan_options options = *given;
+    struct plan_choice options = *given;
     double limit = 0;
     uint32_t fits = 0;
     ppsched_error error;
@@ -193,7 +193,7 @@ struct seen {
     uint32_t candidates, fitting, offloaded, recomputing, problems_without;
 };
 
-static void look_at_plan(const struct problem *p, const ppsched_plan_options *options, struct seen *seen)
+static void look_at_plan(const struct problem *p, const struct plan_choice *options, struct seen *seen)
 {
     ppsched_plan *plan = run_plan(p->config, options);
     uint32_t fitting = 0;
@@ -235,22 +235,22 @@ static void test_plans(void **state)
         draw_names(names, &seed);
         set_number(p.config, PPSCHED_QUANTITY_HOST_LATENCY, 0.125); /* for copies */
         set_number(p.config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 8);
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .layers = p.model->layers,
-                                              .strategies = names,
-                                              .strategy_count = NAMES,
-                                              .chunks = chunks,
-                                              .chunk_count = 2,
-                                              .memory_limits = p.limits,
-                                              .memory_limit_count = 2,
-                                              .microbatches = n % 4 == 1 ? microbatches : NULL,
-                                              .microbatch_count = n % 4 == 1 ? 2 : 0,
-                                              .lowering = n % 4 == 2 ? PPSCHED_LOWERING_JUST_IN_TIME : 0,
-                                              .slices = n % 4 == 3 ? chunks : NULL,
-                                              .slice_count = n % 4 == 3 ? 2 : 0,
-                                              .empty_stages = random_below(&seed, 2),
-                                              .offload = n % 8 == 5,
-                                              .split_effort = n % 8 == 0 ? 0 : 1};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .layers = p.model->layers,
+                                            .strategies = names,
+                                            .strategy_count = NAMES,
+                                            .chunks = chunks,
+                                            .chunk_count = 2,
+                                            .memory_limits = p.limits,
+                                            .memory_limit_count = 2,
+                                            .microbatches = n % 4 == 1 ? microbatches : NULL,
+                                            .microbatch_count = n % 4 == 1 ? 2 : 0,
+                                            .lowering = n % 4 == 2 ? PPSCHED_LOWERING_JUST_IN_TIME : 0,
+                                            .slices = n % 4 == 3 ? chunks : NULL,
+                                            .slice_count = n % 4 == 3 ? 2 : 0,
+                                            .empty_stages = random_below(&seed, 2),
+                                            .offload = n % 8 == 5,
+                                            .split_effort = n % 8 == 0 ? 0 : 1};
         look_at_plan(&p, &options, &seen);
         close_problem(&p);
     }
@@ -393,8 +393,8 @@ static void test_bounds(void **state)
 /* --- all splits, and all ways to recompute --- */
 
 struct best {
-    double step;   /* infinite where nothing fits */
-    uint64_t ways; /* that were tried */
+    double step;    /* infinite where nothing fits */
+    uint64_t paths; /* that were tried */
 };
 
 /* All kinds of the layers from `layer` on. */
@@ -406,7 +406,7 @@ static void try_kinds(struct best *best, const struct problem *p, struct choice 
         double makespan = INFINITY;
         int32_t placement = 0;
         expect_ok(ppsched_config_from_layers(&config, base, p->model->layers, &choice->split, NULL), NULL);
-        best->ways++;
+        best->paths++;
         if (is_within(most_of(p, choice, config, choice->candidate.strategy, &makespan, &placement), p->limits[0]))
             best->step = fmin(best->step, makespan);
         ppsched_config_destroy(config);
@@ -441,7 +441,7 @@ static void try_counts(struct best *best, const struct problem *p, struct choice
 }
 
 /* None that fits is shorter than a proved one, and nothing is said not to fit that does. */
-static void try_all(const struct problem *p, const ppsched_plan *plan, uint32_t number, uint64_t *ways)
+static void try_all(const struct problem *p, const ppsched_plan *plan, uint32_t number, uint64_t *paths)
 {
     struct best best = {.step = INFINITY};
     struct choice choice = {.candidate = candidate_of(plan, number)};
@@ -461,13 +461,13 @@ static void try_all(const struct problem *p, const ppsched_plan *plan, uint32_t 
         fail_msg("%s of %u stages: %g fits, below the bound of %g", candidate->strategy, candidate->stages, best.step,
                  candidate->bound);
     ppsched_config_destroy(config);
-    *ways += best.ways;
+    *paths += best.paths;
 }
 
-static void test_all_ways(void **state)
+static void test_all_paths(void **state)
 {
     static const uint32_t chunks[] = {1, 2};
-    uint64_t seed = 4, ways = 0;
+    uint64_t seed = 4, paths = 0;
     uint32_t fitting = 0, proved = 0, candidates = 0;
     (void)state;
     for (int n = 0; n < ROUNDS(60); n++) {
@@ -477,16 +477,16 @@ static void test_all_ways(void **state)
         set_number(p.config, PPSCHED_QUANTITY_MEM_LIMIT, p.limits[0]);
         const char *names[NAMES];
         draw_names(names, &seed);
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .layers = p.model->layers,
-                                              .strategies = names,
-                                              .strategy_count = NAMES,
-                                              .chunks = chunks,
-                                              .chunk_count = 2};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .layers = p.model->layers,
+                                            .strategies = names,
+                                            .strategy_count = NAMES,
+                                            .chunks = chunks,
+                                            .chunk_count = 2};
         ppsched_plan *plan = run_plan(p.config, &options);
         for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
             if (candidate_of(plan, i).status == PPSCHED_OK) {
-                try_all(&p, plan, i, &ways);
+                try_all(&p, plan, i, &paths);
                 candidates++;
                 fitting += candidate_of(plan, i).fits;
                 proved += candidate_of(plan, i).proved;
@@ -494,7 +494,7 @@ static void test_all_ways(void **state)
         ppsched_plan_destroy(plan);
         close_problem(&p);
     }
-    print_message("# %.0f ways for %u candidates, of which %u fit and %u are proved\n", (double)ways, candidates, fitting,
+    print_message("# %.0f ways for %u candidates, of which %u fit and %u are proved\n", (double)paths, candidates, fitting,
                   proved);
     assert_true(fitting > candidates / 4 && fitting < candidates && proved > fitting / 4);
 }
@@ -502,6 +502,6 @@ static void test_all_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans), cmocka_unit_test(test_searches),
-                                       cmocka_unit_test(test_bounds), cmocka_unit_test(test_all_ways)};
+                                       cmocka_unit_test(test_bounds), cmocka_unit_test(test_all_paths)};
     return cmocka_run_group_tests_name("layer_limits", tests, NULL, NULL);
 }

@@ -24,9 +24,9 @@ static int32_t count_call(void *user, const ppsched_progress *progress)
 }
 
 /* What the best needs without a limit; for searches that of rules, as their own changes with what they find. */
-static double peak_of(const ppsched_config *config, const ppsched_plan_options *given)
+static double peak_of(const ppsched_config *config, const struct plan_choice *given)
 {
-    ppsched_plan_options options = *given;
+    struct plan_choice options = *given;
     if (options.strategies == searches) {
         options.strategies = rules;
         options.strategy_count = sizeof rules / sizeof rules[0];
@@ -38,9 +38,9 @@ static double peak_of(const ppsched_config *config, const ppsched_plan_options *
 }
 
 /* All candidates under all limits. */
-static void look(struct found *found, ppsched_config *config, const ppsched_plan_options *given)
+static void look(struct found *found, ppsched_config *config, const struct plan_choice *given)
 {
-    ppsched_plan_options options = *given;
+    struct plan_choice options = *given;
     double limits[LIMITS], peak = peak_of(config, given);
     for (size_t i = 0; i < LIMITS; i++)
         limits[i] = peak * shares[i];
@@ -61,13 +61,13 @@ static void look(struct found *found, ppsched_config *config, const ppsched_plan
     ppsched_plan_destroy(plan);
 }
 
-static void look_at_problems(struct found *found, const ppsched_plan_options *given, uint32_t problems, uint64_t seed)
+static void look_at_problems(struct found *found, const struct plan_choice *given, uint32_t problems, uint64_t seed)
 {
     for (uint32_t i = 0; i < problems; i++) {
         uint32_t devices = 2 + i % 2;
         const ppsched_layers *layers = draw_uneven_layers(6 + i % 3, &seed);
         ppsched_config *config = make_config(devices, devices, 4 + i % 3);
-        ppsched_plan_options options = *given;
+        struct plan_choice options = *given;
         options.layers = layers;
         options.chunks = chunks;
         options.chunk_count = 2;
@@ -83,7 +83,7 @@ static void test_rules(void **state)
     struct found found = {0};
     (void)state;
     look_at_problems(
-        &found, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 3}, 24, 1);
+        &found, &(struct plan_choice){.size = sizeof(struct plan_choice), .strategies = rules, .strategy_count = 3}, 24, 1);
     expect_no_worse(&found, &(struct found){796, 1680, 38708.462625980377});
 }
 
@@ -91,9 +91,8 @@ static void test_searches(void **state)
 {
     struct found found = {0};
     (void)state;
-    look_at_problems(&found,
-                     &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = searches, .strategy_count = 2},
-                     16, 2);
+    look_at_problems(
+        &found, &(struct plan_choice){.size = sizeof(struct plan_choice), .strategies = searches, .strategy_count = 2}, 16, 2);
     expect_no_worse(&found, &(struct found){96, 41096, 3915.1453366279602});
 }
 
@@ -105,8 +104,8 @@ static void test_runtimes(void **state)
     for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++)
         look_at_problems(
             &found,
-            &(ppsched_plan_options){
-                .size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 2, .runtime = runtimes[i]},
+            &(struct plan_choice){
+                .size = sizeof(struct plan_choice), .strategies = rules, .strategy_count = 2, .runtime = runtimes[i]},
             12, 3 + i);
     expect_no_worse(&found, &(struct found){520, 2425, 26069.827545642853});
 }
@@ -116,12 +115,11 @@ static void test_spans(void **state)
 {
     struct found found = {0};
     (void)state;
-    look_at_problems(&found,
-                     &(ppsched_plan_options){.size = sizeof(ppsched_plan_options),
-                                             .objective = PPSCHED_OBJECTIVE_SPAN,
-                                             .strategies = rules,
-                                             .strategy_count = 3},
-                     16, 9);
+    look_at_problems(
+        &found,
+        &(struct plan_choice){
+            .size = sizeof(struct plan_choice), .objective = PPSCHED_OBJECTIVE_SPAN, .strategies = rules, .strategy_count = 3},
+        16, 9);
     expect_no_worse(&found, &(struct found){530, 1108, 24631.213246822357});
 }
 
@@ -131,9 +129,9 @@ static void test_bounds(void **state)
     static const char *const strategies[] = {"1f1b_no_flush", "dualpipe"};
     struct found found = {0};
     (void)state;
-    look_at_problems(
-        &found, &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = strategies, .strategy_count = 2},
-        12, 13);
+    look_at_problems(&found,
+                     &(struct plan_choice){.size = sizeof(struct plan_choice), .strategies = strategies, .strategy_count = 2},
+                     12, 13);
     assert_true(found.held > 0);
 }
 
@@ -143,7 +141,7 @@ static void test_few_layers(void **state)
     static const uint32_t one[] = {1};
     uint64_t seed = 11;
     const ppsched_layers *layers = draw_uneven_layers(2, &seed);
-    ppsched_plan_options options = {
+    struct plan_choice options = {
         .size = sizeof options, .layers = layers, .strategies = rules, .strategy_count = 1, .chunks = one, .chunk_count = 1};
     (void)state;
     for (int devices = 3; devices <= 4; devices++)
@@ -163,8 +161,8 @@ static void test_copies(void **state)
     (void)state;
     look_at_problems(
         &found,
-        &(ppsched_plan_options){.size = sizeof(ppsched_plan_options), .strategies = rules, .strategy_count = 2, .offload = 1},
-        16, 7);
+        &(struct plan_choice){.size = sizeof(struct plan_choice), .strategies = rules, .strategy_count = 2, .offload = 1}, 16,
+        7);
     expect_no_worse(&found, &(struct found){692, 12496, 32169.786047458649});
 }
 
@@ -172,14 +170,14 @@ static void test_copies(void **state)
 static double best_alone(const ppsched_config *config, const ppsched_layers *layers, const ppsched_candidate *candidate)
 {
     const uint32_t stages_each = candidate->stages / (uint32_t)ppsched_config_devices(config);
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .layers = layers,
-                                          .strategies = &candidate->strategy,
-                                          .strategy_count = 1,
-                                          .chunks = &stages_each,
-                                          .chunk_count = 1,
-                                          .group_sizes = candidate->group_size > 0 ? &candidate->group_size : NULL,
-                                          .group_size_count = candidate->group_size > 0};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .layers = layers,
+                                        .strategies = &candidate->strategy,
+                                        .strategy_count = 1,
+                                        .chunks = &stages_each,
+                                        .chunk_count = 1,
+                                        .group_sizes = candidate->group_size > 0 ? &candidate->group_size : NULL,
+                                        .group_size_count = candidate->group_size > 0};
     ppsched_plan *plan = run_plan(config, &options);
     const ppsched_candidate best = ranked(plan, 0);
     ppsched_plan_destroy(plan);
@@ -198,12 +196,12 @@ static void test_together_as_alone(void **state)
     for (int devices = 2; devices <= 3; devices++) {
         const ppsched_layers *layers = make_model(12);
         ppsched_config *config = make_config(devices, devices, 4);
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .layers = layers,
-                                              .strategies = fixed,
-                                              .strategy_count = sizeof fixed / sizeof fixed[0],
-                                              .chunks = few,
-                                              .chunk_count = sizeof few / sizeof few[0]};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .layers = layers,
+                                            .strategies = fixed,
+                                            .strategy_count = sizeof fixed / sizeof fixed[0],
+                                            .chunks = few,
+                                            .chunk_count = sizeof few / sizeof few[0]};
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 28);
         ppsched_plan *plan = run_plan(config, &options);
         for (uint32_t rank = 0; rank < ppsched_plan_count(plan) && ranked(plan, rank).fits; rank++, tried++) {
@@ -221,7 +219,7 @@ static void test_together_as_alone(void **state)
     assert_true(tried > 40);
 }
 
-static double best_step(const ppsched_config *config, const ppsched_plan_options *options)
+static double best_step(const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *plan = run_plan(config, options);
     double best = ranked(plan, 0).step_time;
@@ -240,13 +238,13 @@ static void test_groups_together_as_alone(void **state)
     ppsched_config *config = make_config(DEVICES, DEVICES, MICROBATCHES);
     (void)state;
     for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
-        ppsched_plan_options options = {.size = sizeof options,
-                                        .layers = layers,
-                                        .strategies = &strategies[i],
-                                        .strategy_count = 1,
-                                        .chunks = two,
-                                        .chunk_count = 1,
-                                        .empty_stages = 1};
+        struct plan_choice options = {.size = sizeof options,
+                                      .layers = layers,
+                                      .strategies = &strategies[i],
+                                      .strategy_count = 1,
+                                      .chunks = two,
+                                      .chunk_count = 1,
+                                      .empty_stages = 1};
         double together = best_step(config, &options), best = INFINITY;
         options.group_size_count = 1;
         for (uint32_t group = DEVICES; group <= MICROBATCHES; group++) {
@@ -261,7 +259,7 @@ static void test_groups_together_as_alone(void **state)
 }
 
 /* How often a plan asks whether to go on: some times a candidate, and each million visits of a search for a split. */
-static uint32_t calls_with(const ppsched_plan_options *options, uint32_t devices, uint32_t microbatches, double limit)
+static uint32_t calls_with(const struct plan_choice *options, uint32_t devices, uint32_t microbatches, double limit)
 {
     ppsched_config *config = make_config(devices, devices, microbatches);
     uint32_t calls = 0;
@@ -275,7 +273,7 @@ static uint32_t calls_with(const ppsched_plan_options *options, uint32_t devices
 static uint32_t calls_of(const ppsched_layers *layers, uint32_t devices, uint32_t microbatches, double limit,
                          const char *const *strategies, uint32_t count)
 {
-    const ppsched_plan_options options = {
+    const struct plan_choice options = {
         .size = sizeof options, .layers = layers, .strategies = strategies, .strategy_count = count};
     return calls_with(&options, devices, microbatches, limit);
 }
@@ -315,12 +313,12 @@ static void test_many_stages_a_device(void **state)
     static const uint32_t many[] = {20};
     static const char *const strategies[] = {"interleaved_1f1b"};
     const ppsched_layers *layers = make_model(60);
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .layers = layers,
-                                          .strategies = strategies,
-                                          .strategy_count = 1,
-                                          .chunks = many,
-                                          .chunk_count = 1};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .layers = layers,
+                                        .strategies = strategies,
+                                        .strategy_count = 1,
+                                        .chunks = many,
+                                        .chunk_count = 1};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 61);
@@ -347,11 +345,11 @@ static uint32_t calls_of_names(uint32_t names)
                                           .recomputes = &full, .recompute_count = 1);
     }
     const ppsched_layers *layers = make_layers(entries, DECODERS);
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .layers = layers,
-                                          .strategies = strategies,
-                                          .strategy_count = 1,
-                                          .runtime = PPSCHED_RUNTIME_DEEPSPEED};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .layers = layers,
+                                        .strategies = strategies,
+                                        .strategy_count = 1,
+                                        .runtime = PPSCHED_RUNTIME_DEEPSPEED};
     uint32_t calls = calls_with(&options, 8, 16, 50);
     ppsched_layers_release(layers);
     return calls;

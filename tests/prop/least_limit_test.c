@@ -18,15 +18,15 @@ static const char *const rules[] = {"gpipe", "1f1b", "zb_h1", "interleaved_1f1b"
 static const uint32_t chunks[] = {1, 2};
 
 /* A plan under one limit alone. */
-static ppsched_plan *plan_under(const ppsched_config *config, const ppsched_plan_options *options, double limit)
+static ppsched_plan *plan_under(const ppsched_config *config, const struct plan_choice *options, double limit)
 {
-    ppsched_plan_options under = *options;
+    struct plan_choice under = *options;
     under.memory_limits = &limit;
     under.memory_limit_count = 1;
     return run_plan(config, &under);
 }
 
-static int fits_under(const ppsched_config *config, const ppsched_plan_options *options, double limit)
+static int fits_under(const ppsched_config *config, const struct plan_choice *options, double limit)
 {
     ppsched_plan *plan = plan_under(config, options, limit);
     int fits = (int)candidate_of(plan, ppsched_plan_candidate_at_rank(plan, 0)).fits;
@@ -35,7 +35,7 @@ static int fits_under(const ppsched_config *config, const ppsched_plan_options *
 }
 
 /* Candidates come in the same order under any one limit. */
-static void expect_named(const ppsched_config *config, const ppsched_plan_options *options, double limit, uint32_t number)
+static void expect_named(const ppsched_config *config, const struct plan_choice *options, double limit, uint32_t number)
 {
     ppsched_plan *plan = plan_under(config, options, limit);
     ppsched_candidate named = candidate_of(plan, number);
@@ -46,7 +46,7 @@ static void expect_named(const ppsched_config *config, const ppsched_plan_option
 }
 
 /* `within`: how near the search comes. */
-static void expect_least(const ppsched_config *config, const ppsched_plan_options *options, double within, const char *what)
+static void expect_least(const ppsched_config *config, const struct plan_choice *options, double within, const char *what)
 {
     ppsched_plan *plan = run_plan(config, options);
     double least = 0;
@@ -64,9 +64,9 @@ static void expect_least(const ppsched_config *config, const ppsched_plan_option
 }
 
 /* Rules, searches, and both. */
-static void expect_least_of_lists(const ppsched_config *config, const ppsched_plan_options *given, double within)
+static void expect_least_of_lists(const ppsched_config *config, const struct plan_choice *given, double within)
 {
-    ppsched_plan_options options = *given;
+    struct plan_choice options = *given;
     options.chunks = chunks;
     options.chunk_count = 2;
     options.strategies = rules;
@@ -86,7 +86,7 @@ static void test_of_stages(void **state)
     (void)state;
     for (uint64_t trial = 0; trial < TRIALS; trial++) {
         const struct uneven problem = {2 + (uint32_t)trial % 2, 2, 6, 1, 40 + trial};
-        const ppsched_plan_options options = {.size = sizeof options};
+        const struct plan_choice options = {.size = sizeof options};
         ppsched_config *config = make_uneven(&problem);
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
         expect_least_of_lists(config, &options, 0);
@@ -94,7 +94,7 @@ static void test_of_stages(void **state)
     }
 }
 
-static double least_peak(const ppsched_config *config, const ppsched_plan_options *options)
+static double least_peak(const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *plan = run_plan(config, options);
     double least = INFINITY;
@@ -112,7 +112,7 @@ static void test_of_copies(void **state)
     (void)state;
     for (uint64_t trial = 0; trial < TRIALS; trial++) {
         const struct uneven problem = {2, 2, 6, 1, 60 + trial};
-        const ppsched_plan_options plain = {.size = sizeof plain}, options = {.size = sizeof options, .offload = 1};
+        const struct plan_choice plain = {.size = sizeof plain}, options = {.size = sizeof options, .offload = 1};
         uint64_t seed = 70 + trial;
         ppsched_config *config = make_uneven(&problem);
         add_uneven(config, UNEVEN_COPIES, &seed);
@@ -129,7 +129,7 @@ static void test_of_layers(void **state)
     (void)state;
     for (uint32_t trial = 0; trial < TRIALS; trial++) {
         const ppsched_layers *layers = draw_uneven_layers(7, &seed);
-        const ppsched_plan_options options = {.size = sizeof options, .layers = layers};
+        const struct plan_choice options = {.size = sizeof options, .layers = layers};
         ppsched_config *config = make_config(2 + trial % 2, 2 + trial % 2, 5);
         double most = least_peak(config, &options);
         set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.25);
@@ -148,7 +148,7 @@ static void test_of_layers_under_several_limits(void **state)
     (void)state;
     for (uint32_t trial = 0; trial < 4; trial++) {
         const ppsched_layers *layers = draw_uneven_layers(7, &seed);
-        ppsched_plan_options options = {
+        struct plan_choice options = {
             .size = sizeof options, .layers = layers, .chunks = chunks, .chunk_count = 2, .memory_limits = limits};
         ppsched_config *config = make_config(3, 3, 5);
         double least[2];

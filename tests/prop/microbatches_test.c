@@ -134,7 +134,9 @@ static struct price find_order(const ppsched_schedule *schedule, const ppsched_c
     uint32_t count = ppsched_config_microbatches(config), order[MOST], seen[MOST] = {0};
     ppsched_config *found = NULL;
     ppsched_error error;
-    expect_ok(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error), &error);
+    expect_ok(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &found, schedule, config,
+                                                  &options, &error),
+              &error);
     for (uint32_t i = 0; i < count; i++) {
         assert_in_range(order[i], 0, count - 1);
         assert_int_equal(seen[order[i]]++, 0);
@@ -335,7 +337,7 @@ static ppsched_balance balance_of(const double *costs, uint32_t count, uint32_t 
     uint32_t *replica = malloc(count * sizeof *replica), *held = calloc(replicas, sizeof *held);
     double *sum = calloc(replicas, sizeof *sum), most = 0;
     ppsched_error error;
-    expect_ok(ppsched_microbatches_balance(&balance, replica, costs, count, replicas, even, NULL, &error), &error);
+    expect_ok(ppsched_microbatches_balance(replica, count, NULL, &balance, costs, count, replicas, even, NULL, &error), &error);
     for (uint32_t i = 0; i < count; i++) {
         assert_in_range(replica[i], 0, replicas - 1);
         sum[replica[i]] += costs[i];
@@ -404,27 +406,40 @@ static void test_bad_input(void **state)
     uint32_t order[3] = {9, 9, 9};
     ppsched_error error;
     (void)state;
-    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, NULL, &error), PPSCHED_ERROR_REFUSED,
-                   &error, "all microbatches are alike");
+    expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &found, schedule,
+                                                       config, NULL, &error),
+                   PPSCHED_ERROR_REFUSED, &error, "all microbatches are alike");
     set_list(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 2);
-    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, other, NULL, &error), PPSCHED_ERROR_MISMATCH,
-                   &error, "2 microbatches of 1 slices, the config 3 of 1");
-    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error), PPSCHED_ERROR_RANGE,
-                   &error, "effort is 11; it must be 1 to 10");
-    options = (ppsched_order_options){.size = sizeof options, .reserved = 1};
-    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error),
-                   PPSCHED_ERROR_ARGUMENT, &error, "reserved is not 0");
+    expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(other), NULL, &found, schedule, other,
+                                                       NULL, &error),
+                   PPSCHED_ERROR_MISMATCH, &error, "2 microbatches of 1 slices, the config 3 of 1");
+    expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &found, schedule,
+                                                       config, &options, &error),
+                   PPSCHED_ERROR_RANGE, &error, "effort is 11; it must be 1 to 10");
     options = (ppsched_order_options){.size = sizeof options, .objective = 3};
-    expect_message(ppsched_schedule_order_microbatches(&found, order, schedule, config, &options, &error),
+    expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &found, schedule,
+                                                       config, &options, &error),
                    PPSCHED_ERROR_ARGUMENT, &error, "objective");
-    expect_message(ppsched_microbatches_balance(&balance, order, negative, 2, 2, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
-                   "the cost of microbatch 1 is -1");
-    expect_message(ppsched_microbatches_balance(&balance, order, scale, 2, 3, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
-                   "2 microbatches for 3 replicas");
-    expect_message(ppsched_microbatches_balance(&balance, order, scale, 2, 0, 0, NULL, &error), PPSCHED_ERROR_RANGE, &error,
-                   "2 microbatches for 0 replicas");
-    expect_message(ppsched_microbatches_balance(&balance, order, scale, 2, 1, 2, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error,
-                   "even_counts");
+    expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, negative, 2, 2, 0, NULL, &error), PPSCHED_ERROR_RANGE,
+                   &error, "the cost of microbatch 1 is -1");
+    expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, scale, 2, 3, 0, NULL, &error), PPSCHED_ERROR_RANGE,
+                   &error, "2 microbatches for 3 replicas");
+    expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, scale, 2, 0, 0, NULL, &error), PPSCHED_ERROR_RANGE,
+                   &error, "2 microbatches for 0 replicas");
+    expect_message(ppsched_microbatches_balance(order, 2, NULL, &balance, scale, 2, 1, 2, NULL, &error), PPSCHED_ERROR_RANGE,
+                   &error, "even_counts is 2; it must be 0 or 1");
+    size_t needed = 0;
+    expect_message(ppsched_schedule_order_microbatches(order, 1, &needed, &found, schedule, config, NULL, &error),
+                   PPSCHED_ERROR_BUFFER, &error, "room for 1 of 2 microbatches");
+    assert_int_equal(needed, 2);
+    expect_message(ppsched_microbatches_balance(order, 1, &needed, &balance, scale, 2, 1, 0, NULL, &error),
+                   PPSCHED_ERROR_BUFFER, &error, "room for 1 of 2 microbatches");
+    needed = 0;
+    expect_ok(ppsched_schedule_order_microbatches(NULL, 0, &needed, NULL, schedule, config, NULL, &error), &error);
+    assert_int_equal(needed, 2);
+    needed = 0;
+    expect_ok(ppsched_microbatches_balance(NULL, 0, &needed, NULL, scale, 2, 1, 0, NULL, &error), &error);
+    assert_int_equal(needed, 2);
     assert_true(found == NULL && order[0] == 9 && order[1] == 9 && order[2] == 9);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(other);

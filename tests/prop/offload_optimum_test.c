@@ -113,7 +113,7 @@ static void build_device(const struct small *s, struct making *m, uint32_t d)
     }
 }
 
-static void try_way(struct small *s, double held)
+static void try_path(struct small *s, double held)
 {
     struct making m = {.limit = held};
     ppsched_schedule *schedule = NULL;
@@ -134,8 +134,8 @@ static void try_way(struct small *s, double held)
 static void try_all(struct small *s, uint32_t pass)
 {
     if (pass == s->passes) {
-        try_way(s, INFINITY);
-        try_way(s, s->limit);
+        try_path(s, INFINITY);
+        try_path(s, s->limit);
         return;
     }
     s->place[pass] = 0;
@@ -147,12 +147,12 @@ static void try_all(struct small *s, uint32_t pass)
     s->place[pass] = 0;
 }
 
-static double count_ways(const struct small *s)
+static double count_paths(const struct small *s)
 {
-    double ways = 1;
+    double paths = 1;
     for (uint32_t p = 0; p < s->passes; p++)
-        ways *= (double)(1 + s->backward[p] - s->forward[p]);
-    return ways;
+        paths *= (double)(1 + s->backward[p] - s->forward[p]);
+    return paths;
 }
 
 static struct {
@@ -213,7 +213,7 @@ static int draw(struct small *s, uint64_t *seed, const char *strategy, uint32_t 
 }
 
 /* So many problems, but those of more ways, of strategies with so many stages a device. */
-static uint32_t run(const char *const *strategies, uint32_t count, uint32_t chunks, int problems, double most_ways,
+static uint32_t run(const char *const *strategies, uint32_t count, uint32_t chunks, int problems, double most_paths,
                     uint64_t seed)
 {
     memset(&seen, 0, sizeof seen);
@@ -221,7 +221,7 @@ static uint32_t run(const char *const *strategies, uint32_t count, uint32_t chun
         struct small s;
         uint32_t devices = 1 + random_below(&seed, DEVICES), microbatches = 2 + random_below(&seed, MICROBATCHES - 1);
         if (draw(&s, &seed, strategies[random_below(&seed, count)], devices, chunks, microbatches)) {
-            if (count_ways(&s) <= most_ways)
+            if (count_paths(&s) <= most_paths)
                 compare(&s);
             ppsched_schedule_release(s.plain);
         }

@@ -98,19 +98,19 @@ static void test_circle_in_words(void **state)
                                             {"1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1", "1B1", "1SEND_B1"}};
     ppsched_schedule *schedule = schedule_of(rows, 8);
     ppsched_channel_model model = {.size = sizeof model, .rendezvous = 1};
-    ppsched_wait circle[4];
+    ppsched_wait cycle[4];
     ppsched_error error;
     size_t count = 0;
     (void)state;
-    assert_int_equal(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_prove(cycle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_int_equal(count, 2);
     assert_string_equal(error.message, "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0");
-    assert_int_equal(circle[0].device, 0);
-    assert_int_equal(circle[0].position, 3);
-    assert_int_equal(circle[1].device, 1);
-    assert_int_equal(circle[1].position, 3);
+    assert_int_equal(cycle[0].device, 0);
+    assert_int_equal(cycle[0].position, 3);
+    assert_int_equal(cycle[1].device, 1);
+    assert_int_equal(cycle[1].position, 3);
     model.rendezvous = 0;
-    expect_ok(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), &error);
+    expect_ok(ppsched_schedule_prove(cycle, 4, &count, schedule, &model, &error), &error);
     assert_int_equal(count, 0);
     ppsched_schedule_release(schedule);
 }
@@ -125,16 +125,16 @@ static void test_circle_of_receives_in_another_order(void **state)
     (void)state;
     for (uint32_t i = 0; i < 4; i++) {
         const ppsched_channel_model model = {.size = sizeof model, .order = orders[i / 2], .rendezvous = i % 2, .batched = 1};
-        ppsched_wait circle[2];
+        ppsched_wait cycle[2];
         ppsched_error error;
         size_t count = 0;
-        assert_int_equal(ppsched_schedule_prove(circle, 2, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_int_equal(ppsched_schedule_prove(cycle, 2, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_string_equal(
             error.message,
             "device 1 waits in 1RECV_F1 for its 1RECV_F0, which stands later, at position 4, as 0SEND_F0 comes first");
         assert_int_equal(count, 1);
-        assert_int_equal(circle[0].device, 1);
-        assert_int_equal(circle[0].position, 0);
+        assert_int_equal(cycle[0].device, 1);
+        assert_int_equal(cycle[0].position, 0);
     }
     ppsched_schedule_release(schedule);
 }
@@ -148,17 +148,17 @@ static void test_device_that_waits_for_itself(void **state)
         "device 0 waits in 0RECV_B1 for its 0RECV_B0, which stands later, at position 6, as 1SEND_B0 comes "
         "first";
     ppsched_schedule *schedule = schedule_of(rows, 8);
-    ppsched_wait circle[4];
+    ppsched_wait cycle[4];
     ppsched_error error;
     size_t count = 0;
     (void)state;
     for (int32_t order = PPSCHED_CHANNEL_ORDER_GROUP; order <= PPSCHED_CHANNEL_ORDER_PAIR; order++) {
         ppsched_channel_model model = {.size = sizeof model, .order = order};
-        assert_int_equal(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_int_equal(ppsched_schedule_prove(cycle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_int_equal(count, 1);
         assert_string_equal(error.message, own);
         model.rendezvous = 1;
-        assert_int_equal(ppsched_schedule_prove(circle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_int_equal(ppsched_schedule_prove(cycle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_int_equal(count, order == PPSCHED_CHANNEL_ORDER_GROUP ? 3 : 2);
         assert_string_equal(
             error.message,

@@ -23,7 +23,7 @@ static void set_list(ppsched_config *config, int32_t quantity, const double *val
 static void random_factors(uint64_t *state, ppsched_config *config, struct brute_costs *costs)
 {
     uint32_t microbatches = ppsched_config_microbatches(config), slices = ppsched_config_slices(config);
-    double time[BRUTE_PIECES], memory[BRUTE_PIECES], slice[BRUTE_PIECES];
+    double time[BRUTE_MICRO_SLICES], memory[BRUTE_MICRO_SLICES], slice[BRUTE_MICRO_SLICES];
     int differ = (int)random_below(state, 2), apart = (int)random_below(state, 2),
         by_slice = slices > 1 && random_below(state, 2);
     for (uint32_t m = 0; m < microbatches; m++) {
@@ -51,9 +51,9 @@ static void random_bytes(uint64_t *state, ppsched_config *config, struct brute_c
     uint32_t stages = ppsched_config_stages(config), devices = ppsched_config_devices(config);
     double list[BRUTE_DEVICES * BRUTE_DEVICES];
     int sends = (int)random_below(state, 2);
-    for (int way = 0; way < 2; way++)
+    for (int path = 0; path < 2; path++)
         for (uint32_t s = 0; s < stages; s++)
-            costs->sent[way][s] = sends ? random_below(state, 40) / 8.0 : 0;
+            costs->sent[path][s] = sends ? random_below(state, 40) / 8.0 : 0;
     if (!sends)
         return;
     for (uint32_t edge = 0; edge < devices * devices; edge++)

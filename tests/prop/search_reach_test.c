@@ -37,15 +37,15 @@ static const struct search {
     {"v_search", {{0}}, 2, 1, 40, 8, 20, V, SPAN, 0, {0.168817, 0.147190, 0.243560}},
     {"auto", {{"effort", "0"}}, 2, 1, 16, 4, 10, LOOP, STEP, 0, {0.132280, 0.177020, 0.316151}},
     {"auto", {{"effort", "1"}}, 2, 1, 6, 4, 6, LOOP, STEP, UNEVEN_CAUSES, {0.007449, 0.001138, 0.035728}},
-    {"auto", {{"effort", "1"}}, 1, 1, 6, 4, 6, FIXED, STEP, UNEVEN_PIECES, {0.163653, 0.220640, 0.166613}},
+    {"auto", {{"effort", "1"}}, 1, 1, 6, 4, 6, FIXED, STEP, UNEVEN_MICRO_SLICES, {0.163653, 0.220640, 0.166613}},
     {"auto", {{"effort", "2"}, {"objective", "span"}}, 3, 1, 3, 4, 5, LOOP, SPAN, 0, {0.013719, 0.023709, 0.127773}},
     {"auto", {{"effort", "2"}}, 2, 1, 3, 4, 5, V, STEP, 0, {0.000000, 0.019881, 0.109167}},
     {"auto", {{"effort", "1"}}, 2, 3, 8, 4, 6, V, STEP, 0, {0.008549, 0.010223, 0.090582}},
-    {"auto", {{"effort", "0"}}, 1, 2, 24, 4, 8, FIXED, STEP, UNEVEN_PIECES, {0.052427, 0.055827, 0.193150}},
+    {"auto", {{"effort", "0"}}, 1, 2, 24, 4, 8, FIXED, STEP, UNEVEN_MICRO_SLICES, {0.052427, 0.055827, 0.193150}},
     {"auto", {{"effort", "0"}, {"objective", "span"}}, 2, 4, 12, 4, 6, LOOP, SPAN, 0, {0.003843, 0.065291, 0.054259}},
     {"auto", {{"effort", "1"}}, 2, 1, 3, 4, 5, LOOP, MEAN, 0, {0.048116, 0.055020, 0.182774}},
     {"auto", {{"effort", "1"}, {"offload", "limit"}}, 2, 1, 6, 4, 6, LOOP, STEP, COPIES, {0.011778, 0.122969, 0.022276}},
-    {"1f1b", {{0}}, 1, 1, 24, 4, 14, FIXED, ORDER, UNEVEN_PIECES, {0.320572, 0.308750, 0.233709}},
+    {"1f1b", {{0}}, 1, 1, 24, 4, 14, FIXED, ORDER, UNEVEN_MICRO_SLICES, {0.320572, 0.308750, 0.233709}},
 };
 
 /* --- problems --- */
@@ -57,7 +57,7 @@ static void set_goal(ppsched_config *config, uint64_t *seed)
     ppsched_error error;
     options.device_factor_count = (size_t)SCENARIOS * ppsched_config_devices(config);
     draw_uneven(factors, options.device_factor_count, 0.5, seed);
-    expect_ok(ppsched_config_set_goal(config, PPSCHED_RANK_BY_MEAN, 0, SCENARIOS, &options, &error), &error);
+    expect_ok(ppsched_config_set_robust_objective(config, PPSCHED_RANK_BY_MEAN, 0, SCENARIOS, &options, &error), &error);
 }
 
 static ppsched_config *draw(const struct search *search, int limit, uint64_t *seed)
@@ -105,7 +105,9 @@ static double objective_of(const struct search *search, const ppsched_schedule *
     ppsched_config *ordered = NULL;
     ppsched_error error;
     if (search->aim == ORDER)
-        expect_ok(ppsched_schedule_order_microbatches(&ordered, order, schedule, config, &effort, &error), &error);
+        expect_ok(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &ordered, schedule,
+                                                      config, &effort, &error),
+                  &error);
     if (search->aim == MEAN)
         return mean_of(schedule, config);
     ppsched_timeline *timeline = make_timeline(schedule, ordered != NULL ? ordered : config);

@@ -11,9 +11,9 @@
 enum { MOST_STAGES = 10, MOST_LAYERS = 14, FEW = 1000 };
 
 #define OPTIONS(...)                                                                                                           \
-    (ppsched_plan_options)                                                                                                     \
+    (struct plan_choice)                                                                                                       \
     {                                                                                                                          \
-        .size = sizeof(ppsched_plan_options), __VA_ARGS__                                                                      \
+        .size = sizeof(struct plan_choice), __VA_ARGS__                                                                        \
     }
 
 static const struct search {
@@ -165,18 +165,18 @@ static double least_of_all(const struct problem *p, uint32_t *counts, uint32_t s
 }
 
 /* Of splits whose stages before `stage` end before layer `begin`, each with all ways to recompute layers. */
-static uint32_t count_ways(const struct problem *p, uint32_t stage, uint32_t begin)
+static uint32_t count_paths(const struct problem *p, uint32_t stage, uint32_t begin)
 {
-    uint32_t ways = 0;
+    uint32_t paths = 0;
     if (stage + 1 == p->stages) {
-        ways = 1;
+        paths = 1;
         for (uint32_t i = 0; i < p->count; i++)
-            ways <<= p->is_limited ? p->entries[i].recompute_count : 0;
-        return ways;
+            paths <<= p->is_limited ? p->entries[i].recompute_count : 0;
+        return paths;
     }
     for (uint32_t end = begin + (stage > 0 && p->may_be_empty ? 0 : 1); end < p->count; end++)
-        ways += is_cut(p, end) ? count_ways(p, stage + 1, end) : 0;
-    return ways;
+        paths += is_cut(p, end) ? count_paths(p, stage + 1, end) : 0;
+    return paths;
 }
 
 static ppsched_plan *plan_of(const struct problem *p)
@@ -194,7 +194,7 @@ static void expect_best(uint32_t problems, uint32_t more, uint32_t recomputed, b
         struct problem p;
         uint32_t counts[MOST_STAGES];
         draw(&p, more, recomputed, copies, &seed);
-        if (count_ways(&p, 0, 0) > FEW) {
+        if (count_paths(&p, 0, 0) > FEW) {
             clear(&p);
             continue;
         }
@@ -218,7 +218,7 @@ static void test_all_splits(void **state)
     expect_best(ROUNDS(300), 4, 0, false, 1);
 }
 
-static void test_all_ways_to_recompute(void **state)
+static void test_all_paths_to_recompute(void **state)
 {
     (void)state;
     expect_best(ROUNDS(300), 2, 5, false, 2);
@@ -296,7 +296,7 @@ static void test_none_near_is_better(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_splits), cmocka_unit_test(test_all_ways_to_recompute),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_splits), cmocka_unit_test(test_all_paths_to_recompute),
                                        cmocka_unit_test(test_copied_embeddings), cmocka_unit_test(test_none_near_is_better)};
     return cmocka_run_group_tests_name("searched_split", tests, NULL, NULL);
 }

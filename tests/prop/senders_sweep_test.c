@@ -2,6 +2,7 @@
 /* Where senders wait (PPSCHED_SENDER_WAITS_LIKE_KIND): times, slack, critical paths, sensitivities, idle time, scenarios and
  * searches against brute force, whose two rules are written anew, on problems of all strategies in which everything differs,
  * and on orders of any kind with pairs, slices, two iterations and several stages a device. */
+#include "support/plan_choice.h"
 #include "support/uneven.h"
 
 #include <math.h>
@@ -125,7 +126,8 @@ static void check_sensitivities(const ppsched_timeline *timeline, const struct b
     const double step = 0x1p-30;
     ppsched_sensitivity found[BRUTE_STAGES];
     ppsched_error error;
-    expect_ok(ppsched_timeline_get_sensitivities(found, BRUTE_STAGES, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, &error),
+    expect_ok(ppsched_timeline_get_sensitivities(found, BRUTE_STAGES, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, NULL, NULL,
+                                                 &error),
               &error);
     for (uint32_t s = 0; s < ppsched_schedule_stages(ppsched_timeline_schedule(timeline)); s++) {
         double more = (makespan_with(timeline, costs, s, step) - metrics_of(timeline).makespan) / step;
@@ -207,7 +209,7 @@ static ppsched_config *draw(uint64_t *seed, const ppsched_strategy_info *info, i
 {
     struct uneven sizes = uneven_of_seed(random_next(seed));
     ppsched_error error;
-    unsigned parts = (random_below(seed, 3) == 0 ? UNEVEN_PAIRS : 0) | (random_below(seed, 3) == 0 ? UNEVEN_PIECES : 0) |
+    unsigned parts = (random_below(seed, 3) == 0 ? UNEVEN_PAIRS : 0) | (random_below(seed, 3) == 0 ? UNEVEN_MICRO_SLICES : 0) |
                      (random_below(seed, 3) == 0 ? UNEVEN_RUNTIME : 0);
     sizes.devices = 1 + random_below(seed, 5);
     sizes.chunks = info->chunks != 0 ? info->chunks : 1 + random_below(seed, 3);
@@ -220,7 +222,7 @@ static ppsched_config *draw(uint64_t *seed, const ppsched_strategy_info *info, i
     add_uneven(config, parts, seed);
     if (random_below(seed, 2)) /* transfers that take longer than ops */
         set_uneven(config, PPSCHED_QUANTITY_P2P_TIME, (size_t)sizes.devices * sizes.devices, 4, seed);
-    *is_plain = (parts & (UNEVEN_PAIRS | UNEVEN_PIECES)) == 0;
+    *is_plain = (parts & (UNEVEN_PAIRS | UNEVEN_MICRO_SLICES)) == 0;
     return config;
 }
 
@@ -263,7 +265,7 @@ static void add(struct draft *draft, uint32_t device, uint8_t kind, uint32_t sta
 /* Ops at random where their inputs are there, on any map; an F with the backward behind it may become a pair. */
 static void draw_order(uint64_t *seed, struct draft *draft, uint32_t stages, uint32_t microbatches, const uint32_t *map)
 {
-    static uint8_t done[BRUTE_STAGES + 1][BRUTE_PIECES]; /* 0: nothing, 1: F, 2: I, 3: all */
+    static uint8_t done[BRUTE_STAGES + 1][BRUTE_MICRO_SLICES]; /* 0: nothing, 1: F, 2: I, 3: all */
     uint32_t pairs = random_below(seed, 4), sticks = random_below(seed, 4), s = 0;
     const ppsched_op *last = NULL; /* of all devices: what stands behind it does not need it */
     memset(done, 0, sizeof done);
@@ -413,7 +415,7 @@ static void test_refusals(void **state)
     const ppsched_lower_options merge = {.size = sizeof merge, .split_backwards = 1};
     const ppsched_recompute_options recompute = {.size = sizeof recompute};
     const ppsched_scenario_options ready = {.size = sizeof ready, .dispatch = PPSCHED_DISPATCH_READY};
-    const ppsched_plan_options planned = {.size = sizeof planned, .lowering = PPSCHED_LOWERING_PYTORCH};
+    const struct plan_choice planned = {.size = sizeof planned, .lowering = PPSCHED_LOWERING_PYTORCH};
     (void)state;
     wait_for_transfers(config, PPSCHED_SENDER_WAITS_LIKE_KIND);
     assert_int_equal(ppsched_config_set_sender_waits(config, 2, &error), PPSCHED_ERROR_RANGE);
@@ -424,7 +426,7 @@ static void test_refusals(void **state)
     expect_refused(ppsched_schedule_lower(&other, schedule, config, &lower, &error), &error);
     expect_refused(ppsched_schedule_evaluate_transfers(&timeline, schedule, config, NULL, 0, &error), &error);
     expect_refused(ppsched_schedule_evaluate_scenarios(&scenarios, schedule, config, 4, &ready, &error), &error);
-    expect_refused(ppsched_plan_create(&plan, config, &planned, &error), &error);
+    expect_refused(create_plan(&plan, config, &planned, &error), &error);
     expect_ok(ppsched_schedule_lower(&other, schedule, config, &merge, &error), &error); /* which sends nothing */
     ppsched_schedule_release(other);
     expect_ok(ppsched_schedule_recompute(&other, schedule, &recompute, &error), &error);

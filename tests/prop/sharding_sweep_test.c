@@ -78,11 +78,11 @@ static double duration_of(const struct equations *eq, const ppsched_op *unit)
 
 static double sharding_time(const struct equations *eq, uint32_t d, const ppsched_op *op)
 {
-    int gathers = op->kind == PPSCHED_KIND_UNSHARD;
-    double bytes = value(eq->config, gathers ? PPSCHED_QUANTITY_UNSHARD_BYTES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, op->stage,
+    int unshards = op->kind == PPSCHED_KIND_UNSHARD;
+    double bytes = value(eq->config, unshards ? PPSCHED_QUANTITY_UNSHARD_BYTES : PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, op->stage,
                          0);
     double own = bytes / value(eq->config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH, d, HUGE_VAL);
-    return value(eq->config, gathers ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, op->stage, own);
+    return value(eq->config, unshards ? PPSCHED_QUANTITY_UNSHARD_TIMES : PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, op->stage, own);
 }
 
 /* Compute that starts then, while the channel is busy until `busy`. */
@@ -184,7 +184,7 @@ static void compare(const struct equations *eq, const ppsched_timeline *timeline
             makespan = fmax(makespan, spans[i].end);
         }
         expect_ok(ppsched_timeline_get_idle(&idle, timeline, d, &error), &error);
-        double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.edge + idle.head_of_line +
+        double sum = idle.fill + idle.drain + idle.neighbour + idle.imbalance + idle.transfer + idle.link + idle.head_of_line +
                      idle.weights + idle.calls;
         assert_true(idle.weights >= 0 && idle.calls >= 0);
         all_weights += idle.weights;

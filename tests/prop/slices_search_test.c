@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = ROUNDS(60), SMALL = ROUNDS(32), MOST_PIECES = 6, MOST_OPS = 3 * MOST_PIECES, MOST_ORDERS = 4000 };
+enum { PROBLEMS = ROUNDS(60), SMALL = ROUNDS(32), MOST_MICRO_SLICES = 6, MOST_OPS = 3 * MOST_MICRO_SLICES, MOST_ORDERS = 4000 };
 
 static const double ROUNDING = 1e-9;
 
@@ -194,22 +194,23 @@ struct orders {
     char rows[MOST_ORDERS][MOST_OPS];
 };
 
-/* All ways to go on: Fs, the first row, and the others, of which none is ahead of the one before. `pieces`: of each row. */
-static void list_orders(struct orders *out, uint32_t rows, uint32_t pieces, uint32_t done[3], char *order)
+/* All ways to go on: Fs, the first row, and the others, none of which is ahead of the one before it. `micro_slices`: of each
+ * row. */
+static void list_orders(struct orders *out, uint32_t rows, uint32_t micro_slices, uint32_t done[3], char *order)
 {
     uint32_t length = done[0] + done[1] + done[2];
-    if (length == rows * pieces) {
+    if (length == rows * micro_slices) {
         assert_true(out->count < MOST_ORDERS);
         out->length = length;
         memcpy(out->rows[out->count++], order, length);
         return;
     }
     for (uint32_t row = 0; row < rows; row++) {
-        if (done[row] == pieces || (row == 2 && done[2] == done[1]))
+        if (done[row] == micro_slices || (row == 2 && done[2] == done[1]))
             continue;
         order[length] = (char)row;
         done[row]++;
-        list_orders(out, rows, pieces, done, order);
+        list_orders(out, rows, micro_slices, done, order);
         done[row]--;
     }
 }

@@ -231,14 +231,14 @@ int brute_price_stages(double *makespan, double peak[SPLIT_DEVICES], const struc
 
 /* --- the ways to choose kinds for some layers in a row --- */
 
-struct way {
+struct path {
     struct split_cost cost;
     uint32_t chosen[SPLIT_ENTRIES][SPLIT_CHOICES];
 };
 
 /* Of the layers from one to another, without those that another way is no worse than in anything. */
-struct ways {
-    struct way *way;
+struct paths {
+    struct path *path;
     uint32_t count, room;
     struct split_cost floor; /* the least of each: no way is below it in anything */
 };
@@ -280,50 +280,50 @@ static int no_worse(const struct split_cost *a, const struct split_cost *b)
 }
 
 /* 0 where there are too many. */
-static int make_room(struct ways *ways)
+static int make_room(struct paths *paths)
 {
-    if (ways->count < ways->room)
+    if (paths->count < paths->room)
         return 1;
-    uint32_t room = ways->room == 0 ? 16 : 2 * ways->room;
-    struct way *more = room > SPLIT_MOST_WAYS ? NULL : realloc(ways->way, room * sizeof *more);
+    uint32_t room = paths->room == 0 ? 16 : 2 * paths->room;
+    struct path *more = room > SPLIT_MOST_PATHS ? NULL : realloc(paths->path, room * sizeof *more);
     if (more == NULL)
         return 0;
-    ways->way = more;
-    ways->room = room;
+    paths->path = more;
+    paths->room = room;
     return 1;
 }
 
-static int add_way(struct ways *ways, const struct way *way, int naive)
+static int add_path(struct paths *paths, const struct path *path, int naive)
 {
     uint32_t left = 0;
-    for (uint32_t i = 0; i < ways->count && !naive; i++)
-        if (no_worse(&ways->way[i].cost, &way->cost))
+    for (uint32_t i = 0; i < paths->count && !naive; i++)
+        if (no_worse(&paths->path[i].cost, &path->cost))
             return 1;
-    if (!make_room(ways))
+    if (!make_room(paths))
         return 0;
-    for (uint32_t i = 0; i < ways->count; i++)
-        if (naive || !no_worse(&way->cost, &ways->way[i].cost))
-            ways->way[left++] = ways->way[i];
-    ways->way[left++] = *way;
-    ways->count = left;
+    for (uint32_t i = 0; i < paths->count; i++)
+        if (naive || !no_worse(&path->cost, &paths->path[i].cost))
+            paths->path[left++] = paths->path[i];
+    paths->path[left++] = *path;
+    paths->count = left;
     return 1;
 }
 
 /* All numbers of each choice for the layers of `entry` and those after it; `left` layers of this entry have none yet. */
 static int choose(const struct split_problem *problem, const uint32_t *layers, uint32_t entry, uint32_t choice, uint32_t left,
-                  struct way *way, struct ways *ways)
+                  struct path *path, struct paths *paths)
 {
     if (entry == problem->entries)
-        return add_way(ways, way, problem->naive);
+        return add_path(paths, path, problem->naive);
     const struct split_entry *e = &problem->entry[entry];
     uint32_t least = choice + 1 == e->choices ? left : 0;
     for (uint32_t number = least; number <= left; number++) {
-        struct way next = *way;
+        struct path next = *path;
         int last = choice + 1 == e->choices;
         next.chosen[entry][choice] = number;
         add_cost(&next.cost, &e->cost[choice], number);
         if (!choose(problem, layers, entry + (uint32_t)last, last ? 0 : choice + 1,
-                    last ? (entry + 1 < problem->entries ? layers[entry + 1] : 0) : left - number, &next, ways))
+                    last ? (entry + 1 < problem->entries ? layers[entry + 1] : 0) : left - number, &next, paths))
             return 0;
     }
     return 1;
@@ -336,17 +336,17 @@ static double sum_of_times(const struct split_cost *cost)
 
 static int by_time(const void *a, const void *b)
 {
-    double x = sum_of_times(&((const struct way *)a)->cost), y = sum_of_times(&((const struct way *)b)->cost);
+    double x = sum_of_times(&((const struct path *)a)->cost), y = sum_of_times(&((const struct path *)b)->cost);
     return x < y ? -1 : x > y;
 }
 
-static void find_floor(struct ways *ways)
+static void find_floor(struct paths *paths)
 {
-    struct split_cost *floor = &ways->floor;
+    struct split_cost *floor = &paths->floor;
     double least[STATES] = {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
-    *floor = ways->way[0].cost;
-    for (uint32_t i = 0; i < ways->count; i++) {
-        const struct split_cost *cost = &ways->way[i].cost;
+    *floor = paths->path[0].cost;
+    for (uint32_t i = 0; i < paths->count; i++) {
+        const struct split_cost *cost = &paths->path[i].cost;
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
             floor->time[kind] = fmin(floor->time[kind], cost->time[kind]);
         for (int state = 0; state < STATES; state++)
@@ -369,32 +369,32 @@ struct search {
     struct graph graph;
     uint32_t layers, cut[SPLIT_STAGES + 1]; /* stage s has layers cut[s] to cut[s+1] - 1 */
     uint32_t first, last;                   /* layers that must be in the first stage, and in the last one */
-    struct ways ways[RANGES];
-    const struct ways *of[SPLIT_STAGES];   /* of the split in hand */
-    const struct way *taken[SPLIT_STAGES]; /* of the ways in hand */
-    struct split_cost stage[SPLIT_STAGES]; /* their costs; of stages that have none yet the floor */
+    struct paths paths[RANGES];
+    const struct paths *of[SPLIT_STAGES];   /* of the split in hand */
+    const struct path *taken[SPLIT_STAGES]; /* of the ways in hand */
+    struct split_cost stage[SPLIT_STAGES];  /* their costs; of stages that have none yet the floor */
     struct split_answer *answer;
 };
 
 /* NULL where there are too many. */
-static const struct ways *ways_of(struct search *search, uint32_t from, uint32_t to)
+static const struct paths *paths_of(struct search *search, uint32_t from, uint32_t to)
 {
-    struct ways *ways = &search->ways[from * (SPLIT_LAYERS + 1) + to];
+    struct paths *paths = &search->paths[from * (SPLIT_LAYERS + 1) + to];
     uint32_t layers[SPLIT_ENTRIES] = {0}, begin = 0;
-    struct way none = {0};
-    if (ways->way != NULL)
-        return ways;
+    struct path none = {0};
+    if (paths->path != NULL)
+        return paths;
     for (uint32_t e = 0; e < search->problem->entries; e++) {
         uint32_t end = begin + search->problem->entry[e].count;
         uint32_t low = from > begin ? from : begin, high = to < end ? to : end;
         layers[e] = high > low ? high - low : 0;
         begin = end;
     }
-    if (!choose(search->problem, layers, 0, 0, layers[0], &none, ways))
+    if (!choose(search->problem, layers, 0, 0, layers[0], &none, paths))
         return NULL;
-    qsort(ways->way, ways->count, sizeof *ways->way, by_time);
-    find_floor(ways);
-    return ways;
+    qsort(paths->path, paths->count, sizeof *paths->path, by_time);
+    find_floor(paths);
+    return paths;
 }
 
 static int fits(const struct search *search, uint32_t device)
@@ -423,7 +423,7 @@ static void keep(struct search *search, double makespan)
 
 /* Stages from `s` on still have the floor of their ways. What does not fit so never will, and what is as long as the best one
  * so far gets no shorter. */
-static void take_ways(struct search *search, uint32_t s)
+static void take_paths(struct search *search, uint32_t s)
 {
     int naive = search->problem->naive, all = s == search->graph.stages;
     double makespan = HUGE_VAL;
@@ -439,9 +439,9 @@ static void take_ways(struct search *search, uint32_t s)
         return;
     }
     for (uint32_t i = 0; i < search->of[s]->count; i++) {
-        search->taken[s] = &search->of[s]->way[i];
+        search->taken[s] = &search->of[s]->path[i];
         search->stage[s] = search->taken[s]->cost;
-        take_ways(search, s + 1);
+        take_paths(search, s + 1);
     }
     search->stage[s] = search->of[s]->floor;
 }
@@ -449,13 +449,13 @@ static void take_ways(struct search *search, uint32_t s)
 static int try_split(struct search *search)
 {
     for (uint32_t s = 0; s < search->graph.stages; s++) {
-        search->of[s] = ways_of(search, search->cut[s], search->cut[s + 1]);
+        search->of[s] = paths_of(search, search->cut[s], search->cut[s + 1]);
         if (search->of[s] == NULL)
             return 0;
         search->stage[s] = search->of[s]->floor;
     }
     search->answer->splits++;
-    take_ways(search, 0);
+    take_paths(search, 0);
     return 1;
 }
 
@@ -506,7 +506,7 @@ int brute_best_split(struct split_answer *out, const struct split_problem *probl
     search->answer = out;
     int works = count_layers(search) && load_graph(&search->graph, problem->schedule) && try_cuts(search, 0);
     for (int i = 0; i < RANGES; i++)
-        free(search->ways[i].way);
+        free(search->paths[i].path);
     free(search);
     return works;
 }

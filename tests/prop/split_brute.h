@@ -12,9 +12,9 @@ enum {
     SPLIT_STAGES = 12,
     SPLIT_MICROBATCHES = 8,
     SPLIT_ENTRIES = 6,
-    SPLIT_LAYERS = 24,      /* of all entries */
-    SPLIT_CHOICES = 3,      /* nothing recomputed, and two kinds */
-    SPLIT_MOST_WAYS = 16384 /* to choose the kinds of the layers of one stage */
+    SPLIT_LAYERS = 24,       /* of all entries */
+    SPLIT_CHOICES = 3,       /* nothing recomputed, and two kinds */
+    SPLIT_MOST_PATHS = 16384 /* to choose the kinds of the layers of one stage */
 };
 
 enum split_place { SPLIT_ANYWHERE, SPLIT_FIRST, SPLIT_LAST };

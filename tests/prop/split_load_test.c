@@ -14,9 +14,9 @@ enum { MOST_DEVICES = 4, MOST_STAGES = 12, MOST_BLOCKS = 16, MOST_MICROBATCHES =
 struct problem {
     uint32_t devices, microbatches, blocks;
     double work[MOST_BLOCKS],
-        way[MOST_BLOCKS]; /* of one microbatch: both passes; forward, and until the one before can go on */
+        path[MOST_BLOCKS]; /* of one microbatch: both passes; forward, and until the one before can go on */
     double scale[MOST_MICROBATCHES];
-    double overhead, way_overhead; /* of a stage pass beside its layers */
+    double overhead, path_overhead; /* of a stage pass beside its layers */
     bool may_be_empty, has_scale, is_equal, is_whole;
     const ppsched_layers *layers;
 };
@@ -80,14 +80,14 @@ static double least_load(const struct problem *problem, uint32_t stages, int32_t
 }
 
 /* What the shortest microbatch takes on its way. */
-static double shortest_way(const struct problem *problem)
+static double shortest_path(const struct problem *problem)
 {
-    double way = 0, least = INFINITY;
+    double path = 0, least = INFINITY;
     for (uint32_t i = 0; i < problem->blocks; i++)
-        way += problem->way[i];
+        path += problem->path[i];
     for (uint32_t m = 0; m < problem->microbatches; m++)
         least = fmin(least, problem->scale[m]);
-    return least * way;
+    return least * path;
 }
 
 /* --- problems --- */
@@ -105,7 +105,7 @@ static void add_layer(struct problem *problem, ppsched_layer *entry, bool begins
     const uint32_t block = begins ? problem->blocks++ : problem->blocks - 1;
     for (uint32_t i = 0; i < entry->count; i++) {
         problem->work[block] += forward + (problem->is_whole ? whole : fmin(whole, input + weight));
-        problem->way[block] += forward + fmin(whole, input);
+        problem->path[block] += forward + fmin(whole, input);
     }
 }
 
@@ -187,7 +187,7 @@ static bool expect_bound(const struct problem *problem, const ppsched_candidate 
 {
     const bool flushes = info_of(candidate->strategy).flushes;
     const double load = least_load(problem, candidate->stages, candidate->placement);
-    const double way = flushes ? shortest_way(problem) : 0, most = fmax(load, way), bound = candidate->bound;
+    const double path = flushes ? shortest_path(problem) : 0, most = fmax(load, path), bound = candidate->bound;
     const bool is_exact = problem->is_equal || candidate->stages == problem->devices;
     const bool is_chain = objective == PPSCHED_OBJECTIVE_MAKESPAN && candidate->stages == problem->devices &&
                           candidate->placement != PPSCHED_PLACEMENT_BIDIRECTIONAL && !problem->has_scale;
@@ -199,27 +199,27 @@ static bool expect_bound(const struct problem *problem, const ppsched_candidate 
         (problem->is_equal && bound < most * (1 - 1e-9)))
         fail_msg("%s of %u stages on %u devices, %u blocks, %u microbatches: the fullest device has %.17g at least, the way is "
                  "%.17g, and the bound is %.17g",
-                 candidate->strategy, candidate->stages, problem->devices, problem->blocks, problem->microbatches, load, way,
+                 candidate->strategy, candidate->stages, problem->devices, problem->blocks, problem->microbatches, load, path,
                  bound);
     assert_int_equal(candidate->proved || candidate->bound != candidate->step_time, 1);
-    return load > way;
+    return load > path;
 }
 
 static uint32_t expect_bounds(const struct problem *problem, const ppsched_config *config, int32_t objective,
                               const char *const *names, uint32_t count)
 {
     static const uint32_t chunks[] = {1, 2, 3};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .objective = objective,
-                                          .strategies = names,
-                                          .strategy_count = count,
-                                          .chunks = chunks,
-                                          .chunk_count = 3,
-                                          .group_sizes = &problem->devices,
-                                          .group_size_count = 1,
-                                          .layers = problem->layers,
-                                          .empty_stages = problem->may_be_empty,
-                                          .split_effort = 1};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .objective = objective,
+                                        .strategies = names,
+                                        .strategy_count = count,
+                                        .chunks = chunks,
+                                        .chunk_count = 3,
+                                        .group_sizes = &problem->devices,
+                                        .group_size_count = 1,
+                                        .layers = problem->layers,
+                                        .empty_stages = problem->may_be_empty,
+                                        .split_effort = 1};
     uint32_t loaded = 0;
     ppsched_plan *plan = run_plan(config, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {

@@ -112,14 +112,14 @@ static void close_problem(struct problem *problem)
 /* The only candidate; it takes what its schedule takes. */
 static ppsched_candidate planned(const struct problem *problem)
 {
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .layers = problem->layers,
-                                          .strategies = &problem->strategy,
-                                          .strategy_count = 1,
-                                          .chunks = &problem->chunks,
-                                          .chunk_count = 1,
-                                          .group_sizes = problem->group > 0 ? &problem->group : NULL,
-                                          .group_size_count = problem->group > 0};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .layers = problem->layers,
+                                        .strategies = &problem->strategy,
+                                        .strategy_count = 1,
+                                        .chunks = &problem->chunks,
+                                        .chunk_count = 1,
+                                        .group_sizes = problem->group > 0 ? &problem->group : NULL,
+                                        .group_size_count = problem->group > 0};
     ppsched_plan *plan = run_plan(problem->config, &options);
     ppsched_config *config = NULL;
     ppsched_error error;

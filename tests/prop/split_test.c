@@ -17,16 +17,16 @@ static ppsched_plan *plan_of(const struct split_problem *problem, const char *st
     ppsched_config *config = config_of_stages(problem, none);
     ppsched_plan *plan = NULL;
     ppsched_error error;
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = &strategy,
-                                          .strategy_count = 1,
-                                          .chunks = &chunks,
-                                          .chunk_count = 1,
-                                          .group_sizes = groups != NULL ? groups : &devices,
-                                          .group_size_count = groups != NULL ? group_count : 1,
-                                          .layers = layers,
-                                          .empty_stages = stages > 2 && problem->least[1] == 0};
-    expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = &strategy,
+                                        .strategy_count = 1,
+                                        .chunks = &chunks,
+                                        .chunk_count = 1,
+                                        .group_sizes = groups != NULL ? groups : &devices,
+                                        .group_size_count = groups != NULL ? group_count : 1,
+                                        .layers = layers,
+                                        .empty_stages = stages > 2 && problem->least[1] == 0};
+    expect_ok(create_plan(&plan, config, &options, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     ppsched_config_destroy(config);
     assert_true(groups != NULL || ppsched_plan_count(plan) == 1);

@@ -195,7 +195,7 @@ static double slowdown_of(const struct plain_run *run, uint32_t d)
 }
 
 /* How long a device takes for a unit of time of its own work now. */
-static double pace_of(const struct plain_run *run, uint32_t d)
+static double present_slowdown(const struct plain_run *run, uint32_t d)
 {
     for (size_t i = 0; i < run->at.position[d]; i++)
         if (is_copy(&run->at.ops[d][i]) && run->started[d][i] && run->end[d][i] > run->now)
@@ -211,9 +211,9 @@ static void work_until(struct plain_run *run, double next)
     for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++) {
         if (run->free_at[d] < HUGE_VAL)
             continue;
-        double pace = pace_of(run, d);
-        seen_slowed += pace > 1;
-        run->left[d] -= (next - run->now) / pace;
+        double slowdown = present_slowdown(run, d);
+        seen_slowed += slowdown > 1;
+        run->left[d] -= (next - run->now) / slowdown;
         if (run->left[d] > 1e-12)
             continue;
         for (size_t k = run->unit[d]; k < run->unit[d] + run->length[d]; k++)
@@ -271,7 +271,7 @@ static void blame_receive(struct plain_run *run, uint32_t d, size_t i)
     blame(run, d, run->called[from][k], &idle->head_of_line);
     blame(run, d, run->issued[from][k], &idle->calls);
     blame(run, d, run->asked[from][k], &idle->head_of_line);
-    blame(run, d, fmin(run->start[from][k], run->end[d][i]), &idle->edge);
+    blame(run, d, fmin(run->start[from][k], run->end[d][i]), &idle->link);
     blame(run, d, fmin(run->there[from][k], run->end[d][i]), &idle->transfer);
     blame(run, d, run->end[d][i], &idle->head_of_line); /* from then on it may wait for a copy */
 }
@@ -281,7 +281,7 @@ static void blame_send(struct plain_run *run, uint32_t d, size_t i)
 {
     ppsched_idle *idle = &run->idle[d];
     blame(run, d, run->asked[d][i], run->has_computed[d] ? &idle->neighbour : &idle->fill);
-    blame(run, d, run->start[d][i], &idle->edge);
+    blame(run, d, run->start[d][i], &idle->link);
     blame(run, d, run->now, &idle->transfer);
 }
 
@@ -481,7 +481,8 @@ static double next_moment(const struct plain_run *run)
     double next = HUGE_VAL;
     for (uint32_t d = 0; d < ppsched_schedule_devices(run->at.schedule); d++) {
         if (run->free_at[d] > run->now)
-            next = fmin(next, run->free_at[d] < HUGE_VAL ? run->free_at[d] : run->now + run->left[d] * pace_of(run, d));
+            next = fmin(next,
+                        run->free_at[d] < HUGE_VAL ? run->free_at[d] : run->now + run->left[d] * present_slowdown(run, d));
         for (size_t i = 0; i < run->at.position[d]; i++) {
             if (!run->started[d][i])
                 continue;
@@ -551,7 +552,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
         double whole = device_metrics_of(timeline, d).idle, makespan = metrics_of(timeline).makespan;
         assert_int_equal(ppsched_timeline_get_idle(&idle, timeline, d, NULL), PPSCHED_OK);
         const double parts[] = {idle.fill, idle.drain,        idle.neighbour, idle.imbalance, idle.transfer,
-                                idle.edge, idle.head_of_line, idle.reload,    idle.calls};
+                                idle.link, idle.head_of_line, idle.reload,    idle.calls};
         double sum = 0;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             assert_true(parts[i] >= -1e-12 * makespan);
@@ -563,7 +564,7 @@ static void expect_idle_adds_up(const ppsched_timeline *timeline)
 }
 
 static struct {
-    int fill, drain, neighbour, imbalance, transfer, edge, head_of_line, reload, calls;
+    int fill, drain, neighbour, imbalance, transfer, link, head_of_line, reload, calls;
 } seen; /* devices that wait so */
 
 static void expect_same_cause(double told, double reckoned, const char *cause, const struct plain_run *run, uint32_t d,
@@ -587,7 +588,7 @@ static void expect_same_idle(const ppsched_timeline *timeline, const struct plai
         expect_same_cause(idle.neighbour, own->neighbour, "neighbour", run, d, &seen.neighbour);
         expect_same_cause(idle.imbalance, own->imbalance, "imbalance", run, d, &seen.imbalance);
         expect_same_cause(idle.transfer, own->transfer, "transfer", run, d, &seen.transfer);
-        expect_same_cause(idle.edge, own->edge, "edge", run, d, &seen.edge);
+        expect_same_cause(idle.link, own->link, "edge", run, d, &seen.link);
         expect_same_cause(idle.head_of_line, own->head_of_line, "head_of_line", run, d, &seen.head_of_line);
         expect_same_cause(idle.reload, own->reload, "reload", run, d, &seen.reload);
         expect_same_cause(idle.calls, own->calls, "calls", run, d, &seen.calls);
@@ -713,7 +714,7 @@ static void test_every_model_equals_a_plain_run(void **state)
         ppsched_config_destroy(config);
     }
     print_message("# %d runs, %d of them hang\n", runs, hung);
-    assert_true(seen.transfer > ROUNDS(1000) && seen.edge > ROUNDS(200) && seen.head_of_line > ROUNDS(1000));
+    assert_true(seen.transfer > ROUNDS(1000) && seen.link > ROUNDS(200) && seen.head_of_line > ROUNDS(1000));
     assert_true(runs > ROUNDS(3000) && hung > ROUNDS(300) && hung < runs / 2);
 }
 
@@ -759,7 +760,7 @@ static void test_calls_in_every_model(void **state)
 }
 
 /* Copies of uneven times on links that devices share, passes that are recomputed. NULL where no copies hold the limit. */
-static ppsched_schedule *keeping_less(ppsched_config *config, const char *strategy, uint64_t *seed)
+static ppsched_schedule *saving_less(ppsched_config *config, const char *strategy, uint64_t *seed)
 {
     static const int32_t times[] = {PPSCHED_QUANTITY_RECOMPUTE_TIMES, PPSCHED_QUANTITY_OFFLOAD_TIMES,
                                     PPSCHED_QUANTITY_RELOAD_TIMES};
@@ -803,7 +804,7 @@ static void test_copies_beside_every_model(void **state)
             continue;
         }
         set_odd_times(config, &seed);
-        ppsched_schedule *schedule = keeping_less(config, strategy, &seed);
+        ppsched_schedule *schedule = saving_less(config, strategy, &seed);
         if (schedule == NULL) {
             ppsched_config_destroy(config);
             continue;

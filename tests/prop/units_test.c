@@ -104,9 +104,10 @@ static void expect_same_sensitivities(const ppsched_timeline *one, const ppsched
     ppsched_sensitivity a[BRUTE_STAGES], b[BRUTE_STAGES];
     size_t stages = 0;
     ppsched_status status = ppsched_timeline_get_sensitivities(a, BRUTE_STAGES, &stages, one, PPSCHED_OBJECTIVE_MAKESPAN, 0,
-                                                               NULL);
-    assert_int_equal(ppsched_timeline_get_sensitivities(b, BRUTE_STAGES, &stages, other, PPSCHED_OBJECTIVE_MAKESPAN, 0, NULL),
-                     status);
+                                                               NULL, NULL, NULL);
+    assert_int_equal(
+        ppsched_timeline_get_sensitivities(b, BRUTE_STAGES, &stages, other, PPSCHED_OBJECTIVE_MAKESPAN, 0, NULL, NULL, NULL),
+        status);
     if (status != PPSCHED_OK) /* with copies there are none */
         return;
     for (size_t s = 0; s < stages; s++) {
@@ -151,7 +152,7 @@ static void expect_same_bound(const ppsched_config *config, const ppsched_config
 
 static ppsched_config *draw(const ppsched_strategy_info *info, uint64_t *seed)
 {
-    static const unsigned parts[] = {UNEVEN_PAIRS, UNEVEN_PIECES, UNEVEN_CAUSES, UNEVEN_COPIES, UNEVEN_RUNTIME};
+    static const unsigned parts[] = {UNEVEN_PAIRS, UNEVEN_MICRO_SLICES, UNEVEN_CAUSES, UNEVEN_COPIES, UNEVEN_RUNTIME};
     struct uneven sizes = uneven_of_seed(random_next(seed));
     sizes.devices = 2 + random_below(seed, 3);
     sizes.chunks = info->chunks != 0 ? info->chunks : 1 + random_below(seed, 2);

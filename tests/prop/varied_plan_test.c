@@ -52,7 +52,7 @@ static void cut_list(ppsched_config *to, const ppsched_config *from, int32_t qua
 }
 
 /* The problem of a candidate with the config's stages. */
-static ppsched_config *cut_by_hand(const ppsched_config *config, const ppsched_plan_options *options, uint32_t slices)
+static ppsched_config *cut_by_hand(const ppsched_config *config, const struct plan_choice *options, uint32_t slices)
 {
     static const int32_t shared[] = {PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, PPSCHED_QUANTITY_MEM_FORWARD,
                                      PPSCHED_QUANTITY_MEM_BACKWARD_INPUT,    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT,
@@ -72,7 +72,7 @@ static ppsched_config *cut_by_hand(const ppsched_config *config, const ppsched_p
     return cut;
 }
 
-static void expect_cut(const ppsched_config *config, const ppsched_plan_options *options, const ppsched_candidate *found)
+static void expect_cut(const ppsched_config *config, const struct plan_choice *options, const ppsched_candidate *found)
 {
     char group[16];
     ppsched_config *cut = found->slices == 1 ? NULL : cut_by_hand(config, options, found->slices);
@@ -100,11 +100,11 @@ static void test_cut_microbatches(void **state)
         sizes.chunks = 1 + random_below(&seed, 3);
         sizes.microbatches = 2 + random_below(&seed, 9);
         ppsched_config *config = make_uneven(&sizes);
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .slices = slices,
-                                              .slice_count = 3,
-                                              .slice_time = random_below(&seed, 3) / 8.0,
-                                              .attention_share = random_below(&seed, 5) / 4.0};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .slices = slices,
+                                            .slice_count = 3,
+                                            .slice_time = random_below(&seed, 3) / 8.0,
+                                            .attention_share = random_below(&seed, 5) / 4.0};
         ppsched_plan *plan = run_plan(config, &options);
         for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
             ppsched_candidate found = candidate_of(plan, c);
@@ -139,10 +139,10 @@ static int next_split(uint32_t *layers, uint32_t stages)
 
 /* What a candidate of a strategy's plan takes with the costs of a split's stages; infinite where that does not fit. */
 static double time_of_split(const ppsched_config *config, const ppsched_layers *layers, const uint32_t *counts, uint32_t stages,
-                            const ppsched_plan_options *asked, uint32_t number)
+                            const struct plan_choice *asked, uint32_t number)
 {
     const ppsched_split split = {.size = sizeof split, .stages = stages, .layers = counts};
-    ppsched_plan_options options = *asked;
+    struct plan_choice options = *asked;
     ppsched_config *made = NULL;
     ppsched_error error;
     options.layers = NULL;
@@ -157,7 +157,7 @@ static double time_of_split(const ppsched_config *config, const ppsched_layers *
 }
 
 static double best_of_splits(const ppsched_config *config, const ppsched_layers *layers, uint32_t stages,
-                             const ppsched_plan_options *options, uint32_t number)
+                             const struct plan_choice *options, uint32_t number)
 {
     uint32_t counts[MOST_STAGES], splits = 0;
     double best = INFINITY;
@@ -194,17 +194,17 @@ static void expect_best_split(uint64_t *seed, uint32_t *limited)
     ppsched_config *config = make_config(devices, devices, 2 + random_below(seed, 5));
     const ppsched_layers *layers = draw_layers(stages, seed);
     const double limit = 4 + random_below(seed, 8);
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = &name,
-                                          .strategy_count = 1,
-                                          .chunks = &chunks,
-                                          .chunk_count = 1,
-                                          .group_sizes = &group,
-                                          .group_size_count = 1,
-                                          .layers = layers,
-                                          .slices = &slices,
-                                          .slice_count = 1,
-                                          .slice_time = random_below(seed, 3) / 8.0};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = &name,
+                                        .strategy_count = 1,
+                                        .chunks = &chunks,
+                                        .chunk_count = 1,
+                                        .group_sizes = &group,
+                                        .group_size_count = 1,
+                                        .layers = layers,
+                                        .slices = &slices,
+                                        .slice_count = 1,
+                                        .slice_time = random_below(seed, 3) / 8.0};
     if (random_below(seed, 2))
         set_number(config, PPSCHED_QUANTITY_OP_OVERHEAD, 0.375);
     set_number(config, PPSCHED_QUANTITY_P2P_TIME, 0.125);
@@ -274,13 +274,13 @@ static void expect_offloaded(uint64_t *seed, struct tally *tally)
     uint32_t chunks = stages / devices;
     ppsched_config *config = make_config(devices, devices, 3 + random_below(seed, 6));
     const ppsched_layers *layers = draw_layers(stages, seed);
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = &name,
-                                          .strategy_count = 1,
-                                          .chunks = &chunks,
-                                          .chunk_count = 1,
-                                          .layers = layers,
-                                          .offload = 1};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = &name,
+                                        .strategy_count = 1,
+                                        .chunks = &chunks,
+                                        .chunk_count = 1,
+                                        .layers = layers,
+                                        .offload = 1};
     set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 0.25 * (1 + random_below(seed, 8)));
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 4 + random_below(seed, 6));
     ppsched_plan *plan = run_plan(config, &options);
@@ -348,7 +348,7 @@ static void expect_order(const ppsched_plan *plan, uint32_t number, const double
 
 /* What a strategy makes of a config: the most that a device lacks, and the step. */
 struct made {
-    double excess, step;
+    double overshoot, step;
 };
 
 static struct made made_of(const ppsched_config *config, const char *strategy, int32_t objective)
@@ -362,7 +362,7 @@ static struct made made_of(const ppsched_config *config, const char *strategy, i
     for (uint32_t d = 0; d < ppsched_config_devices(config); d++) {
         ppsched_device_metrics device = {.size = sizeof device};
         expect_ok(ppsched_timeline_get_device_metrics(&device, timeline, d, NULL), NULL);
-        made.excess = fmax(made.excess, device.peak_memory - device.memory_limit);
+        made.overshoot = fmax(made.overshoot, device.peak_memory - device.memory_limit);
     }
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(schedule);
@@ -379,10 +379,13 @@ static bool expect_kept_order(const ppsched_plan *plan, uint32_t number, const p
     bool is_search = strstr(candidate.strategy, "auto") != NULL;
     ppsched_config *ordered = NULL;
     ppsched_schedule *schedule = generate(config, candidate.strategy);
-    expect_ok(ppsched_schedule_order_microbatches(&ordered, wanted, schedule, config, &options, NULL), NULL);
+    expect_ok(ppsched_schedule_order_microbatches(wanted, ppsched_config_microbatches(config), NULL, &ordered, schedule, config,
+                                                  &options, NULL),
+              NULL);
     struct made before = made_of(config, candidate.strategy, objective),
                 after = made_of(ordered, candidate.strategy, objective);
-    bool is_worse = is_search && (after.excess > before.excess || (after.excess == before.excess && after.step > before.step));
+    bool is_worse = is_search &&
+                    (after.overshoot > before.overshoot || (after.overshoot == before.overshoot && after.step > before.step));
     assert_int_equal(candidate.ordered, !is_worse);
     if (candidate.ordered) {
         expect_ok(ppsched_plan_get_microbatch_order(order, microbatches, NULL, plan, number, NULL), NULL);
@@ -403,7 +406,7 @@ static void test_ordered_microbatches(void **state)
         double scale[MOST_MICROBATCHES];
         ppsched_config *config = draw_unlike(&seed, scale);
         const int32_t objective = i % 2 == 0 ? PPSCHED_OBJECTIVE_MAKESPAN : PPSCHED_OBJECTIVE_SPAN;
-        ppsched_plan_options options = {
+        struct plan_choice options = {
             .size = sizeof options, .strategies = strategies, .strategy_count = 7, .effort = 1, .objective = objective};
         ppsched_plan *before = run_plan(config, &options);
         options.order_effort = 1;
@@ -414,7 +417,7 @@ static void test_ordered_microbatches(void **state)
             assert_int_equal(old.status, new.status);
             if (new.status != PPSCHED_OK)
                 continue;
-            assert_true(new.excess < old.excess || (new.excess == old.excess &&new.step_time <= old.step_time));
+            assert_true(new.overshoot < old.overshoot || (new.overshoot == old.overshoot &&new.step_time <= old.step_time));
             if (new.ordered)
                 expect_order(after, c, scale, new.microbatches);
             else
@@ -439,7 +442,7 @@ static void test_ordered_by_memory(void **state)
 {
     static const char *const strategies[] = {"1f1b", "zb_auto"};
     static const double scale[] = {1, 3, 2, 1.5, 1, 2.5};
-    const ppsched_plan_options options = {
+    const struct plan_choice options = {
         .size = sizeof options, .strategies = strategies, .strategy_count = 2, .order_effort = 1};
     ppsched_config *config = make_config(3, 3, 6);
     (void)state;
@@ -505,7 +508,7 @@ static void expect_doubled(const ppsched_config *config, const ppsched_layers *l
 {
     const double two = 2;
     ppsched_config *doubled = NULL;
-    const ppsched_plan_options options = {.size = sizeof options, .layers = layers};
+    const struct plan_choice options = {.size = sizeof options, .layers = layers};
     expect_ok(ppsched_config_copy(&doubled, config, NULL), NULL);
     expect_ok(ppsched_config_set_values(doubled, PPSCHED_QUANTITY_MICROBATCH_SCALE, &two, 1, NULL), NULL);
     ppsched_plan *once = run_plan(config, &options), *twice = run_plan(doubled, &options);
@@ -536,15 +539,15 @@ static void test_layers(void **state)
         expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, microbatches, NULL), NULL);
         if (i % 2 == 0)
             expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &limit, 1, NULL), NULL);
-        ppsched_plan_options options = {.size = sizeof options,
-                                        .strategies = strategies,
-                                        .strategy_count = 5,
-                                        .layers = layers,
-                                        .slices = slices,
-                                        .slice_count = 1 + i % 2,
-                                        .attention_share = i / 12.0,
-                                        .slice_time = 0.0625,
-                                        .order_effort = i % 3 == 0};
+        struct plan_choice options = {.size = sizeof options,
+                                      .strategies = strategies,
+                                      .strategy_count = 5,
+                                      .layers = layers,
+                                      .slices = slices,
+                                      .slice_count = 1 + i % 2,
+                                      .attention_share = i / 12.0,
+                                      .slice_time = 0.0625,
+                                      .order_effort = i % 3 == 0};
         ppsched_plan *plan = run_plan(config, &options);
         seen += expect_own_figures(plan);
         ppsched_plan_destroy(plan);
@@ -556,7 +559,7 @@ static void test_layers(void **state)
 
 /* --- scenarios --- */
 
-static double wanted_time(const ppsched_plan *plan, uint32_t number, const ppsched_plan_options *options)
+static double wanted_time(const ppsched_plan *plan, uint32_t number, const struct plan_choice *options)
 {
     ppsched_config *config = NULL;
     ppsched_scenarios *scenarios = NULL;
@@ -581,7 +584,7 @@ static double wanted_time(const ppsched_plan *plan, uint32_t number, const ppsch
 }
 
 /* Those that fit are in the order of what ranks. */
-static uint32_t expect_ranks(const ppsched_plan *plan, const ppsched_plan_options *options)
+static uint32_t expect_ranks(const ppsched_plan *plan, const struct plan_choice *options)
 {
     double last = 0;
     uint32_t parted = 0;
@@ -618,13 +621,13 @@ static void test_varying_times(void **state)
                                                     .jitter = 0.2,
                                                     .device_factors = slow,
                                                     .device_factor_count = sizes.devices};
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .strategies = strategies,
-                                              .strategy_count = 7,
-                                              .scenario_options = &scenarios,
-                                              .scenario_count = COUNT,
-                                              .rank_by = i % 4,
-                                              .quantile = i % 8 == 2 ? 0.5 : 0};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .strategies = strategies,
+                                            .strategy_count = 7,
+                                            .scenario_options = &scenarios,
+                                            .scenario_count = COUNT,
+                                            .rank_by = i % 4,
+                                            .quantile = i % 8 == 2 ? 0.5 : 0};
         ppsched_plan *plan = run_plan(config, &options);
         uint32_t count = expect_ranks(plan, &options);
         if (options.rank_by == PPSCHED_RANK_BY_STEP)
@@ -638,13 +641,13 @@ static void test_varying_times(void **state)
 
 /* --- bad input --- */
 
-static void refused(ppsched_plan_options options, ppsched_status status, const char *part)
+static void refused(struct plan_choice options, ppsched_status status, const char *part)
 {
     ppsched_config *config = make_config(2, 2, 4);
     ppsched_plan *plan = NULL;
     ppsched_error error;
     options.size = sizeof options;
-    assert_int_equal(ppsched_plan_create(&plan, config, &options, &error), status);
+    assert_int_equal(create_plan(&plan, config, &options, &error), status);
     if (strstr(error.message, part) == NULL)
         fail_msg("%s", error.message);
     assert_null(plan);
@@ -659,15 +662,15 @@ static void test_bad_input(void **state)
                                    stages = {.size = sizeof stages, .stage_factors = factors, .stage_factor_count = 2},
                                    jitter = {.size = sizeof jitter, .jitter = -1};
     (void)state;
-#define REFUSED(status, part, ...) refused((ppsched_plan_options){__VA_ARGS__}, PPSCHED_ERROR_##status, part)
+#define REFUSED(status, part, ...) refused((struct plan_choice){__VA_ARGS__}, PPSCHED_ERROR_##status, part)
     REFUSED(RANGE, "slices: value 1 is 0; it must be 1 to 65535", .slices = none, .slice_count = 2);
     REFUSED(RANGE, "slices: value 0 is 65536", .slices = many, .slice_count = 1);
     REFUSED(ARGUMENT, "slices: the list and its count", .slice_count = 1);
     REFUSED(RANGE, "slice_time is -1; it must be finite and at least 0", .slice_time = -1);
     REFUSED(RANGE, "attention_share is 1.5; it must be 0 to 1", .attention_share = 1.5);
     REFUSED(RANGE, "order_effort is 11; it must be 0 to 10", .order_effort = 11);
-    REFUSED(ARGUMENT, "rank_by goes with scenarios", .rank_by = PPSCHED_RANK_BY_MEAN);
-    REFUSED(ARGUMENT, "scenario_options goes with scenarios", .scenario_options = &slow);
+    REFUSED(ARGUMENT, "rank_by needs scenarios; scenario_count is 0", .rank_by = PPSCHED_RANK_BY_MEAN);
+    REFUSED(ARGUMENT, "scenario_options needs scenarios; scenario_count is 0", .scenario_options = &slow);
     REFUSED(MISMATCH, "3 device factors are given; it must be 2", .scenario_options = &slow, .scenario_count = 2);
     REFUSED(ARGUMENT, "a plan takes no stage_factors", .scenario_options = &stages, .scenario_count = 2);
     REFUSED(RANGE, "jitter is -1", .scenario_options = &jitter, .scenario_count = 2);
@@ -681,7 +684,7 @@ static void test_refused_candidates(void **state)
 {
     static const uint32_t slices[] = {2, 3};
     static const char *const names[] = {"zbv", "1f1b"};
-    const ppsched_plan_options options = {
+    const struct plan_choice options = {
         .size = sizeof options, .strategies = names, .strategy_count = 2, .slices = slices, .slice_count = 2};
     ppsched_config *config = make_config(2, 2, 4);
     (void)state;

@@ -46,16 +46,16 @@ static void change(struct list *lists, uint32_t devices, uint64_t *seed)
     struct list *list = &lists[random_below(seed, devices)], *other = &lists[random_below(seed, devices)];
     if (list->count == 0)
         return;
-    uint32_t at = random_below(seed, list->count), way = random_below(seed, 10);
+    uint32_t at = random_below(seed, list->count), path = random_below(seed, 10);
     ppsched_op op = list->ops[at];
-    if (way == 0) {
+    if (path == 0) {
         take(list, at);
-    } else if (way == 1) {
+    } else if (path == 1) {
         insert(list, random_below(seed, list->count), op);
-    } else if (way == 2 || way > 7) {
+    } else if (path == 2 || path > 7) {
         take(list, at);
         insert(other, random_below(seed, other->count + 1), op);
-    } else if (way < 5) { /* somewhat later, which may wait in a circle */
+    } else if (path < 5) { /* somewhat later, which may wait in a circle */
         uint32_t left = list->count - at;
         take(list, at);
         insert(list, at + random_below(seed, left < 6 ? left : 6), op);
@@ -322,7 +322,7 @@ static ppsched_op of_kind(ppsched_op op, uint8_t kind)
 }
 
 /* Of one stage pass, what of its copies is missing, and whether it is recomputed too. */
-static void find_keeping(const struct run *run, struct findings *out, ppsched_op op)
+static void find_saving(const struct run *run, struct findings *out, ppsched_op op)
 {
     ppsched_op offload = of_kind(op, PPSCHED_KIND_OFFLOAD), reload = of_kind(op, PPSCHED_KIND_RELOAD);
     ppsched_op recompute = of_kind(op, PPSCHED_KIND_RECOMPUTE), wait = of_kind(op, PPSCHED_KIND_OFFLOAD_WAIT);
@@ -359,11 +359,11 @@ static void find_all(const struct run *run, struct findings *out)
     for (uint32_t s = 0; s < run->stages; s++)
         for (uint32_t m = 0; m < total; m++)
             for (uint32_t k = 0; k < run->slices; k++)
-                find_keeping(run, out,
-                             (ppsched_op){.microbatch = m,
-                                          .stage = (uint16_t)s,
-                                          .slice = (uint16_t)k,
-                                          .flags = run->slices > 1 ? PPSCHED_OP_FLAG_SLICED : 0});
+                find_saving(run, out,
+                            (ppsched_op){.microbatch = m,
+                                         .stage = (uint16_t)s,
+                                         .slice = (uint16_t)k,
+                                         .flags = run->slices > 1 ? PPSCHED_OP_FLAG_SLICED : 0});
     find_waits(run, out);
 }
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from unittest import mock
 
-from ppsched import cli
+from ppsched.command import cli
 
 
 def run_command(words, cwd=None):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the page share: a browser, pages that are made once, and what holds for all of them."""
-import importlib
 import json
 import os
 import pathlib
@@ -10,8 +9,7 @@ import unittest
 
 import ppsched
 from browser import shared_browser
-
-report = importlib.import_module("ppsched.report")  # the name ppsched.report is the function's
+from ppsched.page import report
 
 
 def small_plan(**options):

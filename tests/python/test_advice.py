@@ -6,7 +6,7 @@ import random
 import re
 import unittest
 
-from ppsched.rounding import at_least, at_most
+from ppsched._core.rounding import at_least, at_most
 
 from test_layers import FolderTest
 

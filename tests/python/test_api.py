@@ -19,9 +19,9 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched import _abi, _library
-from ppsched.exporting import FORMAT_NAMES, export_format
-from ppsched.progress import ProgressBar
+from ppsched._core import _abi, _library
+from ppsched._core.exporting import FORMAT_NAMES, export_format
+from ppsched._core.progress import ProgressBar
 
 
 def timeline_of(strategy, **problem):
@@ -577,7 +577,7 @@ class ProgressTest(unittest.TestCase):
         timeline = ppsched.generate("v_half", ppsched.Config(256, 256, 512)).evaluate()
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
-        original = ppsched._abi.ProgressFunction
+        original = _abi.ProgressFunction
 
         def interrupting(tell):  # as if it came while the first stages are looked at
             def first(user, progress):
@@ -585,7 +585,7 @@ class ProgressTest(unittest.TestCase):
                 return tell(user, progress)
             return original(first)
 
-        with mock.patch.object(ppsched._abi, "ProgressFunction", interrupting), self.assertRaises(KeyboardInterrupt):
+        with mock.patch.object(_abi, "ProgressFunction", interrupting), self.assertRaises(KeyboardInterrupt):
             timeline.sensitivities()
         self.assertEqual(len(timeline.sensitivities()), 512)
 

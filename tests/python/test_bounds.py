@@ -8,7 +8,7 @@ import re
 import time
 
 import ppsched
-from ppsched.report import report_data, timelines_data
+from ppsched.page.report import report_data, timelines_data
 from test_layers import FolderTest
 
 DECODERS = {"name": "decoder", "forward_time": 1, "backward_time": 2}

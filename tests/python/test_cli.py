@@ -101,7 +101,8 @@ class ScheduleTest(CommandTest):
 
     def test_ops_stay_in_the_library(self):
         """Whatever the size: the command makes no Python object of each op."""
-        from ppsched import cli, schedule
+        from ppsched._core import schedule
+        from ppsched.command import cli
         with mock.patch.object(schedule, "from_record", side_effect=AssertionError("an op")), contextlib.redirect_stdout(io.StringIO()) as output:
             for words in (["--format", "csv"], ["--format", "json"], ["--format", "chrome"], [], ["--lower", "pytorch"], ["--lower", "pytorch", "--channel", "pair"],
                           ["--lower", "by_time", "--format", "json"], ["--launch", "torchtitan"], ["--launch", "megatron"]):

@@ -11,10 +11,10 @@ import re
 import unittest
 
 import ppsched
-from ppsched.colours import OTHER, SHADES, contrast, edge_of, ink_on, is_lined, shade_of
-from ppsched.timeline import Idle
+from ppsched._core.colours import OTHER, SHADES, contrast, edge_of, ink_on, is_lined, shade_of
+from ppsched._core.timeline import Idle
 
-PAGE = pathlib.Path(ppsched.__file__).resolve().parent / "report_page"
+PAGE = pathlib.Path(ppsched.__file__).resolve().parent / "page" / "report_page"
 LEAST_APART = 15.0
 SEEN = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),

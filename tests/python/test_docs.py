@@ -14,10 +14,10 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched.config import QUANTITIES
-from ppsched.exporting import FORMAT_NAMES
-from ppsched.launching import RUNTIME_NAMES
-from ppsched.op import NO_MICROBATCH
+from ppsched._core.config import QUANTITIES
+from ppsched._core.exporting import FORMAT_NAMES
+from ppsched._core.launching import RUNTIME_NAMES
+from ppsched._core.op import NO_MICROBATCH
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HAS_YAML = importlib.util.find_spec("yaml") is not None

@@ -2,7 +2,6 @@
 """The live page and the report in Firefox, with its own mouse, touch and keys. Skipped where there is no Firefox.
 
 usage: test_firefox.py [FOLDER]     FOLDER keeps the library as WebAssembly from run to run"""
-import importlib
 import os
 import pathlib
 import shutil
@@ -14,11 +13,10 @@ import unittest
 import ppsched
 from browser import skip_all
 from firefox import NEEDS, Firefox, find_firefox
-from ppsched import live
+from ppsched.page import live, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KEPT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 and "/" in sys.argv[1] else None
-report = importlib.import_module("ppsched.report")  # the name ppsched.report is the function's
 
 
 class FirefoxTest(unittest.TestCase):

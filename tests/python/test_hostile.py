@@ -16,7 +16,7 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched.shown import printable
+from ppsched._core.shown import printable
 
 HAS_YAML = importlib.util.find_spec("yaml") is not None
 MODULE = [sys.executable, "-m", "ppsched"]
@@ -139,7 +139,7 @@ class FileTest(HostileTest):
         with gzip.open(path, "wb", compresslevel=9) as file:
             for _ in range(100):
                 file.write(bytes(1 << 20))
-        from ppsched import trace
+        from ppsched.readers import trace
         self.assertLess(path.stat().st_size, 1 << 18)
         with mock.patch.object(trace, "_LARGE", 99 << 20), self.assertRaisesRegex(ppsched.Error, "more than 99 MiB.* no trace is packed so well"):
             trace._unpacked(str(path), path.read_bytes())
@@ -148,7 +148,7 @@ class FileTest(HostileTest):
 
     def test_tampered_configs(self):
         """Bytes of a good file are changed, left out and doubled: it is read, or refused in a line."""
-        from ppsched.config_file import read_config_file
+        from ppsched.command.config_file import read_config_file
         good = ['{"num_stages": 4, "num_batches": 8, "forward_times": [1, 2.5, 1e-3, 4], "mem_limit": "72GB", "options": {"a": 1}}']
         good += ["num_stages: 4\nnum_batches: &a 8\nforward_times: [1, *a, 1e-3]\nlayers:\n- {name: x, forward_time: 1ms}\n"] * HAS_YAML
         chance, tried = random.Random(1), 0

@@ -12,7 +12,7 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched.launching import RUNTIME_NAMES
+from ppsched._core.launching import RUNTIME_NAMES
 
 NAMES = list(RUNTIME_NAMES)
 CSV_FLAG = "--parallelism.pipeline_parallel_schedule_csv"

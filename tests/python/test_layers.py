@@ -16,8 +16,8 @@ import unittest
 import unittest.mock
 
 import ppsched
-from ppsched.cli import main
-from ppsched.launching import RUNTIME_NAMES
+from ppsched.command.cli import main
+from ppsched._core.launching import RUNTIME_NAMES
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 HAS_YAML = importlib.util.find_spec("yaml") is not None
@@ -554,7 +554,7 @@ class PickTest(FolderTest):
         """No plans for each runtime, which would take minutes."""
         words, told = ("pick", "-c", "model.json", *QUICK), "each runtime has the best of this plan, as so many microbatches make others long"
         self.assertNotIn(told, self.succeed(*words))
-        with unittest.mock.patch("ppsched.each_runtime.MOST_FORWARDS", 100):
+        with unittest.mock.patch("ppsched.command.each_runtime.MOST_FORWARDS", 100):
             self.assertIn(told, self.succeed(*words))
 
     def test_ends_by_their_names(self):

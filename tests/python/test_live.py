@@ -19,8 +19,8 @@ from unittest import mock
 
 import ppsched
 from browser import shared_browser
-from ppsched import live
-from ppsched.plan_table import best_of_each
+from ppsched.page import live
+from ppsched._core.plan_table import best_of_each
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KEPT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 and "/" in sys.argv[1] else None
@@ -80,7 +80,7 @@ class FileTest(unittest.TestCase):
         self.assertIn("ends with .html", told.stderr)
 
     def test_command_opens_it(self):
-        from ppsched.cli import main
+        from ppsched.command.cli import main
         with mock.patch("webbrowser.open", return_value=True) as opened, mock.patch("sys.stdout"):
             self.assertEqual(main(["live", "-s", "4", "-b", "8"]), 0)
         (link,) = opened.call_args.args
@@ -1143,7 +1143,7 @@ class RankAnewTest(unittest.TestCase):
     def test_rows_of_the_page_as_given_too(self):
         page = FOLDER / "few.html"
         plan = ppsched.plan(ppsched.Config(4, 16, 8, **self.GIVEN))
-        from ppsched.report import report_data, report_html
+        from ppsched.page.report import report_data, report_html
         page.write_text(report_html(report_data(plan, 1, live=True)), encoding="utf-8")
         self.open(page)
         shown = "document.querySelectorAll('#timeline-panels figure').length"

@@ -12,11 +12,11 @@ from in_process import run_command
 
 import ppsched
 from ppsched import Model, Training, Transformer
-from ppsched.megatron_arguments import ARGUMENTS
-from ppsched.megatron_pattern import expert_pattern, pattern_fields
-from ppsched.model_estimate import copies_time, even_memory, even_split, stage_names, update_time
-from ppsched.model_files import model_of
-from ppsched.model_options import Job
+from ppsched.readers.megatron_arguments import ARGUMENTS
+from ppsched.readers.megatron_pattern import expert_pattern, pattern_fields
+from ppsched.command.model_estimate import copies_time, even_memory, even_split, stage_names, update_time
+from ppsched.readers.model_files import model_of
+from ppsched.command.model_options import Job
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "layers"
 LAUNCHER = json.loads((DATA / "megatron_arguments.json").read_text(encoding="utf-8"))

@@ -13,10 +13,10 @@ from in_process import run_command
 
 import ppsched
 from ppsched import Accelerator, Config, Link, Model, Split, Training, Transformer
-from ppsched.estimate_errors import ERRORS
-from ppsched.model_estimate import even_memory, even_split, links_of, update_time
-from ppsched.model_files import model_of
-from ppsched.model_options import Job
+from ppsched.command.estimate_errors import ERRORS
+from ppsched.command.model_estimate import even_memory, even_split, links_of, update_time
+from ppsched.readers.model_files import model_of
+from ppsched.command.model_options import Job
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "layers"
 MODELS = sorted((DATA / "models").glob("*.json"))

@@ -9,9 +9,9 @@ from in_process import run_command
 
 import ppsched
 from ppsched import Model
-from ppsched.huggingface import TYPES
-from ppsched.huggingface_fields import HARMLESS, NO_SLIPS, OWN, STRUCTURE
-from ppsched.model_files import model_of
+from ppsched.readers.huggingface import TYPES
+from ppsched.readers.huggingface_fields import HARMLESS, NO_SLIPS, OWN, STRUCTURE
+from ppsched.readers.model_files import model_of
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "layers"
 OFF = (None, False, 0, 0.0, [], {}, "")

@@ -11,10 +11,11 @@ from unittest import mock
 from in_process import run_command
 
 import ppsched
-from ppsched import Config, Model, Split, Training, Transformer, model_estimate, model_options, model_pick
-from ppsched.model_command import _layer_table
-from ppsched.model_estimate import even_memory, even_split, kept_of, memory_by_kind
-from ppsched.model_options import Job
+from ppsched import Config, Model, Split, Training, Transformer
+from ppsched.command import model_estimate, model_options, model_pick
+from ppsched.command.model_command import _layer_table
+from ppsched.command.model_estimate import even_memory, even_split, kept_of, memory_by_kind
+from ppsched.command.model_options import Job
 
 SIZES = {"hidden_size": 192, "heads": 6, "vocabulary_size": 1280, "ffn_size": 448}
 SHAPES = (Transformer(7, **SIZES), Transformer(9, **SIZES, tied=True, gated=True),

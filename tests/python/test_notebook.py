@@ -9,7 +9,7 @@ import unittest
 import xml.dom.minidom
 
 import ppsched
-from ppsched.report_packing import page_data
+from ppsched.page.report_packing import page_data
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
@@ -97,7 +97,7 @@ class PictureTest(unittest.TestCase):
         self.assertIsNone(ppsched.generate("1f1b", ppsched.Config(8, 2000)).evaluate()._repr_svg_())
 
     def test_numbers_of_a_kind_or_none(self):
-        from ppsched.picture import figure_of
+        from ppsched._core.picture import figure_of
         timeline = ppsched.generate("1f1b", ppsched.Config(4, 12, forward_times=[0.01, 1, 1, 1])).evaluate()
         texts = {text.get_text() for text in figure_of(timeline).axes[0].texts}
         self.assertEqual(texts, {str(microbatch) for microbatch in range(12)})  # of backwards: some forwards are too short
@@ -124,7 +124,7 @@ class OwnTest(unittest.TestCase):
         plan = ppsched.plan(ppsched.Config(3, 4, mem_limit=2), strategies=[like_gpipe, by_microbatch, unfinished])
         self.assertEqual([(candidate.strategy, candidate.status) for candidate in plan],
                          [("by_microbatch", "fits"), ("like_gpipe", "over limit"), ("unfinished", "refused")])
-        self.assertEqual((plan.best.strategy, plan[1].excess, len(plan)), ("by_microbatch", 2.0, 3))
+        self.assertEqual((plan.best.strategy, plan[1].overshoot, len(plan)), ("by_microbatch", 2.0, 3))
         self.assertIn("no candidate", ppsched.plan(ppsched.Config(2, 2), strategies=unfinished)._repr_html_())
         with self.assertRaisesRegex(ppsched.Error, "unfinished was refused"):
             plan.timeline(plan[2])

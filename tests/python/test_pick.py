@@ -15,8 +15,8 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched.launching import RUNTIME_NAMES
-from ppsched.report_packing import page_data
+from ppsched._core.launching import RUNTIME_NAMES
+from ppsched.page.report_packing import page_data
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 

@@ -13,7 +13,7 @@ import warnings
 import xml.etree.ElementTree
 
 import ppsched
-from ppsched import shown
+from ppsched._core import shown
 
 NAMES = {"curve": re.compile(r"devices? (\d+)(?:-(\d+))?: peak")}
 
@@ -70,8 +70,8 @@ class PictureTest(unittest.TestCase):
 
     def test_digits_stand_out(self):
         from matplotlib.colors import to_hex
-        from ppsched.colours import SHADES, contrast
-        from ppsched.picture import GROUND
+        from ppsched._core.colours import SHADES, contrast
+        from ppsched._core.picture import GROUND
         self.assertGreaterEqual(min(contrast(shades[0], GROUND) for shades in SHADES.values()), 3)
         for name, (_, figure) in self.figures.items():
             ops = figure.axes[0].collections[0]

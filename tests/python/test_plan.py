@@ -18,7 +18,7 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched.config import QUANTITIES
+from ppsched._core.config import QUANTITIES
 from ppsched.published import INTERLEAVED, TABLE_5, TABLE_8, bubble_by_wrap_around
 
 
@@ -86,7 +86,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual({candidate.memory_limit for candidate in ppsched.plan(ppsched.Config(4, 9))}, {None})
         plan = ppsched.plan(ppsched.Config(4, 9, mem_limit=3), strategies=["1f1b", "gpipe"])
         self.assertEqual({candidate.memory_limit for candidate in plan}, {3})
-        self.assertEqual([(c.strategy, c.status, c.excess, c.reason) for c in plan], [
+        self.assertEqual([(c.strategy, c.status, c.overshoot, c.reason) for c in plan], [
             ("1f1b", "over limit", 1, "device 0 is over its limit; the most that a device lacks is 1"),
             ("gpipe", "over limit", 6, "device 0 is over its limit; the most that a device lacks is 6")])
         plan = ppsched.plan(ppsched.Config(4, 9, mem_limit=[9, 9, 1, 9]), strategies=["1f1b"])  # the most is held by device 0

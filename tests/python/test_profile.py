@@ -15,8 +15,9 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched import comparison_report
-from ppsched.op import units
+from ppsched.command import comparison_report
+from ppsched._core.op import units
+from ppsched.readers import trace as trace_reader
 
 TRACES = [pathlib.Path(__file__).resolve().parent / "traces" / f"rank{rank}.json" for rank in (0, 1)]
 HAS_YAML = importlib.util.find_spec("yaml") is not None
@@ -443,7 +444,7 @@ class TraceTest(FilesTest):
 
     def test_ranges_that_overlap_by_a_rounding(self):
         """Up to a rounding, and up to half of the shorter one, a range begins when the one before has ended; else it is in it."""
-        rounding = ppsched.trace._ROUNDING / 1000  # in milliseconds, as in event()
+        rounding = trace_reader._ROUNDING / 1000  # in milliseconds, as in event()
         for first, second, overlap, fits in ((1, 1, rounding, True), (1, 1, rounding * 1.125, False),
                                              (rounding / 2, 1, rounding / 5, True), (1, rounding / 2, rounding / 5, True),
                                              (rounding / 2, 1, rounding / 8, True), (rounding / 2, 1, rounding / 2.5, False),

@@ -7,7 +7,7 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched import picture, progress, runs_on
+from ppsched._core import picture, progress, runs_on
 
 
 def chunks_by_strategy(plan, devices):

@@ -4,7 +4,6 @@ import base64
 import copy
 import hashlib
 import html.parser
-import importlib
 import json
 import math
 import pathlib
@@ -17,9 +16,9 @@ from unittest import mock
 
 import ppsched
 from page_case import PageCase, small_data, small_plan
-from ppsched.report_packing import page_data
+from ppsched.page import report
+from ppsched.page.report_packing import page_data
 
-report = importlib.import_module("ppsched.report")  # the name ppsched.report is the function's
 
 FOLDER = pathlib.Path(report.__file__).resolve().parent / "report_page"
 NASTY = "</script><script>window.bitten = 1</script><img src=x onerror=\"window.bitten = 1\"><!-- \u2028\u2029'\"&amp;"

@@ -10,7 +10,7 @@ import unittest
 
 import ppsched
 from page_case import PageCase, report, small_data, small_plan
-from ppsched.report_packing import page_data
+from ppsched.page.report_packing import page_data
 
 
 def run(*words):

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import ppsched
-from ppsched.report import report_data
+from ppsched.page.report import report_data
 
 COSTS = {"forward_times": 1, "backward_input_times": 1, "backward_weight_times": 1, "p2p_time": 0.5}
 WORDS = ["-f", "1", "--backward-input-times", "1", "--backward-weight-times", "1", "--p2p-time", "0.5"]

@@ -13,13 +13,16 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched import _abi, cli, comparison, config_file, device_files, file_commands, layer_options, live, live_command
-from ppsched import magnitudes, microbatch_map, microbatches, own_schedules, picture, report_packing, scenarios, shown, text_columns
-from ppsched import torch_measure, wrap_around
-from ppsched import op as op_module
 from ppsched import torch as ppsched_torch
+from ppsched._core import _abi, microbatch_map, own_schedules, picture, shown, wrap_around
+from ppsched._core import op as op_module
+from ppsched._core.output import whole_file, write_text
 from ppsched._start import unfinished
-from ppsched.output import whole_file, write_text
+from ppsched.command import (cli, config_file, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
+                             text_columns)
+from ppsched.page import live, report_packing
+from ppsched.readers import comparison, device_files
+from ppsched.torch import measuring
 
 
 class ShownTest(unittest.TestCase):
@@ -211,14 +214,14 @@ class FilesTest(unittest.TestCase):
             self.assertEqual(microbatch_map.with_order(text, format, ()), text)
 
     def test_options_of_scenarios_where_nothing_varies(self):
-        beside = dict.fromkeys(scenarios.BESIDE, 1)
+        beside = dict.fromkeys(scenario_options.BESIDE, 1)
         values = {"scenarios": 5, "seed": 6, "num_devices": 4, "jitter": None}
-        scenarios.take_idle(values, {"seed": 6})
+        scenario_options.take_idle(values, {"seed": 6})
         self.assertEqual(values, {"seed": 6, "num_devices": 4, "jitter": None})
-        for name in scenarios.VARYING:
+        for name in scenario_options.VARYING:
             values = {**beside, name: "profile" if name == "scenarios_from" else 0.5}
             kept = dict(values)
-            scenarios.take_idle(values, {})
+            scenario_options.take_idle(values, {})
             self.assertEqual(values, kept)
 
 
@@ -345,7 +348,7 @@ class ObjectsTest(unittest.TestCase):
             timeline = ppsched.generate("gpipe", config).evaluate()
             for objective, whole in ((ppsched.Objective.SPAN, timeline.metrics.span), (ppsched.Objective.MAKESPAN, timeline.metrics.makespan)):
                 row = own_schedules.candidate_of(timeline, 7, objective)
-                self.assertEqual((row.excess, row.step_time, row.number, row.rank, row.chunks), (excess, whole / 2, 7, 7, 1))
+                self.assertEqual((row.overshoot, row.step_time, row.number, row.rank, row.chunks), (excess, whole / 2, 7, 7, 1))
                 self.assertEqual(repr(row.memory_limit), repr(told))
                 self.assertEqual(row.status, "fits" if excess == 0 else "over limit")
                 self.assertEqual(row.reason is None, excess == 0)
@@ -363,14 +366,14 @@ class ObjectsTest(unittest.TestCase):
             schedule = ppsched.generate("zb_auto", ppsched.Config(2, 5, microbatch_scale=scale, forward_times=[1, 1.75], p2p_time=0.25))
             first = schedule.order_microbatches()
             again = ppsched.generate("zb_auto", first.config)
-            told = [made.evaluate().metrics.makespan for made in (first, again, microbatches.in_best_order(schedule, values, None))]
+            told = [made.evaluate().metrics.makespan for made in (first, again, microbatch_options.in_best_order(schedule, values, None))]
             self.assertEqual(told[2], min(told[:2]))
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 5, microbatch_scale=(1, 2, 0.5, 3, 0.25)))
-        self.assertIs(microbatches.in_best_order(schedule, {}, None), schedule)
-        made = microbatches.in_best_order(schedule, {"order_microbatches": True, "microbatch_memory_scale": [1]}, None)
+        self.assertIs(microbatch_options.in_best_order(schedule, {}, None), schedule)
+        made = microbatch_options.in_best_order(schedule, {"order_microbatches": True, "microbatch_memory_scale": [1]}, None)
         self.assertEqual(made.config.microbatch_order, schedule.order_microbatches().config.microbatch_order)
         with self.assertRaises(ppsched.Error):
-            microbatches.in_best_order(schedule, {"order_microbatches": True}, None)
+            microbatch_options.in_best_order(schedule, {"order_microbatches": True}, None)
 
     def test_ops_and_their_records(self):
         """There and back, and the ends of what a record holds."""
@@ -451,12 +454,12 @@ class ObjectsTest(unittest.TestCase):
         stage, marks = types.SimpleNamespace(stage_index=4), itertools.count()
         for held, added in (([100, 130], [30]), ([0, 7], [7]), ([100, None], [-100]), ([None, 50], None)):
             told = iter(held)
-            watch = torch_measure._Watch.__new__(torch_measure._Watch)
+            watch = measuring._Watch.__new__(measuring._Watch)
             watch.clock = types.SimpleNamespace(allocated=lambda: next(told), mark=lambda: next(marks))
-            watch.mode, watch.memory, watch.ops = torch_measure.MEMORY, {}, [[]]
+            watch.mode, watch.memory, watch.ops = measuring.MEMORY, {}, [[]]
             self.assertEqual(watch._watched(stage, lambda given: "F" + given["kind"], lambda x, kind: x + kind)("a", kind="b"), "ab")
             self.assertEqual(watch.memory, {} if added is None else {(4, "Fb"): added})
-            watch.mode, told = torch_measure.TIME, iter([1])
+            watch.mode, told = measuring.TIME, iter([1])
             begin = next(marks)
             watch._watched(stage, lambda _: "W", lambda: None)()
             self.assertEqual(watch.ops, [[((4, "W"), begin + 1, begin + 2)]])

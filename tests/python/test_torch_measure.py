@@ -5,7 +5,7 @@ import types
 import unittest
 
 import ppsched
-from ppsched import torch_measure
+from ppsched.torch import measuring as torch_measure
 
 CALL, BESIDE = 0.25, 0.5  # what a call takes, and the runtime from an op to the next
 COSTS = {"F": 2, "B": 4, "I": 3, "W": 1}

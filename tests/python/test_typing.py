@@ -14,8 +14,8 @@ import typing
 import unittest
 
 import ppsched
-from ppsched import _abi
-from ppsched.config import QUANTITIES
+from ppsched._core import _abi
+from ppsched._core.config import QUANTITIES
 
 PACKAGES = pathlib.Path(ppsched.__file__).resolve().parents[1]
 TYPED = pathlib.Path(__file__).resolve().parent / "typed"

@@ -12,10 +12,10 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched.magnitudes import magnitude_warning
-from ppsched.report import report_data
-from ppsched.same_units import in_same_units, in_seconds_and_bytes
-from ppsched.units import PLAIN, Units, dimension_of, parse
+from ppsched.command.magnitudes import magnitude_warning
+from ppsched.page.report import report_data
+from ppsched._core.same_units import in_same_units, in_seconds_and_bytes
+from ppsched._core.units import PLAIN, Units, dimension_of, parse
 
 HAS_YAML = importlib.util.find_spec("yaml") is not None
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None

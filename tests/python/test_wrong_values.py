@@ -12,14 +12,15 @@ from in_process import run_command
 from test_model_fields import one_of_each
 
 import ppsched
-from ppsched import Accelerator, file_bytes
-from ppsched.config_file import _read_yaml
-from ppsched.huggingface import TYPES
-from ppsched.huggingface_reader import Reader
-from ppsched.layers import COSTS
-from ppsched.megatron_names import OTHERS, SIZES
-from ppsched.megatron_training import SHORT, TAKEN, TRAINING
-from ppsched.model_files import read_model
+from ppsched import Accelerator
+from ppsched._core import file_bytes
+from ppsched.readers.json_and_yaml import read_yaml
+from ppsched.readers.huggingface import TYPES
+from ppsched.readers.huggingface_reader import Reader
+from ppsched._core.layers import COSTS
+from ppsched.readers.megatron_names import OTHERS, SIZES
+from ppsched.readers.megatron_training import SHORT, TAKEN, TRAINING
+from ppsched.readers.model_files import read_model
 
 HAS_YAML = importlib.util.find_spec("yaml") is not None
 LONG = "9" * 5000
@@ -97,7 +98,7 @@ class SizeTest(WrongTest):
         if not pathlib.Path("/dev/zero").exists():
             self.skipTest("there is no /dev/zero")
         self.refused("/dev/zero: it has more than 16 MiB", "model", "--model", "/dev/zero")
-        with mock.patch.object(file_bytes, "SCHEDULE", 1 << 20), mock.patch("ppsched.reader.SCHEDULE", 1 << 20):
+        with mock.patch.object(file_bytes, "SCHEDULE", 1 << 20), mock.patch("ppsched._core.reader.SCHEDULE", 1 << 20):
             self.refused("/dev/zero: it has more than 1 MiB", "check", "/dev/zero", "--from", "csv")
 
     def test_files_of_the_most_are_read(self):
@@ -160,12 +161,12 @@ class YamlTest(WrongTest):
         for word in self.OTHER_BASES:
             for text in (f"k: {word}", f"k: [1, {word}]", f"k: {{a: {word}}}", f"- {{a: [{{b: {word}}}]}}", f"? {word}\n: 1"):
                 with self.assertRaises(ppsched.Error) as caught:
-                    _read_yaml("f.yaml", text)
+                    read_yaml("f.yaml", text)
                 self.assertIn("would be ", str(caught.exception))
                 self.assertIn("line 1, column ", str(caught.exception))
         for word, value in (("10", 10), ("0", 0), ("-0", 0), ("0.5", 0.5), ("00.5", 0.5), ("1e3", 1000.0), ("01e1", 10.0), ("0x10", 16), ("'010'", "010"), ('"1:30"', "1:30"),
                             ("08", "08"), ("0o17", "0o17"), ("a:30", "a:30"), ("1_000", 1000), ("yes", True)):
-            self.assertEqual(_read_yaml("f.yaml", f"k: {word}"), {"k": value})
+            self.assertEqual(read_yaml("f.yaml", f"k: {word}"), {"k": value})
 
     def test_wherever_yaml_is_read(self):
         model = self.file("m.json", json.dumps(LLAMA))

@@ -3,19 +3,19 @@
 
 #include <stdlib.h>
 
-static uint32_t piece_of(const ppsched_schedule *schedule, const ppsched_op *op)
+static uint32_t micro_slice_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     return op->microbatch % ppsched_schedule_microbatches(schedule) * ppsched_schedule_slices(schedule) + op->slice;
 }
 
 double brute_time_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return costs->time_factor[piece_of(schedule, op)];
+    return costs->time_factor[micro_slice_of(schedule, op)];
 }
 
 double brute_memory_factor(const struct brute_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
-    return costs->memory_factor[piece_of(schedule, op)];
+    return costs->memory_factor[micro_slice_of(schedule, op)];
 }
 
 void brute_load(struct brute *brute, const ppsched_schedule *schedule)
@@ -149,8 +149,8 @@ static int is_in_pair(const struct brute *brute, const struct brute_op *b)
 }
 
 /* The transfer of what `writer` makes to `reader`, on another device. */
-static double on_the_way(const struct brute_costs *costs, const ppsched_schedule *schedule, const struct brute_op *writer,
-                         const struct brute_op *reader)
+static double on_the_path(const struct brute_costs *costs, const ppsched_schedule *schedule, const struct brute_op *writer,
+                          const struct brute_op *reader)
 {
     double bytes = costs->sent[writer->op.kind != PPSCHED_KIND_F][writer->op.stage] *
                    brute_memory_factor(costs, schedule, &writer->op);
@@ -180,13 +180,13 @@ static void wait_as_sender(const struct brute *brute, const ppsched_schedule *sc
         (before->op.kind == PPSCHED_KIND_F) == (b->op.kind == PPSCHED_KIND_F)) {
         const struct brute_op *reader = receiver_of(brute, before);
         if (reader != NULL && !is_in_pair(brute, reader))
-            raise_start(start, before->end + on_the_way(costs, schedule, before, reader));
+            raise_start(start, before->end + on_the_path(costs, schedule, before, reader));
     }
     if (b->op.kind == PPSCHED_KIND_W) {
         const struct brute_op *own = find(brute, PPSCHED_KIND_I, b->op.stage, b->op.microbatch, b->op.slice);
         const struct brute_op *writer = find(brute, PPSCHED_KIND_I, b->op.stage + 1u, b->op.microbatch, b->op.slice);
         if (own != NULL && own->done && !is_in_pair(brute, own) && writer != NULL && writer->device != b->device)
-            raise_start(start, own->end + on_the_way(costs, schedule, writer, own));
+            raise_start(start, own->end + on_the_path(costs, schedule, writer, own));
     }
 }
 

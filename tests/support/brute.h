@@ -5,7 +5,7 @@
 
 #include <ppsched/ppsched.h>
 
-enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16, BRUTE_PIECES = 64 };
+enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16, BRUTE_MICRO_SLICES = 64 };
 
 /* The problem in plain numbers. */
 struct brute_costs {
@@ -15,7 +15,8 @@ struct brute_costs {
     double memory[5][BRUTE_STAGES];
     double sent[2][BRUTE_STAGES]; /* bytes of F, and of B or I, times the memory factor */
     double bandwidth[BRUTE_DEVICES][BRUTE_DEVICES];
-    double time_factor[BRUTE_PIECES], memory_factor[BRUTE_PIECES]; /* by microbatch of an iteration times K + slice */
+    double time_factor[BRUTE_MICRO_SLICES],
+        memory_factor[BRUTE_MICRO_SLICES]; /* by microbatch of an iteration times K + slice */
 };
 
 /* Of an op's piece. */

@@ -99,8 +99,9 @@ static void read_order(struct golden *g, const char *rest)
     for (char *next = *row, *token; (token = strtok_r(next, " ", &next)) != NULL;) {
         size_t number = strcspn(token, "FB_");
         number += strcspn(token + number, "0123456789");
-        int piece = atoi(token + number);
-        out += sprintf(out, "%s%.*s%d.%d", out == own ? "" : " ", (int)number, token, piece / g->slices, piece % g->slices);
+        int micro_slice = atoi(token + number);
+        out += sprintf(out, "%s%.*s%d.%d", out == own ? "" : " ", (int)number, token, micro_slice / g->slices,
+                       micro_slice % g->slices);
     }
     free(*row);
     *row = own;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/plan_choice.h"
 #include "support/handles.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/builder.h"
-#include "model/layers.h"
+#include "ir/builder.h"
+#include "ir/layers.h"
 
 /* --- making --- */
 
@@ -67,16 +68,16 @@ static void make_plan(struct handles *handles)
     static const char *const strategies[] = {"1f1b", "zbv", "interleaved_1f1b_overlap", "zb_auto"};
     static const uint32_t chunks[] = {1, 2};
     static const double limits[] = {0.5, 3};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = strategies,
-                                          .strategy_count = 4,
-                                          .chunks = chunks,
-                                          .chunk_count = 2,
-                                          .memory_limits = limits,
-                                          .memory_limit_count = 2,
-                                          .lowering = PPSCHED_LOWERING_PYTORCH};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 4,
+                                        .chunks = chunks,
+                                        .chunk_count = 2,
+                                        .memory_limits = limits,
+                                        .memory_limit_count = 2,
+                                        .lowering = PPSCHED_LOWERING_PYTORCH};
     ppsched_error error;
-    expect_ok(ppsched_plan_create(&handles->plan, handles->plain, &options, &error), &error);
+    expect_ok(create_plan(&handles->plan, handles->plain, &options, &error), &error);
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
 }
 
@@ -86,17 +87,17 @@ static void make_layered_plan(struct handles *handles)
     static const char *const strategies[] = {"1f1b", "interleaved_1f1b", "zb_auto"};
     static const uint32_t chunks[] = {1, 2};
     static const double limits[] = {5, 9};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = strategies,
-                                          .strategy_count = 3,
-                                          .chunks = chunks,
-                                          .chunk_count = 2,
-                                          .memory_limits = limits,
-                                          .memory_limit_count = 2,
-                                          .layers = handles->layers,
-                                          .runtimes = 2 << PPSCHED_RUNTIME_TORCHTITAN};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 3,
+                                        .chunks = chunks,
+                                        .chunk_count = 2,
+                                        .memory_limits = limits,
+                                        .memory_limit_count = 2,
+                                        .layers = handles->layers,
+                                        .runtimes = 2 << PPSCHED_RUNTIME_TORCHTITAN};
     ppsched_error error;
-    expect_ok(ppsched_plan_create(&handles->plan, handles->plain, &options, &error), &error);
+    expect_ok(create_plan(&handles->plan, handles->plain, &options, &error), &error);
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
 }
 
@@ -107,22 +108,22 @@ static void make_varied_plan(struct handles *handles)
     static const char *const strategies[] = {"1f1b", "zb_auto"};
     static const uint32_t chunks[] = {1}, slices[] = {1, 2};
     const ppsched_scenario_options scenarios = {.size = sizeof scenarios, .device_factors = slow, .device_factor_count = 2};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = strategies,
-                                          .strategy_count = 2,
-                                          .chunks = chunks,
-                                          .chunk_count = 1,
-                                          .slices = slices,
-                                          .slice_count = 2,
-                                          .order_effort = 1,
-                                          .slice_time = 0.125,
-                                          .attention_share = 0.25,
-                                          .scenario_options = &scenarios,
-                                          .scenario_count = 5,
-                                          .rank_by = PPSCHED_RANK_BY_WORST};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 2,
+                                        .chunks = chunks,
+                                        .chunk_count = 1,
+                                        .slices = slices,
+                                        .slice_count = 2,
+                                        .order_effort = 1,
+                                        .slice_time = 0.125,
+                                        .attention_share = 0.25,
+                                        .scenario_options = &scenarios,
+                                        .scenario_count = 5,
+                                        .rank_by = PPSCHED_RANK_BY_WORST};
     ppsched_error error;
     expect_ok(ppsched_config_set_values(handles->plain, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 4, &error), &error);
-    expect_ok(ppsched_plan_create(&handles->plan, handles->plain, &options, &error), &error);
+    expect_ok(create_plan(&handles->plan, handles->plain, &options, &error), &error);
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
 }
 

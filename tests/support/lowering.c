@@ -19,7 +19,8 @@ ppsched_schedule *lower_ahead(const ppsched_schedule *schedule, uint32_t lead)
 {
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
-    ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_lead = lead};
+    ppsched_lower_options options = {
+        .size = sizeof options, .lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_prefetch = lead};
     expect_ok(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), &error);
     return lowered;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/plan_choice.h"
 #include "support/plans.h"
 
-ppsched_plan *make_plan(const ppsched_config *config, const ppsched_plan_options *options)
+ppsched_plan *make_plan(const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *plan = NULL;
     ppsched_error error;
-    expect_ok(ppsched_plan_create(&plan, config, options, &error), &error);
+    expect_ok(create_plan(&plan, config, options, &error), &error);
     return plan;
 }
 
-ppsched_plan *run_plan(const ppsched_config *config, const ppsched_plan_options *options)
+ppsched_plan *run_plan(const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *plan = make_plan(config, options);
     ppsched_error error;

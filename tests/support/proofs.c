@@ -144,10 +144,10 @@ static void check_words(const char **words, const ppsched_wait *link, const ppsc
 /* The links of a circle each wait for the next one's device, and the plain execution agrees. */
 static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_model *model, const char *what, int must_be_safe)
 {
-    ppsched_wait circle[MOST_LINKS];
+    ppsched_wait cycle[MOST_LINKS];
     ppsched_error error;
     size_t count = 0;
-    ppsched_status status = ppsched_schedule_prove(circle, MOST_LINKS, &count, lowered, model, &error);
+    ppsched_status status = ppsched_schedule_prove(cycle, MOST_LINKS, &count, lowered, model, &error);
     bool safe = ends_plainly(lowered, model);
     if ((status == PPSCHED_OK) != safe)
         fail_msg("%s, order %d, rendezvous %u, batched %u, blocking %u: proved %s, but it %s (%s)", what, model->order,
@@ -160,14 +160,14 @@ static void check_proof(const ppsched_schedule *lowered, const ppsched_channel_m
     assert_int_equal(status, PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_true(count > 0);
     for (size_t i = 0; i < count && i < MOST_LINKS; i++) {
-        assert_true(circle[i].device >= circle[0].device);
+        assert_true(cycle[i].device >= cycle[0].device);
         for (size_t k = 0; k < i; k++)
-            assert_true(circle[i].device != circle[k].device || circle[i].position != circle[k].position);
-        check_link(lowered, &circle[i], i + 1 == count ? &circle[0] : i + 1 < MOST_LINKS ? &circle[i + 1] : NULL);
+            assert_true(cycle[i].device != cycle[k].device || cycle[i].position != cycle[k].position);
+        check_link(lowered, &cycle[i], i + 1 == count ? &cycle[0] : i + 1 < MOST_LINKS ? &cycle[i + 1] : NULL);
     }
     const char *words = error.message;
     for (size_t i = 0; i < count && strstr(error.message, ", and so on") == NULL; i++)
-        check_words(&words, &circle[i], &circle[(i + 1) % count]);
+        check_words(&words, &cycle[i], &cycle[(i + 1) % count]);
 }
 
 void check_all_models(const ppsched_schedule *lowered, const char *what, int must_be_safe, int *unsafe)

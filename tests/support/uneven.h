@@ -28,8 +28,8 @@ ppsched_config *make_uneven(const struct uneven *problem);
 
 /* What else can be set. What is by stage, device, edge, pair, microbatch and slice differs in each of them. */
 enum uneven_part {
-    UNEVEN_PAIRS = 1 << 0,    /* overlapped times by pair of stages */
-    UNEVEN_PIECES = 1 << 1,   /* times of microbatches, their memory, times of slices */
+    UNEVEN_PAIRS = 1 << 0,        /* overlapped times by pair of stages */
+    UNEVEN_MICRO_SLICES = 1 << 1, /* times of microbatches, their memory, times of slices */
     UNEVEN_LIMITS = 1 << 2,   /* what devices have, and what they hold beside their stages; neighbours in size differ by far */
     UNEVEN_CAUSES = 1 << 3,   /* memory of all causes: optimizer to work space */
     UNEVEN_SHARDING = 1 << 4, /* bytes of parameters, bandwidth and slowdown of devices */

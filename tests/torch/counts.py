@@ -11,7 +11,7 @@ import weakref
 import ppsched
 import ppsched.torch
 import torch
-from ppsched.torch_version import pytorch
+from ppsched.torch.installed import pytorch
 from ranks import on_ranks
 from torch.distributed.pipelining import PipelineStage
 from train import batch, layers, loss_of

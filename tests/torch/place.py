@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import ppsched
-from ppsched import _library
+from ppsched._core import _library
 
 TREE = os.environ.get("PPSCHED_TORCH")
 PYTHON = ["chroot", TREE, "python3"] if TREE else os.environ.get("PPSCHED_TORCH_PYTHON", sys.executable).split()
@@ -39,7 +39,7 @@ def folder():
     root = PYTHON[1] if PYTHON[0] == "chroot" else ""
     with tempfile.TemporaryDirectory(dir=f"{root}/tmp" if root else None) as name:
         shutil.copytree(pathlib.Path(ppsched.__file__).parent, f"{name}/ppsched", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(_library.lib._name, f"{name}/libppsched.so.0")
+        shutil.copy(_library.lib._name, f"{name}/libppsched.so.1")
         for program in [*HERE.glob("*.py"), *(HERE.parents[1] / "docs" / "examples").glob("pytorch_*.py")]:
             shutil.copy(program, name)
         yield name, name.removeprefix(root)
@@ -48,7 +48,7 @@ def folder():
 def run(program, *words, timeout=900):
     """What a program of this folder prints, JSON, run by the Python that has PyTorch."""
     with folder() as (_, there):
-        environment = {**ENVIRONMENT, "PYTHONPATH": there, "PPSCHED_LIBRARY": f"{there}/libppsched.so.0"}
+        environment = {**ENVIRONMENT, "PYTHONPATH": there, "PPSCHED_LIBRARY": f"{there}/libppsched.so.1"}
         result = subprocess.run([*PYTHON, f"{there}/{program}", *map(str, words)], capture_output=True, text=True, check=False,
                                 timeout=timeout, env=environment)
     if result.returncode != 0:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans, while memory runs out. */
+#include "support/plan_choice.h"
 #include "support/shortage.h"
 
 /* All that there is by default, with lists, a channel model and ends, and with layers. */
@@ -9,24 +10,24 @@ static ppsched_status plan_create(struct attempt *attempt)
     static const double limits[] = {2, 4};
     const ppsched_channel_model channel = {.size = sizeof channel, .rendezvous = 1};
     const ppsched_model_end end = {.size = sizeof end, .forward_time = 0.25};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .microbatches = microbatches,
-                                          .microbatch_count = 2,
-                                          .memory_limits = limits,
-                                          .memory_limit_count = 2,
-                                          .effort = 1,
-                                          .lowering = PPSCHED_LOWERING_PYTORCH,
-                                          .channel = &channel,
-                                          .embedding = &end,
-                                          .head = &end};
-    const ppsched_plan_options layered = {.size = sizeof layered, .layers = attempt->own.layers, .runtime = 1};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .microbatches = microbatches,
+                                        .microbatch_count = 2,
+                                        .memory_limits = limits,
+                                        .memory_limit_count = 2,
+                                        .effort = 1,
+                                        .lowering = PPSCHED_LOWERING_PYTORCH,
+                                        .channel = &channel,
+                                        .embedding = &end,
+                                        .head = &end};
+    const struct plan_choice layered = {.size = sizeof layered, .layers = attempt->own.layers, .runtime = 1};
     const double slow[] = {1, 2};
     const ppsched_scenario_options scenarios = {.size = sizeof scenarios, .device_factors = slow, .device_factor_count = 2};
-    const ppsched_plan_options varied = {
+    const struct plan_choice varied = {
         .size = sizeof varied, .slices = microbatches, .slice_count = 2, .scenario_options = &scenarios, .scenario_count = 2};
-    const ppsched_plan_options *const all[] = {NULL, &options, &layered, &varied};
+    const struct plan_choice *const all[] = {NULL, &options, &layered, &varied};
     ppsched_plan *made = UNTOUCHED;
-    ppsched_status status = ppsched_plan_create(&made, attempt->own.config, all[attempt->variant], &attempt->error);
+    ppsched_status status = create_plan(&made, attempt->own.config, all[attempt->variant], &attempt->error);
     return take_plan(attempt, status, made);
 }
 

@@ -98,14 +98,14 @@ static ppsched_status config_set_option(struct attempt *attempt)
 }
 
 /* The first goal, and another with a list. */
-static ppsched_status config_set_goal(struct attempt *attempt)
+static ppsched_status config_set_robust_objective(struct attempt *attempt)
 {
     const double factors[] = {1, 2};
     const ppsched_scenario_options options = {
         .size = sizeof options, .jitter = 0.1, .device_factors = factors, .device_factor_count = 2};
     const ppsched_scenario_options without = {.size = sizeof without, .jitter = 0.1};
-    return ppsched_config_set_goal(attempt->own.config, PPSCHED_RANK_BY_MEAN, 0, 3, attempt->variant == 0 ? &without : &options,
-                                   &attempt->error);
+    return ppsched_config_set_robust_objective(attempt->own.config, PPSCHED_RANK_BY_MEAN, 0, 3,
+                                               attempt->variant == 0 ? &without : &options, &attempt->error);
 }
 
 /* Two placements, with and without a limit; then the objective. */
@@ -182,7 +182,7 @@ static void prepare_strategy(struct attempt *attempt)
     if (strcmp(info.name, "auto") == 0 && attempt->variant % 2 == 1) {
         const ppsched_scenario_options options = {.size = sizeof options, .jitter = 0.2};
         expect_ok(ppsched_config_set_option(config, "effort", "0", &error), &error);
-        expect_ok(ppsched_config_set_goal(config, PPSCHED_RANK_BY_MEAN, 0, 3, &options, &error), &error);
+        expect_ok(ppsched_config_set_robust_objective(config, PPSCHED_RANK_BY_MEAN, 0, 3, &options, &error), &error);
     }
 }
 
@@ -318,7 +318,7 @@ int main(void)
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_values, .variants = 2),
         SHORTAGE(config_set_option, .variants = 3),
-        SHORTAGE(config_set_goal, .variants = 2),
+        SHORTAGE(config_set_robust_objective, .variants = 2),
         SHORTAGE(config_find_bound, .variants = 8, .prepare = prepare_bound),
         SHORTAGE(builder_create, .variants = 1),
         SHORTAGE(builder_append, .variants = 2),

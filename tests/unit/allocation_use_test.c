@@ -32,22 +32,22 @@ static ppsched_status schedule_prove(struct attempt *attempt)
         .size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR, .rendezvous = 1, .blocking = attempt->variant == 1};
     struct {
         size_t count;
-        ppsched_wait circle[8];
+        ppsched_wait cycle[8];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_prove(out.circle, 8, &out.count, schedules[attempt->variant], &model,
+    ppsched_status status = ppsched_schedule_prove(out.cycle, 8, &out.count, schedules[attempt->variant], &model,
                                                    &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-static ppsched_status schedule_get_edges(struct attempt *attempt)
+static ppsched_status schedule_get_links(struct attempt *attempt)
 {
     struct {
         size_t count;
-        ppsched_edge edges[4];
+        ppsched_link edges[4];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_get_edges(out.edges, 4, &out.count, attempt->own.lowered, &attempt->error);
+    ppsched_status status = ppsched_schedule_get_links(out.edges, 4, &out.count, attempt->own.lowered, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -211,7 +211,8 @@ static ppsched_status schedule_order_microbatches(struct attempt *attempt)
     ppsched_config *made = UNTOUCHED;
     uint32_t order[4];
     prepare_bytes(order, sizeof order);
-    ppsched_status status = ppsched_schedule_order_microbatches(&made, order, attempt->own.schedule, attempt->own.config, NULL,
+    ppsched_status status = ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(attempt->own.config), NULL,
+                                                                &made, attempt->own.schedule, attempt->own.config, NULL,
                                                                 &attempt->error);
     status = take_bytes(attempt, status, order, sizeof order);
     return take_config(attempt, status, made);
@@ -223,7 +224,7 @@ static ppsched_status microbatches_balance(struct attempt *attempt)
     ppsched_balance balance = {.size = sizeof balance};
     uint32_t replica[5];
     prepare_bytes(replica, sizeof replica);
-    ppsched_status status = ppsched_microbatches_balance(&balance, replica, costs, 5, 2, attempt->variant,
+    ppsched_status status = ppsched_microbatches_balance(replica, 5, NULL, &balance, costs, 5, 2, attempt->variant,
                                                          &attempt->own.environment, &attempt->error);
     return take_bytes(attempt, status, replica, sizeof replica);
 }
@@ -299,17 +300,8 @@ static ppsched_status timeline_get_sensitivities(struct attempt *attempt)
 {
     ppsched_sensitivity out[4];
     prepare_bytes(out, sizeof out);
-    ppsched_status status = ppsched_timeline_get_sensitivities(out, 4, NULL, attempt->own.timeline,
-                                                               attempt->variant + PPSCHED_OBJECTIVE_SPAN, 0, &attempt->error);
-    return take_bytes(attempt, status, out, sizeof out);
-}
-
-static ppsched_status timeline_get_sensitivities_watched(struct attempt *attempt)
-{
-    ppsched_sensitivity out[4];
-    prepare_bytes(out, sizeof out);
-    ppsched_status status = ppsched_timeline_get_sensitivities_watched(out, 4, NULL, attempt->own.timeline,
-                                                                       PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, &attempt->error);
+    ppsched_status status = ppsched_timeline_get_sensitivities(
+        out, 4, NULL, attempt->own.timeline, attempt->variant + PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, &attempt->error);
     return take_bytes(attempt, status, out, sizeof out);
 }
 
@@ -490,7 +482,6 @@ static void test_schedules_and_timelines(void **state)
     const ppsched_queue *queue = ppsched_schedule_queue(own->schedule, 1);
     NO_MEMORY_FOR(ppsched_schedule_queue(own->schedule, 1));
     NO_MEMORY_FOR(ppsched_queue_ops(queue, NULL));
-    NO_MEMORY_FOR(ppsched_queue_device(queue));
     NO_MEMORY_FOR(ppsched_schedule_name(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_devices(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_stages(own->schedule));
@@ -499,6 +490,7 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_schedule_slices(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_placement(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_device_of(own->schedule, 1, 1));
+    NO_MEMORY_FOR(ppsched_schedule_peer_of(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
     NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_weight_versions(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_op_count(own->schedule));
@@ -650,7 +642,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SHORTAGE(schedule_check, .variants = 3),
         SHORTAGE(schedule_prove, .variants = 3),
-        SHORTAGE(schedule_get_edges, .variants = 1),
+        SHORTAGE(schedule_get_links, .variants = 1),
         SHORTAGE(schedule_get_buffers, .variants = 1),
         SHORTAGE(schedule_get_connections, .variants = PPSCHED_CONNECTING_STAGES + 1),
         SHORTAGE(schedule_get_lifetimes, .variants = PPSCHED_SLOT_USE_RECEIVE + 1),
@@ -669,7 +661,6 @@ int main(void)
         SHORTAGE_WITH(" of calls", schedule_evaluate_transfers, .variants = 2, .prepare = prepare_calls),
         SHORTAGE(timeline_get_critical_path, .variants = 1),
         SHORTAGE(timeline_get_sensitivities, .variants = 2),
-        SHORTAGE(timeline_get_sensitivities_watched, .variants = 1),
         SHORTAGE(timeline_get_memory, .variants = 1),
         SHORTAGE(timeline_get_memory_of_cause, .variants = 1),
         SHORTAGE(timeline_get_peak_items, .variants = 1),

@@ -55,11 +55,6 @@ static ppsched_status get_stage_slack(const struct filling *f)
     return ppsched_timeline_get_stage_slack(OUT(f), OWN(f, timeline), f->error);
 }
 
-static ppsched_status get_sensitivities(const struct filling *f)
-{
-    return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, f->error);
-}
-
 static int32_t go_on(void *user, const ppsched_progress *progress)
 {
     (void)user;
@@ -67,10 +62,9 @@ static int32_t go_on(void *user, const ppsched_progress *progress)
     return 0;
 }
 
-static ppsched_status get_sensitivities_watched(const struct filling *f)
+static ppsched_status get_sensitivities(const struct filling *f)
 {
-    return ppsched_timeline_get_sensitivities_watched(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, go_on, NULL,
-                                                      f->error);
+    return ppsched_timeline_get_sensitivities(OUT(f), OWN(f, timeline), PPSCHED_OBJECTIVE_SPAN, 0, go_on, NULL, f->error);
 }
 
 static ppsched_status export_to_buffer(const struct filling *f)
@@ -108,9 +102,31 @@ static ppsched_status write_modules(const struct filling *f)
     return ppsched_layout_write_modules(OUT(f), OWN(f, layout), 0, 0, f->error);
 }
 
-static ppsched_status get_edges(const struct filling *f)
+static ppsched_status get_links(const struct filling *f)
 {
-    return ppsched_schedule_get_edges(OUT(f), OWN(f, lowered), f->error);
+    return ppsched_schedule_get_links(OUT(f), OWN(f, lowered), f->error);
+}
+
+/* Of a copy of the config whose microbatches differ. */
+static ppsched_status order_microbatches(const struct filling *f)
+{
+    static const double scale[] = {1, 3, 2, 0.5};
+    ppsched_config *config = NULL, *ordered = NULL;
+    if (f->own == NULL)
+        return ppsched_schedule_order_microbatches(OUT(f), &ordered, NULL, NULL, NULL, f->error);
+    expect_ok(ppsched_config_copy(&config, f->own->config, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 4, NULL), NULL);
+    ppsched_status status = ppsched_schedule_order_microbatches(OUT(f), &ordered, f->own->schedule, config, NULL, f->error);
+    ppsched_config_destroy(ordered);
+    ppsched_config_destroy(config);
+    return status;
+}
+
+static ppsched_status balance(const struct filling *f)
+{
+    static const double costs[] = {5, 4, 3, 3, 3};
+    ppsched_balance told = {.size = sizeof told};
+    return ppsched_microbatches_balance(OUT(f), &told, f->own != NULL ? costs : NULL, 5, 2, 0, NULL, f->error);
 }
 
 static ppsched_status get_buffers(const struct filling *f)
@@ -143,7 +159,7 @@ static ppsched_status get_idle_windows(const struct filling *f)
 
 static ppsched_status get_connections(const struct filling *f)
 {
-    return ppsched_schedule_get_connections(OUT(f), OWN(f, lowered), PPSCHED_CONNECTING_EDGES, f->error);
+    return ppsched_schedule_get_connections(OUT(f), OWN(f, lowered), PPSCHED_CONNECTING_LINKS, f->error);
 }
 
 static ppsched_status get_lifetimes(const struct filling *f)
@@ -183,7 +199,6 @@ static const struct row rows[] = {
     ROW(ppsched_timeline_get_device_slack, double, get_device_slack),
     ROW(ppsched_timeline_get_stage_slack, double, get_stage_slack),
     ROW(ppsched_timeline_get_sensitivities, ppsched_sensitivity, get_sensitivities),
-    ROW(ppsched_timeline_get_sensitivities_watched, ppsched_sensitivity, get_sensitivities_watched),
     ROW(ppsched_schedule_export_to_buffer, char, export_to_buffer),
     ROW(ppsched_schedule_write_launch_arguments, char, write_launch_arguments),
     ROW(ppsched_plan_get_split, uint32_t, get_split),
@@ -191,7 +206,9 @@ static const struct row rows[] = {
     ROW(ppsched_plan_get_microbatch_order, uint32_t, get_microbatch_order),
     ROW(ppsched_layout_write_text, char, write_layout),
     ROW(ppsched_layout_write_modules, char, write_modules),
-    ROW(ppsched_schedule_get_edges, ppsched_edge, get_edges),
+    ROW(ppsched_schedule_order_microbatches, uint32_t, order_microbatches),
+    ROW(ppsched_microbatches_balance, uint32_t, balance),
+    ROW(ppsched_schedule_get_links, ppsched_link, get_links),
     ROW(ppsched_schedule_get_buffers, ppsched_op_buffer, get_buffers),
     ROW(ppsched_schedule_get_connections, ppsched_connection, get_connections),
     ROW(ppsched_schedule_get_lifetimes, ppsched_lifetime, get_lifetimes),
@@ -306,13 +323,13 @@ static void test_reports_give_what_there_is_room_for(void **state)
 {
     const ppsched_channel_model model = {.size = sizeof model, .rendezvous = 1, .blocking = 1};
     ppsched_finding findings[64], found[64];
-    ppsched_wait circle[8], waits[8];
+    ppsched_wait cycle[8], waits[8];
     struct handles own;
     size_t count = 0, links = 0;
     (void)state;
     make_handles(&own, 0);
     assert_int_equal(ppsched_schedule_check(findings, 64, &count, own.broken, NULL), PPSCHED_ERROR_INVALID_SCHEDULE);
-    assert_int_equal(ppsched_schedule_prove(circle, 8, &links, own.hanging, &model, NULL), PPSCHED_ERROR_INVALID_SCHEDULE);
+    assert_int_equal(ppsched_schedule_prove(cycle, 8, &links, own.hanging, &model, NULL), PPSCHED_ERROR_INVALID_SCHEDULE);
     assert_true(count > 1 && count < 64 && links > 1 && links < 8);
     for (size_t capacity = 0; capacity <= count; capacity++) {
         size_t told = 0;
@@ -328,7 +345,7 @@ static void test_reports_give_what_there_is_room_for(void **state)
         assert_int_equal(ppsched_schedule_prove(waits, capacity, &told, own.hanging, &model, NULL),
                          PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_int_equal(told, links);
-        assert_memory_equal(waits, circle, capacity * sizeof *waits);
+        assert_memory_equal(waits, cycle, capacity * sizeof *waits);
         expect_dirt((unsigned char *)&waits[capacity], (unsigned char *)&waits[8]);
     }
     assert_int_equal(ppsched_schedule_check(NULL, 1, &count, own.broken, NULL), PPSCHED_ERROR_ARGUMENT);

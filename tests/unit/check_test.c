@@ -294,7 +294,7 @@ static void test_generator_callback(void **state)
 }
 
 /* What keeps less: in its place, once, and with what belongs to it. */
-static void test_keeping(void **state)
+static void test_saving(void **state)
 {
     static const char *const rest = "1F0 1B0 1F1 1B1";
     static const struct {
@@ -342,7 +342,7 @@ static void expect_line(ppsched_status status, ppsched_status wanted, const ppsc
 }
 
 /* The passes that place them, and costs that contradict each other. */
-static void test_keeping_is_refused(void **state)
+static void test_saving_is_refused(void **state)
 {
     ppsched_config *config = make_config(2, 4, 4);
     ppsched_schedule *plain = make_schedule(config, "gis"), *schedule = NULL, *again = NULL;
@@ -351,18 +351,15 @@ static void test_keeping_is_refused(void **state)
     ppsched_timeline *timeline = NULL;
     ppsched_error error;
     (void)state;
-    recompute.reserved = 1;
-    expect_line(ppsched_schedule_recompute(&schedule, plain, &recompute, &error), PPSCHED_ERROR_RANGE, &error,
-                "recompute: reserved must be 0");
-    offload.also_reserved = 1;
+    offload.until_limit = 2;
     expect_line(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
-                "offload: until_limit must be 0 or 1, and reserved 0");
+                "offload: until_limit is 2; it must be 0 or 1");
     offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1, .share = 1.5};
     expect_line(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
                 "offload: share is 1.5; it must be between 0 and 1");
-    offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1, .until_limit = 1, .lead = 2};
+    offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1, .until_limit = 1, .prefetch_distance = 2};
     expect_line(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
-                "offload: lead is 2, but with until_limit reloads get their places by the limit; leave one out");
+                "offload: prefetch_distance is 2, but with until_limit reloads get their places by the limit; leave one out");
     offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1};
     expect_ok(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), &error);
     expect_line(ppsched_schedule_offload(&again, schedule, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
@@ -412,8 +409,8 @@ int main(void)
         cmocka_unit_test(test_pairs_are_checked),
         cmocka_unit_test(test_findings_of_unknown_ops_have_no_words),
         cmocka_unit_test(test_generator_callback),
-        cmocka_unit_test(test_keeping),
-        cmocka_unit_test(test_keeping_is_refused),
+        cmocka_unit_test(test_saving),
+        cmocka_unit_test(test_saving_is_refused),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the host gives, statuses and versions. */
+#include "support/plan_choice.h"
 #include "support/failing_allocator.h"
 #include "support/problem.h"
 
@@ -63,7 +64,7 @@ static void test_a_line_a_call(void **state)
     static const char csv[] = "0F0,0B0\n";
     static const char *const strategies[] = {"gpipe", "zb_auto"};
     const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_BY_TIME};
-    const ppsched_plan_options wanted = {.size = sizeof wanted, .strategies = strategies, .strategy_count = 2};
+    const struct plan_choice wanted = {.size = sizeof wanted, .strategies = strategies, .strategy_count = 2};
     struct log log = {0};
     const ppsched_environment environment = {
         .size = sizeof environment, .log_level = PPSCHED_LOG_LEVEL_INFO, .user = &log, .log = take_line};
@@ -93,7 +94,7 @@ static void test_a_line_a_call(void **state)
     log = (struct log){0};
     ppsched_timeline_destroy(timeline);
     ppsched_schedule_release(other);
-    expect_ok(ppsched_plan_create(&plan, config, &wanted, &error), &error);
+    expect_ok(create_plan(&plan, config, &wanted, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     expect_line(&log, "ran a plan of 2 candidates, 1 of which fit");
     expect_ok(ppsched_plan_create_timeline(&timeline, plan, ppsched_plan_candidate_at_rank(plan, 0), &error), &error);

@@ -372,7 +372,7 @@ static void test_pairs_of_scaled_microbatches(void **state)
 static void test_made_at_zero(void **state)
 {
     static const uint32_t map[] = {0, 2, 1, 2};
-    static const double forwards[] = {0, 0, 0, 1}, ways[] = {0, 0, 0, 0, 0, 5, 0, 0, 0};
+    static const double forwards[] = {0, 0, 0, 1}, paths[] = {0, 0, 0, 0, 0, 5, 0, 0, 0};
     static const char *const tokens[3][9] = {
         {"0F0", "0B0"}, {"2F0", "2B0"}, {"1F0", "1OFFLOAD0", "1OFFLOAD_WAIT0", "3F0", "3B0", "1RELOAD0", "1B0"}};
     ppsched_config *config = make_config(3, 4, 1);
@@ -382,7 +382,7 @@ static void test_made_at_zero(void **state)
     (void)state;
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, NULL), NULL);
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forwards, 4, NULL), NULL);
-    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, ways, 9, NULL), NULL);
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_P2P_TIME, paths, 9, NULL), NULL);
     set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 20);
     set_number(config, PPSCHED_QUANTITY_OFFLOAD_TIMES, 7);
     expect_ok(ppsched_builder_create(&builder, config, NULL), NULL);

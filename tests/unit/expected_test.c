@@ -37,7 +37,7 @@ static void make_trial(struct trial *trial, uint64_t *seed)
     for (uint32_t s = 0; s < trial->stages; s++)
         trial->map[s] = s < trial->devices ? trial->devices - 1 - s : random_below(seed, trial->devices);
     expect_ok(ppsched_config_set_placement(trial->config, PPSCHED_PLACEMENT_MAP, trial->map, trial->stages, NULL), NULL);
-    add_uneven(trial->config, (random_below(seed, 3) > 0 ? UNEVEN_PAIRS : 0) | UNEVEN_RUNTIME | UNEVEN_PIECES, seed);
+    add_uneven(trial->config, (random_below(seed, 3) > 0 ? UNEVEN_PAIRS : 0) | UNEVEN_RUNTIME | UNEVEN_MICRO_SLICES, seed);
     if (random_below(seed, 3) == 0) /* by forward stage alone */
         set_uneven(trial->config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, trial->stages, 2, seed);
     if (random_below(seed, 3) == 0)
@@ -56,7 +56,8 @@ static void make_trial(struct trial *trial, uint64_t *seed)
         options->link_factors = trial->link_factors;
         draw_uneven(trial->link_factors, options->link_factor_count, 0.5, seed);
     }
-    expect_ok(ppsched_config_set_goal(trial->config, PPSCHED_RANK_BY_MEAN, 0, trial->scenarios, options, NULL), NULL);
+    expect_ok(ppsched_config_set_robust_objective(trial->config, PPSCHED_RANK_BY_MEAN, 0, trial->scenarios, options, NULL),
+              NULL);
 }
 
 static double mean_of(const double *factors, size_t count, uint32_t each, uint32_t index)

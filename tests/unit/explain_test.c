@@ -68,7 +68,7 @@ static void expect_sensitivities(const ppsched_timeline *timeline, int32_t objec
 {
     ppsched_sensitivity found[MOST];
     ppsched_error error;
-    expect_ok(ppsched_timeline_get_sensitivities(found, MOST, NULL, timeline, objective, kind, &error), &error);
+    expect_ok(ppsched_timeline_get_sensitivities(found, MOST, NULL, timeline, objective, kind, NULL, NULL, &error), &error);
     for (uint32_t s = 0; s < ppsched_schedule_stages(ppsched_timeline_schedule(timeline)); s++)
         if (found[s].more != wanted[s].more || found[s].less != wanted[s].less)
             fail_msg("stage %u, objective %d, kind %d: %g and %g, not %g and %g", s, objective, kind, found[s].more,
@@ -153,7 +153,9 @@ static void test_many_ties(void **state)
     assert_non_null(found);
     set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 1);
     ppsched_timeline *timeline = timeline_of(config, "gpipe");
-    expect_ok(ppsched_timeline_get_sensitivities(found, STAGES, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, &error), &error);
+    expect_ok(
+        ppsched_timeline_get_sensitivities(found, STAGES, NULL, timeline, PPSCHED_OBJECTIVE_MAKESPAN, 0, NULL, NULL, &error),
+        &error);
     for (int s = 0; s < STAGES; s++)
         assert_true(found[s].more == 2 * MICROBATCHES && found[s].less == 2);
     ppsched_timeline_destroy(timeline);
@@ -186,15 +188,13 @@ static void test_watched(void **state)
     (void)state;
     set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2);
     ppsched_timeline *timeline = timeline_of(config, "v_half");
-    expect_ok(ppsched_timeline_get_sensitivities(wanted, STAGES, NULL, timeline, 1, 0, &error), &error);
-    expect_ok(ppsched_timeline_get_sensitivities_watched(found, STAGES, NULL, timeline, 1, 0, lose_patience, &all, &error),
-              &error);
+    expect_ok(ppsched_timeline_get_sensitivities(wanted, STAGES, NULL, timeline, 1, 0, NULL, NULL, &error), &error);
+    expect_ok(ppsched_timeline_get_sensitivities(found, STAGES, NULL, timeline, 1, 0, lose_patience, &all, &error), &error);
     assert_memory_equal(found, wanted, sizeof found);
     assert_true(all.share == 1 && all.asked >= 2 * STAGES / 16);
     memset(found, 0, sizeof found);
-    assert_int_equal(
-        ppsched_timeline_get_sensitivities_watched(found, STAGES, NULL, timeline, 1, 0, lose_patience, &some, &error),
-        PPSCHED_ERROR_CANCELLED);
+    assert_int_equal(ppsched_timeline_get_sensitivities(found, STAGES, NULL, timeline, 1, 0, lose_patience, &some, &error),
+                     PPSCHED_ERROR_CANCELLED);
     assert_string_equal(error.message, "the sensitivities were cancelled");
     assert_true(some.asked == 5 && found[0].more == wanted[0].more && found[STAGES - 1].more == 0);
     ppsched_timeline_destroy(timeline);
@@ -379,7 +379,7 @@ static void test_transfers(void **state)
     assert_int_equal(count, 7);
     assert_int_equal(ppsched_timeline_get_device_slack(slack, 2, NULL, timeline, &error), PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "with transfers"));
-    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, 0, &error),
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, PPSCHED_OBJECTIVE_SPAN, 0, NULL, NULL, &error),
                      PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "with transfers"));
     plain = make_timeline(lowered, config); /* comm ops take no time and are not in the path */
@@ -392,7 +392,7 @@ static void test_transfers(void **state)
 }
 
 /* What is recomputed has a path and slack, and no sensitivities; with transfers it has none of these, which is told first. */
-static void test_keeping(void **state)
+static void test_saving(void **state)
 {
     const ppsched_recompute_options recompute = {.size = sizeof recompute};
     const ppsched_lower_options lower = {.size = sizeof lower, .lowering = PPSCHED_LOWERING_JUST_IN_TIME};
@@ -407,11 +407,12 @@ static void test_keeping(void **state)
     timeline = make_timeline(kept, config);
     expect_ok(ppsched_timeline_get_critical_path(NULL, 0, &count, timeline, &error), &error);
     assert_true(count > 0);
-    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, 1, 0, NULL, NULL, &error),
+                     PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "which has no sensitivities"));
     expect_ok(ppsched_schedule_lower(&lowered, kept, config, &lower, &error), &error);
     expect_ok(ppsched_schedule_evaluate_transfers(&sent, lowered, config, NULL, 0, &error), &error);
-    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, sent, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, sent, 1, 0, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "with transfers"));
     ppsched_timeline_destroy(sent);
     ppsched_timeline_destroy(timeline);
@@ -450,15 +451,18 @@ static void test_bad_arguments(void **state)
     assert_int_equal(ppsched_timeline_get_device_slack(NULL, 0, NULL, timeline, &error), PPSCHED_OK);
     assert_int_equal(ppsched_timeline_get_stage_slack(NULL, 0, NULL, timeline, &error), PPSCHED_OK);
     for (int32_t objective = 0; objective <= 3; objective += 3)
-        assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, objective, 0, &error),
+        assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, objective, 0, NULL, NULL, &error),
                          PPSCHED_ERROR_ARGUMENT);
     assert_string_equal(error.message, "there is no objective 3; it must be 1 to 2");
     for (int32_t kind = -1; kind <= 5; kind += 6)
-        assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, 1, kind, &error), PPSCHED_ERROR_ARGUMENT);
+        assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, timeline, 1, kind, NULL, NULL, &error),
+                         PPSCHED_ERROR_ARGUMENT);
     assert_string_equal(error.message, "kind is 5; it must be F, B, I or W (1 to 4), or 0 for all of them");
-    assert_int_equal(ppsched_timeline_get_sensitivities(NULL, 2, NULL, timeline, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, NULL, 1, 0, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_int_equal(ppsched_timeline_get_sensitivities(out, 1, NULL, timeline, 1, 0, &error), PPSCHED_ERROR_BUFFER);
+    assert_int_equal(ppsched_timeline_get_sensitivities(NULL, 2, NULL, timeline, 1, 0, NULL, NULL, &error),
+                     PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 2, NULL, NULL, 1, 0, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_timeline_get_sensitivities(out, 1, NULL, timeline, 1, 0, NULL, NULL, &error),
+                     PPSCHED_ERROR_BUFFER);
     assert_true(out[0].more == 7 && out[1].less == 7);
     ppsched_timeline_destroy(timeline);
     ppsched_config_destroy(config);
@@ -471,7 +475,7 @@ int main(void)
         cmocka_unit_test(test_many_ties),   cmocka_unit_test(test_watched), cmocka_unit_test(test_flush),
         cmocka_unit_test(test_v_placement), cmocka_unit_test(test_pair),    cmocka_unit_test(test_zero_times),
         cmocka_unit_test(test_idle_device), cmocka_unit_test(test_slack),   cmocka_unit_test(test_earliest_only),
-        cmocka_unit_test(test_transfers),   cmocka_unit_test(test_keeping), cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_transfers),   cmocka_unit_test(test_saving),  cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

@@ -5,9 +5,9 @@
 #include "support/problem.h"
 
 #include "base/checked.h"
-#include "split/fit.h"
-#include "split/fitted.h"
-#include "split/splitting.h"
+#include "split/device_fit.h"
+#include "split/fit_cache.h"
+#include "split/split_search.h"
 
 #include <string.h>
 
@@ -18,20 +18,20 @@ struct trial {
     uint32_t stages[2][STAGES + 1], sets[2][SETS * PPI_HELD * STAGES], pin[STAGES];
     double passes[2][SETS * PPI_HELD * STAGES], weight[STAGES];
     bool has_any[PPI_HELD * STAGES];
-    struct ppi_dish dishes[STAGES][DISHES];
-    struct ppi_menu menus[STAGES];
-    struct ppi_holding holdings[2];
+    struct ppi_recompute_option options[STAGES][DISHES];
+    struct ppi_recompute_front fronts[STAGES];
+    struct ppi_held_passes holdings[2];
     struct ppi_fit pair[2];
 };
 
 /* Each set takes longer and keeps less than the one before; without an order a backward may bring back more. */
-static void make_menu(struct trial *trial, uint32_t stage, bool is_ordered, uint64_t *state)
+static void make_front(struct trial *trial, uint32_t stage, bool is_ordered, uint64_t *state)
 {
     double kept = 10 + random_below(state, 4), added = 0, rise = 0;
-    trial->menus[stage] = (struct ppi_menu){
-        .count = 1 + random_below(state, DISHES), .is_ordered = is_ordered, .dishes = trial->dishes[stage]};
-    for (uint32_t i = 0; i < trial->menus[stage].count; i++) {
-        trial->dishes[stage][i] = (struct ppi_dish){
+    trial->fronts[stage] = (struct ppi_recompute_front){
+        .count = 1 + random_below(state, DISHES), .is_ordered = is_ordered, .options = trial->options[stage]};
+    for (uint32_t i = 0; i < trial->fronts[stage].count; i++) {
+        trial->options[stage][i] = (struct ppi_recompute_option){
             .added = added,
             .held = {[PPI_HELD_KEPT] = kept, [PPI_HELD_WEIGHT] = 7, [PPI_HELD_INPUT] = 14, [PPI_HELD_WHOLE] = kept + rise}};
         added += 1 + random_below(state, 4);
@@ -48,13 +48,13 @@ static void make_trial(struct trial *trial, uint32_t sets, bool is_ordered, uint
     for (uint32_t i = 0; i < numbers; i++)
         trial->has_any[i] = true;
     for (uint32_t s = 0; s < STAGES; s++) {
-        make_menu(trial, s, is_ordered, state);
+        make_front(trial, s, is_ordered, state);
         trial->weight[s] = 1 + random_below(state, 3);
     }
     for (uint32_t k = 0; k < 2; k++) {
-        struct ppi_holding *holding = &trial->holdings[k];
-        *holding = (struct ppi_holding){trial->stages[k], STAGES,        width, trial->sets[k], sets,
-                                        trial->passes[k], trial->has_any};
+        struct ppi_held_passes *holding = &trial->holdings[k];
+        *holding = (struct ppi_held_passes){trial->stages[k], STAGES,        width, trial->sets[k], sets,
+                                            trial->passes[k], trial->has_any};
         for (uint32_t i = 0; i < STAGES; i++)
             trial->stages[k][i] = k == 0 ? i : STAGES - 1 - i; /* each enters the model at its own end */
         trial->stages[k][STAGES] = PPSCHED_NONE;               /* not to be read */
@@ -65,26 +65,26 @@ static void make_trial(struct trial *trial, uint32_t sets, bool is_ordered, uint
                 trial->passes[k][i * holding->set_count + set] = count;
             }
         trial->pair[k] = (struct ppi_fit){.holding = holding,
-                                          .menus = trial->menus,
+                                          .fronts = trial->fronts,
                                           .weight = trial->weight,
                                           .pin = trial->pin,
                                           .room = (width > 2 ? 50 : 30) + random_below(state, 50)};
     }
 }
 
-static bool all_fit(const struct trial *trial, uint32_t first, uint32_t end, const uint32_t *dishes)
+static bool all_fit(const struct trial *trial, uint32_t first, uint32_t end, const uint32_t *options)
 {
     for (uint32_t k = first; k < end; k++)
-        if (ppi_fit_lack(dishes, &trial->pair[k]) > 0)
+        if (ppi_fit_overshoot(options, &trial->pair[k]) > 0)
             return false;
     return true;
 }
 
-static double cost_of(const struct trial *trial, const uint32_t *dishes)
+static double cost_of(const struct trial *trial, const uint32_t *options)
 {
     double cost = 0;
     for (uint32_t s = 0; s < STAGES; s++)
-        cost += trial->weight[s] * trial->dishes[s][dishes[s]].added;
+        cost += trial->weight[s] * trial->options[s][options[s]].added;
     return cost;
 }
 
@@ -92,11 +92,11 @@ static double cost_of(const struct trial *trial, const uint32_t *dishes)
 static double least_cost(const struct trial *trial, uint32_t first, uint32_t end)
 {
     double least = PPI_INFINITE;
-    uint32_t dishes[STAGES];
-    for (dishes[0] = 0; dishes[0] < trial->menus[0].count; dishes[0]++)
-        for (dishes[1] = 0; dishes[1] < trial->menus[1].count; dishes[1]++)
-            if (all_fit(trial, first, end, dishes) && cost_of(trial, dishes) < least)
-                least = cost_of(trial, dishes);
+    uint32_t options[STAGES];
+    for (options[0] = 0; options[0] < trial->fronts[0].count; options[0]++)
+        for (options[1] = 0; options[1] < trial->fronts[1].count; options[1]++)
+            if (all_fit(trial, first, end, options) && cost_of(trial, options) < least)
+                least = cost_of(trial, options);
     return least;
 }
 
@@ -107,16 +107,16 @@ static void test_pairs(void **state)
     (void)state;
     for (int k = 0; k < TRIALS; k++) {
         struct trial trial;
-        uint32_t dishes[STAGES] = {0, 0};
+        uint32_t options[STAGES] = {0, 0};
         bool is_ordered = k % 4 != 0;
         make_trial(&trial, 1 + random_below(&seed, FEW_SETS), is_ordered, &seed);
         double least = least_cost(&trial, 0, 2);
-        ppi_fit_pair(dishes, trial.pair, &visited);
-        assert_int_equal(all_fit(&trial, 0, 2, dishes), least < PPI_INFINITE);
+        ppi_fit_pair(options, trial.pair, &visited);
+        assert_int_equal(all_fit(&trial, 0, 2, options), least < PPI_INFINITE);
         if (least < PPI_INFINITE)
-            assert_true(cost_of(&trial, dishes) == least);
+            assert_true(cost_of(&trial, options) == least);
         for (uint32_t s = 0; s < STAGES && least == PPI_INFINITE && is_ordered; s++) /* as little as there is */
-            assert_int_equal(dishes[s], trial.menus[s].count - 1);
+            assert_int_equal(options[s], trial.fronts[s].count - 1);
         fitting += least < PPI_INFINITE;
     }
     assert_true(fitting > TRIALS / 4 && fitting < TRIALS);
@@ -126,18 +126,19 @@ static void test_pairs(void **state)
 static void expect_device(const struct trial *trial, uint32_t device, bool has_few, bool is_ordered)
 {
     const struct ppi_fit *fit = &trial->pair[device];
-    uint32_t dishes[STAGES] = {0, 0};
-    const uint32_t leanest[] = {trial->menus[0].count - 1, trial->menus[1].count - 1};
+    uint32_t options[STAGES] = {0, 0};
+    const uint32_t leanest[] = {trial->fronts[0].count - 1, trial->fronts[1].count - 1};
     uint64_t visited = 0;
-    double least = least_cost(trial, device, device + 1), lack = ppi_fit_device(dishes, fit, &visited);
+    double least = least_cost(trial, device, device + 1), overshoot = ppi_fit_device(options, fit, &visited);
     assert_true(ppi_fit_may(fit) || least == PPI_INFINITE);
     assert_true(!is_ordered || !ppi_fit_may(fit) || least < PPI_INFINITE);
     if (least == PPI_INFINITE) {
-        assert_true(is_ordered ? lack == ppi_fit_lack(leanest, fit) : lack > 0);
+        assert_true(is_ordered ? overshoot == ppi_fit_overshoot(leanest, fit) : overshoot > 0);
         return;
     }
-    assert_true(lack == 0 && all_fit(trial, device, device + 1, dishes));
-    assert_true(!is_ordered || (has_few ? cost_of(trial, dishes) == least : cost_of(trial, dishes) < 2 * least || least == 0));
+    assert_true(overshoot == 0 && all_fit(trial, device, device + 1, options));
+    assert_true(!is_ordered ||
+                (has_few ? cost_of(trial, options) == least : cost_of(trial, options) < 2 * least || least == 0));
 }
 
 static void test_devices(void **state)
@@ -158,35 +159,35 @@ static void test_devices(void **state)
 static void test_answers_are_those_of_the_question(void **state)
 {
     static const uint32_t like[] = {0, 1, 1, 3, 3, 4, 4, 9}, pin[] = {PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, 2};
-    uint32_t stages[] = {1, 3}, *dishes = NULL;
-    const struct ppi_holding holding = {.stages = stages, .count = 2};
+    uint32_t stages[] = {1, 3}, *options = NULL;
+    const struct ppi_held_passes holding = {.stages = stages, .count = 2};
     ppsched_config *config = make_config(1, 1, 1);
-    struct ppi_room room = {.host = &config->host};
+    struct ppi_arena arena = {.host = &config->host};
     struct ppi_fitted fitted;
-    double *lack = NULL;
+    double *overshoot = NULL;
     (void)state;
-    expect_ok(ppi_fitted_open(&fitted, &room, 2, 4, NULL), NULL);
+    expect_ok(ppi_fitted_open(&fitted, &arena, 2, 4, NULL), NULL);
     for (uint32_t number = 0; number < 6; number++) /* borders of stage 1, of stage 3, and their pins */
         for (uint32_t value = 10; value < 500; value++) {
             uint32_t other_like[8], other_pin[4];
             memcpy(other_like, like, sizeof like);
             memcpy(other_pin, pin, sizeof pin);
             *(number < 4 ? &other_like[2 * stages[number / 2] + number % 2] : &other_pin[2 * (number - 4) + 1]) = value;
-            assert_false(ppi_fitted_find(&fitted, 1, &holding, other_like, other_pin, &dishes, &lack));
-            dishes[0] = value;
-            dishes[1] = number;
-            *lack = value + 0.5;
-            assert_true(ppi_fitted_find(&fitted, 1, &holding, other_like, other_pin, &dishes, &lack));
-            assert_true(dishes[0] == value && dishes[1] == number && *lack == value + 0.5);
-            if (ppi_fitted_find(&fitted, 1, &holding, like, pin, &dishes, &lack))
-                assert_true(dishes[0] == 1000 && dishes[1] == 1001);
-            dishes[0] = 1000;
-            dishes[1] = 1001;
+            assert_false(ppi_fitted_find(&fitted, 1, &holding, other_like, other_pin, &options, &overshoot));
+            options[0] = value;
+            options[1] = number;
+            *overshoot = value + 0.5;
+            assert_true(ppi_fitted_find(&fitted, 1, &holding, other_like, other_pin, &options, &overshoot));
+            assert_true(options[0] == value && options[1] == number && *overshoot == value + 0.5);
+            if (ppi_fitted_find(&fitted, 1, &holding, like, pin, &options, &overshoot))
+                assert_true(options[0] == 1000 && options[1] == 1001);
+            options[0] = 1000;
+            options[1] = 1001;
         }
     ppi_fitted_forget(&fitted);
-    assert_false(ppi_fitted_find(&fitted, 1, &holding, like, pin, &dishes, &lack));
-    assert_false(ppi_fitted_find(&fitted, 0, &holding, like, pin, &dishes, &lack));
-    ppi_room_clear(&room);
+    assert_false(ppi_fitted_find(&fitted, 1, &holding, like, pin, &options, &overshoot));
+    assert_false(ppi_fitted_find(&fitted, 0, &holding, like, pin, &options, &overshoot));
+    ppi_arena_clear(&arena);
     ppsched_config_destroy(config);
 }
 
@@ -200,17 +201,17 @@ static void test_splits_by_chunk(void **state)
     ppsched_schedule *schedule = make_schedule(config, "interleaved_1f1b");
     const struct ppi_split_question question = {
         .config = config, .layers = layers, .schedule = schedule, .most_visited = 1000000};
-    struct ppi_room room = {.host = &config->host};
+    struct ppi_arena arena = {.host = &config->host};
     struct ppi_splitting splitting;
     ppsched_error error;
     (void)state;
-    expect_ok(ppi_splitting_open(&splitting, &room, &question, &error), &error);
+    expect_ok(ppi_splitting_open(&splitting, &arena, &question, &error), &error);
     for (int start = PPI_SPLIT_TILTS; start < PPI_SPLIT_STARTS; start++) {
         ppi_balance(&splitting, start);
         for (uint32_t s = 0; s < 8; s++)
             assert_int_equal(splitting.at[s + 1] - splitting.at[s], counts[start - PPI_SPLIT_TILTS][s / 4]);
     }
-    ppi_room_clear(&room);
+    ppi_arena_clear(&arena);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
     ppsched_layers_release(layers);

@@ -15,7 +15,7 @@ enum { MOST_DEVICES = 5, MOST_STAGES = 10, TRIALS = 400, SHIFTS = 120 };
 
 struct trial {
     ppsched_config *config;
-    struct ppi_room room;
+    struct ppi_arena arena;
     struct ppi_problem problem;
     struct ppi_orders orders, again;
     struct ppi_periodic pattern;
@@ -56,24 +56,24 @@ static void make_trial(struct trial *trial, const ppsched_environment *environme
     set_costs(trial->config, state, stages);
     if (environment != NULL)
         set_uneven(trial->config, PPSCHED_QUANTITY_MICROBATCH_SCALE, microbatches, 1, state);
-    trial->room.host = &trial->config->host;
-    expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT,
+    trial->arena.host = &trial->config->host;
+    expect_ok(ppi_problem_make(&trial->problem, &trial->arena, trial->config, PPSCHED_PLACEMENT_DEFAULT,
                                random_below(state, 2) == 0, NULL),
               NULL);
     if (trial->problem.by_span)
         trial->problem.span_share = 1.0 / (1 + random_below(state, 3));
-    expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_orders_make(&trial->again, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_periodic_make(&trial->pattern, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_graph_make(&trial->graph, &trial->room, &trial->problem, NULL), NULL);
-    trial->place = ppi_room_take(&trial->room, ppi_problem_ops(&trial->problem) + 2 * trial->problem.microbatches,
-                                 sizeof *trial->place);
+    expect_ok(ppi_orders_make(&trial->orders, &trial->arena, &trial->problem, NULL), NULL);
+    expect_ok(ppi_orders_make(&trial->again, &trial->arena, &trial->problem, NULL), NULL);
+    expect_ok(ppi_periodic_make(&trial->pattern, &trial->arena, &trial->problem, NULL), NULL);
+    expect_ok(ppi_graph_make(&trial->graph, &trial->arena, &trial->problem, NULL), NULL);
+    trial->place = ppi_arena_take(&trial->arena, ppi_problem_ops(&trial->problem) + 2 * trial->problem.microbatches,
+                                  sizeof *trial->place);
 }
 
 static void clear_trial(struct trial *trial)
 {
     ppi_pricer_clear(&trial->pricer);
-    ppi_room_clear(&trial->room);
+    ppi_arena_clear(&trial->arena);
     ppsched_config_destroy(trial->config);
 }
 

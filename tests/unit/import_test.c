@@ -93,7 +93,7 @@ static void test_placements_of_rows(void **state)
     }
 }
 
-static void test_both_ways(void **state)
+static void test_both_paths(void **state)
 {
     static const char twice[] = "0F0,1F1,0F2,1F3\n1F0,0F1,1F2,0F3\n", uneven[] = "0F0,0F1,1F2\n1F0,1F1,0F2\n";
     (void)state;
@@ -511,7 +511,7 @@ int main(void)
         cmocka_unit_test(test_byte_order_marks),
         cmocka_unit_test(test_csv_with_communication),
         cmocka_unit_test(test_placements_of_rows),
-        cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_both_paths),
         cmocka_unit_test(test_csv_tokens_that_are_refused),
         cmocka_unit_test(test_csv_pairs_that_are_refused),
         cmocka_unit_test(test_csv_rows_that_are_refused),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch arguments that tell which layers are in which stage, what is recomputed, and the batch sizes; and what runtimes cannot
  * be told. */
+#include "support/last.h"
 #include "support/launching.h"
 #include "support/layered.h"
-#include "support/last.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What runtimes recompute that are told by a word, a number or names, of models whose layers differ in their kinds: lines and
  * plans have what that makes, and nothing else. */
+#include "support/plan_choice.h"
 #include "support/launching.h"
 #include "support/layered.h"
 
@@ -112,7 +113,7 @@ static void test_names(void **state)
 /* What the best candidate of a plan for a runtime recomputes, as its line says it; the caller frees it. NULL: nothing fits. */
 static char *best_line(const ppsched_layers *model, int32_t runtime, int devices, double limit, const char *strategy)
 {
-    const ppsched_plan_options asked = {
+    const struct plan_choice asked = {
         .size = sizeof asked, .layers = model, .runtime = runtime, .strategies = &strategy, .strategy_count = 1};
     ppsched_config *config = make_config(devices, devices, 8), *own = NULL;
     ppsched_plan *plan = NULL;
@@ -122,7 +123,7 @@ static char *best_line(const ppsched_layers *model, int32_t runtime, int devices
     size_t stages = 0;
     char *line = NULL;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, limit);
-    expect_ok(ppsched_plan_create(&plan, config, &asked, &error), &error);
+    expect_ok(create_plan(&plan, config, &asked, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     uint32_t best = ppsched_plan_candidate_at_rank(plan, 0);
     ppsched_candidate candidate = {.size = sizeof candidate};
@@ -187,11 +188,11 @@ static void test_orders_without_first_layers(void **state)
     const ppsched_layer able[] = {LAYER("decoder", .count = 16, DEAR, WITH(both))};
     const ppsched_layer other[] = {LAYER("decoder", .count = 16, DEAR, WITH(cheap))};
     const char *const zbv = "zbv";
-    const ppsched_plan_options asked = {.size = sizeof asked,
-                                        .layers = make_layers(able, 1),
-                                        .runtime = PPSCHED_RUNTIME_PRIMUS,
-                                        .strategies = &zbv,
-                                        .strategy_count = 1};
+    const struct plan_choice asked = {.size = sizeof asked,
+                                      .layers = make_layers(able, 1),
+                                      .runtime = PPSCHED_RUNTIME_PRIMUS,
+                                      .strategies = &zbv,
+                                      .strategy_count = 1};
     ppsched_config *config = make_config(4, 4, 8);
     ppsched_plan *plan = NULL;
     ppsched_candidate candidate = {.size = sizeof candidate};
@@ -199,7 +200,7 @@ static void test_orders_without_first_layers(void **state)
     expect_best(able, 1, MEGATRON, 8.5, "interleaved_1f1b_overlap", "--recompute-granularity selective");
     expect_best(other, 1, SAIL, 12, "interleaved_1f1b", "--recompute-granularity selective");
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 8);
-    expect_ok(ppsched_plan_create(&plan, config, &asked, NULL), NULL);
+    expect_ok(create_plan(&plan, config, &asked, NULL), NULL);
     expect_ok(ppsched_plan_run(plan, NULL), NULL);
     expect_ok(ppsched_plan_get_candidate(&candidate, plan, 0, NULL), NULL);
     assert_true(candidate.status == PPSCHED_OK && !candidate.fits); /* over its limit, as nothing can be told, not refused */

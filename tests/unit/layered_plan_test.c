@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans for a model by its layers: splits that hold and fit, figures that come out again, runtimes, limits, and bad input. */
+#include "support/plan_choice.h"
 #include "support/last.h"
 #include "support/layered.h"
 #include "support/plans.h"
@@ -14,9 +15,9 @@
 enum { MOST_STAGES = 256, MOST_LAYERS = 256 };
 
 #define OPTIONS(...)                                                                                                           \
-    (ppsched_plan_options)                                                                                                     \
+    (struct plan_choice)                                                                                                       \
     {                                                                                                                          \
-        .size = sizeof(ppsched_plan_options), __VA_ARGS__                                                                      \
+        .size = sizeof(struct plan_choice), __VA_ARGS__                                                                        \
     }
 
 /* A candidate's split, with what it points to. */
@@ -125,7 +126,7 @@ static void test_figures(void **state)
 {
     static const uint32_t microbatches[] = {4, 8};
     const ppsched_layers *layers = make_model(10);
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .microbatches = microbatches, .microbatch_count = 2);
+    const struct plan_choice options = OPTIONS(.layers = layers, .microbatches = microbatches, .microbatch_count = 2);
     (void)state;
     for (int tight = 0; tight < 2; tight++) {
         ppsched_config *base = make_config(3, 3, 8);
@@ -152,9 +153,9 @@ static void test_limits_and_microbatches(void **state)
     static const double limits[] = {6, 7, 100};
     const ppsched_layers *layers = make_model(8);
     ppsched_config *base = make_config(4, 4, 4);
-    const ppsched_plan_options options = OPTIONS(.strategies = strategies, .strategy_count = 2, .chunks = chunks,
-                                                 .chunk_count = 1, .microbatches = microbatches, .microbatch_count = 2,
-                                                 .memory_limits = limits, .memory_limit_count = 3, .layers = layers);
+    const struct plan_choice options = OPTIONS(.strategies = strategies, .strategy_count = 2, .chunks = chunks,
+                                               .chunk_count = 1, .microbatches = microbatches, .microbatch_count = 2,
+                                               .memory_limits = limits, .memory_limit_count = 3, .layers = layers);
     ppsched_plan *plan = run_plan(base, &options);
     double before = 0;
     (void)state;
@@ -190,7 +191,7 @@ static void test_before_it_is_evaluated(void **state)
     const ppsched_layers *layers = make_model(8);
     ppsched_config *base = make_config(2, 2, 4);
     set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 12);
-    const ppsched_plan_options options = OPTIONS(.layers = layers);
+    const struct plan_choice options = OPTIONS(.layers = layers);
     ppsched_plan *plan = make_plan(base, &options);
     uint32_t counts[MOST_STAGES];
     uint8_t kinds[MOST_LAYERS];
@@ -245,7 +246,7 @@ static void test_progress(void **state)
     ppsched_config *base = make_config(2, 2, 4);
     struct listener listener = {.best = INFINITY};
     static const char *const strategies[] = {"1f1b", "zb_auto", "interleaved_1f1b"};
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3);
+    const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3);
     (void)state;
     set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 10);
     expect_ok(ppsched_config_set_progress(base, listen, &listener, NULL), NULL);
@@ -281,7 +282,7 @@ static void test_stopped_rounds(void **state)
     const ppsched_layers *layers = make_layers(entries, 2);
     ppsched_config *base = make_config(16, 16, 16);
     struct listener listener = {.best = INFINITY};
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_MEGATRON);
+    const struct plan_choice options = OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_MEGATRON);
     (void)state;
     set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 118.8);
     expect_ok(ppsched_config_set_progress(base, listen, &listener, NULL), NULL);
@@ -303,14 +304,14 @@ static void test_stopped_rounds(void **state)
 /* --- when nothing fits --- */
 
 /* Under the least limit that candidate fits, found by a plan of its own. */
-static void expect_least(const ppsched_plan *plan, const ppsched_config *base, const ppsched_plan_options *options)
+static void expect_least(const ppsched_plan *plan, const ppsched_config *base, const struct plan_choice *options)
 {
     double least = 0;
     uint32_t number = PPSCHED_NONE, best = PPSCHED_NONE;
     ppsched_error error;
     expect_ok(ppsched_plan_find_least_limit(&least, &number, plan, &error), &error);
     expect_ok(ppsched_plan_find_least_limit(&least, NULL, plan, &error), &error);
-    ppsched_plan_options under = *options;
+    struct plan_choice under = *options;
     under.memory_limits = &least;
     under.memory_limit_count = 1;
     ppsched_plan *other = run_plan(base, &under);
@@ -334,13 +335,13 @@ static void test_least_limit(void **state)
     double least = 0, without = 0;
     (void)state;
     set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 1);
-    const ppsched_plan_options options[] = {OPTIONS(.layers = layers),
-                                            OPTIONS(.layers = layers, .strategies = rules, .strategy_count = 2),
-                                            OPTIONS(.layers = layers, .strategies = searches, .strategy_count = 2),
-                                            OPTIONS(.layers = plain, .strategies = rules, .strategy_count = 2),
-                                            OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_MEGATRON),
-                                            OPTIONS(.layers = layers, .strategies = rules, .strategy_count = 2,
-                                                    .memory_limits = (double[]){0, 1}, .memory_limit_count = 2)};
+    const struct plan_choice options[] = {OPTIONS(.layers = layers),
+                                          OPTIONS(.layers = layers, .strategies = rules, .strategy_count = 2),
+                                          OPTIONS(.layers = layers, .strategies = searches, .strategy_count = 2),
+                                          OPTIONS(.layers = plain, .strategies = rules, .strategy_count = 2),
+                                          OPTIONS(.layers = layers, .runtime = PPSCHED_RUNTIME_MEGATRON),
+                                          OPTIONS(.layers = layers, .strategies = rules, .strategy_count = 2,
+                                                  .memory_limits = (double[]){0, 1}, .memory_limit_count = 2)};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         ppsched_plan *plan = run_plan(base, &options[i]);
         ppsched_candidate best = ranked(plan, 0);
@@ -377,7 +378,7 @@ static void expect_line(const ppsched_plan *plan, uint32_t number, const ppsched
 
 static void expect_lines(const ppsched_config *base, const ppsched_layers *layers, int32_t runtime, bool tight)
 {
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .runtime = runtime, .runtimes = 1u << runtime);
+    const struct plan_choice options = OPTIONS(.layers = layers, .runtime = runtime, .runtimes = 1u << runtime);
     ppsched_plan *plan = run_plan(base, &options);
     uint32_t lines = 0, refused = 0;
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
@@ -420,8 +421,8 @@ static void test_proofs_for_a_runtime(void **state)
     const ppsched_layers *layers = make_model(6);
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = rule, .strategy_count = 1,
-                                                     .runtime = PPSCHED_RUNTIME_MEGATRON);
+        const struct plan_choice options = OPTIONS(.layers = layers, .strategies = rule, .strategy_count = 1,
+                                                   .runtime = PPSCHED_RUNTIME_MEGATRON);
         ppsched_config *base = make_config(2, 2, 4);
         set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, i == 0 ? 100 : 9);
         ppsched_plan *plan = run_plan(base, &options);
@@ -474,8 +475,8 @@ static void test_names_that_are_recomputed(void **state)
                 best[names] = fmin(best[names], time_with(base, layers, counts, 2, recomputes));
                 least = fmin(least, best[names]);
             }
-        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategy, .strategy_count = 1,
-                                                     .runtime = PPSCHED_RUNTIME_DEEPSPEED);
+        const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategy, .strategy_count = 1,
+                                                   .runtime = PPSCHED_RUNTIME_DEEPSPEED);
         ppsched_plan *plan = run_plan(base, &options);
         ppsched_candidate candidate = candidate_of(plan, 0);
         assert_int_equal(candidate.status == PPSCHED_OK && candidate.fits, least < INFINITY);
@@ -495,8 +496,8 @@ static void test_runtimes_that_are_asked(void **state)
     static const char *const strategies[] = {"1f1b", "zb_h1", "gpipe"};
     const ppsched_layers *layers = make_plain_model(9);
     ppsched_config *base = make_config(4, 4, 4);
-    ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
-                                           .runtimes = (2u << LAST_RUNTIME) - 2);
+    struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                         .runtimes = (2u << LAST_RUNTIME) - 2);
     ppsched_plan *plan = run_plan(base, &options);
     ppsched_candidate first = candidate_of(plan, 0);
     (void)state;
@@ -513,10 +514,10 @@ static void test_runtimes_that_are_asked(void **state)
 
 /* --- what cannot be --- */
 
-static void expect_reason(const ppsched_layers *layers, int devices, const ppsched_plan_options *options, const char *reason)
+static void expect_reason(const ppsched_layers *layers, int devices, const struct plan_choice *options, const char *reason)
 {
     ppsched_config *base = make_config(devices, devices, 4);
-    ppsched_plan_options own = *options;
+    struct plan_choice own = *options;
     own.size = sizeof own;
     own.layers = layers;
     ppsched_plan *plan = run_plan(base, &own);
@@ -536,8 +537,8 @@ static void test_runtimes_are_asked_for_an_iteration(void **state)
 {
     static const char *const strategies[] = {"1f1b", "zb_h1", "interleaved_1f1b"};
     const ppsched_layers *layers = make_plain_model(9);
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
-                                                 .runtimes = (2u << LAST_RUNTIME) - 2);
+    const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                               .runtimes = (2u << LAST_RUNTIME) - 2);
     ppsched_plan *plans[2];
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
@@ -601,8 +602,8 @@ static void test_reasons_of_even_splits(void **state)
         LAYER("decoder", .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1), LAYER("decoder", .forward_time = 1),
         LAYER("decoder", .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1), LAYER("decoder", .forward_time = 1),
         LAYER("decoder", .flags = PPSCHED_LAYER_FLAG_WITH_NEXT, .forward_time = 1), LAYER("decoder", .forward_time = 1)};
-    const ppsched_plan_options options = OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL,
-                                                 .chunks = one, .chunk_count = 1);
+    const struct plan_choice options = OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL,
+                                               .chunks = one, .chunk_count = 1);
     const ppsched_layers *few = make_plain_model(4), *mtp = make_layers(with_mtp, 2), *paired = make_layers(pairs, 6);
     (void)state;
     expect_reason(few, 5, &options, "sail-sg's runtime divides decoders evenly, and 4 do not go into 5 stages; 5 would");
@@ -624,8 +625,8 @@ static void test_empty_stages(void **state)
     ppsched_config *base = make_config(4, 4, 4);
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = i == 0 ? rule : search,
-                                                     .strategy_count = 1, .chunks = two, .chunk_count = 1, .empty_stages = 1);
+        const struct plan_choice options = OPTIONS(.layers = layers, .strategies = i == 0 ? rule : search, .strategy_count = 1,
+                                                   .chunks = two, .chunk_count = 1, .empty_stages = 1);
         ppsched_plan *plan = run_plan(base, &options);
         struct own_split own;
         assert_int_equal(expect_all(plan, base, layers), ppsched_plan_count(plan));
@@ -704,8 +705,8 @@ static void test_fewer_layers_than_stages(void **state)
     static const ppsched_layer five[] = {LAYER("decoder", .count = 5, .forward_time = 1, .mem_forward = 1)};
     const ppsched_layers *layers = make_layers(five, 1);
     ppsched_config *base = make_config(8, 8, 8);
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
-                                                 .empty_stages = 1);
+    const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                               .empty_stages = 1);
     ppsched_plan *plan = run_plan(base, &options);
     (void)state;
     assert_int_equal(expect_all(plan, base, layers), 3);
@@ -793,8 +794,8 @@ static void expect_groups(uint32_t devices, uint32_t microbatches, const char *s
 {
     static const uint32_t two[] = {2};
     ppsched_config *base = make_config(devices, layers != NULL ? devices : 2 * devices, microbatches);
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = &strategy, .strategy_count = 1, .chunks = two,
-                                                 .chunk_count = 1, .offload = layers != NULL);
+    const struct plan_choice options = OPTIONS(.layers = layers, .strategies = &strategy, .strategy_count = 1, .chunks = two,
+                                               .chunk_count = 1, .offload = layers != NULL);
     uint32_t at = 0;
     bool copies = strcmp(strategy, "pipeoffload") == 0; /* itself */
     set_number(base, PPSCHED_QUANTITY_HOST_BANDWIDTH, 2);
@@ -874,9 +875,9 @@ static void test_candidates_alone(void **state)
     uint32_t compared = 0;
     (void)state;
     set_number(base, PPSCHED_QUANTITY_HOST_BANDWIDTH, 2);
-    ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 1, .offload = 1,
-                                           .memory_limits = limits, .memory_limit_count = 3, .microbatches = microbatches,
-                                           .microbatch_count = 2, .slices = slices, .slice_count = 2);
+    struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 1, .offload = 1,
+                                         .memory_limits = limits, .memory_limit_count = 3, .microbatches = microbatches,
+                                         .microbatch_count = 2, .slices = slices, .slice_count = 2);
     ppsched_plan *plan = run_plan(base, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i += ROUND_SHARE) {
         ppsched_candidate candidate = candidate_of(plan, i);
@@ -965,8 +966,8 @@ static void test_offloaded_splits(void **state)
         double limits[4];
         for (uint32_t d = 0; d < devices; d++)
             limits[d] = random_below(&seed, 6) == 0 ? 1 : 4 + random_below(&seed, 20);
-        const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
-                                                     .offload = 1, .empty_stages = 1);
+        const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3,
+                                                   .offload = 1, .empty_stages = 1);
         ppsched_config *base = make_offloading(devices, 4, limits);
         ppsched_plan *plan = run_plan(base, &options);
         for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
@@ -1006,7 +1007,7 @@ static uint32_t calls_of(uint32_t microbatches)
     const ppsched_layers *layers = make_plain_model(14);
     uint32_t calls = 0;
     const double limits[] = {16, 16, 16, 16};
-    const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategy, .strategy_count = 1, .offload = 1);
+    const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategy, .strategy_count = 1, .offload = 1);
     ppsched_config *base = make_offloading(4, microbatches, limits);
     expect_ok(ppsched_config_set_progress(base, count_call, &calls, NULL), NULL);
     ppsched_plan *plan = run_plan(base, &options);
@@ -1038,7 +1039,7 @@ static void test_largest_microbatch(void **state)
     for (double limit = 16; limit <= 56; limit += 8) {
         ppsched_plan *plans[2];
         for (int i = 0; i < 2; i++) {
-            const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3);
+            const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 3);
             ppsched_config *base = make_config(3, 3, 6);
             set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, limit);
             expect_ok(ppsched_config_set_values(base, PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE, i == 0 ? mixed : &largest,
@@ -1081,7 +1082,7 @@ static void test_no_flush(void **state)
         ppsched_plan *plans[2];
         for (int i = 0; i < 2; i++) {
             ppsched_config *base = make_config(4, 4, i == 0 ? 24 : 6);
-            const ppsched_plan_options options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 2);
+            const struct plan_choice options = OPTIONS(.layers = layers, .strategies = strategies, .strategy_count = 2);
             expect_ok(ppsched_config_set_iterations(base, i == 0 ? 1 : 4, NULL), NULL);
             set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, limit);
             plans[i] = run_plan(base, &options);
@@ -1119,7 +1120,7 @@ static void test_one_layer_larger_than_all(void **state)
     double least = 0;
     (void)state;
     set_number(base, PPSCHED_QUANTITY_MEM_LIMIT, 10);
-    const ppsched_plan_options options = OPTIONS(.layers = layers);
+    const struct plan_choice options = OPTIONS(.layers = layers);
     ppsched_plan *plan = run_plan(base, &options);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++)
         assert_int_equal(candidate_of(plan, i).fits, 0);
@@ -1130,12 +1131,12 @@ static void test_one_layer_larger_than_all(void **state)
     ppsched_layers_release(layers);
 }
 
-static void expect_bad(const ppsched_config *config, const ppsched_plan_options *options, ppsched_status wanted,
+static void expect_bad(const ppsched_config *config, const struct plan_choice *options, ppsched_status wanted,
                        const char *message)
 {
     ppsched_plan *plan = NULL;
     ppsched_error error;
-    assert_int_equal(ppsched_plan_create(&plan, config, options, &error), wanted);
+    assert_int_equal(create_plan(&plan, config, options, &error), wanted);
     assert_string_equal(error.message, message);
     assert_null(plan);
 }
@@ -1148,7 +1149,14 @@ static void test_bad_options(void **state)
                "there is no runtime 10; it must be 0 to 9");
     expect_bad(base, &OPTIONS(.runtimes = 1u << (LAST_RUNTIME + 1)), PPSCHED_ERROR_ARGUMENT,
                "runtimes is 1024, with bits of no runtime; it must be 0 to 1023");
-    expect_bad(base, &OPTIONS(.empty_stages = 2), PPSCHED_ERROR_RANGE, "empty_stages is 2; it must be 0 or 1");
+    const ppsched_layer entry = LAYER("decoder", .count = 8, .forward_time = 1);
+    const ppsched_layers *layers = make_layers(&entry, 1);
+    expect_bad(base, &OPTIONS(.layers = layers, .empty_stages = 2), PPSCHED_ERROR_RANGE, "empty_stages is 2; it must be 0 or 1");
+    expect_bad(base, &OPTIONS(.layers = layers, .split_effort = 5), PPSCHED_ERROR_RANGE,
+               "the effort of a split is 5; it must be 1 to 4, or 0");
+    expect_bad(base, &OPTIONS(.empty_stages = 1), PPSCHED_ERROR_ARGUMENT,
+               "split has no layers; give them, or leave split out");
+    ppsched_layers_release(layers);
     expect_bad(base, &OPTIONS(.reserved = 1), PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     ppsched_config_destroy(base);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The splits that plans find for small models: as good as any that there are. */
+#include "support/plan_choice.h"
 #include "support/layered.h"
 #include "support/plans.h"
 
@@ -9,9 +10,9 @@
 enum { MOST_STAGES = 4, MOST_LAYERS = 16 };
 
 #define OPTIONS(...)                                                                                                           \
-    (ppsched_plan_options)                                                                                                     \
+    (struct plan_choice)                                                                                                       \
     {                                                                                                                          \
-        .size = sizeof(ppsched_plan_options), __VA_ARGS__                                                                      \
+        .size = sizeof(struct plan_choice), __VA_ARGS__                                                                        \
     }
 
 static const char *const one_rule[] = {"1f1b"};

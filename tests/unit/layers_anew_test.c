@@ -4,7 +4,7 @@
 #include "support/failing_allocator.h"
 #include "support/layered.h"
 
-#include "model/layers.h"
+#include "ir/layers.h"
 
 #include <string.h>
 

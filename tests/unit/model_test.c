@@ -91,8 +91,8 @@ static void test_shapes(void **state)
     BAD_SHAPE(expert_ffn_size, 8, "experts is 0");
     BAD_SHAPE(mtp_layers, 33, "mtp_layers is 33");
     BAD_SHAPE(flags, 1u << 20, "flags of the transformer");
-    BAD_SHAPE(reserved, 1, "reserved is 1");
-    BAD_SHAPE(reserved_too, 1, "reserved_too is 1");
+    BAD_SHAPE(reserved[0], 1, "reserved[0] is 1");
+    BAD_SHAPE(reserved[1], 1, "reserved[1] is 1");
     BAD_SHAPE(positions, (1u << 24) + 1, "positions is");
     BAD_EXPERTS(experts_per_token, 17, "experts_per_token is 17; it must be 1 to 16");
     BAD_EXPERTS(expert_ffn_size, 0, "expert_ffn_size is 0");
@@ -343,8 +343,8 @@ static void test_exchanges(void **state)
     double times[2];
     (void)state;
     training.data_parallel = 16, training.expert_parallel = 8, training.expert_tensor_parallel = 2;
-    device.inside = (ppsched_link){.bandwidth = 1e9, .latency = 0.25};
-    device.between = (ppsched_link){.bandwidth = 1e8, .latency = 2};
+    device.inside = (ppsched_link_rate){.bandwidth = 1e9, .latency = 0.25};
+    device.between = (ppsched_link_rate){.bandwidth = 1e8, .latency = 2};
     for (uint32_t nodes = 2; nodes < 4; nodes++) {
         ppsched_model *model = NULL;
         device.node_devices = nodes;

@@ -3,7 +3,7 @@
 #include "support/problem.h"
 
 #include "order/compare.h"
-#include "order/held.h"
+#include "order/max_in_flight.h"
 #include "order/order_1f1b.h"
 
 #include <stdio.h>
@@ -47,10 +47,10 @@ static void test_warmups(void **state)
 
 /* --- what is put --- */
 
-static void expect_ops(const ppsched_op *ops, const struct ppi_pen *pen, const char *tokens)
+static void expect_ops(const ppsched_op *ops, const struct ppi_op_writer *writer, const char *tokens)
 {
     char text[400] = "", token[PPI_UNIT_TOKEN_SIZE];
-    for (const ppsched_op *op = ops; op < pen->next; op += ppi_unit_length(op)) {
+    for (const ppsched_op *op = ops; op < writer->next; op += ppi_unit_length(op)) {
         ppi_unit_token(token, op);
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", op > ops ? " " : "", token);
     }
@@ -62,18 +62,18 @@ static void test_rules(void **state)
     const struct ppi_order_1f1b plain = {2, 2, 4, 2, false}, overlapped = {2, 2, 4, 2, true};
     ppsched_op ops[ROOM];
     (void)state;
-    struct ppi_pen pen = {.next = ops, .end = ops + ROOM, .slices = 1};
-    ppi_put_1f1b(1, 3, 1, false, &pen);
-    expect_ops(ops, &pen, "1F0 1F1 1B0 1F2 1B1 1B2");
-    pen.next = ops;
-    ppi_put_1f1b(1, 3, 1, true, &pen);
-    expect_ops(ops, &pen, "1F0 (1F1;1B0)OVERLAP_F_B (1F2;1B1)OVERLAP_F_B 1B2");
-    pen.next = ops;
-    ppi_put_interleaved_1f1b(&plain, 1, ppi_warmup_of(&plain, 1), &pen);
-    expect_ops(ops, &pen, "1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3");
-    pen.next = ops;
-    ppi_put_interleaved_1f1b(&overlapped, 1, ppi_warmup_of(&overlapped, 1), &pen);
-    expect_ops(ops, &pen,
+    struct ppi_op_writer writer = {.next = ops, .end = ops + ROOM, .slices = 1};
+    ppi_put_1f1b(1, 3, 1, false, &writer);
+    expect_ops(ops, &writer, "1F0 1F1 1B0 1F2 1B1 1B2");
+    writer.next = ops;
+    ppi_put_1f1b(1, 3, 1, true, &writer);
+    expect_ops(ops, &writer, "1F0 (1F1;1B0)OVERLAP_F_B (1F2;1B1)OVERLAP_F_B 1B2");
+    writer.next = ops;
+    ppi_put_interleaved_1f1b(&plain, 1, ppi_warmup_of(&plain, 1), &writer);
+    expect_ops(ops, &writer, "1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3");
+    writer.next = ops;
+    ppi_put_interleaved_1f1b(&overlapped, 1, ppi_warmup_of(&overlapped, 1), &writer);
+    expect_ops(ops, &writer,
                "1F0 1F1 3F0 (3F1;3B0)OVERLAP_F_B (1F2;3B1)OVERLAP_F_B (1F3;1B0)OVERLAP_F_B (3F2;1B1)OVERLAP_F_B "
                "(3F3;3B2)OVERLAP_F_B 3B3 1B2 1B3");
 }
@@ -86,11 +86,11 @@ static void test_one_chunk(void **state)
         for (uint32_t warmup = 0; warmup <= m; warmup++) {
             const struct ppi_order_1f1b order = {4, 1, m, 4, m % 2 == 1};
             ppsched_op ops[ROOM], others[ROOM];
-            struct ppi_pen pen = {.next = ops, .end = ops + ROOM, .slices = 1},
-                           other = {.next = others, .end = others + ROOM, .slices = 1};
-            ppi_put_1f1b(2, m, warmup, order.overlapped, &pen);
+            struct ppi_op_writer writer = {.next = ops, .end = ops + ROOM, .slices = 1},
+                                 other = {.next = others, .end = others + ROOM, .slices = 1};
+            ppi_put_1f1b(2, m, warmup, order.overlapped, &writer);
             ppi_put_interleaved_1f1b(&order, 2, warmup, &other);
-            const ppsched_queue queue = {.ops = ops, .count = (size_t)(pen.next - ops)};
+            const ppsched_queue queue = {.ops = ops, .count = (size_t)(writer.next - ops)};
             assert_int_equal(ppi_first_difference(&queue, others, (size_t)(other.next - others)), PPSCHED_NONE);
         }
 }
@@ -98,10 +98,10 @@ static void test_one_chunk(void **state)
 static void test_differences(void **state)
 {
     ppsched_op ops[ROOM], others[ROOM];
-    struct ppi_pen pen = {.next = ops, .end = ops + ROOM, .slices = 1},
-                   other = {.next = others, .end = others + ROOM, .slices = 1};
+    struct ppi_op_writer writer = {.next = ops, .end = ops + ROOM, .slices = 1},
+                         other = {.next = others, .end = others + ROOM, .slices = 1};
     (void)state;
-    ppi_put_1f1b(0, 2, 1, false, &pen);
+    ppi_put_1f1b(0, 2, 1, false, &writer);
     ppi_put_1f1b(0, 2, 1, false, &other);
     const ppsched_queue queue = {.ops = ops, .count = 4}, shorter = {.ops = ops, .count = 3};
     assert_int_equal(ppi_first_difference(&queue, others, 4), PPSCHED_NONE);

@@ -14,7 +14,7 @@ enum { MOST_DEVICES = 5, MOST_STAGES = 10, TRIALS = 2000 };
 /* A random problem with all that hangs on it. */
 struct trial {
     ppsched_config *config;
-    struct ppi_room room;
+    struct ppi_arena arena;
     struct ppi_problem problem;
     struct ppi_orders orders;
     struct ppi_periodic pattern;
@@ -32,11 +32,11 @@ static void set_random(ppsched_config *config, int32_t quantity, uint64_t *state
 
 static void open_trial(struct trial *trial)
 {
-    trial->room.host = &trial->config->host;
-    expect_ok(ppi_problem_make(&trial->problem, &trial->room, trial->config, PPSCHED_PLACEMENT_DEFAULT, true, NULL), NULL);
-    expect_ok(ppi_orders_make(&trial->orders, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_periodic_make(&trial->pattern, &trial->room, &trial->problem, NULL), NULL);
-    expect_ok(ppi_compactor_make(&trial->compactor, &trial->room, &trial->problem, NULL), NULL);
+    trial->arena.host = &trial->config->host;
+    expect_ok(ppi_problem_make(&trial->problem, &trial->arena, trial->config, PPSCHED_PLACEMENT_DEFAULT, true, NULL), NULL);
+    expect_ok(ppi_orders_make(&trial->orders, &trial->arena, &trial->problem, NULL), NULL);
+    expect_ok(ppi_periodic_make(&trial->pattern, &trial->arena, &trial->problem, NULL), NULL);
+    expect_ok(ppi_compactor_make(&trial->compactor, &trial->arena, &trial->problem, NULL), NULL);
 }
 
 static void make_trial(struct trial *trial, uint64_t *state)
@@ -62,7 +62,7 @@ static void make_trial(struct trial *trial, uint64_t *state)
 static void clear_trial(struct trial *trial)
 {
     ppi_pricer_clear(&trial->pricer);
-    ppi_room_clear(&trial->room);
+    ppi_arena_clear(&trial->arena);
     ppsched_config_destroy(trial->config);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What plan.h promises, on problems in which everything differs: costs where stages and microbatches change at once, ties by
  * peak memory, which of equal ones is named, and progress inside a candidate. */
+#include "support/plan_choice.h"
 #include "support/layered.h"
 #include "support/plans.h"
 #include "support/uneven.h"
@@ -117,15 +118,15 @@ static void test_stages_and_microbatches_at_once(void **state)
 {
     static const char *const strategies[] = {"gpipe", "looped_bfs"};
     static const uint32_t chunks[] = {1, 2, 6}, microbatches[] = {4, 8, 16};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = strategies,
-                                          .strategy_count = 2,
-                                          .chunks = chunks,
-                                          .chunk_count = 3,
-                                          .microbatches = microbatches,
-                                          .microbatch_count = 3,
-                                          .embedding = &embedding,
-                                          .head = &head};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 2,
+                                        .chunks = chunks,
+                                        .chunk_count = 3,
+                                        .microbatches = microbatches,
+                                        .microbatch_count = 3,
+                                        .embedding = &embedding,
+                                        .head = &head};
     const struct uneven problem = {.devices = 3, .chunks = 2, .microbatches = 8, .iterations = 2, .seed = 5};
     ppsched_config *config = make_uneven(&problem);
     int divided = 0, joined = 0;
@@ -157,13 +158,13 @@ static void test_whole_backwards_of_ends(void **state)
     static const uint32_t chunks[] = {1};
     const ppsched_model_end first = {.size = sizeof first, .forward_time = 0.25, .backward_time = 0.5};
     const ppsched_model_end last = {.size = sizeof last, .forward_time = 0.5, .backward_time = 1};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = strategies,
-                                          .strategy_count = 1,
-                                          .chunks = chunks,
-                                          .chunk_count = 1,
-                                          .embedding = &first,
-                                          .head = &last};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 1,
+                                        .chunks = chunks,
+                                        .chunk_count = 1,
+                                        .embedding = &first,
+                                        .head = &last};
     const uint32_t pieces = 3, old_stages = 2;
     double times[2][2] = {{1.25, 1.5}, {1, 2.5}}; /* I and W by stage */
     ppsched_config *config = make_config(6, old_stages, 6), *made = NULL;
@@ -191,13 +192,13 @@ static void test_pairs_in_other_numbers_of_stages(void **state)
 {
     static const uint32_t chunks[] = {1, 2, 6}, microbatches[] = {4, 8, 16};
     static const char *const strategies[] = {"interleaved_1f1b_overlap"};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = strategies,
-                                          .strategy_count = 1,
-                                          .chunks = chunks,
-                                          .chunk_count = 3,
-                                          .microbatches = microbatches,
-                                          .microbatch_count = 3};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 1,
+                                        .chunks = chunks,
+                                        .chunk_count = 3,
+                                        .microbatches = microbatches,
+                                        .microbatch_count = 3};
     const struct uneven problem = {.devices = 2, .chunks = 2, .microbatches = 8, .iterations = 1, .seed = 6};
     ppsched_config *config = make_uneven(&problem);
     uint64_t seed = 9;
@@ -231,7 +232,7 @@ static void test_pairs_in_other_numbers_of_stages(void **state)
  * shared; of the border to the stage before or to the next one; of the largest op that runs. */
 static const struct {
     int32_t quantity;
-    enum { SHARED, OF_FIRST, OF_LAST, LARGEST } way;
+    enum { SHARED, OF_FIRST, OF_LAST, LARGEST } path;
     int per_microbatch;
 } others[] = {
     {PPSCHED_QUANTITY_MEM_OPTIMIZER, SHARED, 0},
@@ -268,10 +269,10 @@ static double other_value(const ppsched_config *old, size_t row, uint32_t stage,
         sum += value / pieces;
         largest = value > largest ? value : largest;
     }
-    return others[row].way == SHARED    ? sum
-           : others[row].way == OF_LAST ? value_at(old, others[row].quantity, first + joined - 1, -1)
-           : others[row].way == LARGEST ? largest
-                                        : value_at(old, others[row].quantity, first, -1);
+    return others[row].path == SHARED    ? sum
+           : others[row].path == OF_LAST ? value_at(old, others[row].quantity, first + joined - 1, -1)
+           : others[row].path == LARGEST ? largest
+                                         : value_at(old, others[row].quantity, first, -1);
 }
 
 static void test_what_else_a_stage_has(void **state)
@@ -315,7 +316,7 @@ static void test_ties_by_peak_memory(void **state)
         if (limited)
             set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 9);
         for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-            const ppsched_plan_options options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
+            const struct plan_choice options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
             ppsched_plan *plan = run_plan(config, &options);
             assert_true(ranked(plan, 0).step_time == ranked(plan, 2).step_time);
             assert_string_equal(ranked(plan, 0).strategy, "1f1b");
@@ -346,8 +347,8 @@ static int goes_before(const ppsched_candidate *a, const ppsched_candidate *b)
         return group < group_of(b);
     if (group == 2)
         return 0;
-    if (group == 1 && rounded(a->excess) != rounded(b->excess))
-        return rounded(a->excess) < rounded(b->excess);
+    if (group == 1 && rounded(a->overshoot) != rounded(b->overshoot))
+        return rounded(a->overshoot) < rounded(b->overshoot);
     if (rounded(a->step_time) != rounded(b->step_time))
         return rounded(a->step_time) < rounded(b->step_time);
     return rounded(a->peak_memory) < rounded(b->peak_memory);
@@ -374,7 +375,7 @@ static void test_ranks_are_those_of_the_figures(void **state)
 {
     static const double limits[] = {HUGE_VAL, 30, 22, 16};
     static const uint32_t microbatches[] = {7, 14};
-    const ppsched_plan_options options = {.size = sizeof options, .microbatches = microbatches, .microbatch_count = 2};
+    const struct plan_choice options = {.size = sizeof options, .microbatches = microbatches, .microbatch_count = 2};
     (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++)
         for (int even = 0; even <= 1; even++) { /* where all stages are alike there are ties */
@@ -395,7 +396,7 @@ static void test_what_is_not_given(void **state)
 {
     static const int32_t quantities[] = {PPSCHED_QUANTITY_MEM_STATIC, PPSCHED_QUANTITY_MEM_WEIGHTS};
     static const uint32_t chunks[] = {1, 4};
-    const ppsched_plan_options options = {.size = sizeof options, .chunks = chunks, .chunk_count = 2};
+    const struct plan_choice options = {.size = sizeof options, .chunks = chunks, .chunk_count = 2};
     (void)state;
     for (size_t given = 0; given <= 2; given++) {
         ppsched_config *config = make_config(2, 4, 4), *made = NULL;
@@ -439,11 +440,11 @@ static void test_who_is_cut(void **state)
     ppsched_config *config = make_config(2, 2, 8);
     (void)state;
     for (int is_named = 0; is_named < 2; is_named++) {
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .slices = slices,
-                                              .slice_count = 2,
-                                              .strategies = is_named ? named : NULL,
-                                              .strategy_count = is_named ? 2 : 0};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .slices = slices,
+                                            .slice_count = 2,
+                                            .strategies = is_named ? named : NULL,
+                                            .strategy_count = is_named ? 2 : 0};
         ppsched_plan *plan = run_plan(config, &options);
         int cut[2] = {0}, whole[2] = {0};
         for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
@@ -462,7 +463,7 @@ static void test_a_config_with_slices(void **state)
 {
     static const char *const strategies[] = {"zb_h1", "seq_1f1b", "gpipe"};
     const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 4, .iterations = 1, .seed = 12};
-    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 3};
+    const struct plan_choice options = {.size = sizeof options, .strategies = strategies, .strategy_count = 3};
     ppsched_config *config = make_uneven(&problem);
     (void)state;
     expect_ok(ppsched_config_set_slices(config, 2, NULL), NULL);
@@ -497,7 +498,7 @@ static void test_least_limit_names_the_best_ranked(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, 0); /* zb_h1 holds no more than 1f1b */
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        const ppsched_plan_options options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
+        const struct plan_choice options = {.size = sizeof options, .strategies = orders[i], .strategy_count = 3};
         ppsched_plan *plan = run_plan(config, &options);
         double limit = 0;
         uint32_t named = PPSCHED_NONE;
@@ -520,7 +521,7 @@ static void test_least_limit_of_searches_alone(void **state)
     (void)state;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 0.5);
     for (uint32_t count = 1; count <= 2; count++) {
-        const ppsched_plan_options options = {.size = sizeof options, .strategies = searches, .strategy_count = count};
+        const struct plan_choice options = {.size = sizeof options, .strategies = searches, .strategy_count = count};
         ppsched_plan *plan = run_plan(config, &options);
         double limit = 0;
         uint32_t named = PPSCHED_NONE;
@@ -543,7 +544,7 @@ static void test_least_limit_of_the_better_placement(void **state)
     (void)state;
     for (uint32_t microbatches = 1; microbatches <= 2; microbatches++) /* 1f1b holds two of them on device 0 */
         for (size_t i = 0; i < 2; i++) {
-            const ppsched_plan_options options = {
+            const struct plan_choice options = {
                 .size = sizeof options, .strategies = orders[i], .strategy_count = 2, .chunks = chunks, .chunk_count = 2};
             ppsched_config *config = make_config(2, 4, microbatches);
             double limit = 0;
@@ -566,7 +567,7 @@ static void test_least_limit_of_the_better_placement(void **state)
 static void test_bounds_with_copies(void **state)
 {
     static const char *const strategies[] = {"1f1b", "gpipe", "zb_h1", "pipeoffload"};
-    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 4, .offload = 1};
+    const struct plan_choice options = {.size = sizeof options, .strategies = strategies, .strategy_count = 4, .offload = 1};
     ppsched_config *config = make_config(4, 4, 6);
     uint32_t offloaded = 0, of_the_rule = 0;
     (void)state;
@@ -597,7 +598,7 @@ static void test_bounds_with_copies(void **state)
 /* --- bounds of many --- */
 
 /* How many candidates have a bound, which is what it is when they are evaluated alone. */
-static uint32_t expect_bounds_of_each(const ppsched_config *config, const ppsched_plan_options *options)
+static uint32_t expect_bounds_of_each(const ppsched_config *config, const struct plan_choice *options)
 {
     ppsched_plan *together = run_plan(config, options), *alone = make_plan(config, options);
     uint32_t count = 0;
@@ -622,18 +623,18 @@ static void test_bounds_are_those_of_each(void **state)
     static const char *const strategies[] = {"zbv", "interleaved_1f1b", "1f1b", "1f1b_no_flush", "gpipe"};
     static const uint32_t chunks[] = {2, 1}, microbatches[] = {6, 9}, slices[] = {1, 2};
     static const double limits[] = {9, 90};
-    ppsched_plan_options options = {.size = sizeof options,
-                                    .strategies = strategies,
-                                    .strategy_count = 5,
-                                    .chunks = chunks,
-                                    .chunk_count = 2,
-                                    .microbatches = microbatches,
-                                    .microbatch_count = 2,
-                                    .slices = slices,
-                                    .slice_count = 2,
-                                    .slice_time = 0.25,
-                                    .memory_limits = limits,
-                                    .memory_limit_count = 2};
+    struct plan_choice options = {.size = sizeof options,
+                                  .strategies = strategies,
+                                  .strategy_count = 5,
+                                  .chunks = chunks,
+                                  .chunk_count = 2,
+                                  .microbatches = microbatches,
+                                  .microbatch_count = 2,
+                                  .slices = slices,
+                                  .slice_count = 2,
+                                  .slice_time = 0.25,
+                                  .memory_limits = limits,
+                                  .memory_limit_count = 2};
     const struct uneven problem = {.devices = 3, .chunks = 2, .microbatches = 6, .iterations = 2, .seed = 8};
     ppsched_config *config = make_uneven(&problem);
     (void)state;
@@ -677,11 +678,11 @@ static void test_lowered_candidates(void **state)
     (void)state;
     for (int i = 0; i < 12; i++) {
         const struct uneven problem = {3 + (uint32_t)i % 2, 2, 8, 1, 60 + (uint64_t)i};
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .strategies = strategies,
-                                              .strategy_count = 5,
-                                              .lowering = 1 + i % 3,
-                                              .channel = &models[i / 3]};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .strategies = strategies,
+                                            .strategy_count = 5,
+                                            .lowering = 1 + i % 3,
+                                            .channel = &models[i / 3]};
         ppsched_config *config = make_uneven(&problem);
         ppsched_plan *plan = run_plan(config, &options);
         for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
@@ -706,7 +707,7 @@ static void test_lowered_candidates(void **state)
 static void test_figures_of_many_iterations(void **state)
 {
     static const char *const strategies[] = {"1f1b", "gpipe"};
-    const ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2};
+    const struct plan_choice options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2};
     const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 9, .iterations = 13000, .seed = 3};
     ppsched_config *config = make_uneven(&problem);
     (void)state;
@@ -758,17 +759,17 @@ static void test_progress_inside_a_candidate(void **state)
     const struct uneven problem = {.devices = 4, .chunks = 1, .microbatches = 9, .iterations = 1, .seed = 3};
     (void)state;
     for (uint32_t first = 0; first < 2; first++) {
-        const ppsched_plan_options options = {.size = sizeof options,
-                                              .strategies = &strategies[first],
-                                              .strategy_count = 2 - first,
-                                              .placements = 1u << PPSCHED_PLACEMENT_LINEAR,
-                                              .effort = 4};
+        const struct plan_choice options = {.size = sizeof options,
+                                            .strategies = &strategies[first],
+                                            .strategy_count = 2 - first,
+                                            .placements = 1u << PPSCHED_PLACEMENT_LINEAR,
+                                            .effort = 4};
         ppsched_config *config = make_uneven(&problem);
         struct told told = {0};
         ppsched_plan *plan = NULL;
         ppsched_error error;
         expect_ok(ppsched_config_set_progress(config, note, &told, &error), &error);
-        expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+        expect_ok(create_plan(&plan, config, &options, &error), &error);
         told.count = ppsched_plan_count(plan);
         assert_int_equal(told.count, 2 - first);
         expect_ok(ppsched_plan_run(plan, &error), &error);
@@ -785,13 +786,13 @@ static void test_progress_inside_a_candidate(void **state)
 static void expect_rising_shares(const ppsched_layers *layers, const char *strategy, uint32_t searched)
 {
     const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 8, .iterations = 1, .seed = 3};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = &strategy,
-                                          .strategy_count = 1,
-                                          .placements = 1u << PPSCHED_PLACEMENT_LINEAR,
-                                          .layers = layers,
-                                          .order_effort = 2,
-                                          .effort = 2};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = &strategy,
+                                        .strategy_count = 1,
+                                        .placements = 1u << PPSCHED_PLACEMENT_LINEAR,
+                                        .layers = layers,
+                                        .order_effort = 2,
+                                        .effort = 2};
     ppsched_config *config = layers == NULL ? make_uneven(&problem) : make_config(3, 3, 8);
     uint64_t seed = 4;
     struct told told = {.first = 2};
@@ -799,7 +800,7 @@ static void expect_rising_shares(const ppsched_layers *layers, const char *strat
     ppsched_error error;
     set_uneven(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, 8, 0.5, &seed);
     expect_ok(ppsched_config_set_progress(config, note, &told, &error), &error);
-    expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+    expect_ok(create_plan(&plan, config, &options, &error), &error);
     told.count = ppsched_plan_count(plan);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     assert_true(candidate_of(plan, 0).ordered && told.first * told.count < 0.25 && told.last == 1);
@@ -835,7 +836,7 @@ static void test_stopping_while_microbatches_are_ordered(void **state)
 {
     static const char *const search[] = {"zb_auto"};
     const struct uneven problem = {.devices = 3, .chunks = 1, .microbatches = 8, .iterations = 1, .seed = 3};
-    const ppsched_plan_options options = {.size = sizeof options, .strategies = search, .strategy_count = 1, .order_effort = 2};
+    const struct plan_choice options = {.size = sizeof options, .strategies = search, .strategy_count = 1, .order_effort = 2};
     ppsched_config *config = make_uneven(&problem);
     uint64_t seed = 4;
     struct stopping stopping = {0};
@@ -848,7 +849,7 @@ static void test_stopping_while_microbatches_are_ordered(void **state)
     expect_ok(ppsched_config_set_progress(config, stop_at, &stopping, &error), &error);
     for (uint32_t stop = 0; stop < 1000; stop++) {
         stopping = (struct stopping){.stop = stop};
-        expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+        expect_ok(create_plan(&plan, config, &options, &error), &error);
         ppsched_status status = ppsched_plan_run(plan, &error);
         if (stop == 0) {
             expect_ok(status, &error);

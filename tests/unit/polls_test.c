@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much work a search does before it asks its caller again: counted in basic blocks of the library, which is built to tell
  * each. */
+#include "support/plan_choice.h"
 #include "support/problem.h"
 
 #include <stdbool.h>
@@ -157,20 +158,20 @@ static void test_plans_ask(void **state)
 {
     static const char *const strategies[] = {"1f1b", "zb_h1", "zb_auto"};
     static const uint32_t slices[] = {1, 4};
-    const ppsched_plan_options options = {.size = sizeof options,
-                                          .strategies = strategies,
-                                          .strategy_count = 3,
-                                          .slices = slices,
-                                          .slice_count = 2,
-                                          .order_effort = 3,
-                                          .scenario_count = 200,
-                                          .rank_by = PPSCHED_RANK_BY_MEAN};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 3,
+                                        .slices = slices,
+                                        .slice_count = 2,
+                                        .order_effort = 3,
+                                        .scenario_count = 200,
+                                        .rank_by = PPSCHED_RANK_BY_MEAN};
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct listener listener = {.last = blocks, .stop = i == 0 ? 0 : 7};
         ppsched_config *config = make_unlike(16, 16, 100, &listener);
         ppsched_plan *plan = NULL;
-        expect_ok(ppsched_plan_create(&plan, config, &options, NULL), NULL);
+        expect_ok(create_plan(&plan, config, &options, NULL), NULL);
         expect_listened(&listener, "plan", ppsched_plan_run(plan, NULL));
         ppsched_plan_destroy(plan);
         ppsched_config_destroy(config);

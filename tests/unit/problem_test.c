@@ -5,7 +5,7 @@
 #include "support/failing_allocator.h"
 #include "support/uneven.h"
 
-#include "search/problem.h"
+#include "bound/problem.h"
 
 #include <math.h>
 
@@ -13,11 +13,11 @@ enum { TRIALS = 300, MOST_STAGES = 15 };
 
 struct trial {
     ppsched_config *config;
-    struct ppi_room room;
+    struct ppi_arena arena;
     struct ppi_problem problem;
     struct brute_costs costs;
     uint32_t map[MOST_STAGES];
-    uint32_t devices, stages, pieces, slices;
+    uint32_t devices, stages, micro_slices, slices;
     bool splits, by_span, has_causes;
     double time, memory, sent; /* what stages are multiplied by */
 };
@@ -37,7 +37,7 @@ static void make_trial(struct trial *trial, uint64_t *seed)
     *trial = (struct trial){.config = make_uneven(&sizes), .devices = sizes.devices};
     trial->stages = sizes.devices * sizes.chunks;
     trial->slices = 1 + random_below(seed, 3);
-    trial->pieces = sizes.microbatches * trial->slices;
+    trial->micro_slices = sizes.microbatches * trial->slices;
     trial->splits = random_below(seed, 3) > 0;
     trial->by_span = random_below(seed, 2) > 0;
     trial->has_causes = random_below(seed, 2) > 0;
@@ -48,7 +48,7 @@ static void make_trial(struct trial *trial, uint64_t *seed)
     expect_ok(ppsched_config_set_split_backward(trial->config, trial->splits, NULL), NULL);
     add_uneven(trial->config, UNEVEN_LIMITS | UNEVEN_RUNTIME, seed);
     if (random_below(seed, 3) > 0)
-        add_uneven(trial->config, UNEVEN_PIECES, seed);
+        add_uneven(trial->config, UNEVEN_MICRO_SLICES, seed);
     if (trial->has_causes)
         add_uneven(trial->config, UNEVEN_CAUSES, seed);
     else if (random_below(seed, 2) > 0)
@@ -62,9 +62,9 @@ static void find_scales(struct trial *trial)
 {
     brute_costs_of(&trial->costs, trial->config);
     trial->time = trial->sent = 0;
-    for (uint32_t m = 0; m < trial->pieces; m++) {
-        trial->time += trial->costs.time_factor[m] / trial->pieces;
-        trial->sent += trial->costs.memory_factor[m] / trial->pieces;
+    for (uint32_t m = 0; m < trial->micro_slices; m++) {
+        trial->time += trial->costs.time_factor[m] / trial->micro_slices;
+        trial->sent += trial->costs.memory_factor[m] / trial->micro_slices;
         trial->memory = fmax(trial->memory, trial->costs.memory_factor[m]);
     }
 }
@@ -126,23 +126,23 @@ static double work_of(const struct trial *trial, uint32_t s)
 /* From the end of an I of a stage on: the Is down to some stage, and what is left of its backward. */
 static double backward_tail(const struct trial *trial, uint32_t stage)
 {
-    double most = 0, way = 0, latency;
+    double most = 0, path = 0, latency;
     for (uint32_t s = stage;; s--) {
         if (s == 0 || !trial->by_span)
-            most = fmax(most, way + backward_of(trial, s) - input_of(trial, s));
+            most = fmax(most, path + backward_of(trial, s) - input_of(trial, s));
         if (s == 0)
-            return fmax(most, way);
-        way += delay_between(trial, s, s - 1, &latency) + input_of(trial, s - 1);
+            return fmax(most, path);
+        path += delay_between(trial, s, s - 1, &latency) + input_of(trial, s - 1);
     }
 }
 
 static double forward_tail(const struct trial *trial, uint32_t stage)
 {
-    double most = 0, way = 0, latency;
+    double most = 0, path = 0, latency;
     for (uint32_t s = stage; s < trial->stages; s++) {
         if (s > stage)
-            way += delay_between(trial, s - 1, s, &latency) + time_of(trial, PPSCHED_KIND_F, s);
-        most = fmax(most, way + input_of(trial, s) + backward_tail(trial, s));
+            path += delay_between(trial, s - 1, s, &latency) + time_of(trial, PPSCHED_KIND_F, s);
+        most = fmax(most, path + input_of(trial, s) + backward_tail(trial, s));
     }
     return most;
 }
@@ -162,7 +162,7 @@ static double area_of(const struct trial *trial, uint32_t stage)
 static double held_of(const struct trial *trial)
 {
     double most = 0;
-    for (uint32_t first = 0; first < trial->pieces; first += trial->slices) {
+    for (uint32_t first = 0; first < trial->micro_slices; first += trial->slices) {
         double sum = 0;
         for (uint32_t k = 0; k < trial->slices; k++)
             sum += trial->costs.memory_factor[first + k] / trial->memory;
@@ -223,8 +223,8 @@ static void compare_device(const struct trial *trial, uint32_t d, double *least_
     *least_limit = fmax(*least_limit, least + fixed);
     assert_int_equal(device->count, count);
     assert_true(count <= trial->problem.most_stages);
-    expect_near(device->work, work * trial->pieces, "the work of device", d);
-    expect_near(device->split_work, split_work * trial->pieces, "the split work of device", d);
+    expect_near(device->work, work * trial->micro_slices, "the work of device", d);
+    expect_near(device->split_work, split_work * trial->micro_slices, "the split work of device", d);
     expect_near(device->fixed, fixed, "what is always needed on device", d);
     expect_near(device->limit, value_at(trial->config, PPSCHED_QUANTITY_MEM_LIMIT, d, HUGE_VAL) - fixed, "the limit of device",
                 d);
@@ -233,9 +233,9 @@ static void compare_device(const struct trial *trial, uint32_t d, double *least_
 }
 
 /* Of each microbatch's ops. */
-static void compare_pieces(const struct trial *trial)
+static void compare_micro_slices(const struct trial *trial)
 {
-    for (uint32_t m = 0; m < trial->pieces; m++)
+    for (uint32_t m = 0; m < trial->micro_slices; m++)
         for (uint32_t s = 0; s < trial->stages; s++)
             for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
                 double memory = memory_of(trial, kind, s) * trial->costs.memory_factor[m] / trial->memory;
@@ -258,15 +258,15 @@ static void compare(const struct trial *trial)
     uint32_t most_stages = 0, unfit = PPSCHED_NONE;
     assert_int_equal(problem->devices, trial->devices);
     assert_int_equal(problem->stages, trial->stages);
-    assert_int_equal(problem->microbatches, trial->pieces);
+    assert_int_equal(problem->microbatches, trial->micro_slices);
     for (uint32_t s = 0; s < trial->stages; s++)
         compare_stage(trial, s);
     for (uint32_t d = 0; d < trial->devices; d++) {
         const struct ppi_device *device = &problem->device[d];
         compare_device(trial, d, &least_limit);
         most_stages = device->count > most_stages ? device->count : most_stages;
-        period = fmax(period, device->work / trial->pieces);
-        split_work = fmax(split_work, device->split_work / trial->pieces);
+        period = fmax(period, device->work / trial->micro_slices);
+        split_work = fmax(split_work, device->split_work / trial->micro_slices);
         unfit = unfit == PPSCHED_NONE && device->least > device->limit ? d : unfit;
     }
     assert_int_equal(problem->most_stages, most_stages);
@@ -275,7 +275,7 @@ static void compare(const struct trial *trial)
     expect_near(problem->split_work, split_work, "the split work of", 0);
     expect_near(problem->least_limit, least_limit, "the least limit of", 0);
     expect_near(problem->held, held_of(trial), "what is held of", 0);
-    compare_pieces(trial);
+    compare_micro_slices(trial);
 }
 
 static void test_as_reckoned(void **state)
@@ -287,12 +287,12 @@ static void test_as_reckoned(void **state)
         struct trial trial;
         make_trial(&trial, &seed);
         find_scales(&trial);
-        trial.room.host = &trial.config->host;
-        expect_ok(ppi_problem_make(&trial.problem, &trial.room, trial.config, PPSCHED_PLACEMENT_DEFAULT, trial.by_span, NULL),
+        trial.arena.host = &trial.config->host;
+        expect_ok(ppi_problem_make(&trial.problem, &trial.arena, trial.config, PPSCHED_PLACEMENT_DEFAULT, trial.by_span, NULL),
                   NULL);
         compare(&trial);
         unfit += ppi_problem_unfit_device(&trial.problem) != PPSCHED_NONE;
-        ppi_room_clear(&trial.room);
+        ppi_arena_clear(&trial.arena);
         ppsched_config_destroy(trial.config);
     }
     print_message("# in %d of %d a device is too small\n", unfit, TRIALS);
@@ -314,10 +314,10 @@ static void test_no_memory(void **state)
             make_trial(&trial, &own);
             struct ppi_host usual = trial.config->host;
             assert_int_equal(ppi_host_take(&trial.config->host, &environment, NULL), PPSCHED_OK);
-            trial.room.host = &trial.config->host;
-            ppsched_status status = ppi_problem_make(&trial.problem, &trial.room, trial.config, PPSCHED_PLACEMENT_DEFAULT,
+            trial.arena.host = &trial.config->host;
+            ppsched_status status = ppi_problem_make(&trial.problem, &trial.arena, trial.config, PPSCHED_PLACEMENT_DEFAULT,
                                                      trial.by_span, NULL);
-            ppi_room_clear(&trial.room);
+            ppi_arena_clear(&trial.arena);
             assert_int_equal(allocator.live, 0);
             is_over = allocator.failed == 0;
             assert_int_equal(status, is_over ? PPSCHED_OK : PPSCHED_ERROR_NO_MEMORY);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a caller in C is told whose arguments cannot be served: status and words. */
+#include "support/plan_choice.h"
 #include "support/last.h"
 #include "support/problem.h"
 
@@ -55,7 +56,7 @@ static void test_reading(void **state)
     ppsched_error error;
     (void)state;
     expect_ok(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, &error), &error);
-    expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);
+    expect_ok(create_plan(&plan, config, NULL, &error), &error);
     expect(ppsched_config_set_progress(NULL, NULL, NULL, &error), PPSCHED_ERROR_ARGUMENT, &error, "config is NULL");
     expect(ppsched_op_write_token(NULL, 0, NULL, &unknown, &error), PPSCHED_ERROR_ARGUMENT, &error, "no kind 99");
     expect(ppsched_finding_write_text(NULL, 0, NULL, &finding, &error), PPSCHED_ERROR_ARGUMENT, &error, "no kind 99");
@@ -94,7 +95,7 @@ static void test_numbers_past_the_last(void **state)
     ppsched_option_info option = {.size = sizeof option};
     (void)state;
     expect_ok(ppsched_builder_create(&builder, config, NULL), NULL);
-    expect_ok(ppsched_plan_create(&plan, config, NULL, NULL), NULL);
+    expect_ok(create_plan(&plan, config, NULL, NULL), NULL);
     const struct {
         uint32_t devices, candidates, strategies;
     } past[] = {{2, ppsched_plan_count(plan), ppsched_strategy_count()}, {PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE}};
@@ -211,10 +212,10 @@ static void test_lowering(void **state)
         {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .defer_receives = 1}, PPSCHED_ERROR_ARGUMENT, "defer_receives"},
         {{.unshard = 2, .unshard_lookahead = 4}, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead"},
         {{.unshard = 2, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED}, PPSCHED_ERROR_ARGUMENT, "needs a config"},
-        {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_lead = 65},
+        {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_prefetch = 65},
          PPSCHED_ERROR_RANGE,
-         "receive_lead is 65; it must be 0 to 64"},
-        {{.lowering = PPSCHED_LOWERING_PYTORCH, .receive_lead = 1},
+         "receive_prefetch is 65; it must be 0 to 64"},
+        {{.lowering = PPSCHED_LOWERING_PYTORCH, .receive_prefetch = 1},
          PPSCHED_ERROR_ARGUMENT,
          "with the just_in_time lowering alone"},
     };
@@ -341,7 +342,7 @@ static void test_plans(void **state)
     static const double limits[] = {9, 5};
     const uint32_t chunks = 40000;
     const char *const strategies[] = {"1f1b", "interleaved_1f1b"};
-    ppsched_plan_options options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2};
+    struct plan_choice options = {.size = sizeof options, .strategies = strategies, .strategy_count = 2};
     ppsched_config *config = make_config(2, 2, 4);
     ppsched_candidate candidate = {.size = sizeof candidate};
     ppsched_plan *plan = NULL;
@@ -349,7 +350,7 @@ static void test_plans(void **state)
     (void)state;
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, limits, 2, &error), &error);
     expect_ok(ppsched_config_set_option(config, "group_size", "2", &error), &error); /* not 1f1b's */
-    expect_ok(ppsched_plan_create(&plan, config, &options, &error), &error);
+    expect_ok(create_plan(&plan, config, &options, &error), &error);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     for (uint32_t i = 0; i < ppsched_plan_count(plan); i++) {
         assert_int_equal(ppsched_plan_get_candidate(&candidate, plan, i, NULL), PPSCHED_OK);
@@ -359,7 +360,7 @@ static void test_plans(void **state)
     plan = NULL;
     options.chunks = &chunks;
     options.chunk_count = 1;
-    expect(ppsched_plan_create(&plan, config, &options, &error), PPSCHED_ERROR_RANGE, &error, "40000 chunks");
+    expect(create_plan(&plan, config, &options, &error), PPSCHED_ERROR_RANGE, &error, "40000 chunks");
     assert_null(plan);
     ppsched_config_destroy(config);
 }

@@ -28,8 +28,8 @@ static void make_shares(struct shares *shares, uint32_t count, uint64_t *seed)
     draw_uneven(shares->costs, count, style == 0 ? 3 : 0, seed);
     for (uint32_t i = 0; i < count && style > 1; i++)
         shares->costs[i] = style == 2 ? floor(4 * shares->costs[i]) : pow(8 * shares->costs[i], 2);
-    expect_ok(ppsched_microbatches_balance(&shares->told, shares->replica, shares->costs, count, shares->replicas, shares->even,
-                                           NULL, &error),
+    expect_ok(ppsched_microbatches_balance(shares->replica, count, NULL, &shares->told, shares->costs, count, shares->replicas,
+                                           shares->even, NULL, &error),
               &error);
     for (uint32_t i = 0; i < count; i++) {
         assert_true(shares->replica[i] < shares->replicas);
@@ -116,15 +116,15 @@ static void test_even_counts(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ppsched_balance told = {.size = sizeof told};
         uint32_t replica[FEW];
-        expect_ok(ppsched_microbatches_balance(&told, replica, cases[i].costs, cases[i].count, cases[i].replicas, cases[i].even,
-                                               NULL, NULL),
+        expect_ok(ppsched_microbatches_balance(replica, cases[i].count, NULL, &told, cases[i].costs, cases[i].count,
+                                               cases[i].replicas, cases[i].even, NULL, NULL),
                   NULL);
         assert_true(told.most == cases[i].most && told.is_best == 1);
     }
 }
 
 /* Replicas that are alike are tried as one, wherever they stand: so all ways of these are tried in two million steps. */
-static void test_all_ways_within_reach(void **state)
+static void test_all_paths_within_reach(void **state)
 {
     static const struct {
         uint32_t count, replicas;
@@ -139,8 +139,8 @@ static void test_all_ways_within_reach(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ppsched_balance told = {.size = sizeof told};
         uint32_t replica[24];
-        expect_ok(ppsched_microbatches_balance(&told, replica, cases[i].costs, cases[i].count, cases[i].replicas, i % 2 == 0,
-                                               NULL, NULL),
+        expect_ok(ppsched_microbatches_balance(replica, cases[i].count, NULL, &told, cases[i].costs, cases[i].count,
+                                               cases[i].replicas, i % 2 == 0, NULL, NULL),
                   NULL);
         assert_true(told.is_best == 1 && told.bound == told.most);
     }
@@ -158,12 +158,12 @@ static void test_sums_that_round(void **state)
         uint32_t replica[22];
         for (uint32_t j = 0; j < 21 + i; j++)
             costs[j] = 0.1 * tenths[i][j];
-        expect_ok(ppsched_microbatches_balance(&told, replica, costs, 21 + i, 4 + i, i == 0, NULL, NULL), NULL);
+        expect_ok(ppsched_microbatches_balance(replica, 21 + i, NULL, &told, costs, 21 + i, 4 + i, i == 0, NULL, NULL), NULL);
         assert_int_equal(told.is_best, 1);
     }
 }
 
-static void test_ways_out_of_reach(void **state)
+static void test_paths_out_of_reach(void **state)
 {
     ppsched_balance told = {.size = sizeof told};
     double costs[24];
@@ -171,7 +171,7 @@ static void test_ways_out_of_reach(void **state)
     uint64_t seed = 19;
     (void)state;
     draw_uneven(costs, 24, 1, &seed);
-    expect_ok(ppsched_microbatches_balance(&told, replica, costs, 24, 4, 0, NULL, NULL), NULL);
+    expect_ok(ppsched_microbatches_balance(replica, 24, NULL, &told, costs, 24, 4, 0, NULL, NULL), NULL);
     assert_true(told.is_best == 0 && told.bound < told.most);
 }
 
@@ -253,9 +253,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few),
         cmocka_unit_test(test_even_counts),
-        cmocka_unit_test(test_all_ways_within_reach),
+        cmocka_unit_test(test_all_paths_within_reach),
         cmocka_unit_test(test_sums_that_round),
-        cmocka_unit_test(test_ways_out_of_reach),
+        cmocka_unit_test(test_paths_out_of_reach),
         cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);

@@ -59,7 +59,6 @@ static void test_bad_input(void **state)
             "device factor 1 is -1; it must be finite and not negative");
     refused(2, (ppsched_scenario_options){.device_factors = unknown, .device_factor_count = 4}, PPSCHED_ERROR_RANGE,
             "device factor 2 is");
-    refused(2, (ppsched_scenario_options){.reserved = 1}, PPSCHED_ERROR_ARGUMENT, "reserved is 1");
     assert_int_equal(ppsched_config_set_progress(config, stop, NULL, NULL), PPSCHED_OK);
     refused(100000, none, PPSCHED_ERROR_CANCELLED, "the scenarios were cancelled");
     assert_int_equal(ppsched_config_set_progress(config, NULL, NULL, NULL), PPSCHED_OK);

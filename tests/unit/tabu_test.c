@@ -34,12 +34,12 @@ static void expect_weight(bool fits)
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, DEVICES, &error), &error);
     expect_ok(ppi_attempt_make(&attempt, NULL, "tabu", config, PPSCHED_PLACEMENT_DEFAULT, false, &error), &error);
     attempt.goal = 0; /* goes on, however good */
-    expect_ok(ppi_tabu_make(&tabu, &attempt.room, &attempt, 1e9, &error), &error);
+    expect_ok(ppi_tabu_make(&tabu, &attempt.arena, &attempt, 1e9, &error), &error);
     for (uint32_t d = 0; d < DEVICES && !fits; d++)
         attempt.problem.device[d].limit = 0;
     read_order(&attempt.candidate, config, "gpipe");
     ppi_graph_read(&tabu.graph, &attempt.candidate);
-    expect_ok(ppi_tabu_descend(&tabu, &attempt.candidate, STALE, &objective, &error), &error);
+    expect_ok(ppi_tabu_local_search(&tabu, &attempt.candidate, STALE, &objective, &error), &error);
     double weight = 1000 * tabu.least_weight;
     for (uint32_t step = PATIENCE; step <= tabu.steps; step += PATIENCE)
         weight = fits ? ppi_larger(weight / 2, tabu.least_weight) : 2 * weight;
@@ -86,7 +86,7 @@ static void test_relinking_ends_when_cancelled(void **state)
         struct caller caller = {0, k};
         ppsched_error error;
         expect_ok(ppi_attempt_make(&attempt, NULL, "tabu", config, PPSCHED_PLACEMENT_DEFAULT, false, &error), &error);
-        expect_ok(ppi_pool_make(&pool, &attempt.room, &attempt.problem, &error), &error);
+        expect_ok(ppi_pool_make(&pool, &attempt.arena, &attempt.problem, &error), &error);
         attempt.goal = 0;
         for (uint32_t i = 0; i < 4; i++) {
             read_order(&attempt.candidate, config, strategies[i]);

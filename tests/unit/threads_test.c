@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the headers promise to threads: eight at once do what one does, and get what one gets. Built with a thread sanitizer it
  * also tells of races. Threads count on no more than that; the tests compare what they found when they are done. */
+#include "support/plan_choice.h"
 #include "support/problem.h"
 
 #include <pthread.h>
@@ -111,7 +112,7 @@ static void write_it(struct found *found, const struct shared *shared)
 static void lower_it(struct found *found, const struct shared *shared)
 {
     const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
-    ppsched_edge edges[16];
+    ppsched_link edges[16];
     size_t count = 0;
     for (int32_t lowering = PPSCHED_LOWERING_PYTORCH; lowering <= PPSCHED_LOWERING_JUST_IN_TIME; lowering++) {
         const ppsched_lower_options options = {.size = sizeof options, .lowering = lowering};
@@ -121,7 +122,7 @@ static void lower_it(struct found *found, const struct shared *shared)
         ppsched_schedule_release(own);
     }
     add_status(found, ppsched_schedule_prove(NULL, 0, NULL, shared->lowered, &model, NULL), PPSCHED_OK);
-    add_status(found, ppsched_schedule_get_edges(edges, 16, &count, shared->lowered, NULL), PPSCHED_OK);
+    add_status(found, ppsched_schedule_get_links(edges, 16, &count, shared->lowered, NULL), PPSCHED_OK);
     add_bytes(found, (const char *)edges, count * sizeof edges[0]);
 }
 
@@ -135,7 +136,8 @@ static void explain_it(struct found *found, const struct shared *shared)
     add_status(found, ppsched_timeline_get_critical_path(path, 200, &count, shared->timeline, NULL), PPSCHED_OK);
     add_bytes(found, (const char *)path, count * sizeof path[0]);
     add_status(found,
-               ppsched_timeline_get_sensitivities(sensitivities, 8, NULL, shared->timeline, PPSCHED_OBJECTIVE_SPAN, 0, NULL),
+               ppsched_timeline_get_sensitivities(sensitivities, 8, NULL, shared->timeline, PPSCHED_OBJECTIVE_SPAN, 0, NULL,
+                                                  NULL, NULL),
                PPSCHED_OK);
     add_bytes(found, (const char *)sensitivities, sizeof sensitivities);
     add_status(found, ppsched_timeline_get_stage_slack(slack, 8, NULL, shared->timeline, NULL), PPSCHED_OK);
@@ -313,9 +315,9 @@ static void test_plan(void **state)
     ppsched_error error;
     (void)state;
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 2);
-    expect_ok(ppsched_plan_create(&alone, config, NULL, &error), &error);
+    expect_ok(create_plan(&alone, config, NULL, &error), &error);
     expect_ok(ppsched_plan_run(alone, &error), &error);
-    expect_ok(ppsched_plan_create(&plan, config, NULL, &error), &error);
+    expect_ok(create_plan(&plan, config, NULL, &error), &error);
     run_threads(evaluate_part, plan, found);
     expect_ok(ppsched_plan_run(plan, &error), &error);
     assert_int_equal(ppsched_plan_count(plan), ppsched_plan_count(alone));

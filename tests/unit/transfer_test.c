@@ -2,7 +2,7 @@
 /* Transfers: their numbers, what they are, and where their ops stand, against a search through all ops. */
 #include "support/lowering.h"
 
-#include "model/transfer.h"
+#include "ir/transfer.h"
 
 #include <string.h>
 

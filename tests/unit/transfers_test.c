@@ -485,7 +485,7 @@ static void test_all_is_given_back(void **state)
             ppsched_error error;
             add_uneven(config, UNEVEN_CAUSES, &own);
             if (k == 1)
-                add_uneven(config, UNEVEN_PIECES, &own);
+                add_uneven(config, UNEVEN_MICRO_SLICES, &own);
             ppsched_schedule *schedule = make_schedule(config, "looped_bfs"), *lowered = NULL;
             expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
             expect_ok(ppsched_schedule_evaluate_transfers(&timeline, lowered, config, NULL, 0, &error), &error);

@@ -75,10 +75,10 @@ public:
     void set_iterations(int64_t iterations) { detail::call(ppsched_config_set_iterations, get(), iterations); }
     void set_slices(int64_t slices) { detail::call(ppsched_config_set_slices, get(), slices); }
     void set_weight_versions(int64_t versions) { detail::call(ppsched_config_set_weight_versions, get(), versions); }
-    /* What searches make short where times vary; see ppsched_config_set_goal. */
+    /* What searches make short where times vary; see ppsched_config_set_robust_objective. */
     void set_goal(ppsched_rank_by rank_by, int64_t scenarios, const ppsched_scenario_options &options, double quantile = 0.9)
     {
-        detail::call(ppsched_config_set_goal, get(), rank_by, quantile, scenarios, &options);
+        detail::call(ppsched_config_set_robust_objective, get(), rank_by, quantile, scenarios, &options);
     }
     void set_forward_only(bool is_forward_only) { detail::call(ppsched_config_set_forward_only, get(), is_forward_only); }
     void set_split_backward(bool is_allowed) { detail::call(ppsched_config_set_split_backward, get(), is_allowed); }

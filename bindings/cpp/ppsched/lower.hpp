@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <ppsched/channel.h>
-#include <ppsched/keep.h>
+#include <ppsched/memory_saving.h>
 #include <ppsched/lower.h>
-#include <ppsched/traffic.h>
+#include <ppsched/resources.h>
 
 #include <ppsched/detail.hpp>
 #include <ppsched/sized.hpp>
@@ -20,7 +20,7 @@ using ChannelModel = Sized<ppsched_channel_model>;
 using LowerOptions = Sized<ppsched_lower_options>;
 using RecomputeOptions = Sized<ppsched_recompute_options>;
 using OffloadOptions = Sized<ppsched_offload_options>;
-using Edge = ppsched_edge;
+using Link = ppsched_link;
 using OpBuffer = ppsched_op_buffer;
 using Wait = ppsched_wait;
 using Lifetime = ppsched_lifetime;
@@ -54,9 +54,9 @@ inline Proof prove(const ppsched_schedule *schedule, const ChannelModel &model)
     return proof;
 }
 
-inline std::vector<Edge> edges(const ppsched_schedule *schedule)
+inline std::vector<Link> links(const ppsched_schedule *schedule)
 {
-    return items_of<std::vector<Edge>>(ppsched_schedule_get_edges, schedule);
+    return items_of<std::vector<Link>>(ppsched_schedule_get_links, schedule);
 }
 
 inline Buffers buffers(const ppsched_schedule *schedule, uint32_t device, size_t op_count)

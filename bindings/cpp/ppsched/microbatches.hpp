@@ -33,8 +33,8 @@ inline Ordered order_microbatches(const Schedule &schedule, const Config &config
     detail::Raised raised;
     detail::Teller teller{config.progress(), &raised};
     const Config told = config.progress() ? teller.copy_of(config) : config;
-    const ppsched_status status = ppsched_schedule_order_microbatches(&made, order.data(), schedule.get(), told.get(), &options,
-                                                                      &error);
+    const ppsched_status status = ppsched_schedule_order_microbatches(order.data(), order.size(), nullptr, &made,
+                                                                      schedule.get(), told.get(), &options, &error);
     raised.rethrow();
     detail::check(status, error);
     Config owner(made);
@@ -49,12 +49,12 @@ struct Balance {
     bool is_best;
 };
 
-inline Balance balance_microbatches(View<double> costs, uint32_t replicas, bool even_counts = false)
+inline Balance balance_microbatches(View<double> costs, int64_t replicas, bool even_counts = false)
 {
     std::vector<uint32_t> replica(costs.size());
     Sized<ppsched_balance> found;
-    detail::call(ppsched_microbatches_balance, &found, replica.data(), costs.data(), costs.size(), replicas,
-                 static_cast<int32_t>(even_counts), nullptr);
+    detail::call(ppsched_microbatches_balance, replica.data(), replica.size(), nullptr, &found, costs.data(), costs.size(),
+                 replicas, static_cast<uint32_t>(even_counts), nullptr);
     return {std::move(replica), found.most, found.bound, found.is_best != 0};
 }
 

@@ -30,7 +30,7 @@ struct PlanOptions {
     std::vector<double> memory_limits;
     uint32_t placements = 0, effort = 0;
     ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
-    std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their edges */
+    std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their links */
     ModelEnd embedding{}, head{};
     std::optional<Layers> layers; /* each candidate gets the split that suits it; without them stages are the config's */
     uint32_t runtimes = 0;        /* that are asked, bits 1 << enum ppsched_runtime */
@@ -40,9 +40,9 @@ struct PlanOptions {
     uint32_t unshard = 0;      /* with a lowering, as the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     bool reduce_grad = false;
-    uint32_t receive_lead = 0;    /* of PPSCHED_LOWERING_JUST_IN_TIME */
-    std::vector<uint32_t> slices; /* of each microbatch */
-    uint32_t order_effort = 0;    /* 0: microbatches stay in order */
+    uint32_t receive_prefetch = 0; /* of PPSCHED_LOWERING_JUST_IN_TIME */
+    std::vector<uint32_t> slices;  /* of each microbatch */
+    uint32_t order_effort = 0;     /* 0: microbatches stay in order */
     double slice_time = 0, attention_share = 0;
     uint32_t scenario_count = 0; /* in which times vary so: */
     ScenarioOptions scenarios;
@@ -146,46 +146,79 @@ inline void Plan::run()
     detail::check(status, record);
 }
 
+namespace detail {
+
+/* A list, and how long it is. */
+template <typename List, typename Item>
+void give(const List &values, const Item *&list, uint32_t &count)
+{
+    list = values.empty() ? nullptr : values.data();
+    count = static_cast<uint32_t>(values.size());
+}
+
+/* The groups of a plan's options; ppsched_plan_options points to them. */
+struct PlanGroups {
+    explicit PlanGroups(const PlanOptions &options)
+    {
+        lower.lowering = options.lowering;
+        lower.unshard = options.unshard;
+        lower.unshard_lookahead = options.unshard_lookahead;
+        lower.reduce_grad = options.reduce_grad;
+        lower.receive_prefetch = options.receive_prefetch;
+        split.layers = options.layers ? options.layers->get() : nullptr;
+        split.effort = options.split_effort;
+        split.empty_stages = options.empty_stages;
+        give(options.slices, slice.slices, slice.slice_count);
+        slice.slice_time = options.slice_time;
+        slice.attention_share = options.attention_share;
+        ranking.scenario_count = options.scenario_count;
+        ranking.scenario_options = options.scenario_count > 0 ? &options.scenarios : nullptr;
+        ranking.rank_by = options.rank_by;
+        ranking.quantile = options.quantile;
+    }
+
+    bool lowers() const
+    {
+        return lower.lowering != PPSCHED_LOWERING_NONE || lower.unshard != 0 || lower.reduce_grad != 0 ||
+               lower.unshard_lookahead != PPSCHED_UNSHARD_LOOKAHEAD_FULL || lower.receive_prefetch != 0;
+    }
+
+    bool splits() const { return split.layers != nullptr || split.effort != 0 || split.empty_stages != 0; }
+
+    Sized<ppsched_lower_options> lower;
+    Sized<ppsched_split_options> split;
+    Sized<ppsched_slice_options> slice;
+    Sized<ppsched_ranking_options> ranking;
+};
+
+} // namespace detail
+
 inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options) const
 {
     Sized<ppsched_plan_options> own;
     std::vector<const char *> names;
     for (const std::string &name : options.strategies)
         names.push_back(detail::c_text("the strategy", name));
-    const auto give = [](const auto &values, auto &list, uint32_t &count) {
-        list = values.empty() ? nullptr : values.data();
-        count = static_cast<uint32_t>(values.size());
-    };
-    give(names, own.strategies, own.strategy_count);
-    give(options.chunks, own.chunks, own.chunk_count);
-    give(options.group_sizes, own.group_sizes, own.group_size_count);
-    give(options.microbatches, own.microbatches, own.microbatch_count);
-    give(options.slices, own.slices, own.slice_count);
-    give(options.memory_limits, own.memory_limits, own.memory_limit_count);
+    detail::give(names, own.strategies, own.strategy_count);
+    detail::give(options.chunks, own.chunks, own.chunk_count);
+    detail::give(options.group_sizes, own.group_sizes, own.group_size_count);
+    detail::give(options.microbatches, own.microbatches, own.microbatch_count);
+    detail::give(options.memory_limits, own.memory_limits, own.memory_limit_count);
+    const detail::PlanGroups groups(options);
     own.objective = options.objective;
     own.placements = options.placements;
     own.effort = options.effort;
-    own.lowering = options.lowering;
+    own.order_effort = options.order_effort;
+    own.runtimes = options.runtimes;
+    own.runtime = options.runtime ? static_cast<int32_t>(*options.runtime) : 0;
+    own.offload = options.offload;
+    own.lower = groups.lowers() ? &groups.lower : nullptr;
     own.channel = options.channel ? &*options.channel : nullptr;
     own.embedding = &options.embedding;
     own.head = &options.head;
-    own.layers = options.layers ? options.layers->get() : nullptr;
-    own.runtimes = options.runtimes;
-    own.runtime = options.runtime ? static_cast<int32_t>(*options.runtime) : 0;
-    own.empty_stages = options.empty_stages;
-    own.split_effort = options.split_effort;
-    own.unshard = options.unshard;
-    own.unshard_lookahead = options.unshard_lookahead;
-    own.reduce_grad = options.reduce_grad;
-    own.receive_lead = options.receive_lead;
-    own.order_effort = options.order_effort;
-    own.slice_time = options.slice_time;
-    own.attention_share = options.attention_share;
-    own.scenario_count = options.scenario_count;
-    own.scenario_options = options.scenario_count > 0 ? &options.scenarios : nullptr;
-    own.rank_by = options.rank_by;
-    own.quantile = options.quantile;
-    own.offload = options.offload;
+    own.split = groups.splits() ? &groups.split : nullptr;
+    own.slice = &groups.slice;
+    own.ranking = &groups.ranking;
 
     const ppsched_plan_options *given = &own;
     if (!teller_)

@@ -75,6 +75,13 @@ public:
 
     ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_schedule_placement(handle_)); }
 
+    /* The device at the other end of a send or receive; nothing for other ops. */
+    std::optional<uint32_t> peer_of(const ppsched_op &op) const noexcept
+    {
+        const uint32_t device = ppsched_schedule_peer_of(handle_, &op);
+        return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
+    }
+
     /* Device that runs a stage for a microbatch; nothing out of range. */
     std::optional<uint32_t> device_of(uint32_t stage, uint32_t microbatch = 0) const noexcept
     {
@@ -123,7 +130,7 @@ public:
     [[nodiscard]] Proof prove(const ChannelModel &model) const { return detail::prove(get(), model); }
 
     /* What this lowered schedule needs of its runtime. */
-    [[nodiscard]] std::vector<Edge> edges() const { return detail::edges(get()); }
+    [[nodiscard]] std::vector<Link> links() const { return detail::links(get()); }
     [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
 
     /* Slots of a device that its runtime allocates once, who holds them, and in which rounds devices connect. */
@@ -143,7 +150,7 @@ public:
     /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
 
-    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their edges. */
+    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their links. */
     [[nodiscard]] Timeline evaluate_transfers(const Config &config) const;
     [[nodiscard]] Timeline evaluate_transfers(const Config &config, const ChannelModel &model) const;
 

@@ -128,8 +128,10 @@ public:
     /* For each stage what the objective gains and loses where its ops of a kind (0: of all kinds) take longer or less. */
     std::vector<Sensitivity> sensitivities(ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN, int32_t kind = 0) const
     {
-        return detail::items_of<std::vector<Sensitivity>>(ppsched_timeline_get_sensitivities, get(),
-                                                          static_cast<int32_t>(objective), kind);
+        std::vector<Sensitivity> found(schedule_.stages());
+        detail::call(ppsched_timeline_get_sensitivities, found.data(), found.size(), nullptr, get(),
+                     static_cast<int32_t>(objective), kind, nullptr, nullptr);
+        return found;
     }
 
     /* The same, told how far it is; throws Cancelled where `progress` returns false. */
@@ -139,9 +141,9 @@ public:
         detail::Raised raised;
         detail::Teller teller{progress, &raised};
         ppsched_error error;
-        const ppsched_status status = ppsched_timeline_get_sensitivities_watched(found.data(), found.size(), nullptr, get(),
-                                                                                 static_cast<int32_t>(objective), kind,
-                                                                                 detail::Teller::tell, &teller, &error);
+        const ppsched_status status = ppsched_timeline_get_sensitivities(found.data(), found.size(), nullptr, get(),
+                                                                         static_cast<int32_t>(objective), kind,
+                                                                         detail::Teller::tell, &teller, &error);
         raised.rethrow();
         detail::check(status, error);
         return found;

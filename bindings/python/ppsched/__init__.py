@@ -9,36 +9,39 @@
 from ._start import Start
 
 with Start():
-    from ._abi import (ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause, Objective, Placement, Reason, Runtime, SenderWaits, SlotUse,
-                       Status)
-    from ._abi import ChakraLinks, ChakraSizes
-    from ._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
-    from .accelerators import Accelerator, Link, accelerators, find_accelerator
-    from .bound import Bound, lower_bound
-    from .scenarios import ScenarioMetrics, Scenarios
-    from .microbatches import Balance, balance_microbatches
-    from .chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
-    from .comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
-    from .config import Config, Numbers, Quantities
-    from .goal import with_goal
-    from .explain import CriticalOp, Relief, Sensitivity
-    from .layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
-    from .layout import Layout, LayoutStage
-    from .lowering import Buffer, Edge, Proof, Wait
-    from .memory import IdleWindow, MemoryItem, MemoryPoint
-    from .model import LayerMemory, MegatronMemory, Model, Parameters, PassCost, Training, Transformer, UpdateCost
-    from .model_end import ModelEnd
-    from .model_files import ModelFile, read_model
-    from .op import Op
-    from .plan import Candidate, LeastLimit, Plan, plan
-    from .profile import Measured, Profile, Spread
-    from .report import report
-    from .schedule import Builder, Finding, Schedule, generate, read
-    from .slots import Arena, Connection, Lifetime
-    from .strategy import Option, Strategy, find_strategy, strategies
-    from .timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
-    from .units import Units
-    from .views import View
+    from types import FunctionType
+    from typing import List
+    from ._core._abi import (ChakraLinks, ChakraSizes, ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause,
+                             Objective, Placement, Reason, Runtime, SenderWaits, SlotUse, Status)
+    from ._core._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
+    from ._core.accelerators import Accelerator, Link, accelerators, find_accelerator
+    from ._core.bound import Bound, lower_bound
+    from ._core.candidate import Candidate, LeastLimit
+    from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
+    from ._core.config import Config, Quantities
+    from ._core.explain import CriticalOp, Relief, Sensitivity
+    from ._core.goal import with_goal
+    from ._core.layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
+    from ._core.layout import Layout, LayoutStage
+    from ._core.lowering import Buffer, Edge, Proof, Wait
+    from ._core.memory import IdleWindow, MemoryItem, MemoryPoint
+    from ._core.microbatches import Balance, balance_microbatches
+    from ._core.model import LayerMemory, MegatronMemory, Model, Parameters, PassCost, Training, Transformer, UpdateCost
+    from ._core.model_end import ModelEnd
+    from ._core.number_lists import Numbers
+    from ._core.op import Op
+    from ._core.plan import Plan, plan
+    from ._core.scenarios import ScenarioMetrics, Scenarios
+    from ._core.schedule import Builder, Finding, Schedule, generate, read
+    from ._core.slots import Arena, Connection, Lifetime
+    from ._core.strategy import Option, Strategy, find_strategy, strategies
+    from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
+    from ._core.units import Units
+    from ._core.views import View
+    from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
+    from .readers.model_files import ModelFile, read_model
+    from .readers.profile import Measured, Profile, Spread
+    from .page.report import report
 
 __version__: str = decoded(lib.ppsched_version_text())
 
@@ -53,3 +56,12 @@ __all__ = [
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
     "read", "read_chakra", "read_model", "report", "strategies", "with_goal", "write_chakra",
 ]
+
+
+def __dir__() -> List[str]:
+    return sorted([*__all__, "__version__"])
+
+
+for _name in __all__:  # so that help, errors and pickles call them by the names that they have here
+    if isinstance(globals()[_name], (type, FunctionType)):
+        globals()[_name].__module__ = __name__

@@ -2,6 +2,6 @@
 """python3 -m ppsched: the ppsched command."""
 import sys
 
-from .cli import main
+from .command.cli import main
 
 sys.exit(main())

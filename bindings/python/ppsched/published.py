@@ -12,10 +12,10 @@ import os
 import sys
 from typing import NamedTuple, Tuple
 
-from .config import Config
-from .schedule import Schedule, generate
-from .timeline import Timeline
-from .wrap_around import makespan
+from ._core.config import Config
+from ._core.schedule import Schedule, generate
+from ._core.timeline import Timeline
+from ._core.wrap_around import makespan
 
 
 class Column(NamedTuple):

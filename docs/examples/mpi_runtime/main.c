@@ -114,8 +114,9 @@ static ppsched_schedule *make_schedule(const char *strategy)
 /* With sends and receives, if it has none yet. */
 static const ppsched_schedule *lower(const ppsched_schedule *schedule)
 {
-    const ppsched_lower_options how = {
-        .size = sizeof how, .lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_lead = (uint32_t)number("--receive-lead", 1)};
+    const ppsched_lower_options how = {.size = sizeof how,
+                                       .lowering = PPSCHED_LOWERING_JUST_IN_TIME,
+                                       .receive_prefetch = (uint32_t)number("--receive-lead", 1)};
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
     ppsched_status status = ppsched_schedule_lower(&lowered, schedule, NULL, &how, &error);

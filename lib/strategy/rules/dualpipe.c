@@ -12,24 +12,24 @@ struct side {
 };
 
 struct hand {
-    struct ppi_pen *pen;
+    struct ppi_op_writer *writer;
     struct ppi_weight_queue weights;
     struct side near, far; /* near: where forwards come in first */
 };
 
 static void forward(struct hand *hand, struct side *side)
 {
-    ppi_put(hand->pen, PPSCHED_KIND_F, side->stage, side->first_microbatch + side->forwards++);
+    ppi_put(hand->writer, PPSCHED_KIND_F, side->stage, side->first_microbatch + side->forwards++);
 }
 
 static void backward(struct hand *hand, struct side *side, uint8_t kind)
 {
-    ppi_put(hand->pen, kind, side->stage, side->first_microbatch + side->backwards++);
+    ppi_put(hand->writer, kind, side->stage, side->first_microbatch + side->backwards++);
 }
 
 static void pair(struct hand *hand, struct side *coming, struct side *going)
 {
-    ppi_put_pair(hand->pen, coming->stage, coming->first_microbatch + coming->forwards++, going->stage,
+    ppi_put_pair(hand->writer, coming->stage, coming->first_microbatch + coming->forwards++, going->stage,
                  going->first_microbatch + going->backwards++);
 }
 
@@ -44,7 +44,7 @@ static void put_fill(struct hand *hand, uint32_t rank, uint32_t depth)
     }
     for (uint32_t i = 0; i < depth; i++) {
         backward(hand, &hand->far, PPSCHED_KIND_I);
-        ppi_put_oldest_weight(hand->pen, &hand->weights);
+        ppi_put_oldest_weight(hand->writer, &hand->weights);
         forward(hand, &hand->far);
     }
 }
@@ -73,10 +73,10 @@ static void put_drain(struct hand *hand, uint32_t rank, uint32_t depth)
     for (uint32_t i = 0; i < 2 * (rank + 1); i++)
         backward(hand, i % 2 == 0 ? &hand->far : &hand->near, i < rank + 1 ? PPSCHED_KIND_B : PPSCHED_KIND_I);
     for (uint32_t i = 0; i < depth; i++) {
-        ppi_put_oldest_weight(hand->pen, &hand->weights);
+        ppi_put_oldest_weight(hand->writer, &hand->weights);
         backward(hand, &hand->near, PPSCHED_KIND_I);
     }
-    while (ppi_put_oldest_weight(hand->pen, &hand->weights))
+    while (ppi_put_oldest_weight(hand->writer, &hand->weights))
         continue;
 }
 
@@ -89,20 +89,20 @@ static void put_device(struct hand *hand, uint32_t rank, uint32_t ranks, uint32_
     put_drain(hand, rank, depth);
 }
 
-static void order_v(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_v(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     uint32_t devices = task->shape.devices;
-    struct hand hand = {.pen = pen, .weights = ppi_weight_queue_start(pen)};
+    struct hand hand = {.writer = writer, .weights = ppi_weight_queue_start(writer)};
     hand.near.stage = device;
     hand.far.stage = 2 * devices - 1 - device;
     put_device(&hand, device, devices, task->run);
 }
 
-static void order_bidirectional(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_bidirectional(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     uint32_t devices = task->shape.devices, half = devices / 2, each = task->run / 2;
     struct side down = {.stage = device}, up = {.stage = devices - 1 - device, .first_microbatch = each};
-    struct hand hand = {.pen = pen, .weights = ppi_weight_queue_start(pen)};
+    struct hand hand = {.writer = writer, .weights = ppi_weight_queue_start(writer)};
     hand.near = device < half ? down : up;
     hand.far = device < half ? up : down;
     put_device(&hand, device < half ? device : devices - 1 - device, half, each);

@@ -3,12 +3,12 @@
 #include "order/table.h"
 #include "strategy/descriptors.h"
 
-static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
-    for (uint32_t p = 0; p < task->pieces; p++)
-        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, device, p);
-    for (uint32_t i = 0; i < task->pieces; i++)
-        ppi_put_piece(pen, pen->slices, PPSCHED_KIND_B, device, ppi_backward_piece(i, pen->slices));
+    for (uint32_t p = 0; p < task->micro_slices; p++)
+        ppi_put_micro_slice(writer, writer->slices, PPSCHED_KIND_F, device, p);
+    for (uint32_t i = 0; i < task->micro_slices; i++)
+        ppi_put_micro_slice(writer, writer->slices, PPSCHED_KIND_B, device, ppi_backward_micro_slice(i, writer->slices));
 }
 
 static const char *const aliases[] = {"fthenb", "GPipe"};

@@ -7,7 +7,7 @@
  * with q = gcd(V, k), which meets every number at most once. Backwards go along the same blocks with chunk c replaced by
  * V-1-c, so many steps later that the last device's first backward follows its first forward of the last chunk. */
 #include "base/checked.h"
-#include "lower/keep.h"
+#include "offload/offload.h"
 #include "strategy/descriptors.h"
 
 enum { GROUP_SIZE, LEAST_DISTANCE, SHARE };
@@ -126,21 +126,21 @@ static void advance(struct cursor *cursor)
     settle(cursor);
 }
 
-static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     struct blocks blocks = blocks_of(task);
     struct cursor forward = start(&blocks), backward = start(&blocks);
     uint64_t lag = blocks.group_size * first_block(&blocks, blocks.chunks - 1) + task->shape.devices - 1 - device;
     while (has_more(&backward)) {
         if (has_more(&forward) && step_of(&forward) <= step_of(&backward) + lag) {
-            ppi_put(pen, PPSCHED_KIND_F, (uint32_t)(forward.chunk * task->shape.devices) + device,
+            ppi_put(writer, PPSCHED_KIND_F, (uint32_t)(forward.chunk * task->shape.devices) + device,
                     (uint32_t)(forward.first + forward.member));
             advance(&forward);
             continue;
         }
         uint32_t stage = (uint32_t)((blocks.chunks - 1 - backward.chunk) * task->shape.devices) + device;
-        ppi_put(pen, PPSCHED_KIND_I, stage, (uint32_t)(backward.first + backward.member));
-        ppi_put(pen, PPSCHED_KIND_W, stage, (uint32_t)(backward.first + backward.member));
+        ppi_put(writer, PPSCHED_KIND_I, stage, (uint32_t)(backward.first + backward.member));
+        ppi_put(writer, PPSCHED_KIND_W, stage, (uint32_t)(backward.first + backward.member));
         advance(&backward);
     }
 }
@@ -171,13 +171,13 @@ static void take_costs(struct ppi_task *task, const ppsched_config *config)
     for (uint32_t d = 0; d < shape->devices; d++) {
         double f = 0, i = 0, w = 0;
         for (uint32_t s = d; s < shape->stages; s += shape->devices) {
-            struct ppi_lane lane;
-            if (ppi_resolve_stage(config, s, &lane, NULL) != PPSCHED_OK)
+            struct ppi_instance instance;
+            if (ppi_resolve_stage(config, s, &instance, NULL) != PPSCHED_OK)
                 return;
-            ppi_add_op_overhead(lane.duration, config);
-            f = ppi_larger(f, lane.duration[PPSCHED_KIND_F]);
-            i = ppi_larger(i, lane.duration[PPSCHED_KIND_I]);
-            w = ppi_larger(w, lane.duration[PPSCHED_KIND_W]);
+            ppi_add_op_overhead(instance.duration, config);
+            f = ppi_larger(f, instance.duration[PPSCHED_KIND_F]);
+            i = ppi_larger(i, instance.duration[PPSCHED_KIND_I]);
+            w = ppi_larger(w, instance.duration[PPSCHED_KIND_W]);
         }
         forward += f;
         backward += i;

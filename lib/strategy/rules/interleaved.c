@@ -6,7 +6,8 @@
 static struct ppi_order_1f1b order_of(const struct ppi_task *task, int64_t group_size, bool overlapped)
 {
     const uint32_t slices = task->shape.slices;
-    return (struct ppi_order_1f1b){task->shape.devices, task->chunks, task->pieces, (uint32_t)group_size * slices, overlapped};
+    return (struct ppi_order_1f1b){task->shape.devices, task->chunks, task->micro_slices, (uint32_t)group_size * slices,
+                                   overlapped};
 }
 
 /* With as many forwards more as come before a microbatch's last slice. */
@@ -16,38 +17,38 @@ static uint64_t warmup_of(const struct ppi_task *task, const struct ppi_order_1f
     return warmup < visits ? warmup : visits;
 }
 
-static void order_1f1b(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_1f1b(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), pen);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), writer);
 }
 
 /* Groups of one microbatch, whose slices are enough to fill the pipeline. */
-static void order_slimpipe(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_slimpipe(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, 1, false);
-    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, task->chunks > 1 ? 2 : 1), pen);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, task->chunks > 1 ? 2 : 1), writer);
 }
 
 /* One warm-up forward more, so that the two of a pair do not depend on each other. */
-static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], true);
-    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), pen);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), writer);
 }
 
 /* Half the slope of the warm-up: a device holds less, and the backwards of a group wait for the devices after it. */
-static void order_less_memory(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_less_memory(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 1), pen);
+    ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 1), writer);
 }
 
 /* Half the slope of the warm-up, as I alone is what the device before waits for; W lags I by the device's rank. */
-PPI_INLINE void put_zb(const struct ppi_task *task, uint32_t device, uint32_t slices, struct ppi_pen *pen)
+PPI_INLINE void put_zb(const struct ppi_task *task, uint32_t device, uint32_t slices, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    struct ppi_hand hand = ppi_hand_start(&order, device, slices, pen), weights = hand;
+    struct ppi_table_cursor hand = ppi_hand_start(&order, device, slices, writer), weights = hand;
     uint64_t warmup = warmup_of(task, &order, device, 1), passes = ppi_visits_of(&order),
              lag = device < passes ? device : passes;
     for (uint64_t k = 0; k < warmup; k++)
@@ -63,12 +64,12 @@ PPI_INLINE void put_zb(const struct ppi_task *task, uint32_t device, uint32_t sl
         ppi_hand_put_backward(&weights, PPSCHED_KIND_W);
 }
 
-static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
-    if (pen->slices == 1)
-        put_zb(task, device, 1, pen);
+    if (writer->slices == 1)
+        put_zb(task, device, 1, writer);
     else
-        put_zb(task, device, pen->slices, pen);
+        put_zb(task, device, writer->slices, writer);
 }
 
 /* Whether an order with groups of g can be run, all counted in slices of which a microbatch has k. With V >= 2 and more than
@@ -90,7 +91,7 @@ static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int
 static ppsched_status fits_group(const struct ppi_task *task, int64_t group, int64_t reach, const char *formula,
                                  ppsched_error *error)
 {
-    if (can_run(task, task->pieces, group * task->shape.slices, reach))
+    if (can_run(task, task->micro_slices, group * task->shape.slices, reach))
         return PPSCHED_OK;
     return ppi_refuse(error, task,
                       "%u microbatches in groups of %lld would deadlock on %u devices: a group and the next together must "
@@ -106,7 +107,7 @@ static ppsched_status fits_groups(const struct ppi_task *task, int64_t reach, co
 
 static ppsched_status fits_slimpipe(const struct ppi_task *task, ppsched_error *error)
 {
-    if (can_run(task, task->pieces, task->shape.slices, 2 * ((int64_t)task->shape.devices - 1)))
+    if (can_run(task, task->micro_slices, task->shape.slices, 2 * ((int64_t)task->shape.devices - 1)))
         return PPSCHED_OK;
     return ppi_refuse(
         error, task,

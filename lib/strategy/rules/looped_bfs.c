@@ -2,14 +2,14 @@
 /* Breadth-first over chunks: all forwards chunk by chunk, then all backwards chunk by chunk, the last first. */
 #include "strategy/descriptors.h"
 
-static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     for (uint32_t c = 0; c < task->chunks; c++)
-        for (uint32_t p = 0; p < task->pieces; p++)
-            ppi_put_piece(pen, pen->slices, PPSCHED_KIND_F, c * task->shape.devices + device, p);
+        for (uint32_t p = 0; p < task->micro_slices; p++)
+            ppi_put_micro_slice(writer, writer->slices, PPSCHED_KIND_F, c * task->shape.devices + device, p);
     for (uint32_t c = task->chunks; c-- > 0;)
-        for (uint32_t p = task->pieces; p-- > 0;)
-            ppi_put_piece(pen, pen->slices, PPSCHED_KIND_B, c * task->shape.devices + device, p);
+        for (uint32_t p = task->micro_slices; p-- > 0;)
+            ppi_put_micro_slice(writer, writer->slices, PPSCHED_KIND_B, c * task->shape.devices + device, p);
 }
 
 static const char *const aliases[] = {"LoopedBFS", "breadth_first"};

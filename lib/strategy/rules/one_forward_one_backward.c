@@ -9,24 +9,24 @@ static uint32_t at_most(uint32_t value, uint32_t limit)
     return value < limit ? value : limit;
 }
 
-static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     uint32_t behind = task->shape.devices - 1 - device, slices = task->shape.slices;
     if (slices > 1)
-        ppi_put_sliced_1f1b(device, task->pieces, (uint64_t)behind + slices - 1, pen);
+        ppi_put_sliced_1f1b(device, task->micro_slices, (uint64_t)behind + slices - 1, writer);
     else
-        ppi_put_1f1b(device, task->run, at_most(behind, task->shape.microbatches), false, pen);
+        ppi_put_1f1b(device, task->run, at_most(behind, task->shape.microbatches), false, writer);
 }
 
-static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
-    ppi_put_1f1b(device, task->run, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), false, pen);
+    ppi_put_1f1b(device, task->run, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), false, writer);
 }
 
 /* One warm-up forward more on each side, so that the forward and the backward of a pair do not depend on each other. */
-static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
-    ppi_put_1f1b(device, task->run, 2 * (task->shape.devices - 1 - device) + 1, true, pen);
+    ppi_put_1f1b(device, task->run, 2 * (task->shape.devices - 1 - device) + 1, true, writer);
 }
 
 static ppsched_status fits_overlap(const struct ppi_task *task, ppsched_error *error)

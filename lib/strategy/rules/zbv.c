@@ -5,7 +5,7 @@
 
 /* A device's two stages and how many of each op it has. */
 struct hand {
-    struct ppi_pen *pen;
+    struct ppi_op_writer *writer;
     uint32_t run;
     uint32_t stage[2]; /* a, z */
     uint32_t forwards[2], inputs[2], weights[2];
@@ -16,7 +16,7 @@ enum { A, Z };
 static void put(struct hand *hand, uint8_t kind, int side, uint32_t *count)
 {
     if (*count < hand->run)
-        ppi_put(hand->pen, kind, hand->stage[side], *count);
+        ppi_put(hand->writer, kind, hand->stage[side], *count);
     ++*count;
 }
 
@@ -53,10 +53,10 @@ static void put_steady(struct hand *hand, uint32_t built)
     }
 }
 
-static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     uint32_t devices = task->shape.devices, least = 2 * devices - 1, built = task->run > least ? task->run : least;
-    struct hand hand = {.pen = pen, .run = task->run, .stage = {device, 2 * devices - 1 - device}};
+    struct hand hand = {.writer = writer, .run = task->run, .stage = {device, 2 * devices - 1 - device}};
     for (uint32_t i = 0; i < 2 * (devices - device) - 1; i++)
         forward(&hand, A);
     for (uint32_t i = 0; i < device; i++) {

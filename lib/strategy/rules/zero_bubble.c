@@ -7,33 +7,33 @@
 #include "order/table.h"
 #include "strategy/descriptors.h"
 
-static void put_run(const struct ppi_task *task, uint32_t device, uint32_t depth, struct ppi_pen *pen)
+static void put_run(const struct ppi_task *task, uint32_t device, uint32_t depth, struct ppi_op_writer *writer)
 {
-    uint32_t slices = pen->slices, weights = 0;
+    uint32_t slices = writer->slices, weights = 0;
     uint64_t lead = (uint64_t)(task->shape.devices - 1 - device) * depth;
     uint64_t weights_from = (uint64_t)(task->shape.devices - 1) * depth, warmup = lead + slices - 1;
-    uint32_t forwards = warmup < task->pieces ? (uint32_t)warmup : task->pieces;
+    uint32_t forwards = warmup < task->micro_slices ? (uint32_t)warmup : task->micro_slices;
     for (uint32_t p = 0; p < forwards; p++)
-        ppi_put_piece(pen, slices, PPSCHED_KIND_F, device, p);
-    for (uint32_t i = 0; i < task->pieces; i++) {
-        if (forwards < task->pieces)
-            ppi_put_piece(pen, slices, PPSCHED_KIND_F, device, forwards++);
-        ppi_put_piece(pen, slices, PPSCHED_KIND_I, device, ppi_backward_piece(i, slices));
+        ppi_put_micro_slice(writer, slices, PPSCHED_KIND_F, device, p);
+    for (uint32_t i = 0; i < task->micro_slices; i++) {
+        if (forwards < task->micro_slices)
+            ppi_put_micro_slice(writer, slices, PPSCHED_KIND_F, device, forwards++);
+        ppi_put_micro_slice(writer, slices, PPSCHED_KIND_I, device, ppi_backward_micro_slice(i, slices));
         if (lead + i >= weights_from)
-            ppi_put_piece(pen, slices, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
+            ppi_put_micro_slice(writer, slices, PPSCHED_KIND_W, device, ppi_backward_micro_slice(weights++, slices));
     }
-    while (weights < task->pieces)
-        ppi_put_piece(pen, slices, PPSCHED_KIND_W, device, ppi_backward_piece(weights++, slices));
+    while (weights < task->micro_slices)
+        ppi_put_micro_slice(writer, slices, PPSCHED_KIND_W, device, ppi_backward_micro_slice(weights++, slices));
 }
 
-static void order_h1(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_h1(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
-    put_run(task, device, 1, pen);
+    put_run(task, device, 1, writer);
 }
 
-static void order_h2(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order_h2(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
-    put_run(task, device, 2, pen);
+    put_run(task, device, 2, writer);
 }
 
 static const char *const aliases_h1[] = {"zb_1p", "zb1p"};

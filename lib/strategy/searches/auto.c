@@ -7,7 +7,6 @@
 #include "strategy/searches/auto_offload.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD };
-enum { NO_OFFLOAD, UNTIL_LIMIT };
 
 enum {
     OPS_PRICED = 4000000, /* for each strategy that has groups of microbatches, at the default effort twice as many */
@@ -31,14 +30,14 @@ bool ppi_auto_has_placement(const struct ppi_task *task, const ppsched_config *c
 /* How many sizes of groups are tried: those that can be priced in the time that the effort leaves for them. */
 static uint32_t groups_of(const struct ppi_attempt *attempt)
 {
-    int64_t effort = attempt->task->option[EFFORT];
+    int64_t effort = ppi_task_of(attempt)->option[EFFORT];
     double ops = (double)ppi_problem_ops(&attempt->problem), priced = OPS_PRICED / 8 * (double)(1 << (effort < 4 ? effort : 4));
     return priced < ops ? 1 : priced / ops < PPSCHED_NONE ? (uint32_t)(priced / ops) : PPSCHED_NONE;
 }
 
 static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi_strategy *strategy, ppsched_error *error)
 {
-    return ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE) != NULL && attempt->task->chunks > 1
+    return ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE) != NULL && ppi_task_of(attempt)->chunks > 1
                ? ppi_offer_groups(attempt, strategy, groups_of(attempt), error)
                : ppi_offer_strategy(attempt, strategy, false, error);
 }
@@ -47,7 +46,7 @@ static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi
 static bool is_rival(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
 {
     return strategy->flushes && !strategy->offloads && !(attempt->config->has_whole_backwards && strategy->splits_backward) &&
-           ppi_auto_has_placement(attempt->task, attempt->config, strategy);
+           ppi_auto_has_placement(ppi_task_of(attempt), attempt->config, strategy);
 }
 
 /* Fixed rules first: they cost nothing. */
@@ -55,7 +54,7 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error 
 {
     ppsched_status status = PPSCHED_OK;
     uint32_t count = ppi_strategy_count();
-    attempt->watch.to = 0;
+    attempt->poll.to = 0;
     for (int searched = 0; searched < 2; searched++)
         for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
             const struct ppi_strategy *strategy = ppi_strategy_at(i);
@@ -63,10 +62,10 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error 
                 !is_rival(attempt, strategy))
                 continue;
             if (searched == 1)
-                ppi_watch_go_on(&attempt->watch, 0.5 * (i + 1) / count);
+                ppi_poll_go_on(&attempt->poll, 0.5 * (i + 1) / count);
             status = try_strategy(attempt, strategy, error);
             if (searched == 1 && status == PPSCHED_OK)
-                status = ppi_watch_report(&attempt->watch, 1, error);
+                status = ppi_poll_report(&attempt->poll, 1, error);
         }
     return status;
 }
@@ -86,19 +85,19 @@ static ppsched_status try_last(struct ppi_attempt *attempt, ppsched_error *error
 static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t device, ppsched_error *error)
 {
     const struct ppi_device *own = &attempt->problem.device[device];
-    return ppi_refuse(error, attempt->task,
+    return ppi_refuse(error, ppi_task_of(attempt),
                       "no schedule fits the memory limit: device %u must hold %g for one microbatch; the least limit that "
                       "works is %g",
                       device, own->least + own->fixed, attempt->problem.least_limit);
 }
 
 /* The goal's share of the work. */
-static ppsched_status harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, ppsched_error *error)
+static ppsched_status make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, ppsched_error *error)
 {
-    int64_t effort = attempt->task->option[EFFORT];
+    int64_t effort = ppi_task_of(attempt)->option[EFFORT];
     double visits = effort > 0 ? HARDENED * (double)(1 << effort) / (1 << PPI_DEFAULT_EFFORT) : 0;
-    ppi_watch_go_on(&attempt->watch, 1);
-    return ppi_harden(attempt, pool, attempt->stated, visits, error);
+    ppi_poll_go_on(&attempt->poll, 1);
+    return ppi_make_robust(attempt, pool, attempt->stated, visits, error);
 }
 
 static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
@@ -108,31 +107,31 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     ppsched_status status = PPSCHED_OK;
     if (unfit != PPSCHED_NONE)
         return nothing_fits(attempt, unfit, error);
-    if (attempt->task->option[EFFORT] > 0) {
-        status = ppi_pool_make(&pool, &attempt->room, &attempt->problem, error);
+    if (ppi_task_of(attempt)->option[EFFORT] > 0) {
+        status = ppi_pool_make(&pool, &attempt->arena, &attempt->problem, error);
         attempt->pool = &pool;
     }
     if (status == PPSCHED_OK)
         status = try_strategies(attempt, error);
     if (status == PPSCHED_OK && attempt->problem.slices > 1)
-        status = ppi_list_pieces(attempt, false, attempt->task->option[EFFORT] > 0 ? OPS_PRICED : 0, error);
+        status = ppi_list_micro_slices(attempt, false, ppi_task_of(attempt)->option[EFFORT] > 0 ? OPS_PRICED : 0, error);
     else if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE)
         status = ppi_go_straight(attempt, error);
-    ppi_watch_go_on(&attempt->watch, attempt->stated != NULL ? 0.5 : 1);
+    ppi_poll_go_on(&attempt->poll, attempt->stated != NULL ? 0.5 : 1);
     if (status == PPSCHED_OK)
-        status = ppi_explore(attempt, attempt->task->option[EFFORT], error);
+        status = ppi_explore(attempt, ppi_task_of(attempt)->option[EFFORT], error);
     attempt->pool = NULL;
     if (status == PPSCHED_OK)
         status = try_last(attempt, error);
     if (status == PPSCHED_OK && attempt->stated != NULL && attempt->objective < PPI_INFINITE)
-        status = harden(attempt, attempt->task->option[EFFORT] > 0 ? &pool : NULL, error);
+        status = make_robust(attempt, ppi_task_of(attempt)->option[EFFORT] > 0 ? &pool : NULL, error);
     return status;
 }
 
 static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
-    if (task->option[OFFLOAD] == NO_OFFLOAD || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values == NULL)
+    if (task->option[OFFLOAD] == PPI_NO_OFFLOAD || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values == NULL)
         return PPSCHED_OK;
     double runs = config->repeats > 0 ? config->repeats : 1;
     return ppi_auto_offload(out, task, config, task->option[OBJECTIVE] == PPI_BY_SPAN ? 1 / runs : 0, task->option[EFFORT],
@@ -144,7 +143,7 @@ static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, 
 static const char *const placements[] = {"default", "linear", "loop", "v", "map"};
 static const char *const objectives[] = {[PPI_BY_SPAN] = "span", [PPI_BY_MAKESPAN] = "makespan"};
 
-static const char *const offloads[] = {[NO_OFFLOAD] = "none", [UNTIL_LIMIT] = "limit"};
+static const char *const offloads[] = {[PPI_NO_OFFLOAD] = "none", [PPI_OFFLOAD_TO_LIMIT] = "limit"};
 
 static int32_t place(const struct ppi_task *task, const ppsched_config *config)
 {

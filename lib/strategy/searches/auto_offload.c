@@ -5,9 +5,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "eval/timeline.h"
-#include "lower/keep.h"
+#include "offload/offload.h"
 #include "search/explore.h"
 #include "strategy/descriptors.h"
 
@@ -23,7 +22,7 @@ enum { LOOKS = sizeof looks / sizeof looks[0] };
 struct tries {
     const struct ppi_task *task;
     ppsched_config *config; /* the caller's, which tells the watch */
-    struct ppi_watch watch;
+    struct ppi_poll poll;
     double span_share; /* of the objective */
     ppsched_schedule *best;
     double objective;
@@ -34,7 +33,7 @@ struct tries {
 
 static int32_t pass_on(void *user, const ppsched_progress *progress)
 {
-    return ppi_watch_report(user, progress->share, NULL) != PPSCHED_OK;
+    return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
 }
 
 static double objective_of(const struct tries *tries, const ppsched_timeline *timeline)
@@ -58,7 +57,7 @@ static void keep_shorter(struct tries *tries, ppsched_schedule *offloaded, doubl
     if (objective < tries->objective) {
         ppsched_schedule *before = tries->best;
         tries->best = offloaded;
-        tries->objective = tries->watch.best = objective;
+        tries->objective = tries->poll.best = objective;
         offloaded = before;
     }
     if (offloaded != NULL)
@@ -124,16 +123,13 @@ static ppsched_status scale_limits(ppsched_config *config, double factor, ppsche
 
 static ppsched_status look(struct tries *tries, double limits, int64_t effort, ppsched_error *error)
 {
-    char text[PPI_INTEGER_SIZE + 1];
     ppsched_config *config = NULL;
     ppsched_status status = ppi_config_copy(&config, tries->config, error);
-    text[ppi_integer_to_text(text, effort > 0 ? effort : 0)] = '\0';
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_option(config, "effort", text, error);
-    if (status == PPSCHED_OK)
-        status = ppi_config_set_option(config, "offload", "none", error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK) {
+        ppi_config_set_role(config, PPI_ROLE_EFFORT, effort > 0 ? effort : 0);
+        ppi_config_set_role(config, PPI_ROLE_OFFLOAD, PPI_NO_OFFLOAD);
         status = scale_limits(config, limits, error);
+    }
     if (status == PPSCHED_OK)
         status = offer_strategy(tries, tries->task->strategy, config, error);
     ppi_config_destroy(config);
@@ -145,20 +141,17 @@ static ppsched_status look(struct tries *tries, double limits, int64_t effort, p
 static ppsched_status offer_groups(struct tries *tries, const struct ppi_strategy *strategy, ppsched_config *config,
                                    ppsched_error *error)
 {
-    const struct ppi_option_row *row = ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE);
-    char text[PPI_INTEGER_SIZE + 1];
     ppsched_status status = PPSCHED_OK;
-    if (row == NULL || tries->task->chunks < 2 || tries->wants_least)
+    if (ppi_option_for(strategy, PPI_ROLE_GROUP_SIZE) == NULL || tries->task->chunks < 2 || tries->wants_least)
         return PPSCHED_OK;
     uint32_t group = ppi_next_group(&tries->task->shape, 0);
     for (int i = 0; i < MOST_GROUPS && group != 0 && status == PPSCHED_OK; i++) {
-        text[ppi_integer_to_text(text, group)] = '\0';
-        status = ppi_config_set_option(config, row->name, text, error);
-        if (status == PPSCHED_OK)
-            status = offer_strategy(tries, strategy, config, error);
+        ppi_config_set_role(config, PPI_ROLE_GROUP_SIZE, group);
+        status = offer_strategy(tries, strategy, config, error);
         group = ppi_next_group(&tries->task->shape, group);
     }
-    return status == PPSCHED_OK ? ppi_config_set_option(config, row->name, NULL, error) : status;
+    ppi_config_clear_role(config, PPI_ROLE_GROUP_SIZE);
+    return status;
 }
 
 /* As each strategy makes it under the limit, and those that search for one without it, too. */
@@ -168,7 +161,7 @@ static ppsched_status offer_others(struct tries *tries, ppsched_config *config, 
     uint32_t count = ppi_strategy_count();
     for (uint32_t i = 0; i < count && status == PPSCHED_OK; i++) {
         const struct ppi_strategy *strategy = ppi_strategy_at(i);
-        ppi_watch_go_on(&tries->watch, 0.75 + 0.25 * (i + 1) / count);
+        ppi_poll_go_on(&tries->poll, 0.75 + 0.25 * (i + 1) / count);
         if (strategy == tries->task->strategy || !strategy->flushes || strategy->offloads ||
             !ppi_auto_has_placement(tries->task, tries->config, strategy) || (tries->wants_least && strategy->plan != NULL))
             continue;
@@ -186,6 +179,8 @@ static ppsched_status try_others(struct tries *tries, ppsched_error *error)
     ppsched_config *config = NULL, *unlimited = NULL;
     ppsched_status status = ppi_config_copy(&config, tries->config, error);
     static const char *const own[] = {"placement", "objective", "effort", "offload"};
+    if (status == PPSCHED_OK)
+        config->roles.given = 0;
     for (size_t i = 0; i < sizeof own / sizeof own[0] && status == PPSCHED_OK; i++)
         status = ppi_config_set_option(config, own[i], NULL, error);
     if (status == PPSCHED_OK)
@@ -224,7 +219,7 @@ static ppsched_status try_all(struct tries *tries, int64_t effort, ppsched_error
 {
     ppsched_status status = PPSCHED_OK;
     for (int i = 0; i < LOOKS && status == PPSCHED_OK; i++) {
-        ppi_watch_go_on(&tries->watch, 0.25 * (i + 1));
+        ppi_poll_go_on(&tries->poll, 0.25 * (i + 1));
         status = look(tries, looks[i].limits, effort - looks[i].less, error);
     }
     return status == PPSCHED_OK ? try_others(tries, error) : status;
@@ -234,15 +229,15 @@ ppsched_status ppi_auto_offload(ppsched_schedule **out, const struct ppi_task *t
                                 double span_share, int64_t effort, ppsched_error *error)
 {
     struct tries tries = {.task = task,
-                          .watch = ppi_watch_start(config),
+                          .poll = ppi_poll_start(config),
                           .span_share = span_share,
                           .objective = PPI_INFINITE,
                           .least = PPI_INFINITE};
-    tries.watch.to = 0;
+    tries.poll.to = 0;
     ppsched_status status = ppi_config_copy(&tries.config, config, error);
     if (status == PPSCHED_OK && config->progress != NULL) {
         tries.config->progress = pass_on;
-        tries.config->progress_user = &tries.watch;
+        tries.config->progress_user = &tries.poll;
     }
     if (status == PPSCHED_OK)
         status = try_all(&tries, effort, error);

@@ -12,20 +12,20 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     struct ppi_problem units;
     struct ppi_periodic pattern;
     struct ppi_compactor compactor;
-    ppsched_status status = ppi_problem_make_units(&units, &attempt->room, attempt->config, attempt->placement, most, error);
+    ppsched_status status = ppi_problem_make_units(&units, &attempt->arena, attempt->config, attempt->placement, most, error);
     if (status == PPSCHED_OK)
-        status = ppi_periodic_make(&pattern, &attempt->room, &units, error);
+        status = ppi_periodic_make(&pattern, &attempt->arena, &units, error);
     if (status == PPSCHED_OK)
-        status = ppi_compactor_make(&compactor, &attempt->room, &units, error);
+        status = ppi_compactor_make(&compactor, &attempt->arena, &units, error);
     if (status != PPSCHED_OK)
         return status;
-    compactor.watch = &attempt->watch;
+    compactor.poll = &attempt->poll;
     const struct ppi_recipe recipe = {units.least_period, .share = 1, .weights = PPI_WEIGHTS_JOINED, .crowds = true};
     ppi_periodic_lay(&pattern, &units, &recipe);
     ppi_periodic_repeat(&pattern, &units, &attempt->best);
     if (ppi_periodic_fits(&pattern, &units, true))
         ppi_compact(&compactor, &attempt->best, false, &attempt->objective); /* the best of one; its time in cells */
-    return ppi_watch_spend(&attempt->watch, 0, error);
+    return ppi_poll_spend(&attempt->poll, 0, error);
 }
 
 const struct ppi_strategy ppi_v_1f1b = {

@@ -7,7 +7,7 @@
  * `mem_limit` holds as well. */
 #include "base/checked.h"
 #include "base/error.h"
-#include "order/held.h"
+#include "order/max_in_flight.h"
 #include "search/compact.h"
 #include "search/periodic.h"
 #include "strategy/descriptors.h"
@@ -97,7 +97,7 @@ static ppsched_status compact(struct search *search, bool *improved, ppsched_err
     *improved = false;
     for (int round = 0; round < ROUNDS && span <= hopeless && status == PPSCHED_OK; round++) {
         bool fits = ppi_compact(&search->compactor, &search->order, round % 2 == 1, &span);
-        status = ppi_watch_spend(&search->attempt->watch, 0, error);
+        status = ppi_poll_spend(&search->attempt->poll, 0, error);
         if (!fits)
             break;
         if (round % 2 == 0 && span < shortest) {
@@ -122,7 +122,7 @@ static ppsched_status try_recipe(struct search *search, const struct recipe *rec
     for (laid.period = first; !lay(search, problem, &laid); laid.period *= laid.period < 2 * first ? 1.02 : 1.1) {
         if (--tries == 0 || laid.period > chain)
             return PPSCHED_OK;
-        if (ppi_watch_spend(&search->attempt->watch, VISITS_OF_STAGE * problem->stages, error) != PPSCHED_OK)
+        if (ppi_poll_spend(&search->attempt->poll, VISITS_OF_STAGE * problem->stages, error) != PPSCHED_OK)
             return PPSCHED_ERROR_CANCELLED;
     }
     ppi_periodic_repeat(&search->pattern, problem, &search->order);
@@ -137,7 +137,7 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
     if (search->units.stages <= (uint32_t)search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
         status = ppi_offer_strategy(attempt, &ppi_zbv, true, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
-        status = ppi_watch_report(&attempt->watch, (double)k / RECIPES, error);
+        status = ppi_poll_report(&attempt->poll, (double)k / RECIPES, error);
         bool serves = recipes[k].alone ? attempt->objective == PPI_INFINITE : ppi_attempt_goes_on(attempt);
         if (status == PPSCHED_OK && serves)
             status = try_recipe(search, &recipes[k], error);
@@ -154,18 +154,18 @@ static ppsched_status prepare(struct search *search, uint32_t most, ppsched_erro
     double longest = 0;
     if (!ppi_is_finite(chain_of(problem) * 2 * problem->microbatches))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
-    ppsched_status status = ppi_problem_make_units(&search->units, &attempt->room, attempt->config, attempt->placement, most,
+    ppsched_status status = ppi_problem_make_units(&search->units, &attempt->arena, attempt->config, attempt->placement, most,
                                                    error);
     if (status == PPSCHED_OK)
-        status = ppi_periodic_make(&search->pattern, &attempt->room, problem, error);
+        status = ppi_periodic_make(&search->pattern, &attempt->arena, problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_compactor_make(&search->compactor, &attempt->room, problem, error);
+        status = ppi_compactor_make(&search->compactor, &attempt->arena, problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_orders_make(&search->order, &attempt->room, problem, error);
+        status = ppi_orders_make(&search->order, &attempt->arena, problem, error);
     if (status != PPSCHED_OK)
         return status;
     search->compactor.most = (int32_t)most;
-    search->compactor.watch = &search->attempt->watch;
+    search->compactor.poll = &search->attempt->poll;
     search->compactor.look_back = 32; /* more gained nothing in trials */
     for (uint32_t s = 0; s < problem->stages; s++)
         for (int k = 0; k < PPI_OPS_OF_PASS; k++)

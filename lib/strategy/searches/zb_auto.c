@@ -220,13 +220,13 @@ static ppsched_status plan_slices(struct ppi_attempt *attempt, ppsched_error *er
     struct ppi_pool pool;
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
-        status = ppi_pool_make(&pool, &attempt->room, &attempt->problem, error);
+        status = ppi_pool_make(&pool, &attempt->arena, &attempt->problem, error);
     if (status != PPSCHED_OK)
         return status;
     attempt->pool = &pool;
     status = ppi_offer_split(attempt, fixed, error);
     if (status == PPSCHED_OK)
-        status = ppi_list_pieces(attempt, true, VISITS / 4, error);
+        status = ppi_list_micro_slices(attempt, true, VISITS / 4, error);
     attempt->pool = NULL; /* what the search finds stays its own */
     double visits = ppi_smaller(VISITS, (double)VISITS_PER_OP * (double)ppi_problem_ops(&attempt->problem));
     return status == PPSCHED_OK ? ppi_relink(attempt, &pool, visits, error) : status;
@@ -239,7 +239,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
         return plan_slices(attempt, error);
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
-        status = ppi_greedy_make(&greedy, &attempt->room, &attempt->problem, error);
+        status = ppi_greedy_make(&greedy, &attempt->arena, &attempt->problem, error);
     if (status == PPSCHED_OK)
         status = try_choices(attempt, &greedy, false, error);
     if (status != PPSCHED_OK)

@@ -67,7 +67,7 @@ static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *err
     const struct ppi_problem *problem = &attempt->problem;
     struct ppi_greedy greedy;
     bool more = false;
-    ppsched_status status = ppi_greedy_make(&greedy, &attempt->room, problem, error);
+    ppsched_status status = ppi_greedy_make(&greedy, &attempt->arena, problem, error);
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t r = 0; r < problem->devices; r++)
@@ -167,7 +167,7 @@ static ppsched_status try_period(struct ppi_attempt *attempt, struct packing *pa
         packing->inputs_wait = code % 2 == 1;
         packing->recipe = (struct ppi_recipe){period, shares[code / 2], PPI_WEIGHTS_LATE, .crowds = true};
         bool fits = find_waits(packing, cell, &waits);
-        status = ppi_watch_spend(&attempt->watch, packing->laid, error);
+        status = ppi_poll_spend(&attempt->poll, packing->laid, error);
         packing->laid = 0;
         if (!fits || status != PPSCHED_OK)
             continue;
@@ -176,7 +176,7 @@ static ppsched_status try_period(struct ppi_attempt *attempt, struct packing *pa
         ppi_periodic_repeat(&packing->pattern, packing->problem, &attempt->candidate);
         if (ppi_compact_and_fill(&packing->compactor, &attempt->candidate, &span))
             ppi_attempt_keep(attempt, span);
-        status = ppi_watch_spend(&attempt->watch, 0, error);
+        status = ppi_poll_spend(&attempt->poll, 0, error);
     }
     return status;
 }
@@ -187,13 +187,13 @@ static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *e
     struct packing packing = {.problem = &attempt->problem};
     double work = packing.problem->split_work, period = work;
     double cell = work / (packing.problem->device[0].count * PPI_OPS_OF_PASS);
-    ppsched_status status = ppi_periodic_make(&packing.pattern, &attempt->room, packing.problem, error);
+    ppsched_status status = ppi_periodic_make(&packing.pattern, &attempt->arena, packing.problem, error);
     if (status == PPSCHED_OK)
-        status = ppi_compactor_make(&packing.compactor, &attempt->room, packing.problem, error);
-    packing.compactor.watch = &attempt->watch;
+        status = ppi_compactor_make(&packing.compactor, &attempt->arena, packing.problem, error);
+    packing.compactor.poll = &attempt->poll;
     for (int tries = 0, found = 0; status == PPSCHED_OK && tries < 100 && found < 3 && ppi_attempt_goes_on(attempt); tries++) {
         bool serves = false;
-        status = ppi_watch_report(&attempt->watch, found / 3.0, error);
+        status = ppi_poll_report(&attempt->poll, found / 3.0, error);
         if (status == PPSCHED_OK)
             status = try_period(attempt, &packing, cell, period, &serves, error);
         found += serves;

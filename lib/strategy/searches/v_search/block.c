@@ -35,7 +35,7 @@ struct ppi_v_grid {
     int64_t squeezed;                     /* columns before it are as the last squeeze left them */
     int64_t peak;                         /* the most stage passes, from F to W, that a device may hold */
     struct row *row;                      /* by device, and one beyond either end */
-    struct ppi_watch *watch;              /* that is told of the work */
+    struct ppi_poll *poll;                /* that is told of the work */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -98,7 +98,7 @@ struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices,
 static inline bool go_on(struct ppi_v_grid *grid, int64_t cells)
 {
     enum { CELLS_OF_VISIT = 8 };
-    return ppi_watch_spend(grid->watch, (double)cells / CELLS_OF_VISIT, NULL) == PPSCHED_OK;
+    return ppi_poll_spend(grid->poll, (double)cells / CELLS_OF_VISIT, NULL) == PPSCHED_OK;
 }
 
 /* --- cells --- */
@@ -286,7 +286,7 @@ static bool rewrite_warmup(const struct ppi_v_grid *grid, int64_t device)
     /* F1s and F2s that come first: F2s on the last device, and both here. */
     const int64_t seconds = grid->peak / 2, second = least(device + 1, seconds), first = grid->peak - second;
     /* Of I2 and W2 one for three cells from the first I2 to the first I1 may be early. */
-    const int64_t ahead = last[I1] - last[I2] + 2 * (grid->devices - device), way = 2 * (grid->devices - 1 - device);
+    const int64_t ahead = last[I1] - last[I2] + 2 * (grid->devices - device), path = 2 * (grid->devices - 1 - device);
     const int64_t early_i = most(ahead / 3, seconds - second), early_w = most((ahead - 1) / 3, seconds - second);
     memset(left, 0, sizeof row->left);
     for (int64_t c = 0; c < row->first[I1]; c++)
@@ -300,7 +300,7 @@ static bool rewrite_warmup(const struct ppi_v_grid *grid, int64_t device)
             take_out(row, c);
     const int64_t kept1 = most(left[F1] - first, 0), kept2 = most(left[F2] - second, 0);
     for (int64_t k = 0; k < 2 * grid->devices; k++, column++)
-        if (k < way || k % 2 == 0)
+        if (k < path || k % 2 == 0)
             lay(row, F1, kept1, column, grid->used);
         else
             lay(row, F2, kept2, column, grid->used);
@@ -419,7 +419,7 @@ static bool read_ops(const struct ppi_v_grid *grid, const struct ppi_orders *ord
 }
 
 /* Lays weight gradients anew from each device's first early one on. False where it held too much before. */
-static bool mend(struct ppi_v_grid *grid)
+static bool repair(struct ppi_v_grid *grid)
 {
     if (!squeeze(grid))
         return false;
@@ -436,7 +436,7 @@ static bool mend(struct ppi_v_grid *grid)
 }
 
 /* Warms all devices up; `*peak`: the most that one holds. False where ops get lost, or a device holds too much. */
-static bool warm_up(struct ppi_v_grid *grid, bool mends, const struct ppi_problem *problem, int64_t *peak)
+static bool warm_up(struct ppi_v_grid *grid, bool repairs, const struct ppi_problem *problem, int64_t *peak)
 {
     *peak = 0;
     for (int64_t i = 0; i < grid->devices; i++) {
@@ -444,7 +444,7 @@ static bool warm_up(struct ppi_v_grid *grid, bool mends, const struct ppi_proble
             return false;
         if (grid->microbatches < grid->built)
             keep_first_microbatches(grid, &grid->row[i]);
-        if (problem->has_limits && !mends && goes_over(grid, i, problem))
+        if (problem->has_limits && !repairs && goes_over(grid, i, problem))
             return false;
         *peak = most(*peak, find_peak(&grid->row[i], grid->used));
     }
@@ -466,26 +466,26 @@ static bool cool_down(struct ppi_v_grid *grid, int64_t peak, bool *early)
     return true;
 }
 
-static enum ppi_v_growth grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
+static enum ppi_v_growth grow(struct ppi_v_grid *grid, const struct ppi_v_block *block, bool repairs,
                               const struct ppi_problem *problem, const struct ppi_orders *orders)
 {
     int64_t peak;
     bool early;
-    if (!lay_block(grid, block) || !warm_up(grid, mends, problem, &peak) || !squeeze(grid) || !cool_down(grid, peak, &early) ||
-        (early && !mends) || !squeeze(grid))
+    if (!lay_block(grid, block) || !warm_up(grid, repairs, problem, &peak) || !squeeze(grid) ||
+        !cool_down(grid, peak, &early) || (early && !repairs) || !squeeze(grid))
         return PPI_V_NOTHING;
     for (int64_t i = 0; i < grid->devices; i++) /* behind the squeeze, as that would change no device's order any more */
         relay_weights(grid, &grid->row[i], find_last(&grid->row[i], grid->used, WEIGHTS, 3) + 1);
-    if ((early && !mend(grid)) || !read_ops(grid, orders))
+    if ((early && !repair(grid)) || !read_ops(grid, orders))
         return PPI_V_NOTHING;
     return early ? PPI_V_MENDED : PPI_V_WHOLE;
 }
 
-ppsched_status ppi_v_grow(enum ppi_v_growth *out, struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
+ppsched_status ppi_v_grow(enum ppi_v_growth *out, struct ppi_v_grid *grid, const struct ppi_v_block *block, bool repairs,
                           struct ppi_attempt *attempt, ppsched_error *error)
 {
-    grid->watch = &attempt->watch;
+    grid->poll = &attempt->poll;
     go_on(grid, grid->devices); /* to find the slots, where most blocks end */
-    *out = grow(grid, block, mends, &attempt->problem, &attempt->candidate);
-    return ppi_watch_spend(grid->watch, 0, error);
+    *out = grow(grid, block, repairs, &attempt->problem, &attempt->candidate);
+    return ppi_poll_spend(grid->poll, 0, error);
 }

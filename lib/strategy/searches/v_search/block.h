@@ -33,10 +33,10 @@ struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices,
  * schedule, once weight gradients that stand before their own input gradients are laid anew; a schedule as it is. */
 enum ppi_v_growth { PPI_V_NOTHING, PPI_V_MENDED, PPI_V_WHOLE };
 
-/* Grows the schedule of a block, which becomes the attempt's candidate. Where `mends` is not set, nothing comes of those that
+/* Grows the schedule of a block, which becomes the attempt's candidate. Where `repairs` is not set, nothing comes of those that
  * would be mended, nor of those that have gone over a limit before their cool-down, if that is told early. CANCELLED where the
  * attempt's watch says so. */
-ppsched_status ppi_v_grow(enum ppi_v_growth *out, struct ppi_v_grid *grid, const struct ppi_v_block *block, bool mends,
+ppsched_status ppi_v_grow(enum ppi_v_growth *out, struct ppi_v_grid *grid, const struct ppi_v_block *block, bool repairs,
                           struct ppi_attempt *attempt, ppsched_error *error);
 
 #endif

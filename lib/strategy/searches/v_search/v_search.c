@@ -23,7 +23,7 @@ enum { CHOICES = PPI_V_PERIOD - 1 };
 struct search {
     struct ppi_attempt *attempt; /* gets what grew whole */
     struct ppi_v_grid *grid;
-    bool mends;                         /* without a limit all that grows whole fits, so that mending waits */
+    bool repairs;                       /* without a limit all that grows whole fits, so that mending waits */
     struct ppi_v_block mended;          /* while nothing whole fits, the best block that does when it is mended */
     double mended_time;                 /* infinite where there is none */
     uint32_t stride;                    /* of turns; 0: equal steps alone */
@@ -48,9 +48,9 @@ static ppsched_status hold(struct search *search, const struct ppi_v_block *bloc
 static ppsched_status try_block(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
-    bool fits = true, mends = search->mends && attempt->objective == PPI_INFINITE && search->mended_time > attempt->goal;
+    bool fits = true, repairs = search->repairs && attempt->objective == PPI_INFINITE && search->mended_time > attempt->goal;
     enum ppi_v_growth growth;
-    if (ppi_v_grow(&growth, search->grid, block, mends, attempt, error) != PPSCHED_OK)
+    if (ppi_v_grow(&growth, search->grid, block, repairs, attempt, error) != PPSCHED_OK)
         return PPSCHED_ERROR_CANCELLED;
     if (growth != PPI_V_NOTHING && attempt->problem.has_limits)
         search->least_limit = ppi_smaller(search->least_limit, ppi_attempt_peak(attempt, &fits));
@@ -77,7 +77,7 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
     for (uint32_t k = 0; k < patterns && status == PPSCHED_OK && ppi_attempt_goes_on(search->attempt); k++) {
         struct ppi_v_block block = {.slot = {0, 1 + k / (CHOICES * CHOICES), 1 + k / CHOICES % CHOICES, 1 + k % CHOICES}};
         uint32_t *step = block.step;
-        status = ppi_watch_report(&search->attempt->watch, (double)k / patterns, error);
+        status = ppi_poll_report(&search->attempt->poll, (double)k / patterns, error);
         for (step[0] = 1; step[0] <= CHOICES; step[0]++)
             for (step[1] = search->stride == 0 ? step[0] : 1; step[1] <= step[0]; step[1]++)
                 for (block.turn = 1; block.turn <= last; block.turn += search->stride == 0 ? last : search->stride) {
@@ -132,8 +132,8 @@ static ppsched_status run(struct search *search, ppsched_error *error)
     static const struct ppi_v_block serial = {.slot = {0, 1, 2, 4}}; /* F F I W I W */
     struct ppi_attempt *attempt = search->attempt;
     ppsched_status status = attempt->problem.devices > 1 ? try_and_refine(search, error) : try_block(search, &serial, error);
-    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE && !search->mends) {
-        search->mends = true;
+    if (status == PPSCHED_OK && attempt->objective == PPI_INFINITE && !search->repairs) {
+        search->repairs = true;
         status = try_and_refine(search, error);
     }
     if (status == PPSCHED_OK && has_none(search) && search->stride != 1) {
@@ -147,7 +147,7 @@ static ppsched_status run(struct search *search, ppsched_error *error)
         status = ppi_v_grow(&growth, search->grid, &search->mended, true, attempt, error);
         return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;
     }
-    return ppi_refuse(error, attempt->task, "no schedule fits the memory limit; the least limit that works is %g",
+    return ppi_refuse(error, ppi_task_of(attempt), "no schedule fits the memory limit; the least limit that works is %g",
                       search->least_limit);
 }
 
@@ -166,7 +166,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
     struct search search = {
-        .attempt = attempt, .mends = problem->has_limits, .mended_time = PPI_INFINITE, .least_limit = PPI_INFINITE};
+        .attempt = attempt, .repairs = problem->has_limits, .mended_time = PPI_INFINITE, .least_limit = PPI_INFINITE};
     search.stride = stride_of(attempt, 1);
     tell_turns(&search);
     search.grid = ppi_v_grid_make(&problem->host, problem->devices, problem->microbatches);

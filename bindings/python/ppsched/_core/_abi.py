@@ -1,0 +1,1918 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by generate_abi.py from include/ppsched/*.h. Do not edit.
+"""The C ABI: constants, struct layouts and prototypes."""
+from __future__ import annotations
+
+import enum
+from ctypes import (CDLL, CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t,
+                    c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+
+if TYPE_CHECKING:
+    from ctypes import Array, _FuncPointer, _Pointer
+
+ABI_VERSION = 1
+MAX_CELLS = 1073741824
+MAX_LAYERS = 65535
+MAX_LAYOUT_LAYERS = 1000000
+MAX_RECOMPUTES = 8
+MAX_SCENARIOS = 16777216
+MAX_SLICES = 65535
+MAX_STAGES = 65535
+NONE = 4294967295
+VERSION_MAJOR = 0
+VERSION_MINOR = 2
+VERSION_PATCH = 0
+
+
+class Objective(enum.IntEnum):
+    SPAN = 1
+    MAKESPAN = 2
+
+
+class ChakraSizes(enum.IntEnum):
+    BYTES = 0
+    TIMES = 1
+
+
+class ChakraLinks(enum.IntEnum):
+    SENDERS = 0
+    RANKS = 1
+
+
+class ChannelOrder(enum.IntEnum):
+    GROUP = 0
+    DIRECTION = 1
+    PAIR = 2
+    NONE = 3
+    SENDS = 4
+
+
+class FindingKind(enum.IntEnum):
+    MISSING = 1
+    DUPLICATE = 2
+    MISPLACED = 3
+    CYCLE = 4
+    BLOCKED = 5
+    CONFLICT = 6
+
+
+class Placement(enum.IntEnum):
+    DEFAULT = 0
+    LINEAR = 1
+    LOOP = 2
+    V = 3
+    BIDIRECTIONAL = 4
+    MAP = 5
+
+
+class Quantity(enum.IntEnum):
+    FORWARD_TIMES = 16
+    BACKWARD_TIMES = 17
+    BACKWARD_INPUT_TIMES = 18
+    BACKWARD_WEIGHT_TIMES = 19
+    BACKWARD_INPUT_SHARE = 20
+    OVERLAPPED_TIMES = 21
+    OP_OVERHEAD = 22
+    MEM_FORWARD = 32
+    MEM_BACKWARD_INPUT = 33
+    MEM_BACKWARD_WEIGHT = 34
+    MEM_STATIC = 35
+    MEM_WEIGHTS = 36
+    MEM_LIMIT = 37
+    MEM_RECOMPUTED_BACKWARD_INPUT = 38
+    MEM_RECOMPUTED_BACKWARD = 39
+    MEM_OPTIMIZER = 48
+    MEM_OTHER = 49
+    MEM_GRADIENTS = 50
+    MEM_GATHERED = 51
+    MEM_OUTPUT = 52
+    MEM_SEND_FORWARD = 53
+    MEM_SEND_BACKWARD = 54
+    MEM_RECEIVE_FORWARD = 55
+    MEM_RECEIVE_BACKWARD = 56
+    MEM_WORK_FORWARD = 57
+    MEM_WORK_BACKWARD = 58
+    MEM_WORK_BACKWARD_INPUT = 59
+    MEM_WORK_BACKWARD_WEIGHT = 60
+    P2P_TIME = 64
+    P2P_BANDWIDTH = 65
+    ACTIVATION_BYTES = 66
+    GRADIENT_BYTES = 67
+    SEND_OVERHEAD = 68
+    UNSHARD_TIMES = 80
+    REDUCE_GRAD_TIMES = 81
+    UNSHARD_BYTES = 82
+    REDUCE_GRAD_BYTES = 83
+    SHARDING_BANDWIDTH = 84
+    SHARDING_SLOWDOWN = 85
+    RECOMPUTE_TIMES = 96
+    MEM_RECOMPUTE = 97
+    OFFLOAD_TIMES = 98
+    RELOAD_TIMES = 99
+    OFFLOAD_BYTES = 100
+    MEM_OFFLOAD = 101
+    HOST_BANDWIDTH = 102
+    HOST_LATENCY = 103
+    HOST_LINK = 104
+    COPY_SLOWDOWN = 105
+    MICROBATCH_SCALE = 112
+    MICROBATCH_MEMORY_SCALE = 113
+    SLICE_SCALE = 114
+
+
+class SenderWaits(enum.IntEnum):
+    NEVER = 0
+    LIKE_KIND = 1
+
+
+class LogLevel(enum.IntEnum):
+    WARNING = 1
+    INFO = 2
+
+
+class EvaluateFlag(enum.IntEnum):
+    EARLIEST_ONLY = 1
+    REUSABLE = 2
+
+
+class MemoryCause(enum.IntEnum):
+    STATIC = 0
+    WEIGHTS = 1
+    OPTIMIZER = 2
+    OTHER = 3
+    GRADIENTS = 4
+    GATHERED = 5
+    SENDS = 6
+    RECEIVES = 7
+    OUTPUTS = 8
+    WORK = 9
+    ACTIVATIONS = 10
+
+
+class Reason(enum.IntEnum):
+    BEGIN = 1
+    DEVICE = 2
+    INPUT = 3
+    FLUSH = 4
+    COPY = 5
+    TRANSFER = 6
+
+
+class Format(enum.IntEnum):
+    TEXT = 1
+    CSV = 2
+    JSON = 3
+    CHROME_TRACE = 4
+    MEGATRON = 5
+    DEEPSPEED = 6
+    SAIL = 7
+
+
+class Runtime(enum.IntEnum):
+    MEGATRON = 1
+    TORCHTITAN = 2
+    PYTORCH = 3
+    DEEPSPEED = 4
+    SAIL = 5
+    PRIMUS = 6
+    COLOSSALAI = 7
+    JAXPP = 8
+    MINDSPEED = 9
+
+
+class LayerPlace(enum.IntEnum):
+    ANY = 0
+    FIRST = 1
+    LAST = 2
+
+
+class LayerFlag(enum.IntEnum):
+    WITH_NEXT = 1
+    TIED = 2
+    COPIES_EMBEDDING = 4
+
+
+class Lowering(enum.IntEnum):
+    NONE = 0
+    PYTORCH = 1
+    BY_TIME = 2
+    JUST_IN_TIME = 3
+
+
+class UnshardLookahead(enum.IntEnum):
+    FULL = 0
+    AUTO = 1
+    LIST = 2
+    NEEDED = 3
+
+
+class TransformerFlag(enum.IntEnum):
+    TIED = 1
+    GATED = 2
+    NORM_BIAS = 4
+    QKV_BIAS = 8
+    PROJECTION_BIAS = 16
+    MLP_BIAS = 32
+    QK_NORM = 64
+    POST_NORMS = 128
+    ROUTER_BIAS = 256
+    CAUSAL = 512
+    DROPOUT = 1024
+    NO_FINAL_NORM = 2048
+    NO_LATENT_NORMS = 4096
+
+
+class TrainingFlag(enum.IntEnum):
+    SEQUENCE_PARALLEL = 1
+    KEEPS_SCORES = 2
+
+
+class ModelLayer(enum.IntEnum):
+    EMBEDDING = 0
+    DENSE = 1
+    EXPERT = 2
+    MTP = 3
+    HEAD = 4
+
+
+class ModelPass(enum.IntEnum):
+    FORWARD = 0
+    INPUT = 1
+    WEIGHT = 2
+    SELECTIVE = 3
+    FULL = 4
+
+
+class Kind(enum.IntEnum):
+    F = 1
+    B = 2
+    I = 3
+    W = 4
+    SEND_F = 5
+    RECV_F = 6
+    SEND_B = 7
+    RECV_B = 8
+    UNSHARD = 9
+    RESHARD = 10
+    REDUCE_GRAD = 11
+    RECOMPUTE = 12
+    OFFLOAD = 13
+    RELOAD = 14
+    OPTIMIZER_STEP = 15
+    OFFLOAD_WAIT = 16
+
+
+class OpFlag(enum.IntEnum):
+    OVERLAPPED = 1
+    SLICED = 2
+
+
+class Connecting(enum.IntEnum):
+    LINKS = 0
+    STAGES = 1
+
+
+class SlotUse(enum.IntEnum):
+    STAGE_MICROBATCH = 0
+    MICROBATCH = 1
+    RECEIVE = 2
+
+
+class Dispatch(enum.IntEnum):
+    PLANNED = 0
+    READY = 1
+
+
+class RankBy(enum.IntEnum):
+    STEP = 0
+    MEAN = 1
+    QUANTILE = 2
+    WORST = 3
+
+
+class Status(enum.IntEnum):
+    OK = 0
+    ERROR_ARGUMENT = 1
+    ERROR_NO_MEMORY = 2
+    ERROR_RANGE = 3
+    ERROR_LENGTH = 4
+    ERROR_STRUCT_SIZE = 5
+    ERROR_UNKNOWN_STRATEGY = 6
+    ERROR_UNKNOWN_OPTION = 7
+    ERROR_REFUSED = 8
+    ERROR_INVALID_SCHEDULE = 9
+    ERROR_MISMATCH = 10
+    ERROR_BUFFER = 11
+    ERROR_WRITER = 12
+    ERROR_CALLBACK = 13
+    ERROR_INTERNAL = 14
+    ERROR_CANCELLED = 15
+    ERROR_SYNTAX = 16
+
+
+AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
+ReleaseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+LogFunction = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
+WriteFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
+GenerateFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
+
+
+class Bound(Structure):
+    size: int
+    device: int
+    value: float
+    work: float
+    fill_drain: float
+    memory: float
+    least_limit: float
+    one_machine: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("device", c_uint32),
+        ("value", c_double),
+        ("work", c_double),
+        ("fill_drain", c_double),
+        ("memory", c_double),
+        ("least_limit", c_double),
+        ("one_machine", c_double),
+    ]
+
+
+class ChakraOptions(Structure):
+    size: int
+    sizes: int
+    links: int
+    reserved: int
+    time_scale: float
+    bytes_scale: float
+    memory_scale: float
+    most_loss: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("sizes", c_int32),
+        ("links", c_int32),
+        ("reserved", c_uint32),
+        ("time_scale", c_double),
+        ("bytes_scale", c_double),
+        ("memory_scale", c_double),
+        ("most_loss", c_double),
+    ]
+
+
+class ChakraTrace(Structure):
+    data: Optional[bytes]
+    length: int
+    _fields_ = [
+        ("data", c_char_p),
+        ("length", c_size_t),
+    ]
+
+
+class ChannelModel(Structure):
+    size: int
+    order: int
+    rendezvous: int
+    batched: int
+    blocking: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("order", c_int32),
+        ("rendezvous", c_uint32),
+        ("batched", c_uint32),
+        ("blocking", c_uint32),
+    ]
+
+
+class Progress(Structure):
+    size: int
+    reserved: int
+    share: float
+    best: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("share", c_double),
+        ("best", c_double),
+    ]
+
+
+class ModelEnd(Structure):
+    size: int
+    reserved: int
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+    ]
+
+
+class Environment(Structure):
+    size: int
+    log_level: int
+    user: Optional[int]
+    allocate: _FuncPointer
+    release: _FuncPointer
+    log: _FuncPointer
+    _fields_ = [
+        ("size", c_uint32),
+        ("log_level", c_int32),
+        ("user", c_void_p),
+        ("allocate", AllocateFunction),
+        ("release", ReleaseFunction),
+        ("log", LogFunction),
+    ]
+
+
+class Metrics(Structure):
+    size: int
+    span_device: int
+    peak_device: int
+    limit_device: int
+    makespan: float
+    span: float
+    bubble_of_total: float
+    bubble_of_ideal: float
+    bubble_of_span: float
+    peak_memory: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("span_device", c_uint32),
+        ("peak_device", c_uint32),
+        ("limit_device", c_uint32),
+        ("makespan", c_double),
+        ("span", c_double),
+        ("bubble_of_total", c_double),
+        ("bubble_of_ideal", c_double),
+        ("bubble_of_span", c_double),
+        ("peak_memory", c_double),
+    ]
+
+
+class DeviceMetrics(Structure):
+    size: int
+    peak_position: int
+    busy: float
+    idle: float
+    first_start: float
+    last_end: float
+    static_memory: float
+    peak_memory: float
+    peak_time: float
+    memory_limit: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("peak_position", c_uint32),
+        ("busy", c_double),
+        ("idle", c_double),
+        ("first_start", c_double),
+        ("last_end", c_double),
+        ("static_memory", c_double),
+        ("peak_memory", c_double),
+        ("peak_time", c_double),
+        ("memory_limit", c_double),
+    ]
+
+
+class Idle(Structure):
+    size: int
+    reserved: int
+    fill: float
+    drain: float
+    neighbour: float
+    imbalance: float
+    transfer: float
+    link: float
+    head_of_line: float
+    weights: float
+    reload: float
+    calls: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("fill", c_double),
+        ("drain", c_double),
+        ("neighbour", c_double),
+        ("imbalance", c_double),
+        ("transfer", c_double),
+        ("link", c_double),
+        ("head_of_line", c_double),
+        ("weights", c_double),
+        ("reload", c_double),
+        ("calls", c_double),
+    ]
+
+
+class IdleWindow(Structure):
+    start: float
+    end: float
+    memory: float
+    free: float
+    _fields_ = [
+        ("start", c_double),
+        ("end", c_double),
+        ("memory", c_double),
+        ("free", c_double),
+    ]
+
+
+class MemoryItem(Structure):
+    cause: int
+    stage: int
+    microbatch: int
+    position: int
+    memory: float
+    since: float
+    _fields_ = [
+        ("cause", c_int32),
+        ("stage", c_uint32),
+        ("microbatch", c_uint32),
+        ("position", c_uint32),
+        ("memory", c_double),
+        ("since", c_double),
+    ]
+
+
+class MemoryPoint(Structure):
+    time: float
+    memory: float
+    _fields_ = [
+        ("time", c_double),
+        ("memory", c_double),
+    ]
+
+
+class Sensitivity(Structure):
+    more: float
+    less: float
+    _fields_ = [
+        ("more", c_double),
+        ("less", c_double),
+    ]
+
+
+class ExportOptions(Structure):
+    size: int
+    text_columns: int
+    time_scale: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("text_columns", c_uint32),
+        ("time_scale", c_double),
+    ]
+
+
+class Recompute(Structure):
+    name: Optional[bytes]
+    time: float
+    mem_forward: float
+    _fields_ = [
+        ("name", c_char_p),
+        ("time", c_double),
+        ("mem_forward", c_double),
+    ]
+
+
+class Split(Structure):
+    size: int
+    stages: int
+    layers: _Pointer[c_uint32]
+    recomputes: _Pointer[c_uint8]
+    _fields_ = [
+        ("size", c_uint32),
+        ("stages", c_uint32),
+        ("layers", POINTER(c_uint32)),
+        ("recomputes", POINTER(c_uint8)),
+    ]
+
+
+class LayoutStage(Structure):
+    embeddings: int
+    decoders: int
+    mtps: int
+    heads: int
+    _fields_ = [
+        ("embeddings", c_uint32),
+        ("decoders", c_uint32),
+        ("mtps", c_uint32),
+        ("heads", c_uint32),
+    ]
+
+
+class LayoutRules(Structure):
+    size: int
+    no_decoders: int
+    no_mtps: int
+    launcher: int
+    no_overlap: int
+    reserved: int
+    chunks: int
+    decoders: int
+    mtps: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("no_decoders", c_uint32),
+        ("no_mtps", c_uint32),
+        ("launcher", c_uint32),
+        ("no_overlap", c_uint32),
+        ("reserved", c_uint32),
+        ("chunks", c_int64),
+        ("decoders", c_int64),
+        ("mtps", c_int64),
+    ]
+
+
+class MegatronSplit(Structure):
+    size: int
+    account_for_embedding: int
+    account_for_loss: int
+    no_overlap: int
+    layers_per_chunk: int
+    chunks: int
+    first_decoders: int
+    last_decoders: int
+    mtps: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("account_for_embedding", c_uint32),
+        ("account_for_loss", c_uint32),
+        ("no_overlap", c_uint32),
+        ("layers_per_chunk", c_int64),
+        ("chunks", c_int64),
+        ("first_decoders", c_int64),
+        ("last_decoders", c_int64),
+        ("mtps", c_int64),
+    ]
+
+
+class LowerOptions(Structure):
+    size: int
+    lowering: int
+    merge_backwards: int
+    split_backwards: int
+    unshard: int
+    reduce_grad: int
+    defer_receives: int
+    unshard_lookahead: int
+    unshard_lookaheads: _Pointer[c_uint32]
+    unshard_lookahead_count: int
+    receive_prefetch: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("lowering", c_int32),
+        ("merge_backwards", c_uint32),
+        ("split_backwards", c_uint32),
+        ("unshard", c_uint32),
+        ("reduce_grad", c_uint32),
+        ("defer_receives", c_uint32),
+        ("unshard_lookahead", c_int32),
+        ("unshard_lookaheads", POINTER(c_uint32)),
+        ("unshard_lookahead_count", c_uint32),
+        ("receive_prefetch", c_uint32),
+    ]
+
+
+class RecomputeOptions(Structure):
+    size: int
+    chunks: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("chunks", c_uint32),
+    ]
+
+
+class OffloadOptions(Structure):
+    size: int
+    chunks: int
+    until_limit: int
+    prefetch_distance: int
+    share: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("chunks", c_uint32),
+        ("until_limit", c_uint32),
+        ("prefetch_distance", c_uint32),
+        ("share", c_double),
+    ]
+
+
+class OrderOptions(Structure):
+    size: int
+    objective: int
+    effort: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("objective", c_int32),
+        ("effort", c_uint32),
+    ]
+
+
+class Balance(Structure):
+    size: int
+    is_best: int
+    most: float
+    bound: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("is_best", c_uint32),
+        ("most", c_double),
+        ("bound", c_double),
+    ]
+
+
+class Transformer(Structure):
+    size: int
+    flags: int
+    layers: int
+    hidden_size: int
+    ffn_size: int
+    heads: int
+    key_value_heads: int
+    head_size: int
+    vocabulary_size: int
+    positions: int
+    query_rank: int
+    key_value_rank: int
+    rope_head_size: int
+    value_head_size: int
+    experts: int
+    experts_per_token: int
+    expert_ffn_size: int
+    shared_ffn_size: int
+    dense_layers: int
+    expert_interval: int
+    expert_offset: int
+    mtp_layers: int
+    reserved: Array[c_uint32]
+    expert_layers: _Pointer[c_uint8]
+    _fields_ = [
+        ("size", c_uint32),
+        ("flags", c_uint32),
+        ("layers", c_uint32),
+        ("hidden_size", c_uint32),
+        ("ffn_size", c_uint32),
+        ("heads", c_uint32),
+        ("key_value_heads", c_uint32),
+        ("head_size", c_uint32),
+        ("vocabulary_size", c_uint32),
+        ("positions", c_uint32),
+        ("query_rank", c_uint32),
+        ("key_value_rank", c_uint32),
+        ("rope_head_size", c_uint32),
+        ("value_head_size", c_uint32),
+        ("experts", c_uint32),
+        ("experts_per_token", c_uint32),
+        ("expert_ffn_size", c_uint32),
+        ("shared_ffn_size", c_uint32),
+        ("dense_layers", c_uint32),
+        ("expert_interval", c_uint32),
+        ("expert_offset", c_uint32),
+        ("mtp_layers", c_uint32),
+        ("reserved", c_uint32 * 2),
+        ("expert_layers", POINTER(c_uint8)),
+    ]
+
+
+class Training(Structure):
+    size: int
+    flags: int
+    sequence_length: int
+    micro_batch_size: int
+    tensor_parallel: int
+    context_parallel: int
+    expert_parallel: int
+    expert_tensor_parallel: int
+    data_parallel: int
+    sharding: int
+    weight_bytes: float
+    gradient_bytes: float
+    optimizer_bytes: float
+    activation_bytes: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("flags", c_uint32),
+        ("sequence_length", c_uint32),
+        ("micro_batch_size", c_uint32),
+        ("tensor_parallel", c_uint32),
+        ("context_parallel", c_uint32),
+        ("expert_parallel", c_uint32),
+        ("expert_tensor_parallel", c_uint32),
+        ("data_parallel", c_uint32),
+        ("sharding", c_uint32),
+        ("weight_bytes", c_double),
+        ("gradient_bytes", c_double),
+        ("optimizer_bytes", c_double),
+        ("activation_bytes", c_double),
+    ]
+
+
+class Efficiency(Structure):
+    least: float
+    share: float
+    _fields_ = [
+        ("least", c_double),
+        ("share", c_double),
+    ]
+
+
+class LinkRate(Structure):
+    bandwidth: float
+    efficiency: float
+    latency: float
+    all_reduce: float
+    all_gather: float
+    _fields_ = [
+        ("bandwidth", c_double),
+        ("efficiency", c_double),
+        ("latency", c_double),
+        ("all_reduce", c_double),
+        ("all_gather", c_double),
+    ]
+
+
+class Parameters(Structure):
+    size: int
+    reserved: int
+    total: int
+    active: int
+    embedding: int
+    positions: int
+    output: int
+    final_norm: int
+    attention_with_norms: int
+    dense_mlp: int
+    expert_mlp: int
+    expert_mlp_active: int
+    mtp: int
+    dense_layers: int
+    expert_layers: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("total", c_uint64),
+        ("active", c_uint64),
+        ("embedding", c_uint64),
+        ("positions", c_uint64),
+        ("output", c_uint64),
+        ("final_norm", c_uint64),
+        ("attention_with_norms", c_uint64),
+        ("dense_mlp", c_uint64),
+        ("expert_mlp", c_uint64),
+        ("expert_mlp_active", c_uint64),
+        ("mtp", c_uint64),
+        ("dense_layers", c_uint64),
+        ("expert_layers", c_uint64),
+    ]
+
+
+class PassCost(Structure):
+    size: int
+    reserved: int
+    time: float
+    matrix_time: float
+    vector_time: float
+    memory_time: float
+    communication_time: float
+    matrix_operations: float
+    vector_operations: float
+    memory_bytes: float
+    communication_bytes: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("time", c_double),
+        ("matrix_time", c_double),
+        ("vector_time", c_double),
+        ("memory_time", c_double),
+        ("communication_time", c_double),
+        ("matrix_operations", c_double),
+        ("vector_operations", c_double),
+        ("memory_bytes", c_double),
+        ("communication_bytes", c_double),
+    ]
+
+
+class LayerMemory(Structure):
+    size: int
+    reserved: int
+    parameters: float
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    activations_until_weight: float
+    selective: float
+    full: float
+    output_bytes: float
+    expert_parameters: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("parameters", c_double),
+        ("weights", c_double),
+        ("gradients", c_double),
+        ("optimizer", c_double),
+        ("activations", c_double),
+        ("activations_until_weight", c_double),
+        ("selective", c_double),
+        ("full", c_double),
+        ("output_bytes", c_double),
+        ("expert_parameters", c_double),
+    ]
+
+
+class UpdateCost(Structure):
+    size: int
+    reserved: int
+    optimizer_time: float
+    reduce_time: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("optimizer_time", c_double),
+        ("reduce_time", c_double),
+    ]
+
+
+class Calibration(Structure):
+    size: int
+    reserved: int
+    factors: Array[c_double]
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("factors", c_double * 15),
+    ]
+
+
+class MegatronMemory(Structure):
+    size: int
+    reserved: int
+    weight_and_optimizer_bytes: float
+    activation_bytes: float
+    activation_bytes_with_sequence_parallel: float
+    activation_bytes_without: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("weight_and_optimizer_bytes", c_double),
+        ("activation_bytes", c_double),
+        ("activation_bytes_with_sequence_parallel", c_double),
+        ("activation_bytes_without", c_double),
+    ]
+
+
+class MegatronPipeline(Structure):
+    size: int
+    devices: int
+    chunks: int
+    microbatches: int
+    selective: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("devices", c_uint32),
+        ("chunks", c_uint32),
+        ("microbatches", c_uint32),
+        ("selective", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Op(Structure):
+    microbatch: int
+    stage: int
+    slice: int
+    kind: int
+    flags: int
+    reserved: int
+    _fields_ = [
+        ("microbatch", c_uint32),
+        ("stage", c_uint16),
+        ("slice", c_uint16),
+        ("kind", c_uint8),
+        ("flags", c_uint8),
+        ("reserved", c_uint16),
+    ]
+
+
+class Span(Structure):
+    start: float
+    end: float
+    _fields_ = [
+        ("start", c_double),
+        ("end", c_double),
+    ]
+
+
+class SplitOptions(Structure):
+    size: int
+    effort: int
+    layers: Optional[int]
+    empty_stages: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("effort", c_uint32),
+        ("layers", c_void_p),
+        ("empty_stages", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class SliceOptions(Structure):
+    size: int
+    slice_count: int
+    slices: _Pointer[c_uint32]
+    slice_time: float
+    attention_share: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("slice_count", c_uint32),
+        ("slices", POINTER(c_uint32)),
+        ("slice_time", c_double),
+        ("attention_share", c_double),
+    ]
+
+
+class Candidate(Structure):
+    size: int
+    status: int
+    strategy: Optional[bytes]
+    reason: Optional[bytes]
+    chunks: int
+    stages: int
+    microbatches: int
+    group_size: int
+    placement: int
+    evaluated: int
+    fits: int
+    limit_device: int
+    peak_device: int
+    rank: int
+    memory_limit: float
+    step_time: float
+    makespan: float
+    span: float
+    bubble_of_total: float
+    bubble_of_ideal: float
+    bubble_of_span: float
+    peak_memory: float
+    overshoot: float
+    bound: float
+    bytes: float
+    transfers: int
+    runs_on: int
+    proved: int
+    slices: int
+    ordered: int
+    scenario_time: float
+    offloads: int
+    offloaded: int
+    min_group_size: int
+    imbalance: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("status", c_int32),
+        ("strategy", c_char_p),
+        ("reason", c_char_p),
+        ("chunks", c_uint32),
+        ("stages", c_uint32),
+        ("microbatches", c_uint32),
+        ("group_size", c_uint32),
+        ("placement", c_int32),
+        ("evaluated", c_uint32),
+        ("fits", c_uint32),
+        ("limit_device", c_uint32),
+        ("peak_device", c_uint32),
+        ("rank", c_uint32),
+        ("memory_limit", c_double),
+        ("step_time", c_double),
+        ("makespan", c_double),
+        ("span", c_double),
+        ("bubble_of_total", c_double),
+        ("bubble_of_ideal", c_double),
+        ("bubble_of_span", c_double),
+        ("peak_memory", c_double),
+        ("overshoot", c_double),
+        ("bound", c_double),
+        ("bytes", c_double),
+        ("transfers", c_uint64),
+        ("runs_on", c_uint32),
+        ("proved", c_uint32),
+        ("slices", c_uint32),
+        ("ordered", c_uint32),
+        ("scenario_time", c_double),
+        ("offloads", c_uint64),
+        ("offloaded", c_uint32),
+        ("min_group_size", c_uint32),
+        ("imbalance", c_double),
+    ]
+
+
+class Link(Structure):
+    sender: int
+    receiver: int
+    transfers: int
+    most_in_flight: int
+    _fields_ = [
+        ("sender", c_uint32),
+        ("receiver", c_uint32),
+        ("transfers", c_uint32),
+        ("most_in_flight", c_uint32),
+    ]
+
+
+class OpBuffer(Structure):
+    slot: int
+    until: int
+    _fields_ = [
+        ("slot", c_uint32),
+        ("until", c_uint32),
+    ]
+
+
+class Connection(Structure):
+    round: int
+    sender: int
+    receiver: int
+    sending_stage: int
+    receiving_stage: int
+    _fields_ = [
+        ("round", c_uint32),
+        ("sender", c_uint32),
+        ("receiver", c_uint32),
+        ("sending_stage", c_uint32),
+        ("receiving_stage", c_uint32),
+    ]
+
+
+class Lifetime(Structure):
+    microbatch: int
+    stage: int
+    kind: int
+    slot: int
+    first: int
+    last: int
+    _fields_ = [
+        ("microbatch", c_uint32),
+        ("stage", c_uint32),
+        ("kind", c_int32),
+        ("slot", c_uint32),
+        ("first", c_uint32),
+        ("last", c_uint32),
+    ]
+
+
+class Arena(Structure):
+    stage: int
+    kind: int
+    slots: int
+    first: int
+    count: int
+    _fields_ = [
+        ("stage", c_uint32),
+        ("kind", c_int32),
+        ("slots", c_uint32),
+        ("first", c_uint32),
+        ("count", c_uint32),
+    ]
+
+
+class ScenarioOptions(Structure):
+    size: int
+    dispatch: int
+    seed: int
+    jitter: float
+    message_jitter: float
+    device_factors: _Pointer[c_double]
+    device_factor_count: int
+    stage_factors: _Pointer[c_double]
+    stage_factor_count: int
+    link_factors: _Pointer[c_double]
+    link_factor_count: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("dispatch", c_int32),
+        ("seed", c_uint64),
+        ("jitter", c_double),
+        ("message_jitter", c_double),
+        ("device_factors", POINTER(c_double)),
+        ("device_factor_count", c_size_t),
+        ("stage_factors", POINTER(c_double)),
+        ("stage_factor_count", c_size_t),
+        ("link_factors", POINTER(c_double)),
+        ("link_factor_count", c_size_t),
+    ]
+
+
+class ScenarioMetrics(Structure):
+    size: int
+    count: int
+    best_scenario: int
+    worst_scenario: int
+    cause_device: int
+    reserved: int
+    mean: float
+    best: float
+    worst: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("best_scenario", c_uint32),
+        ("worst_scenario", c_uint32),
+        ("cause_device", c_uint32),
+        ("reserved", c_uint32),
+        ("mean", c_double),
+        ("best", c_double),
+        ("worst", c_double),
+    ]
+
+
+class Error(Structure):
+    status: int
+    device: int
+    stage: int
+    microbatch: int
+    position: int
+    reserved: Array[c_uint32]
+    message: bytes
+    _fields_ = [
+        ("status", c_int32),
+        ("device", c_uint32),
+        ("stage", c_uint32),
+        ("microbatch", c_uint32),
+        ("position", c_uint32),
+        ("reserved", c_uint32 * 3),
+        ("message", c_char * 480),
+    ]
+
+
+class StrategyInfo(Structure):
+    size: int
+    placement: int
+    option_count: int
+    alias_count: int
+    chunks: int
+    weight_versions: int
+    splits_backward: int
+    flushes: int
+    searches: int
+    searches_long: int
+    takes_group_size: int
+    slices: int
+    offloads: int
+    reserved: int
+    most_memory: int
+    name: Optional[bytes]
+    summary: Optional[bytes]
+    source: Optional[bytes]
+    aliases: _Pointer[c_char_p]
+    _fields_ = [
+        ("size", c_uint32),
+        ("placement", c_int32),
+        ("option_count", c_uint32),
+        ("alias_count", c_uint32),
+        ("chunks", c_uint32),
+        ("weight_versions", c_uint32),
+        ("splits_backward", c_uint32),
+        ("flushes", c_uint32),
+        ("searches", c_uint32),
+        ("searches_long", c_uint32),
+        ("takes_group_size", c_uint32),
+        ("slices", c_uint32),
+        ("offloads", c_uint32),
+        ("reserved", c_uint32),
+        ("most_memory", c_uint64),
+        ("name", c_char_p),
+        ("summary", c_char_p),
+        ("source", c_char_p),
+        ("aliases", POINTER(c_char_p)),
+    ]
+
+
+class OptionInfo(Structure):
+    size: int
+    choice_count: int
+    minimum: int
+    maximum: int
+    name: Optional[bytes]
+    default_text: Optional[bytes]
+    summary: Optional[bytes]
+    choices: _Pointer[c_char_p]
+    _fields_ = [
+        ("size", c_uint32),
+        ("choice_count", c_uint32),
+        ("minimum", c_int64),
+        ("maximum", c_int64),
+        ("name", c_char_p),
+        ("default_text", c_char_p),
+        ("summary", c_char_p),
+        ("choices", POINTER(c_char_p)),
+    ]
+
+
+class Wait(Structure):
+    device: int
+    position: int
+    op: Op
+    _fields_ = [
+        ("device", c_uint32),
+        ("position", c_uint32),
+        ("op", Op),
+    ]
+
+
+class Finding(Structure):
+    kind: int
+    device: int
+    position: int
+    other_device: int
+    other_position: int
+    op: Op
+    other: Op
+    _fields_ = [
+        ("kind", c_int32),
+        ("device", c_uint32),
+        ("position", c_uint32),
+        ("other_device", c_uint32),
+        ("other_position", c_uint32),
+        ("op", Op),
+        ("other", Op),
+    ]
+
+
+class CriticalOp(Structure):
+    device: int
+    position: int
+    op: Op
+    reason: int
+    start: float
+    end: float
+    _fields_ = [
+        ("device", c_uint32),
+        ("position", c_uint32),
+        ("op", Op),
+        ("reason", c_int32),
+        ("start", c_double),
+        ("end", c_double),
+    ]
+
+
+class LaunchOptions(Structure):
+    size: int
+    exact: int
+    csv: Optional[bytes]
+    layers: int
+    micro_batch: int
+    model: Optional[int]
+    split: _Pointer[Split]
+    data_parallel: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("exact", c_uint32),
+        ("csv", c_char_p),
+        ("layers", c_uint32),
+        ("micro_batch", c_uint32),
+        ("model", c_void_p),
+        ("split", POINTER(Split)),
+        ("data_parallel", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Layer(Structure):
+    size: int
+    count: int
+    name: Optional[bytes]
+    place: int
+    flags: int
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    output_bytes: float
+    recomputes: _Pointer[Recompute]
+    recompute_count: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("count", c_uint32),
+        ("name", c_char_p),
+        ("place", c_int32),
+        ("flags", c_uint32),
+        ("forward_time", c_double),
+        ("backward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_backward_input", c_double),
+        ("mem_backward_weight", c_double),
+        ("mem_static", c_double),
+        ("mem_weights", c_double),
+        ("output_bytes", c_double),
+        ("recomputes", POINTER(Recompute)),
+        ("recompute_count", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Accelerator(Structure):
+    size: int
+    node_devices: int
+    name: Optional[bytes]
+    matrix_rate: float
+    vector_rate: float
+    memory_bandwidth: float
+    memory: float
+    matrix_efficiency: _Pointer[Efficiency]
+    vector_efficiency: _Pointer[Efficiency]
+    memory_efficiency: _Pointer[Efficiency]
+    matrix_efficiency_count: int
+    vector_efficiency_count: int
+    memory_efficiency_count: int
+    reserved: int
+    inside: LinkRate
+    between: LinkRate
+    _fields_ = [
+        ("size", c_uint32),
+        ("node_devices", c_uint32),
+        ("name", c_char_p),
+        ("matrix_rate", c_double),
+        ("vector_rate", c_double),
+        ("memory_bandwidth", c_double),
+        ("memory", c_double),
+        ("matrix_efficiency", POINTER(Efficiency)),
+        ("vector_efficiency", POINTER(Efficiency)),
+        ("memory_efficiency", POINTER(Efficiency)),
+        ("matrix_efficiency_count", c_uint32),
+        ("vector_efficiency_count", c_uint32),
+        ("memory_efficiency_count", c_uint32),
+        ("reserved", c_uint32),
+        ("inside", LinkRate),
+        ("between", LinkRate),
+    ]
+
+
+class RankingOptions(Structure):
+    size: int
+    scenario_count: int
+    rank_by: int
+    reserved: int
+    quantile: float
+    scenario_options: _Pointer[ScenarioOptions]
+    _fields_ = [
+        ("size", c_uint32),
+        ("scenario_count", c_uint32),
+        ("rank_by", c_int32),
+        ("reserved", c_uint32),
+        ("quantile", c_double),
+        ("scenario_options", POINTER(ScenarioOptions)),
+    ]
+
+
+class PlanOptions(Structure):
+    size: int
+    objective: int
+    strategies: _Pointer[c_char_p]
+    chunks: _Pointer[c_uint32]
+    group_sizes: _Pointer[c_uint32]
+    microbatches: _Pointer[c_uint32]
+    memory_limits: _Pointer[c_double]
+    lower: _Pointer[LowerOptions]
+    channel: _Pointer[ChannelModel]
+    embedding: _Pointer[ModelEnd]
+    head: _Pointer[ModelEnd]
+    split: _Pointer[SplitOptions]
+    slice: _Pointer[SliceOptions]
+    ranking: _Pointer[RankingOptions]
+    strategy_count: int
+    chunk_count: int
+    group_size_count: int
+    microbatch_count: int
+    memory_limit_count: int
+    placements: int
+    effort: int
+    order_effort: int
+    runtimes: int
+    runtime: int
+    offload: int
+    reserved: Array[c_uint32]
+    _fields_ = [
+        ("size", c_uint32),
+        ("objective", c_int32),
+        ("strategies", POINTER(c_char_p)),
+        ("chunks", POINTER(c_uint32)),
+        ("group_sizes", POINTER(c_uint32)),
+        ("microbatches", POINTER(c_uint32)),
+        ("memory_limits", POINTER(c_double)),
+        ("lower", POINTER(LowerOptions)),
+        ("channel", POINTER(ChannelModel)),
+        ("embedding", POINTER(ModelEnd)),
+        ("head", POINTER(ModelEnd)),
+        ("split", POINTER(SplitOptions)),
+        ("slice", POINTER(SliceOptions)),
+        ("ranking", POINTER(RankingOptions)),
+        ("strategy_count", c_uint32),
+        ("chunk_count", c_uint32),
+        ("group_size_count", c_uint32),
+        ("microbatch_count", c_uint32),
+        ("memory_limit_count", c_uint32),
+        ("placements", c_uint32),
+        ("effort", c_uint32),
+        ("order_effort", c_uint32),
+        ("runtimes", c_uint32),
+        ("runtime", c_int32),
+        ("offload", c_uint32),
+        ("reserved", c_uint32 * 9),
+    ]
+
+
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
+
+
+# name: (result, arguments)
+FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
+    "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_chakra_create": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChakraOptions), POINTER(Error)]),
+    "ppsched_chakra_destroy": (None, [c_void_p]),
+    "ppsched_chakra_ranks": (c_uint32, [c_void_p]),
+    "ppsched_chakra_export": (c_int32, [c_void_p, c_uint32, WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_chakra_import": (c_int32, [POINTER(c_void_p), POINTER(c_void_p), POINTER(ChakraTrace), c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_schedule_prove": (c_int32, [POINTER(Wait), c_size_t, POINTER(c_size_t), c_void_p, POINTER(ChannelModel), POINTER(Error)]),
+    "ppsched_schedule_check": (c_int32, [POINTER(Finding), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_finding_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Finding), POINTER(Error)]),
+    "ppsched_config_create": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
+    "ppsched_config_copy": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_config_destroy": (None, [c_void_p]),
+    "ppsched_config_devices": (c_uint32, [c_void_p]),
+    "ppsched_config_stages": (c_uint32, [c_void_p]),
+    "ppsched_config_microbatches": (c_uint32, [c_void_p]),
+    "ppsched_config_iterations": (c_uint32, [c_void_p]),
+    "ppsched_config_set_iterations": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_set_slices": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_slices": (c_uint32, [c_void_p]),
+    "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_placement": (c_int32, [c_void_p]),
+    "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_config_split_backward": (c_uint32, [c_void_p]),
+    "ppsched_config_set_forward_only": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_config_forward_only": (c_uint32, [c_void_p]),
+    "ppsched_config_set_sender_waits": (c_int32, [c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_config_sender_waits": (c_int32, [c_void_p]),
+    "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
+    "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
+    "ppsched_quantity_name": (c_char_p, [c_int32]),
+    "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
+    "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
+    "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
+    "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
+    "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_schedule_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_schedule_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
+    "ppsched_timeline_update": (c_int32, [c_void_p, c_void_p, POINTER(Error)]),
+    "ppsched_timeline_destroy": (None, [c_void_p]),
+    "ppsched_timeline_schedule": (c_void_p, [c_void_p]),
+    "ppsched_timeline_spans": (POINTER(Span), [c_void_p, c_uint32, POINTER(c_size_t)]),
+    "ppsched_timeline_latest_starts": (POINTER(c_double), [c_void_p, c_uint32, POINTER(c_size_t)]),
+    "ppsched_timeline_get_metrics": (c_int32, [POINTER(Metrics), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_device_metrics": (c_int32, [POINTER(DeviceMetrics), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_idle": (c_int32, [POINTER(Idle), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_memory": (c_int32, [POINTER(MemoryPoint), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_memory_of_cause": (c_int32, [POINTER(MemoryPoint), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_timeline_get_peak_causes": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_peak_items": (c_int32, [POINTER(MemoryItem), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_timeline_get_idle_windows": (c_int32, [POINTER(IdleWindow), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_memory_cause_name": (c_char_p, [c_int32]),
+    "ppsched_timeline_get_critical_path": (c_int32, [POINTER(CriticalOp), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_device_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_stage_slack": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_timeline_get_sensitivities": (c_int32, [POINTER(Sensitivity), c_size_t, POINTER(c_size_t), c_void_p, c_int32, c_int32, ProgressFunction, c_void_p, POINTER(Error)]),
+    "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
+    "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_runtime_name": (c_char_p, [c_int32]),
+    "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
+    "ppsched_layers_create": (c_int32, [POINTER(c_void_p), POINTER(POINTER(Layer)), c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_layers_retain": (c_void_p, [c_void_p]),
+    "ppsched_layers_release": (None, [c_void_p]),
+    "ppsched_layers_count": (c_uint32, [c_void_p]),
+    "ppsched_layers_entries": (c_uint32, [c_void_p]),
+    "ppsched_layers_get_entry": (c_int32, [POINTER(Layer), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_config_from_layers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(Split), POINTER(Error)]),
+    "ppsched_layout_create": (c_int32, [POINTER(c_void_p), c_int64, POINTER(LayoutStage), c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_create_from_text": (c_int32, [POINTER(c_void_p), c_char_p, c_size_t, c_int64, POINTER(LayoutRules), POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_create_from_megatron": (c_int32, [POINTER(c_void_p), c_int64, c_int64, POINTER(MegatronSplit), POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_create_from_torchtitan": (c_int32, [POINTER(c_void_p), c_int64, c_int64, c_int64, c_int64, c_int64, POINTER(Environment), POINTER(Error)]),
+    "ppsched_layout_find_torchtitan_stages": (c_int32, [POINTER(c_uint32), c_int64, c_int64, c_int64, c_int64, c_int64, c_uint32, POINTER(Error)]),
+    "ppsched_layout_destroy": (None, [c_void_p]),
+    "ppsched_layout_devices": (c_uint32, [c_void_p]),
+    "ppsched_layout_chunks": (c_uint32, [c_void_p]),
+    "ppsched_layout_stages": (POINTER(LayoutStage), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_layout_offsets": (POINTER(c_uint32), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_layout_write_text": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_layout_write_modules": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_uint32, POINTER(Error)]),
+    "ppsched_schedule_lower": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(LowerOptions), POINTER(Error)]),
+    "ppsched_schedule_renumber": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_recompute": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(RecomputeOptions), POINTER(Error)]),
+    "ppsched_schedule_offload": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(OffloadOptions), POINTER(Error)]),
+    "ppsched_schedule_order_microbatches": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), POINTER(c_void_p), c_void_p, c_void_p, POINTER(OrderOptions), POINTER(Error)]),
+    "ppsched_microbatches_balance": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), POINTER(Balance), POINTER(c_double), c_size_t, c_int64, c_uint32, POINTER(Environment), POINTER(Error)]),
+    "ppsched_accelerator_count": (c_uint32, []),
+    "ppsched_accelerator_at": (POINTER(Accelerator), [c_uint32]),
+    "ppsched_model_create": (c_int32, [POINTER(c_void_p), POINTER(Transformer), POINTER(Training), POINTER(Accelerator), POINTER(Environment), POINTER(Error)]),
+    "ppsched_model_destroy": (None, [c_void_p]),
+    "ppsched_model_get_parameters": (c_int32, [POINTER(Parameters), c_void_p, POINTER(Error)]),
+    "ppsched_model_get_pass_cost": (c_int32, [POINTER(PassCost), c_void_p, c_int32, c_int32, POINTER(Error)]),
+    "ppsched_model_get_memory": (c_int32, [POINTER(LayerMemory), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_model_get_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, c_double, c_double, POINTER(Error)]),
+    "ppsched_layers_from_model": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Calibration), POINTER(Error)]),
+    "ppsched_model_get_megatron_memory": (c_int32, [POINTER(MegatronMemory), c_void_p, POINTER(MegatronPipeline), POINTER(Error)]),
+    "ppsched_placement_name": (c_char_p, [c_int32]),
+    "ppsched_sender_waits_name": (c_char_p, [c_int32]),
+    "ppsched_objective_name": (c_char_p, [c_int32]),
+    "ppsched_channel_order_name": (c_char_p, [c_int32]),
+    "ppsched_lowering_name": (c_char_p, [c_int32]),
+    "ppsched_unshard_lookahead_name": (c_char_p, [c_int32]),
+    "ppsched_dispatch_name": (c_char_p, [c_int32]),
+    "ppsched_rank_by_name": (c_char_p, [c_int32]),
+    "ppsched_format_name": (c_char_p, [c_int32]),
+    "ppsched_finding_kind_name": (c_char_p, [c_int32]),
+    "ppsched_reason_name": (c_char_p, [c_int32]),
+    "ppsched_slot_use_name": (c_char_p, [c_int32]),
+    "ppsched_connecting_name": (c_char_p, [c_int32]),
+    "ppsched_layer_place_name": (c_char_p, [c_int32]),
+    "ppsched_chakra_sizes_name": (c_char_p, [c_int32]),
+    "ppsched_chakra_links_name": (c_char_p, [c_int32]),
+    "ppsched_log_level_name": (c_char_p, [c_int32]),
+    "ppsched_kind_token": (c_char_p, [c_int32]),
+    "ppsched_kind_text": (c_char_p, [c_int32]),
+    "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
+    "ppsched_plan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(PlanOptions), POINTER(Error)]),
+    "ppsched_plan_destroy": (None, [c_void_p]),
+    "ppsched_plan_evaluate": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_run": (c_int32, [c_void_p, POINTER(Error)]),
+    "ppsched_plan_count": (c_uint32, [c_void_p]),
+    "ppsched_plan_candidate_at_rank": (c_uint32, [c_void_p, c_uint32]),
+    "ppsched_plan_get_candidate": (c_int32, [POINTER(Candidate), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_get_split": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_get_recomputes": (c_int32, [POINTER(c_uint8), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_get_microbatch_order": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_schedule_get_lifetimes": (c_int32, [POINTER(Lifetime), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_schedule_get_arenas": (c_int32, [POINTER(Arena), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_config_set_robust_objective": (c_int32, [c_void_p, c_int32, c_double, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
+    "ppsched_schedule_evaluate_scenarios": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_int64, POINTER(ScenarioOptions), POINTER(Error)]),
+    "ppsched_scenarios_destroy": (None, [c_void_p]),
+    "ppsched_scenarios_makespans": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_scenarios_causes": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_scenarios_peaks": (POINTER(c_double), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_scenarios_get_metrics": (c_int32, [POINTER(ScenarioMetrics), c_void_p, POINTER(Error)]),
+    "ppsched_scenarios_get_quantile": (c_int32, [POINTER(c_double), c_void_p, c_double, POINTER(Error)]),
+    "ppsched_schedule_generate": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
+    "ppsched_schedule_retain": (c_void_p, [c_void_p]),
+    "ppsched_schedule_release": (None, [c_void_p]),
+    "ppsched_schedule_name": (c_char_p, [c_void_p]),
+    "ppsched_schedule_devices": (c_uint32, [c_void_p]),
+    "ppsched_schedule_stages": (c_uint32, [c_void_p]),
+    "ppsched_schedule_microbatches": (c_uint32, [c_void_p]),
+    "ppsched_schedule_iterations": (c_uint32, [c_void_p]),
+    "ppsched_schedule_slices": (c_uint32, [c_void_p]),
+    "ppsched_schedule_placement": (c_int32, [c_void_p]),
+    "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_peer_of": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_flushes": (c_uint32, [c_void_p]),
+    "ppsched_schedule_weight_versions": (c_uint32, [c_void_p]),
+    "ppsched_schedule_op_count": (c_uint64, [c_void_p]),
+    "ppsched_schedule_queue": (c_void_p, [c_void_p, c_uint32]),
+    "ppsched_queue_ops": (POINTER(Op), [c_void_p, POINTER(c_size_t)]),
+    "ppsched_builder_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_builder_destroy": (None, [c_void_p]),
+    "ppsched_builder_append": (c_int32, [c_void_p, c_uint32, POINTER(Op), c_size_t, POINTER(Error)]),
+    "ppsched_builder_set_name": (c_int32, [c_void_p, c_char_p, POINTER(Error)]),
+    "ppsched_builder_set_flushes": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_builder_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_builder_finish": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
+    "ppsched_schedule_generate_with": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, GenerateFunction, c_void_p, POINTER(Error)]),
+    "ppsched_status_name": (c_char_p, [c_int32]),
+    "ppsched_status_text": (c_char_p, [c_int32]),
+    "ppsched_strategy_count": (c_uint32, []),
+    "ppsched_strategy_get_info": (c_int32, [POINTER(StrategyInfo), c_uint32, POINTER(Error)]),
+    "ppsched_strategy_get_option": (c_int32, [POINTER(OptionInfo), c_uint32, c_uint32, POINTER(Error)]),
+    "ppsched_strategy_find": (c_int32, [POINTER(c_uint32), c_char_p, POINTER(Error)]),
+    "ppsched_strategy_fits": (c_int32, [c_char_p, c_void_p, POINTER(Error)]),
+    "ppsched_version": (c_uint32, []),
+    "ppsched_version_text": (c_char_p, []),
+    "ppsched_abi_version": (c_uint32, []),
+}
+
+
+class Library(CDLL):
+    """The library, and what its functions return."""
+
+    ppsched_config_find_bound: Callable[..., int]
+    ppsched_chakra_create: Callable[..., int]
+    ppsched_chakra_destroy: Callable[..., None]
+    ppsched_chakra_ranks: Callable[..., int]
+    ppsched_chakra_export: Callable[..., int]
+    ppsched_chakra_import: Callable[..., int]
+    ppsched_schedule_prove: Callable[..., int]
+    ppsched_schedule_check: Callable[..., int]
+    ppsched_finding_write_text: Callable[..., int]
+    ppsched_config_create: Callable[..., int]
+    ppsched_config_copy: Callable[..., int]
+    ppsched_config_destroy: Callable[..., None]
+    ppsched_config_devices: Callable[..., int]
+    ppsched_config_stages: Callable[..., int]
+    ppsched_config_microbatches: Callable[..., int]
+    ppsched_config_iterations: Callable[..., int]
+    ppsched_config_set_iterations: Callable[..., int]
+    ppsched_config_set_slices: Callable[..., int]
+    ppsched_config_slices: Callable[..., int]
+    ppsched_config_set_placement: Callable[..., int]
+    ppsched_config_placement: Callable[..., int]
+    ppsched_config_set_weight_versions: Callable[..., int]
+    ppsched_config_set_split_backward: Callable[..., int]
+    ppsched_config_split_backward: Callable[..., int]
+    ppsched_config_set_forward_only: Callable[..., int]
+    ppsched_config_forward_only: Callable[..., int]
+    ppsched_config_set_sender_waits: Callable[..., int]
+    ppsched_config_sender_waits: Callable[..., int]
+    ppsched_config_set_values: Callable[..., int]
+    ppsched_config_values: Callable[..., _Pointer[c_double]]
+    ppsched_quantity_name: Callable[..., Optional[bytes]]
+    ppsched_config_validate: Callable[..., int]
+    ppsched_config_set_option: Callable[..., int]
+    ppsched_config_set_progress: Callable[..., int]
+    ppsched_config_with_stages: Callable[..., int]
+    ppsched_config_with_microbatches: Callable[..., int]
+    ppsched_schedule_evaluate: Callable[..., int]
+    ppsched_schedule_evaluate_transfers: Callable[..., int]
+    ppsched_timeline_update: Callable[..., int]
+    ppsched_timeline_destroy: Callable[..., None]
+    ppsched_timeline_schedule: Callable[..., Optional[int]]
+    ppsched_timeline_spans: Callable[..., _Pointer[Span]]
+    ppsched_timeline_latest_starts: Callable[..., _Pointer[c_double]]
+    ppsched_timeline_get_metrics: Callable[..., int]
+    ppsched_timeline_get_device_metrics: Callable[..., int]
+    ppsched_timeline_get_idle: Callable[..., int]
+    ppsched_timeline_get_memory: Callable[..., int]
+    ppsched_timeline_get_memory_of_cause: Callable[..., int]
+    ppsched_timeline_get_peak_causes: Callable[..., int]
+    ppsched_timeline_get_peak_items: Callable[..., int]
+    ppsched_timeline_get_idle_windows: Callable[..., int]
+    ppsched_memory_cause_name: Callable[..., Optional[bytes]]
+    ppsched_timeline_get_critical_path: Callable[..., int]
+    ppsched_timeline_get_device_slack: Callable[..., int]
+    ppsched_timeline_get_stage_slack: Callable[..., int]
+    ppsched_timeline_get_sensitivities: Callable[..., int]
+    ppsched_schedule_export: Callable[..., int]
+    ppsched_schedule_export_to_buffer: Callable[..., int]
+    ppsched_schedule_import: Callable[..., int]
+    ppsched_runtime_name: Callable[..., Optional[bytes]]
+    ppsched_schedule_write_launch_arguments: Callable[..., int]
+    ppsched_layers_create: Callable[..., int]
+    ppsched_layers_retain: Callable[..., Optional[int]]
+    ppsched_layers_release: Callable[..., None]
+    ppsched_layers_count: Callable[..., int]
+    ppsched_layers_entries: Callable[..., int]
+    ppsched_layers_get_entry: Callable[..., int]
+    ppsched_config_from_layers: Callable[..., int]
+    ppsched_layout_create: Callable[..., int]
+    ppsched_layout_create_from_text: Callable[..., int]
+    ppsched_layout_create_from_megatron: Callable[..., int]
+    ppsched_layout_create_from_torchtitan: Callable[..., int]
+    ppsched_layout_find_torchtitan_stages: Callable[..., int]
+    ppsched_layout_destroy: Callable[..., None]
+    ppsched_layout_devices: Callable[..., int]
+    ppsched_layout_chunks: Callable[..., int]
+    ppsched_layout_stages: Callable[..., _Pointer[LayoutStage]]
+    ppsched_layout_offsets: Callable[..., _Pointer[c_uint32]]
+    ppsched_layout_write_text: Callable[..., int]
+    ppsched_layout_write_modules: Callable[..., int]
+    ppsched_schedule_lower: Callable[..., int]
+    ppsched_schedule_renumber: Callable[..., int]
+    ppsched_schedule_recompute: Callable[..., int]
+    ppsched_schedule_offload: Callable[..., int]
+    ppsched_schedule_order_microbatches: Callable[..., int]
+    ppsched_microbatches_balance: Callable[..., int]
+    ppsched_accelerator_count: Callable[..., int]
+    ppsched_accelerator_at: Callable[..., _Pointer[Accelerator]]
+    ppsched_model_create: Callable[..., int]
+    ppsched_model_destroy: Callable[..., None]
+    ppsched_model_get_parameters: Callable[..., int]
+    ppsched_model_get_pass_cost: Callable[..., int]
+    ppsched_model_get_memory: Callable[..., int]
+    ppsched_model_get_update_cost: Callable[..., int]
+    ppsched_layers_from_model: Callable[..., int]
+    ppsched_model_get_megatron_memory: Callable[..., int]
+    ppsched_placement_name: Callable[..., Optional[bytes]]
+    ppsched_sender_waits_name: Callable[..., Optional[bytes]]
+    ppsched_objective_name: Callable[..., Optional[bytes]]
+    ppsched_channel_order_name: Callable[..., Optional[bytes]]
+    ppsched_lowering_name: Callable[..., Optional[bytes]]
+    ppsched_unshard_lookahead_name: Callable[..., Optional[bytes]]
+    ppsched_dispatch_name: Callable[..., Optional[bytes]]
+    ppsched_rank_by_name: Callable[..., Optional[bytes]]
+    ppsched_format_name: Callable[..., Optional[bytes]]
+    ppsched_finding_kind_name: Callable[..., Optional[bytes]]
+    ppsched_reason_name: Callable[..., Optional[bytes]]
+    ppsched_slot_use_name: Callable[..., Optional[bytes]]
+    ppsched_connecting_name: Callable[..., Optional[bytes]]
+    ppsched_layer_place_name: Callable[..., Optional[bytes]]
+    ppsched_chakra_sizes_name: Callable[..., Optional[bytes]]
+    ppsched_chakra_links_name: Callable[..., Optional[bytes]]
+    ppsched_log_level_name: Callable[..., Optional[bytes]]
+    ppsched_kind_token: Callable[..., Optional[bytes]]
+    ppsched_kind_text: Callable[..., Optional[bytes]]
+    ppsched_op_write_token: Callable[..., int]
+    ppsched_plan_create: Callable[..., int]
+    ppsched_plan_destroy: Callable[..., None]
+    ppsched_plan_evaluate: Callable[..., int]
+    ppsched_plan_run: Callable[..., int]
+    ppsched_plan_count: Callable[..., int]
+    ppsched_plan_candidate_at_rank: Callable[..., int]
+    ppsched_plan_get_candidate: Callable[..., int]
+    ppsched_plan_get_split: Callable[..., int]
+    ppsched_plan_get_recomputes: Callable[..., int]
+    ppsched_plan_get_microbatch_order: Callable[..., int]
+    ppsched_plan_create_config: Callable[..., int]
+    ppsched_plan_create_timeline: Callable[..., int]
+    ppsched_plan_find_least_limit: Callable[..., int]
+    ppsched_schedule_get_links: Callable[..., int]
+    ppsched_schedule_get_buffers: Callable[..., int]
+    ppsched_schedule_get_connections: Callable[..., int]
+    ppsched_schedule_get_lifetimes: Callable[..., int]
+    ppsched_schedule_get_arenas: Callable[..., int]
+    ppsched_config_set_robust_objective: Callable[..., int]
+    ppsched_schedule_evaluate_scenarios: Callable[..., int]
+    ppsched_scenarios_destroy: Callable[..., None]
+    ppsched_scenarios_makespans: Callable[..., _Pointer[c_double]]
+    ppsched_scenarios_causes: Callable[..., _Pointer[c_double]]
+    ppsched_scenarios_peaks: Callable[..., _Pointer[c_double]]
+    ppsched_scenarios_get_metrics: Callable[..., int]
+    ppsched_scenarios_get_quantile: Callable[..., int]
+    ppsched_schedule_generate: Callable[..., int]
+    ppsched_schedule_retain: Callable[..., Optional[int]]
+    ppsched_schedule_release: Callable[..., None]
+    ppsched_schedule_name: Callable[..., Optional[bytes]]
+    ppsched_schedule_devices: Callable[..., int]
+    ppsched_schedule_stages: Callable[..., int]
+    ppsched_schedule_microbatches: Callable[..., int]
+    ppsched_schedule_iterations: Callable[..., int]
+    ppsched_schedule_slices: Callable[..., int]
+    ppsched_schedule_placement: Callable[..., int]
+    ppsched_schedule_device_of: Callable[..., int]
+    ppsched_schedule_peer_of: Callable[..., int]
+    ppsched_schedule_flushes: Callable[..., int]
+    ppsched_schedule_weight_versions: Callable[..., int]
+    ppsched_schedule_op_count: Callable[..., int]
+    ppsched_schedule_queue: Callable[..., Optional[int]]
+    ppsched_queue_ops: Callable[..., _Pointer[Op]]
+    ppsched_builder_create: Callable[..., int]
+    ppsched_builder_destroy: Callable[..., None]
+    ppsched_builder_append: Callable[..., int]
+    ppsched_builder_set_name: Callable[..., int]
+    ppsched_builder_set_flushes: Callable[..., int]
+    ppsched_builder_set_weight_versions: Callable[..., int]
+    ppsched_builder_finish: Callable[..., int]
+    ppsched_schedule_generate_with: Callable[..., int]
+    ppsched_status_name: Callable[..., Optional[bytes]]
+    ppsched_status_text: Callable[..., Optional[bytes]]
+    ppsched_strategy_count: Callable[..., int]
+    ppsched_strategy_get_info: Callable[..., int]
+    ppsched_strategy_get_option: Callable[..., int]
+    ppsched_strategy_find: Callable[..., int]
+    ppsched_strategy_fits: Callable[..., int]
+    ppsched_version: Callable[..., int]
+    ppsched_version_text: Callable[..., Optional[bytes]]
+    ppsched_abi_version: Callable[..., int]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ppsched schedule command that builds a candidate of a plan again."""
+import json
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
+
+from ._abi import Lowering, Placement, SenderWaits
+from .candidate import Candidate
+from .config import QUANTITIES, Config
+from .goal import goal_words
+from .layer_words import OF_LAYERS, UNREAD, split_words
+from .layers import Layers
+from .lowering import lead_of
+from .model_end import ModelEnd, model_end
+from .same_units import places, worded
+from .strategy import find_strategy
+from .units import Units
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+OF_CANDIDATES = "mem_limit"  # the list of numbers that may be a candidate's own
+
+
+def option_word(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def is_own(plan: "Plan", candidate: Candidate) -> bool:
+    """Whether no costs of the plan's config say what the candidate's are: its microbatches are cut, or in an order of their own."""
+    return candidate.ordered or candidate.slices != plan.config.slices
+
+
+def list_words(config: Config, name: str) -> List[str]:
+    """A list of numbers, if it was given."""
+    values: List[float] = getattr(config, name)
+    values = values[:1] if len(set(values)) == 1 else values
+    return [option_word(name), *(config.units.word(name, value) for value in values)] if values else []
+
+
+def cost_words(config: Config, has_layers: bool = False) -> List[str]:
+    """All lists but the memory limits; with layers but those of stages, which are not read."""
+    unread = (OF_CANDIDATES, *OF_LAYERS, *UNREAD) if has_layers else (OF_CANDIDATES,)
+    return [word for name in QUANTITIES if name not in unread for word in list_words(config, name)]
+
+
+def _option_words(plan: "Plan", candidate: Candidate) -> List[str]:
+    """The strategy's options: the config's, as far as it has them, with the candidate's own over them."""
+    known = [option.name for option in find_strategy(candidate.strategy).options]
+    options: Dict[str, object] = {name: value for name, value in plan.config._options.items() if name in known}
+    options.update(candidate.options)
+    return [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+
+
+def _size_words(config: Config, has_layers: bool) -> List[str]:
+    stages = [] if has_layers else ["-s", str(config.stages)]  # the split says how many
+    words = ["--num-devices", str(config.devices), *stages, "-b", str(config.microbatches)]
+    if config.iterations != 1:
+        words += ["--iterations", str(config.iterations)]
+    if config.slices != 1:
+        words += ["--slices", str(config.slices)]
+    if not config.split_backward:
+        words.append("--whole-backwards")
+    if config.forward_only:
+        words.append("--forward-only")
+    if config.sender_waits != SenderWaits.NEVER:
+        words += ["--sender-waits", config.sender_waits.name.lower()]
+    if config._weight_versions:
+        words += ["--weight-versions", str(config._weight_versions)]
+    if config._asked_placement != Placement.DEFAULT:
+        words += ["--placement", *(map(str, config._map) if config._map else [config.placement.name.lower()])]
+    return words
+
+
+def _end_words(name: str, end: Optional[ModelEnd], units: Units) -> List[str]:
+    record = model_end(name, end)
+    return [option_word(name), *(f"{key}={units.word(key, getattr(record, key))}" for key in end)] if end else []
+
+
+def _layers_word(layers: Layers, units: Units) -> str:
+    """The layers as JSON."""
+    values = json.loads(json.dumps({"layers": layers.given}, default=float))
+    for place in places(values, {}):
+        place.put(worded(place.name, place.value, units))
+    return json.dumps(values["layers"])
+
+
+def _resizing_words(plan: "Plan", candidate: Candidate, costs: Sequence[str]) -> List[str]:
+    """How stages and microbatches of the candidate are made of those that the costs are given for. A config file may have chunks
+    of its own, to try."""
+    from_file = "-c" in costs or "--config" in costs
+    words: List[str] = []
+    divided = candidate.stages != plan.config.stages and plan.layers is None
+    if divided or (from_file and plan.layers is None and candidate.chunks and not plan.config._map):
+        words += ["--chunks", str(candidate.chunks)]
+    if divided:
+        words += _end_words("embedding", plan.embedding, plan.config.units) + _end_words("head", plan.head, plan.config.units)
+    if candidate.microbatches != plan.config.microbatches:
+        words += ["--microbatch-count", str(candidate.microbatches)]
+    return words
+
+
+def _lowering_words(plan: "Plan") -> List[str]:
+    if plan.lowering == Lowering.NONE:
+        return []
+    channel = plan._channel
+    order = channel.order if isinstance(channel.order, str) else channel.order.name
+    flags = [option_word(name) for name in ("rendezvous", "batched", "blocking") if getattr(channel, name)]
+    passes = plan._passes
+    sharding = ["--unshard", str(passes.unshard), "--unshard-lookahead", passes.unshard_lookahead] if passes.unshard else []
+    if passes.reduce_grad:
+        sharding.append("--reduce-grad")
+    if passes.receive_lead != lead_of(plan.lowering, None, channel.blocking):
+        sharding += ["--receive-lead", str(passes.receive_lead)]
+    return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
+
+
+def _offload_words(plan: "Plan", candidate: Candidate) -> List[str]:
+    if not candidate.offloaded:
+        return []
+    return ["--offload", "limit" if plan.config_of(candidate).mem_limit else "all"]
+
+
+def schedule_words(plan: "Plan", candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
+    """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
+    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *goal_words(plan, candidate.strategy)]
+    if is_own(plan, candidate):
+        own = plan.config_of(candidate)
+        return [*words, *_size_words(own, False), *cost_words(own), *list_words(own, OF_CANDIDATES), *_lowering_words(plan), *_offload_words(plan, candidate)]
+    model = plan.model(candidate)
+    words += _size_words(plan.config, model is not None) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
+    words += list_words(plan.config_of(candidate), OF_CANDIDATES)
+    if model is not None:
+        words += split_words(model)
+        if costs is None:
+            words += ["--layers", _layers_word(model.layers, plan.config.units)]
+    return words + _resizing_words(plan, candidate, costs or ()) + _lowering_words(plan) + _offload_words(plan, candidate)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules that keep less: by recomputing, or by copies to the host."""
+import ctypes
+from typing import TYPE_CHECKING, Optional
+
+from . import _abi
+from ._abi import Status
+from ._library import Error, lib, new_handle
+from .number_lists import integer, numbers
+from .shown import shown
+from .strategy import find_strategy
+from .views import sized
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+
+def recomputed(schedule: "Schedule", chunks: Optional[int]) -> ctypes.c_void_p:
+    """The handle of a schedule that recomputes."""
+    options = sized(_abi.RecomputeOptions)
+    options.chunks = _count(chunks)
+    return new_handle(lib.ppsched_schedule_recompute, schedule._handle, ctypes.byref(options))
+
+
+def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool, share: float, lead: int) -> ctypes.c_void_p:
+    """The handle of a schedule that offloads."""
+    options = sized(_abi.OffloadOptions)
+    options.chunks = _count(chunks)
+    options.until_limit = int(until_limit)
+    options.share, = numbers("share", [share])
+    if not 0 < options.share <= 1:
+        raise Error(f"share is {shown(share)}; it must be above 0, and 1 at most", Status.ERROR_RANGE)
+    if not 0 <= integer("lead", lead) < 2**32:
+        raise Error(f"lead is {shown(lead)}; it must be so many ops, 0 for as late as copies hide", Status.ERROR_RANGE)
+    options.lead = lead
+    return new_handle(lib.ppsched_schedule_offload, schedule._handle, schedule.config._handle, ctypes.byref(options))
+
+
+def _count(chunks: Optional[int]) -> int:
+    """0 for all."""
+    if chunks is None:
+        return 0
+    if not 1 <= integer("chunks", chunks) < 2**32:
+        raise Error(f"chunks is {chunks}; it must be 1 or more stages of each device", Status.ERROR_RANGE)
+    return chunks
+
+
+def chooses_offload(strategy: str) -> bool:
+    """Whether a strategy has an option that has it choose its order and what goes to the host together."""
+    return any(option.name == "offload" and "limit" in option.choices for option in find_strategy(strategy).options)

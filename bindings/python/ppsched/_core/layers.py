@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model by its layers, and splits of it into stages."""
+import ctypes
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypedDict
+
+from . import _abi
+from ._abi import LayerFlag, LayerPlace, Status
+from ._library import Error, call, decoded, encoded, lib, new_handle
+from .config import Config
+from .enums import member
+from .layout import Layout
+from .number_lists import integer, numbers
+from .shown import shown
+from .views import Shared, sized
+
+
+class Recompute(TypedDict, total=False):
+    """A way to keep less of a layer: its name, the whole time of a backward with it, and the memory that remains."""
+
+    name: str
+    backward_time: float
+    mem_forward: float
+
+
+class Layer(TypedDict, total=False):
+    """A layer, or `count` equal ones behind each other, as config files have it.
+
+    place: "first" (embedding) or "last" (head) where it belongs into that stage; with_next: never in another stage than the
+    layer after it; tied: the last stage holds its weights too; copies_embedding: a stage with it, but the first, holds the weights
+    of the layers with place "first" too. Without any backward time the backward takes twice the forward.
+    """
+
+    name: str
+    count: int
+    place: str
+    with_next: bool
+    tied: bool
+    copies_embedding: bool
+    forward_time: float
+    backward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_backward_input: float
+    mem_backward_weight: float
+    mem_static: float
+    mem_weights: float
+    output_bytes: float
+    recompute: List[Recompute]
+
+
+class StageLayers(TypedDict):
+    """What a stage holds: of each name how many layers, and of those how many are recomputed in which way."""
+
+    stage: int
+    layers: Dict[str, int]
+    recompute: Dict[str, Dict[str, int]]
+
+
+class Split(NamedTuple):
+    """Layers of each stage; and of each layer its kind of recomputation, counted from 1, 0 for none."""
+
+    layers: List[int]
+    recomputes: List[int]
+
+
+class LayerSplit(NamedTuple):
+    """The layers of a model, and which are in which stage."""
+
+    layers: "Layers"
+    split: Split
+
+
+COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weight_time", "mem_forward", "mem_backward_input",
+         "mem_backward_weight", "mem_static", "mem_weights", "output_bytes")
+
+
+def _number(where: str, value: object) -> float:
+    if isinstance(value, (bool, str)) or len(given := numbers(where, value)) != 1:
+        raise Error(f"{where} must be one number, not {shown(value)}")
+    return given[0]
+
+
+def _checked(where: str, row: object, known: Iterable[str]) -> Mapping[str, Any]:
+    if not isinstance(row, Mapping):
+        raise Error(f"{where} must be a mapping, not {shown(row)}")
+    known = list(known)
+    unknown = next((key for key in row if key not in known), None)
+    if unknown is not None:
+        raise Error(f"{where} has no {shown(unknown)}; it has {', '.join(known)}")
+    if not isinstance(row.get("name", ""), str):
+        raise Error(f"{where}: name must be a text, not {shown(row['name'])}")
+    if not row.get("name"):
+        raise Error(f"{where} has no name")
+    return row
+
+
+def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_abi.Recompute]:
+    given = row.get("recompute")
+    if given is None:
+        return []
+    if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
+        raise Error(f"{where}: recompute must be a list, not {shown(given)}")
+    kinds = []
+    for number, item in enumerate(given):
+        place = f"{where}: recompute {number}"
+        kind = _checked(place, item, Recompute.__annotations__)
+        if "backward_time" not in kind:
+            raise Error(f"{place} ({kind['name']}): give backward_time, that of the whole backward, what is computed again included")
+        whole = _number(f"{place}: backward_time", kind["backward_time"])
+        if whole < backward:
+            raise Error(f"{place}: backward_time is {whole:g}, less than {backward:g} without; it is that of the whole backward, what is "
+                        "computed again included", Status.ERROR_RANGE)
+        kinds.append(_abi.Recompute(encoded("name", kind["name"]), whole - backward,
+                                    _number(f"{place}: mem_forward", kind.get("mem_forward", 0))))
+    return kinds
+
+
+def _flags(where: str, row: Mapping[str, Any]) -> int:
+    flags = 0
+    for name in ("with_next", "tied", "copies_embedding"):
+        if not isinstance(row.get(name, False), bool):
+            raise Error(f"{where}: {name} must be true or false, not {shown(row[name])}")
+        flags |= LayerFlag[name.upper()] if row.get(name) else 0
+    return flags
+
+
+def _place(where: str, place: object) -> LayerPlace:
+    if not isinstance(place, (str, LayerPlace)) or isinstance(place, str) and place.upper() not in LayerPlace.__members__:
+        raise Error(f"{where}: there is no place {shown(place)}; it must be any, first or last")
+    return member(LayerPlace, "place", place)
+
+
+def _record(number: int, given: object, own_place: str) -> _abi.Layer:
+    """own_place: where it is if it does not say so."""
+    where = f"layer entry {number}"
+    row = _checked(where, given, Layer.__annotations__)
+    where += f" ({row['name']})"
+    record = sized(_abi.Layer)
+    record.name = encoded("name", row["name"])
+    record.count = integer(f"{where}: count", row.get("count", 1))
+    if not 1 <= row.get("count", 1) <= _abi.MAX_LAYERS:
+        bounds = "1 or more" if row["count"] < 1 else f"at most {_abi.MAX_LAYERS}"
+        raise Error(f"{where}: count is {row['count']}; it must be {bounds}", Status.ERROR_RANGE)
+    record.place = _place(where, row.get("place", own_place))
+    record.flags = _flags(where, row)
+    for name in COSTS:
+        setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
+    if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):
+        raise Error(f"{where}: it has a time of its backward, and no forward_time; give that too, 0 where it takes none")
+    parts = record.backward_input_time + record.backward_weight_time
+    if not any(name in row for name in COSTS[1:4]):
+        record.backward_time = 2 * record.forward_time
+    kinds = _recomputes(where, row, record.backward_time or parts)
+    record._kinds = (_abi.Recompute * len(kinds))(*kinds)  # which the record points to
+    record.recomputes, record.recompute_count = ctypes.cast(record._kinds, ctypes.POINTER(_abi.Recompute)), len(kinds)
+    return record
+
+
+def _own_place(rows: Sequence[Any], number: int) -> str:
+    """Of layers that are called what they are: an embedding at the begin is in the first stage, a head at the end in the last."""
+    row = rows[number]
+    name = row.get("name") if isinstance(row, Mapping) else None
+    if name == "embedding" and number == 0:
+        return "first"
+    return "last" if name == "head" and number == len(rows) - 1 else "any"
+
+
+class Layers(Shared):
+    """The layers of a model in order, from rows as ppsched.Layer tells: Layers([{"name": "decoder", "count": 80, ...}, ...]).
+
+    given: the rows.
+    """
+
+    given: List[Layer]
+
+    def __init__(self, rows: Iterable[Layer]) -> None:
+        if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
+            raise Error(f"layers must be a list, not {shown(rows)}")
+        self.given = list(rows)
+        records = [_record(number, row, _own_place(self.given, number)) for number, row in enumerate(self.given)]
+        pointers = (ctypes.POINTER(_abi.Layer) * len(records))(*[ctypes.pointer(record) for record in records])
+        self._handle = new_handle(lib.ppsched_layers_create, pointers, len(records), None)
+        self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
+
+    def largest(self) -> Tuple[str, float]:
+        """The layer that takes most memory by itself, with one microbatch and the kind of recomputation that leaves least."""
+        def alone(row: Layer) -> float:
+            kept = [kind.get("mem_forward", 0.0) for kind in row.get("recompute", ())]
+            return row.get("mem_static", 0.0) + row.get("mem_weights", 0.0) + min([row.get("mem_forward", 0.0), *kept])
+
+        row = max(self.given, key=alone)
+        return row["name"], alone(row)
+
+    def __len__(self) -> int:
+        """Layers, equal ones counted one by one."""
+        return lib.ppsched_layers_count(self._handle)
+
+    def _entries(self) -> List[_abi.Layer]:
+        entries = []
+        for number in range(lib.ppsched_layers_entries(self._handle)):
+            record = sized(_abi.Layer)
+            call(lib.ppsched_layers_get_entry, ctypes.byref(record), self._handle, number)
+            entries.append(record)
+        return entries
+
+    @property
+    def names(self) -> List[str]:
+        """Of each layer."""
+        return [decoded(entry.name) for entry in self._entries() for _ in range(entry.count)]
+
+    @property
+    def kinds(self) -> List[List[str]]:
+        """Of each layer the names of its kinds of recomputation."""
+        return [[decoded(entry.recomputes[k].name) for k in range(entry.recompute_count)]
+                for entry in self._entries() for _ in range(entry.count)]
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{entry.count} x {decoded(entry.name)}" for entry in self._entries())
+        return f"<ppsched.Layers: {words}>"
+
+    def layout(self, split: Split, devices: int) -> Optional[Layout]:
+        """The layout of a split: those of the first stage are the embedding, of the last the head, "mtp" MTP layers, all others
+        decoders; None where it is none that can be."""
+        kinds = [0 if entry.place == LayerPlace.FIRST else 3 if entry.place == LayerPlace.LAST else 2 if decoded(entry.name) == "mtp"
+                 else 1 for entry in self._entries() for _ in range(entry.count)]
+        stages, end = [], 0
+        for count in split.layers:
+            stages.append([kinds[end:end + count].count(kind) for kind in range(4)])
+            end += count
+        stages[0][0], stages[-1][3] = 1, 1  # of which every model has one, though it may cost nothing
+        try:
+            return Layout.of_stages([(a, b, c, d) for a, b, c, d in stages], devices)
+        except Error:
+            return None
+
+    def rows(self, split: Split) -> List[StageLayers]:
+        """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""
+        names, kinds, end = self.names, self.kinds, 0
+        recomputes = split.recomputes or [0] * len(names)
+        rows: List[StageLayers] = []
+        for stage, count in enumerate(split.layers):
+            held: Dict[str, int] = {}
+            recomputed: Dict[str, Dict[str, int]] = {}
+            for layer in range(end, end + count):
+                name = names[layer]
+                held[name] = held.get(name, 0) + 1
+                if recomputes[layer]:
+                    by_kind = recomputed.setdefault(name, {})
+                    kind = kinds[layer][recomputes[layer] - 1]
+                    by_kind[kind] = by_kind.get(kind, 0) + 1
+            rows.append({"stage": stage, "layers": held, "recompute": recomputed})
+            end += count
+        return rows
+
+
+def _counts(what: str, values: Iterable[object], most: int) -> List[int]:
+    counts = [integer(what, value) for value in values]
+    wrong = next((count for count in counts if not 0 <= count <= most), None)
+    if wrong is not None:
+        raise Error(f"{what} is {wrong}; it must be 0 to {most}", Status.ERROR_RANGE)
+    return counts
+
+
+def split_record(layers: Layers, split: Split) -> _abi.Split:
+    """The library's record of a split; it keeps alive what it points to."""
+    counts = (ctypes.c_uint32 * len(split.layers))(*_counts("layers of a stage", split.layers, _abi.MAX_LAYERS))
+    record = sized(_abi.Split)
+    record.stages, record.layers = len(counts), ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
+    if split.recomputes:
+        if len(split.recomputes) != len(layers):
+            raise Error(f"the split tells of {len(split.recomputes)} layers how they are recomputed; there are {len(layers)}",
+                        Status.ERROR_LENGTH)
+        kinds = (ctypes.c_uint8 * len(layers))(*_counts("the kind of a layer", split.recomputes, _abi.MAX_RECOMPUTES))
+        record.recomputes = ctypes.cast(kinds, ctypes.POINTER(ctypes.c_uint8))
+    return record
+
+
+def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
+    """A config like another whose stages are those of a split of the layers; what the other says of stages is not read."""
+    record = split_record(layers, split)
+    return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowering, and the proof that a lowered schedule cannot hang."""
+import ctypes
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Union
+
+from . import _abi
+from ._abi import ChannelOrder, Lowering, Status, UnshardLookahead
+from ._library import Error, lib, new_handle
+from .enums import member
+from .filling import records_of
+from .number_lists import integer
+from .op import Op, from_record
+from .views import none_if_unset, sized
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+
+class Wait(NamedTuple):
+    """A wait of a circle of devices: `device` waits in `op`, at `position` of its queue, for the device of the next wait."""
+
+    device: int
+    position: int
+    op: Op
+
+
+class Proof(NamedTuple):
+    """What Schedule.prove found. circle: empty where it is safe; text: the circle in words."""
+
+    safe: bool
+    circle: List[Wait]
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.safe
+
+
+class Edge(NamedTuple):
+    """A directed pair of devices; most_in_flight: receives, at most at once, that the receiver has come to and not used yet."""
+
+    sender: int
+    receiver: int
+    transfers: int
+    most_in_flight: int
+
+
+class Buffer(NamedTuple):
+    """What a comm op holds. slot: a receive's buffer on its device; until: the position behind whose op it is free, a send's
+    None where that is not known before the queue's end. Both None for ops of other kinds."""
+
+    slot: Optional[int]
+    until: Optional[int]
+
+
+def lead_of(lowering: Union[Lowering, str], receive_lead: Optional[int], blocking: bool = False) -> int:
+    """By how many ops receives come ahead; without a number 1 with JUST_IN_TIME, which measured best: a message that starts once
+    both sides are there is then there in time. 0 where a device does nothing else meanwhile."""
+    if receive_lead is not None:
+        return integer("receive_lead", receive_lead)
+    return int(member(Lowering, "lowering", lowering) == Lowering.JUST_IN_TIME and not blocking)
+
+
+def edges(schedule: "Schedule") -> List[Edge]:
+    records = records_of(_abi.Edge, lib.ppsched_schedule_get_edges, schedule._handle)
+    return [Edge(*(getattr(record, name) for name, _ in record._fields_)) for record in records]
+
+
+def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
+    if not 0 <= integer("device", device) < schedule.devices:
+        raise IndexError(f"there is no device {device}")
+    records = records_of(_abi.OpBuffer, lib.ppsched_schedule_get_buffers, None, schedule._handle, device)
+    return [Buffer(none_if_unset(record.slot), none_if_unset(record.until)) for record in records]
+
+
+def _look_ahead(options: _abi.LowerOptions, lookahead: Union[str, Sequence[int]]) -> None:
+    """Sets how early to gather: by a name, or by a number for each device."""
+    if isinstance(lookahead, str):
+        options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", lookahead)
+        return
+    for count in lookahead:
+        if not 0 <= int(count) < 2**32:
+            raise Error(f"unshard_lookahead has {count}; it must not be negative, nor that large", Status.ERROR_RANGE)
+    options.unshard_lookahead = UnshardLookahead.LIST
+    options.unshard_lookahead_count = len(lookahead)
+    array = (ctypes.c_uint32 * max(len(lookahead), 1))(*map(int, lookahead))
+    options.unshard_lookaheads = ctypes.cast(array, ctypes.POINTER(ctypes.c_uint32))
+
+
+def lowered(schedule: "Schedule", lowering: Union[Lowering, str], lookahead: Union[str, Sequence[int]] = "full",
+            **passes: int) -> ctypes.c_void_p:
+    """The handle of a lowered schedule."""
+    options = sized(_abi.LowerOptions)
+    options.lowering = member(Lowering, "lowering", lowering)
+    _look_ahead(options, lookahead)
+    for name, value in passes.items():
+        if not 0 <= integer(name, int(value) if isinstance(value, bool) else value) < 2**32:
+            raise Error(f"{name} is {value}; it must not be negative, nor that large", Status.ERROR_RANGE)
+        setattr(options, name, int(value))
+    return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))
+
+
+def channel_model(order: Union[ChannelOrder, str], *, rendezvous: bool = False, batched: bool = False,
+                  blocking: bool = False) -> _abi.ChannelModel:
+    """The library's record of a channel model."""
+    model = sized(_abi.ChannelModel)
+    model.order = member(ChannelOrder, "channel order", order)
+    model.rendezvous, model.batched, model.blocking = int(rendezvous), int(batched), int(blocking)
+    return model
+
+
+def proof(schedule: "Schedule", model: _abi.ChannelModel) -> Proof:
+    room = schedule.devices * 4
+    circle, count, record = (_abi.Wait * room)(), ctypes.c_size_t(), _abi.Error()
+    status = lib.ppsched_schedule_prove(circle, room, ctypes.byref(count), schedule._handle, ctypes.byref(model),
+                                        ctypes.byref(record))
+    if status == Status.OK:
+        return Proof(True, [], "")
+    message = record.message.decode("utf-8", "replace")
+    if status != Status.ERROR_INVALID_SCHEDULE:
+        raise Error(message, status, record)
+    links = [Wait(link.device, link.position, from_record(link.op)) for link in circle[:min(count.value, room)]]
+    return Proof(False, links, message)

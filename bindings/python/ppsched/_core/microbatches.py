@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Microbatches that differ: which runs first, and on which replica."""
+import ctypes
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _abi
+from ._abi import Objective, Status
+from ._library import Refused, call, lib, new_handle
+from .config import Config
+from .enums import member
+from .listener import Listener, Progress, check_progress
+from .microbatch_map import OF_MICROBATCHES
+from .number_lists import integer, numbers
+from .views import sized
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+
+def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int, progress: Optional[Progress]) -> Tuple[Config, List[int]]:
+    """The schedule's config with its microbatches in the best order, and that order."""
+    options = sized(_abi.OrderOptions)
+    options.objective, options.effort = member(Objective, "objective", objective), integer("effort", effort) & 0xFFFFFFFF
+    order = (ctypes.c_uint32 * schedule.microbatches)()
+    check_progress(progress)
+    with schedule.config.units.telling(), Listener(schedule.config, progress) as told:
+        handle = new_handle(lib.ppsched_schedule_order_microbatches, order, schedule._handle, told._handle,
+                            ctypes.byref(options))
+        call(lib.ppsched_config_set_progress, handle, ctypes.cast(0, _abi.ProgressFunction), None)  # the listener's ends here
+    config = schedule.config._like(handle)
+    before = schedule.config.microbatch_order
+    config.microbatch_order = tuple(before[number] if before else number for number in order)
+    return config, list(config.microbatch_order)
+
+
+def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
+    """The config of a schedule whose microbatches have other numbers than before: where they differ its lists move with them, and
+    microbatch_order tells which is which. Refused where iterations have different orders, as all have the same microbatches."""
+    lists = {name: getattr(config, name) for name in OF_MICROBATCHES}
+    count = after.microbatches
+    if all(len(set(values)) < 2 for values in lists.values()):
+        return config
+    was = {op.microbatch: old.microbatch for queue, olds in zip(after.queues, before.queues) for op, old in zip(queue, olds)}
+    order = [was[number] or 0 for number in range(count)]
+    other = next((number for number in range(count * after.iterations) if was[number] != order[number % count] + number // count * count), None)
+    if other is not None:
+        raise Refused(f"the last stage runs the microbatches of iteration {other // count} in another order than those of iteration 0, and "
+                      "they differ; renumber a schedule of one iteration", Status.ERROR_REFUSED)
+    if order == sorted(order):
+        return config
+    made = config.__copy__()
+    for name, values in lists.items():
+        if len(values) > 1:
+            made._set_list(name, [values[number] for number in order])
+    made.microbatch_order = tuple(config.microbatch_order[number] if config.microbatch_order else number for number in order)
+    return made
+
+
+class Balance(NamedTuple):
+    """Microbatches shared out over data-parallel replicas.
+
+    replica: of each microbatch; most: the cost of the replica that has most; bound: none can have less there; is_best: nor does
+    any other way.
+    """
+
+    replica: List[int]
+    most: float
+    bound: float
+    is_best: bool
+
+
+def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: bool = False) -> Balance:
+    """Shares microbatches of these costs, such as sequence lengths or times, out over replicas, so that the one that has most has
+    as little as can be found. even_counts: each gets as many, or one more where they do not divide evenly."""
+    flat = numbers("costs", costs)
+    record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
+    call(lib.ppsched_microbatches_balance, ctypes.byref(record), replica, (ctypes.c_double * len(flat))(*flat), len(flat),
+         min(max(integer("replicas", replicas), 0), 2**32 - 1), int(bool(even_counts)), None)
+    return Balance(list(replica), record.most, record.bound, bool(record.is_best))

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are written whole or not at all."""
+import contextlib
+import os
+import stat
+from typing import Iterator, Optional
+
+from .._start import unfinished
+from ._library import Error
+
+
+_DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
+
+
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """Gives the name of a temporary file beside `path` that takes its place at the end, or goes away on an error."""
+    temporary = None
+    try:
+        mode = _mode_of(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(21, "Is a directory")
+        if mode is not None and not stat.S_ISREG(mode):
+            yield path  # a device or a pipe cannot be replaced
+            return
+        if os.path.abspath(path).startswith(_DESCRIPTORS):
+            raise OSError(22, "It is a file that is open already; give its own name, or no -o")
+        path = os.path.realpath(path)  # what a link leads to
+        temporary = _temporary_beside(path, 0o666 if mode is None else 0o600)
+        yield temporary
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, path)
+    except (OSError, ValueError) as error:
+        raise Error(f"cannot write {path!r}: {getattr(error, 'strerror', None) or error}") from None
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        unfinished.discard(temporary or "")
+
+
+def _mode_of(path: str) -> Optional[int]:
+    """Of what stands there; None where nothing does, not even at the end of a link. A circle of links ends nowhere: OSError."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _temporary_beside(path: str, mode: int) -> str:
+    """A new file, which goes away too where the process ends at once. Of the mode the system takes what the process' mask has."""
+    temporary = os.path.join(os.path.dirname(path), f".ppsched-{os.urandom(16).hex()}{os.path.splitext(path)[1]}")
+    unfinished.add(temporary)
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    return temporary
+
+
+def write_text(path: str, text: str) -> None:
+    """Writes a text file whole."""
+    with whole_file(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            file.write(text)

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A picture of a timeline, drawn with matplotlib: a row a device, below it the memory of each device over time, and where times vary the
+makespans of all scenarios."""
+import collections
+import contextlib
+import importlib.util
+import io
+import textwrap
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from ._abi import Kind, Placement
+from ._library import Error
+from .colours import SHADES, edge_of, ink_on, is_lined, shade_of
+from .memory import MemoryPoint
+from .microbatch_map import order_line
+from .op import Op
+from .scenarios import QUANTILES, Found, Scenarios
+from .shown import printable
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+    from .timeline import Timeline
+
+LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient",
+          Kind.RECOMPUTE: "RECOMPUTE", Kind.OFFLOAD: "OFFLOAD, above", Kind.RELOAD: "RELOAD, below"}
+_COMPUTES = (Kind.F, Kind.B, Kind.I, Kind.W, Kind.RECOMPUTE)
+_TRACKS = {Kind.OFFLOAD: -0.42, Kind.RELOAD: 0.30}  # where in a device's row copies are drawn
+_TRACK = 0.12       # of a row, their height
+GROUND = "#ffffff"
+
+_ROW = 0.36         # inches, of a device
+_ALL_ROWS = 9.6     # inches, most for all of them: with the memory the picture is no higher than wide
+_MEMORY = 2.1       # inches, for the memory panel
+_LONGEST = 16.0     # inches, widest picture
+_HISTOGRAM = 1.6    # inches, for the makespans of scenarios
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # so that the same picture is the same file
+_DOTS = 150         # an inch of a PNG
+_NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
+_LEAST_SIZE = 6.0   # points, of all text; numbers that would be smaller are left out
+_MOST_CURVES = 16   # of memory; of more devices groups have one each
+_MOST_SHOWN = 20_000  # ops in a notebook without being asked for
+_LEAST_EDGED = 3.0  # pixels, of ops that have a white edge
+_LETTERS = 11.0     # of the title an inch, about
+_MOST_LINES = 3     # for the order of microbatches
+
+
+_ONE_AT_A_TIME = threading.RLock()
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without what matplotlib has to say: letters that its font lacks, its cache of fonts, folders that it may not write. Filters
+    and levels belong to all threads, so one draws at a time."""
+    import logging  # for pictures alone, as it takes long to load
+    log = logging.getLogger("matplotlib")
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        level = log.level
+        log.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            log.setLevel(level)
+
+
+def _new_figure(width: float, height: float) -> Any:
+    """Without pyplot, so that the caller's backend and figures stay as they are."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise Error("drawing needs matplotlib (apt-get install python3-matplotlib, or pip install matplotlib); "
+                    "-o with .csv, .json or .trace.json needs nothing") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+class _Box(NamedTuple):
+    """An op in the picture, in times and rows."""
+
+    device: int
+    op: Op
+    start: float
+    duration: float
+    lower: float
+    height: float
+
+
+def _boxes(timeline: "Timeline") -> Iterator[_Box]:
+    """Of each op; the two of an overlapped pair share the row. Copies to the host have a track above, and back one below."""
+    has_copies = any(op.kind in _TRACKS for ops in timeline.schedule.queues for op in ops)
+    top = -0.27 if has_copies else -0.42
+    for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
+        follows = False
+        for op, span in zip(ops, spans):
+            if op.kind in _TRACKS:
+                yield _Box(device, op, span.start, span.end - span.start, device + _TRACKS[op.kind], _TRACK)
+            if op.kind not in _COMPUTES:
+                continue
+            half = op.overlapped or follows
+            lower = device + top if not half or op.overlapped else float(device)
+            yield _Box(device, op, span.start, span.end - span.start, lower, -top if half else -2 * top)
+            follows = op.overlapped
+
+
+def _width(timeline: "Timeline", count: int) -> float:
+    """Inches: enough for the numbers of the busiest device, within reason."""
+    per_device = count / max(1, timeline.schedule.devices)
+    busy_share = max(0.05, 1 - timeline.metrics.bubble.of_total)
+    return min(_LONGEST, max(9.0, 0.2 * per_device / busy_share + 1.5))
+
+
+def _number_of(op: Op) -> str:
+    """Of its microbatch, with its slice."""
+    return f"{op.microbatch}" if op.slice is None else f"{op.microbatch}.{op.slice}"
+
+
+def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[Kind]:
+    """row: inches of a device."""
+    from matplotlib.collections import LineCollection, PolyCollection
+    chunks, boxes = _chunk_of_stages(timeline.schedule), list(_boxes(timeline))
+    inches = (width - 1.5) / (timeline.metrics.makespan or 1)
+    shapes = [[(box.start, box.lower), (box.start + box.duration, box.lower), (box.start + box.duration, box.lower + box.height),
+               (box.start, box.lower + box.height)] for box in boxes]
+    chunk_of = [_chunk(chunks, box.device, box.op) for box in boxes]
+    colours = [shade_of(box.op.kind, chunk) for box, chunk in zip(boxes, chunk_of)]
+    edges = ["white" if colour == edge_of(box.op.kind) else edge_of(box.op.kind) for box, colour in zip(boxes, colours)]
+    least = min((box.duration for box in boxes if box.duration > 0), default=0.0) * inches * _DOTS
+    is_edged = least >= _LEAST_EDGED  # else the edges would be all that one sees of some
+    axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors=edges if is_edged else "none",
+                                       linewidths=0.5 if is_edged else 0, antialiased=is_edged))
+    lines = [[(box.start, box.lower + 0.75 * box.height), (box.start + box.duration, box.lower + 0.75 * box.height)]
+             for box, chunk in zip(boxes, chunk_of) if is_lined(chunk)]
+    axes.add_collection(LineCollection(lines, colors="black", linewidths=0.8, capstyle="butt"))
+    sizes = _number_sizes(boxes, inches, row)
+    for box, colour in zip(boxes, colours):
+        if box.op.microbatch is not None and box.op.kind in sizes:
+            axes.text(box.start + box.duration / 2, box.lower + box.height / 2, _number_of(box.op), ha="center", va="center",
+                      fontsize=sizes[box.op.kind], color=ink_on(colour), clip_on=True)
+    return {box.op.kind for box in boxes}
+
+
+def _number_sizes(boxes: List[_Box], inches: float, row: float) -> Dict[Kind, float]:
+    """Points of the microbatch numbers of each kind, as large as fits all of its ops; without kinds where they could not be read."""
+    sizes: Dict[Kind, float] = {}
+    for box in boxes:
+        if box.op.microbatch is not None and box.duration > 0:
+            size = min(72 * inches * box.duration / (0.68 * len(_number_of(box.op))), 72 * row * box.height / 1.25)
+            sizes[box.op.kind] = min(sizes.get(box.op.kind, _NUMBER_SIZE), size)
+    return {kind: size for kind, size in sizes.items() if size >= _LEAST_SIZE}
+
+
+def _chunk_of_stages(schedule: "Schedule") -> Optional[List[int]]:
+    """For each stage the how many-th of its device's it is, from 0; None with two model copies."""
+    if schedule.placement == Placement.BIDIRECTIONAL:
+        return None
+    held: Dict[Optional[int], int] = collections.Counter()
+    chunks: List[int] = []
+    for stage in range(schedule.stages):
+        chunks.append(held[schedule.device_of(stage)])
+        held[schedule.device_of(stage)] += 1
+    return chunks
+
+
+def _most_chunks(schedule: "Schedule") -> int:
+    chunks = _chunk_of_stages(schedule)
+    return 2 if chunks is None else max(chunks) + 1
+
+
+def _chunk(chunks: Optional[List[int]], device: int, op: Op) -> int:
+    """Which of a device's stages an op is of; of two model copies, which copy."""
+    return int(op.stage != device) if chunks is None else chunks[op.stage]
+
+
+def _draw_rows(axes: Any, timeline: "Timeline") -> None:
+    devices = timeline.schedule.devices
+    axes.set_ylim(devices - 0.5, -0.5)
+    step = 1 if devices <= 64 else -(-devices // 64)
+    axes.set_yticks(range(0, devices, step), [f"device {device}" for device in range(0, devices, step)])
+    axes.tick_params(axis="y", length=0)
+    axes.set_facecolor(GROUND)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+
+
+def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
+    from matplotlib.patches import Rectangle
+    handles = [Rectangle((0, 0), 1, 1, color=shade_of(kind, 0)) for kind in sorted(kinds)]
+    labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
+    for chunk in range(1, min(chunks, 2 * len(SHADES[Kind.F]))):
+        handles.append(Rectangle((0, 0), 1, 1, facecolor=shade_of(Kind.F, chunk), edgecolor=edge_of(Kind.F), linewidth=0.6,
+                                 hatch="---" if is_lined(chunk) else None))
+        labels.append(f"chunk {chunk}")
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=8, borderaxespad=0,
+                handlelength=1, handleheight=1, labelspacing=0.35)
+
+
+def _draw_causes(axes: Any, timeline: "Timeline") -> None:
+    """What the memory of the fullest device is taken by, area upon area, where that is more than activations."""
+    device, end = timeline.metrics.peak_device, timeline.metrics.makespan
+    causes = [cause for cause, peak in timeline.peak_by_cause(device).items() if peak or len(timeline.memory(device, cause)) > 1]
+    if set(causes) <= {"static", "weights", "activations"}:
+        return
+    curves = {cause: timeline.memory(device, cause) for cause in causes}
+    times = sorted({point.time for points in curves.values() for point in points} | {end})
+    stacked = []
+    for points in curves.values():
+        place, levels = 0, []
+        for time in times:
+            while place + 1 < len(points) and points[place + 1].time <= time:
+                place += 1
+            levels.append(points[place].memory)
+        stacked.append(levels)
+    axes.stackplot(times, *stacked, step="post", alpha=0.35, linewidth=0, labels=[f"device {device}: {cause}" for cause in causes])
+
+
+def _highest(curves: Sequence[Sequence[MemoryPoint]], end: float) -> Tuple[List[float], List[float]]:
+    """Times, and the highest level of all curves from then on."""
+    times = sorted({point.time for points in curves for point in points} | {end})
+    levels = [0.0] * len(times)
+    for points in curves:
+        place = 0
+        for i, time in enumerate(times):
+            while place + 1 < len(points) and points[place + 1].time <= time:
+                place += 1
+            levels[i] = max(levels[i], points[place].memory)
+    return times, levels
+
+
+def _groups(devices: int) -> List[range]:
+    """Of neighbours, of which each has a curve."""
+    size = -(-devices // _MOST_CURVES)
+    return [range(first, min(first + size, devices)) for first in range(0, devices, size)]
+
+
+def _draw_memory(axes: Any, timeline: "Timeline") -> None:
+    """A curve a device, or the highest of a group of them, told apart by colour, and the memory limit."""
+    from matplotlib import colormaps
+    _draw_causes(axes, timeline)
+    groups, end = _groups(timeline.schedule.devices), timeline.metrics.makespan
+    colours = colormaps["viridis"]
+    figures, units = timeline.device_metrics, timeline.config.units
+    for number, group in enumerate(groups):
+        times, levels = _highest([timeline.memory(device) for device in group], end)
+        names = f"device {group[0]}" if len(group) == 1 else f"devices {group[0]}-{group[-1]}"
+        peak = max(figures[device].peak_memory for device in group)
+        axes.step(times, levels, where="post", color=colours(number / max(1, len(groups) - 1) * 0.9), linewidth=1.2,
+                  label=f"{names}: peak {peak:g}{units.after_memory}")
+    limits = sorted({figure.memory_limit for figure in figures if figure.memory_limit != float("inf")})
+    for limit in limits:
+        axes.axhline(limit, color="#C0392B", linestyle="--", linewidth=1)
+        axes.text(0, limit, f" limit {limit:g}{units.after_memory}", color="#C0392B", va="bottom", fontsize=7)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(units.heading("memory", "memory"))
+    axes.set_xlabel(units.heading("time", "time"))
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
+
+
+def _ready_label(timeline: "Timeline", scenarios: Scenarios, ready: Scenarios) -> str:
+    """What a runtime wins that runs what is ready."""
+    won = Found(scenarios, ready, timeline.metrics.makespan).won
+    wins = "" if won is None else f", wins {won:.0%}"
+    return f"run as they are ready: mean {ready.metrics.mean:g}{timeline.config.units.after_time}{wins}"
+
+
+def _draw_scenarios(axes: Any, timeline: "Timeline", scenarios: Scenarios, ready: Optional[Scenarios]) -> None:
+    """How many scenarios have which makespan, with the quantiles, and the makespan of the times themselves. ready: the same
+    scenarios, run as ops are ready."""
+    metrics, units = scenarios.metrics, timeline.config.units
+    axes.hist(scenarios.makespans, bins=40, color=shade_of(Kind.F, 2), edgecolor=edge_of(Kind.F), linewidth=0.4)
+    for q, style in zip(QUANTILES, ("-", "--", ":")):
+        axes.axvline(scenarios.quantile(q), color="black", linestyle=style, linewidth=1,
+                     label=f"{q:.0%} within {scenarios.quantile(q):g}{units.after_time}")
+    axes.axvline(timeline.metrics.makespan, color=edge_of(Kind.B), linewidth=1.2,
+                 label=f"without: {timeline.metrics.makespan:g}{units.after_time}")
+    if ready is not None:
+        axes.axvline(ready.metrics.mean, color=edge_of(Kind.I), linewidth=1.2, label=_ready_label(timeline, scenarios, ready))
+    axes.set_xlabel(units.heading(f"makespan in {metrics.scenarios} scenarios", "time"))
+    axes.set_ylabel("scenarios")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=7, borderaxespad=0, labelspacing=0.25)
+
+
+def _order_lines(timeline: "Timeline", width: float) -> str:
+    """Which microbatch goes through which slot, as far as a few lines hold it; width: inches."""
+    order = timeline.config.microbatch_order
+    if not order:
+        return ""
+    lines = textwrap.wrap(order_line(order), round(_LETTERS * width), max_lines=_MOST_LINES, placeholder=" ...")
+    return "".join("\n" + line for line in lines)
+
+
+def _title(timeline: "Timeline", width: float) -> str:
+    schedule, metrics = timeline.schedule, timeline.metrics
+    sizes = f"{schedule.devices} devices, {schedule.stages} stages, {schedule.microbatches} microbatches"
+    if schedule.slices > 1:
+        sizes += f" of {schedule.slices} slices"
+    if schedule.iterations > 1:
+        sizes += f", {schedule.iterations} iterations"
+    bubble, unit = metrics.bubble, timeline.config.units.after_time
+    name = printable(schedule.name).replace("$", r"\$")  # which would be a formula
+    return (f"{name}: {sizes}\nmakespan {metrics.makespan:g}{unit}, span {metrics.span:g}{unit};  "
+            f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span"
+            + _order_lines(timeline, width))
+
+
+def figure_of(timeline: "Timeline", scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> Any:
+    """A matplotlib.figure.Figure of its own: no backend is chosen, and pyplot does not know it."""
+    with _quietly():
+        return _figure_of(timeline, scenarios, ready)
+
+
+def _figure_of(timeline: "Timeline", scenarios: Optional[Scenarios], ready: Optional[Scenarios]) -> Any:
+    width, devices = _width(timeline, len(timeline.schedule)), timeline.schedule.devices
+    rows = min(_ALL_ROWS, max(1.2, _ROW * devices))
+    heights = [rows, _MEMORY, *([] if scenarios is None else [_HISTOGRAM])]
+    figure = _new_figure(width, sum(heights) + 1.2)
+    ops, memory, *others = figure.subplots(len(heights), 1, gridspec_kw={"height_ratios": heights})
+    memory.sharex(ops)
+    ops.tick_params(axis="x", labelbottom=False)
+    kinds = _draw_ops(ops, timeline, width, min(_ROW, rows / devices))
+    _draw_rows(ops, timeline)
+    _draw_legend(ops, kinds, _most_chunks(timeline.schedule))
+    _draw_memory(memory, timeline)
+    if scenarios is not None:
+        _draw_scenarios(others[0], timeline, scenarios, ready)
+    ops.set_xlim(0, timeline.metrics.makespan or 1)
+    ops.set_title(_title(timeline, width), loc="left", fontsize=10)
+    return figure
+
+
+def draw(timeline: "Timeline", path: str, file_format: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
+    """Draws the timeline into a file of that format ("png", "svg" or "pdf")."""
+    with _quietly():
+        figure_of(timeline, scenarios, ready).savefig(path, format=file_format, dpi=_DOTS, metadata=UNDATED.get(file_format))
+
+
+def svg_of(timeline: "Timeline") -> str:
+    """The picture as the text of an SVG file."""
+    text = io.StringIO()
+    with _quietly():
+        figure_of(timeline).savefig(text, format="svg", metadata=UNDATED["svg"])
+    return text.getvalue()
+
+
+def shown_svg(timeline: "Timeline") -> Optional[str]:
+    """For a notebook; None where there are very many ops, or no matplotlib."""
+    if len(timeline.schedule) > _MOST_SHOWN or importlib.util.find_spec("matplotlib") is None:
+        return None
+    return svg_of(timeline)

@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which schedule: all candidates for a problem, evaluated and ranked."""
+import ctypes
+import math
+import os
+import weakref
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
+
+from . import _abi
+from ._abi import MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status, UnshardLookahead
+from ._library import Error, call, decoded, encoded, lib, new_handle
+from .candidate import Candidate, LeastLimit, with_least_bounds
+from .chosen import Chosen
+from .command_words import schedule_words
+from .config import Config, config_of
+from .enums import member
+from .exporting import format_name
+from .goal import words_of_goal
+from .keeping import chooses_offload
+from .layers import Layer, LayerSplit, Layers, Split
+from .listener import Listener, Progress, check_progress
+from .lowering import channel_model, lead_of
+from .model_end import ModelEnd, model_end
+from .number_lists import Numbers, integer, numbers
+from .output import write_text
+from .own_schedules import Own, evaluate_own, ranked
+from .pages import page_of
+from .plan_table import candidates_csv, html_table, plain_row
+from .rounding import at_least
+from .scenarios import Factors, scenario_options
+from .schedule import Function, Schedule, generate
+from .shown import shown
+from .strategy import find_strategy
+from .timeline import Bubble, Timeline
+from .units import Units
+from .views import Plain, Shared, none_if_unset, sized
+from .words import counted, names_checked
+from .writing import PAGES, ending_of, write_file
+
+
+def _figures(record: _abi.Candidate) -> Dict[str, Any]:
+    bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
+    return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
+            "peak_memory": record.peak_memory, "peak_device": record.peak_device,
+            "limit_device": none_if_unset(record.limit_device), "excess": record.excess, "bound": record.bound,
+            "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved), "ordered": bool(record.ordered), "offloads": record.offloads,
+            "imbalance": record.imbalance}
+
+
+def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort: int, has_scenarios: bool, units: Units) -> Candidate:
+    options: Dict[str, Union[int, str]] = {name: getattr(record, name) for name in ("group_size", "min_group_size") if getattr(record, name)}
+    strategy, reason = decoded(record.strategy), units.told(decoded(record.reason)) or None
+    placement = Placement(record.placement).name.lower()
+    if strategy == "auto":
+        options = {"placement": placement, "objective": objective.name.lower(), **({"effort": effort} if effort else {})}
+    refused = record.status != Status.OK
+    if not refused and not record.fits:
+        lack = f"{at_least(record.excess)}{units.after_memory}"
+        reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {lack}"
+    limit = None if math.isinf(record.memory_limit) else record.memory_limit
+    status = "refused" if refused else "fits" if record.fits else "over limit"
+    return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
+                     status, reason, slices=record.slices, offloaded=bool(record.offloaded), scenario_time=record.scenario_time if has_scenarios and not refused else None,
+                     **({} if refused else _figures(record)))
+
+
+class _Channel(NamedTuple):
+    """How transfers wait for each other; see Schedule.prove."""
+
+    order: Union[ChannelOrder, str]
+    rendezvous: bool
+    batched: bool
+    blocking: bool
+
+
+class _Passes(NamedTuple):
+    """Those of a lowering for sharded parameters, and its lead; see Schedule.lower."""
+
+    unshard: int
+    unshard_lookahead: str
+    reduce_grad: bool
+    receive_lead: int
+
+
+class Plan(Shared, Sequence[Candidate]):
+    """The candidates, ranked: those that fit by step time and then peak memory, those over their limit, the refused.
+
+    Made by ppsched.plan. A sequence of Candidate by rank, the best first; `listed` has them by number.
+    """
+
+    config: Config
+    objective: Objective
+    lowering: Lowering
+    embedding: Optional[ModelEnd]
+    head: Optional[ModelEnd]
+    layers: Optional[Layers]
+    runtime: Optional[Runtime]
+    _listing: Dict[str, Any]  # how the candidates were listed, in the names of the library's options
+    _varying: Dict[str, Any]  # its scenarios, in the words of ppsched.plan; empty where there are none
+
+    def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
+                 passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
+                 runtime: Optional[Runtime], has_asked: bool, has_scenarios: bool) -> None:
+        self._handle = handle
+        self.embedding, self.head, self.layers, self.runtime = embedding, head, layers, runtime
+        self.config, self.objective, self.lowering = config, objective, lowering
+        self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
+        self._has_scenarios, self._listing, self._varying = has_scenarios, {}, {}
+        self._goal: List[str] = []  # of searches, in the words of the command
+        self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
+        self._candidates: List[Candidate] = []
+        self._own: Dict[int, Own] = {}  # by number, behind the library's
+        self._has_listed = True         # the library's; else there are the caller's own alone
+        self._ranks_by_step = True      # else by scenarios
+
+    def __len__(self) -> int:
+        return self._listed_count() + len(self._own)
+
+    def _ranking_time(self, candidate: Candidate) -> float:
+        """By which those that fit rank."""
+        return (candidate.step_time if self._ranks_by_step else candidate.scenario_time) or 0.0
+
+    def _listed_count(self) -> int:
+        return lib.ppsched_plan_count(self._handle) if self._has_listed else 0
+
+    @overload
+    def __getitem__(self, rank: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, rank: slice) -> List[Candidate]: ...
+
+    def __getitem__(self, rank: Union[int, slice]) -> Union[Candidate, List[Candidate]]:
+        if not self._candidates:
+            found = sorted(map(self._read, range(self._listed_count())), key=lambda candidate: candidate.rank)
+            found = ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found
+            if self._has_scenarios:  # which planned times tell nothing of
+                found = [candidate._replace(bound=None) for candidate in found]
+            self._candidates = with_least_bounds(found)
+        if not isinstance(rank, (int, slice)):
+            raise TypeError(f"the rank of a candidate must be an integer, not {shown(rank)}")
+        return self._candidates[rank]
+
+    def _read(self, number: int) -> Candidate:
+        record = sized(_abi.Candidate)
+        call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
+        candidate = _candidate(number, record, self.objective, self._effort, self._has_scenarios, self.config.units)
+        return candidate._replace(runs_on=self._runs_on(record), microbatch_order=self._order(candidate))
+
+    def _runs_on(self, record: _abi.Candidate) -> Optional[List[str]]:
+        if not self._has_asked or record.status != Status.OK:
+            return None
+        return [runtime.name.lower() for runtime in Runtime if record.runs_on >> runtime & 1]
+
+    @property
+    def listed(self) -> List[Candidate]:
+        """The candidates by number, in the order in which the library lists them, whatever they cost."""
+        return sorted(self, key=lambda candidate: candidate.number)
+
+    @property
+    def best(self) -> Optional[Candidate]:
+        """The first that fits, or None."""
+        return self[0] if len(self) > 0 and self[0].fits else None
+
+    def _number(self, candidate: Candidate) -> int:
+        if not isinstance(candidate, Candidate):
+            raise Error(f"candidate must be a ppsched.Candidate of this plan, not {shown(candidate)}")
+        if not 0 <= candidate.rank < len(self) or self[candidate.rank] != candidate:
+            raise Error(f"{candidate.strategy} of rank {candidate.rank} is no candidate of this plan")
+        return candidate.number
+
+    def config_of(self, candidate: Candidate) -> Config:
+        """The candidate's own problem."""
+        if self._number(candidate) in self._own:
+            return self._own[candidate.number].config
+        config = self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
+        config._carries = config._carries or config.placement != self.config.placement
+        if candidate.ordered:
+            config.microbatch_order = tuple(self.microbatch_order(candidate))
+        return config
+
+    def microbatch_order(self, candidate: Candidate) -> List[int]:
+        """Which of the config's microbatches goes through each slot of the candidate, in its own order or as they are."""
+        self._number(candidate)  # refuses those of other plans
+        order = candidate.microbatch_order
+        return list(range(candidate.microbatches)) if order is None else list(order)
+
+    def _order(self, candidate: Candidate) -> Optional[List[int]]:
+        if not candidate.ordered:
+            return None
+        order = self._numbers(lib.ppsched_plan_get_microbatch_order, ctypes.c_uint32, candidate.number)
+        before = self.config.microbatch_order
+        return [before[number] for number in order] if before else order
+
+    def split(self, candidate: Candidate) -> Split:
+        """Which layers the candidate has in which stage, and which of them it computes again; of a plan with layers."""
+        number = self._number(candidate)
+        return Split(self._numbers(lib.ppsched_plan_get_split, ctypes.c_uint32, number),
+                     self._numbers(lib.ppsched_plan_get_recomputes, ctypes.c_uint8, number))
+
+    def model(self, candidate: Candidate) -> Optional[LayerSplit]:
+        """The layers with the candidate's split, for Schedule.launch; None where the plan has no layers."""
+        return None if self.layers is None else LayerSplit(self.layers, self.split(candidate))
+
+    def models(self, candidates: Iterable[Candidate]) -> Optional[Dict[int, LayerSplit]]:
+        """The same by rank, of those that are not refused."""
+        if self.layers is None:
+            return None
+        return {candidate.rank: LayerSplit(self.layers, self.split(candidate)) for candidate in candidates
+                if candidate.status != "refused"}
+
+    def _numbers(self, function: Any, kind: Any, candidate: int) -> List[int]:
+        needed = ctypes.c_size_t()
+        call(function, None, 0, ctypes.byref(needed), self._handle, candidate)
+        numbers = (kind * needed.value)()
+        call(function, numbers, needed.value, None, self._handle, candidate)
+        return list(numbers)
+
+    def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
+        """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
+        config = self.config_of(candidate)
+        return self._made(candidate) or self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
+
+    def _offloaded(self, candidate: Candidate, schedule: Schedule) -> Schedule:
+        if not candidate.offloaded or chooses_offload(candidate.strategy):
+            return schedule
+        return schedule.offload(until_limit=bool(schedule.config.mem_limit))
+
+    def _made(self, candidate: Candidate) -> Optional[Schedule]:
+        """What a function of the caller's made; None for the library's strategies."""
+        own = self._own.get(candidate.number)
+        if own is not None and own.schedule is None:
+            raise Error(f"{candidate.strategy} was refused: {candidate.reason}")
+        return None if own is None else own.schedule
+
+    def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
+        """One iteration of the candidate's schedule, which runtimes run again and again; all iterations where they do not flush, or
+        where the search planned for their number."""
+        config, made = self.config_of(candidate), self._made(candidate)
+        if made is not None:
+            return made
+        strategy = find_strategy(candidate.strategy)
+        if strategy.flushes and not any(option.name == "objective" for option in strategy.options):
+            call(lib.ppsched_config_set_iterations, config._handle, 1)
+        return self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
+
+    def timeline(self, candidate: Candidate, progress: Optional[Progress] = None) -> Timeline:
+        """The candidate's schedule, lowered and timed as the plan did, with everything that there is to know of it.
+
+        progress: see ppsched.generate; what was searched is searched again.
+        """
+        return self._timed(self.schedule(candidate, progress))
+
+    def _timed(self, schedule: Schedule) -> Timeline:
+        """A candidate's schedule as the plan timed it."""
+        if self.lowering == Lowering.NONE:
+            return schedule.evaluate()
+        channel = self._channel
+        return schedule.lower(self.lowering, **self._passes._asdict()).evaluate_transfers(None, channel.order, rendezvous=channel.rendezvous,
+                                                                batched=channel.batched, blocking=channel.blocking)
+
+    def command(self, candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
+        """The words of the `ppsched schedule` command that builds the candidate's schedule again; shlex.join makes a line of them.
+
+        costs: the words that state times and memory, such as ["-c", "problem.yaml"]; by default the numbers of the plan's config.
+        """
+        if self._number(candidate) in self._own:
+            raise Error(f"{candidate.strategy} is a function of your own, which the command does not know; Plan.write keeps its schedule")
+        return schedule_words(self, candidate, costs)
+
+    def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
+              time_scale: float = 0.0, progress: Optional[Progress] = None) -> None:
+        """Writes the candidate's schedule to a file: .png, .svg and .pdf draw its timeline, .csv holds its order as torchtitan
+        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times (where `pick -o` has its
+        answer). .html is a page with it first, and all that rank behind it: of the best that of the plan. Where its microbatches have
+        an order, it stands beside a CSV in a file of that name with .order.json behind it.
+
+        format: as in Timeline.export, whatever the ending is; time_scale: microseconds per unit of time in a trace.
+        """
+        if format is None and ending_of(os.fspath(path), PAGES):
+            self._write_page(candidate, os.fspath(path))
+            return
+        name = None if format is None else format_name(format)
+        write_file(os.fspath(path), name, lambda: self.timeline(candidate, progress), lambda: self.schedule(candidate, progress),
+                   time_scale)
+
+    def _write_page(self, candidate: Candidate, path: str) -> None:
+        self._number(candidate)
+        write_text(path, page_of(self, self[candidate.rank:]))
+
+    def csv(self) -> str:
+        """All candidates as CSV, a row each by rank: the columns are what `ppsched compare --json` prints, with "bubble.of_total"
+        and "options.effort" for what is nested; empty cells where there is none. With layers there are "split" and "recompute" too, in
+        the words of `ppsched schedule`."""
+        return candidates_csv(self, self.config.units, self.models(self))
+
+    def least_limit(self) -> LeastLimit:
+        """Under which memory limit a candidate fits, where none does."""
+        if not self._has_listed:
+            raise Error("the least limit is searched for the library's strategies, and this plan has none")
+        limit, number = ctypes.c_double(), ctypes.c_uint32()
+        call(lib.ppsched_plan_find_least_limit, ctypes.byref(limit), ctypes.byref(number), self._handle)
+        return LeastLimit(limit.value, self.listed[number.value])
+
+    def _add_own(self, functions: Sequence[Function]) -> None:
+        first = self._listed_count()
+        for number, function in enumerate(functions, first):
+            self._own[number] = evaluate_own(function, self.config, number, self.objective, self.runtime, self._timed)
+
+    def rows(self) -> List[Dict[str, Plain]]:
+        """The ranked candidates as plain rows: pandas.DataFrame(plan.rows()), or polars.DataFrame."""
+        return [plain_row(candidate) for candidate in self]
+
+    def row(self, candidate: Candidate, csv: Optional[str] = None, *, micro_batch: int = 0, data_parallel: int = 1) -> Dict[str, object]:
+        """All that `pick --json` prints of a candidate: its figures, devices and split, the arguments of each runtime ("launch"), and
+        the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""
+        return Chosen(self, [candidate], None, (micro_batch, data_parallel)).row(candidate, csv)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the candidates as a table."""
+        return html_table(self[:], self.config.units)
+
+    def __repr__(self) -> str:
+        best, fitting = self.best, sum(candidate.fits for candidate in self)
+        words = "" if best is None else f"; best {best.strategy} with step time {best.step_time:g}"
+        return (f"<ppsched.Plan for {counted(self.config.devices, 'device')}: {counted(len(self), 'candidate')}, {fitting} of them "
+                f"fit{words}>")
+
+
+def _list(options: _abi.PlanOptions, name: str, count: str, values: Optional[Sequence[Any]], kind: Any) -> Any:
+    """Sets a list of the options, if there is one; returns what must stay alive."""
+    if values is None:
+        return None
+    array = (kind * len(values))(*values)
+    setattr(options, name, ctypes.cast(array, ctypes.POINTER(kind)))
+    setattr(options, count, len(values))
+    return array
+
+
+def _several(name: str, values: Any) -> List[Any]:
+    """Names of which one may stand alone."""
+    if isinstance(values, str) or callable(values):
+        return [values]
+    if not isinstance(values, Iterable):
+        raise Error(f"{name} must be a list of names, not {shown(values)}")
+    return list(values)
+
+
+def _counts(name: str, values: Union[Iterable[int], int, None]) -> Optional[List[int]]:
+    if values is None:
+        return None
+    is_list = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0  # else an array that is a number
+    given = cast(Iterable[object], values) if is_list else [values]
+    counts = [integer(name, value) for value in given]
+    if any(not 0 < value < 2**31 for value in counts):
+        raise Error(f"{name} holds {counts}; they must be 1 or more, and not that large", Status.ERROR_RANGE)
+    if not counts:
+        raise Error(f"{name} is an empty list", Status.ERROR_LENGTH)
+    return counts
+
+
+def _within(name: str, value: int, most: int) -> int:
+    """Told here, as C would cut it short."""
+    if not 0 <= integer(name, value) < 2**32:
+        raise Error(f"{name} is {value}; it must be 0 to {most}", Status.ERROR_RANGE)
+    return value
+
+
+def _placement_bits(placements: Union[Iterable[Union[Placement, str]], Placement, str, None]) -> int:
+    if placements is None:
+        return 0
+    names = list(placements) if isinstance(placements, Iterable) and not isinstance(placements, str) else [placements]
+    if not names:
+        raise Error("placements is an empty list", Status.ERROR_LENGTH)
+    bits = 0
+    for placement in names:
+        bits |= 1 << member(Placement, "placement", placement)
+    return bits
+
+
+@names_checked
+def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Union[Iterable[Union[str, Function]], str, Function, None] = None,
+         chunks: Union[Iterable[int], int, None] = None, group_sizes: Union[Iterable[int], int, None] = None,
+         microbatches: Union[Iterable[int], int, None] = None, memory_limits: Optional[Numbers] = None,
+         placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
+         lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
+         batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
+         reduce_grad: bool = False, receive_lead: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
+         attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
+         message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
+         quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
+         head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
+         empty_stages: bool = False, split_effort: int = 0,
+         runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
+         progress: Optional[Progress] = None) -> Plan:
+    """Evaluates all candidates for a problem and ranks them.
+
+    The config's costs are those of its stages: one a device, or one a layer, or any number that the candidates' stages divide or
+    are divided by; embedding and head: what of the first and the last stage is not divided, such as {"forward_time": 0.2}.
+    objective: the time of a step, "makespan" or "span". What varies: strategies (default: all whose iterations flush, but those
+    that search at length: v_search, and auto, which come with an effort; functions of your own as for ppsched.generate are called once,
+    with the config as it is), chunks (stages a device, default 1 to 4), group_sizes
+    (default: those that Megatron-LM takes), microbatches (at the same batch), memory_limits (each for all devices), placements.
+    layers: the model by its layers, or the rows of ppsched.Layers: each candidate gets the split into stages that suits it, with whole layers and, where they
+    need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
+    the config says of stages is not read. empty_stages: those in the middle may be without layers.
+    split_effort: 1 to 4, how long splits are searched for, each up to eight times as long as the one before (default: 3).
+    runtimes: which are asked whether they run a candidate (Candidate.runs_on).
+    runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
+    With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
+    reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad; receive_lead (see Schedule.lower).
+    slices: into how many slices the config's whole microbatches are cut, such as [1, 2, 4, 8]; an op of slice k of K then takes
+    (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K), slice_time but for W. order_effort: 1 to 10 to run
+    microbatches that differ in the best order that is found for each candidate (Plan.microbatch_order).
+    scenarios: how many, with times that vary as for Schedule.scenarios; rank_by: "step", or over these "mean", "quantile" or
+    "worst" (Candidate.scenario_time).
+    offload: candidates of rules a second time, with as few activations on the host as hold the memory limit, all where there is none
+    (Candidate.offloaded); the config says how fast copies are, by host_bandwidth or offload_times.
+    progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
+    ppsched.Cancelled.
+    """
+    config_of(config)
+    check_progress(progress)
+    goal = member(Objective, "objective", objective)
+    options = sized(_abi.PlanOptions)
+    options.objective, options.effort = goal, _within("effort", effort, 12)
+    options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
+    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
+    options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", unshard_lookahead)
+    options.receive_lead = _within("receive_lead", lead_of(lowering, receive_lead, blocking), 64)
+    chosen = [] if strategies is None else _several("strategies", strategies)
+    own = [function for function in chosen if callable(function)]
+    named = [encoded("strategy", name) for name in chosen if not callable(name)]
+    names = None if strategies is None else named or [b"gpipe"] * bool(own)
+    if own and (layers is not None or embedding is not None or head is not None):
+        raise Error("a function of your own builds a schedule of the config's stages; it goes without layers, embedding and head")
+    limits = None if memory_limits is None else numbers("memory_limits", memory_limits)
+    model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
+    ends = model_end("embedding", embedding), model_end("head", head)
+    options.channel, options.embedding, options.head = ctypes.pointer(model), ctypes.pointer(ends[0]), ctypes.pointer(ends[1])
+    asked = [] if runtimes is None else _several("runtimes", runtimes)
+    options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
+    planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
+    options.runtime = planned_for or 0
+    options.split_effort = _within("split_effort", split_effort, 4)
+    options.slice_time, options.attention_share, options.order_effort = slice_time, attention_share, _within("order_effort", order_effort, 10)
+    options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
+    options.offload = bool(offload)
+    options.scenario_count = _within("scenarios", scenarios, 2**24)
+    varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors)
+    if scenarios or jitter or message_jitter or len(device_factors) or len(link_factors):
+        options.scenario_options = ctypes.pointer(varying)
+    if layers is not None and not isinstance(layers, Layers):
+        layers = Layers(layers)
+    if layers is not None:
+        options.layers, options.empty_stages = layers._handle.value, bool(empty_stages)
+    alive = [_list(options, "strategies", "strategy_count", names, ctypes.c_char_p),
+             _list(options, "chunks", "chunk_count", _counts("chunks", chunks), ctypes.c_uint32),
+             _list(options, "group_sizes", "group_size_count", _counts("group_sizes", group_sizes), ctypes.c_uint32),
+             _list(options, "microbatches", "microbatch_count", _counts("microbatches", microbatches), ctypes.c_uint32),
+             _list(options, "slices", "slice_count", _counts("slices", slices), ctypes.c_uint32),
+             _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
+    with config.units.telling(), Listener(config, progress) as told:
+        made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
+                    Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad), options.receive_lead), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+                    bool(asked), scenarios > 0)
+        del alive
+        made._ranks_by_step = options.rank_by == RankBy.STEP
+        if not made._ranks_by_step and options.effort and varying.dispatch == Dispatch.PLANNED:
+            made._goal = words_of_goal(options, config.devices)
+        made._varying = {} if not scenarios else {"scenarios": scenarios, "seed": seed, "jitter": jitter, "message_jitter": message_jitter,
+                                                  "device_factors": device_factors, "link_factors": link_factors}
+        made._has_listed = bool(named) or not own
+        made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
+                         "microbatches": _counts("microbatches", microbatches), "slices": _counts("slices", slices), "memory_limits": limits or [],
+                         "placements": options.placements, "effort": options.effort, "slice_time": slice_time,
+                         "attention_share": attention_share, "order_effort": order_effort, "split_effort": split_effort, "offload": int(offload)}
+        if made._has_listed:
+            call(lib.ppsched_plan_run, made._handle)
+    made._add_own(own)
+    return made

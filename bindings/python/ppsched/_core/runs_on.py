@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which runtimes run the candidates of a plan."""
+import itertools
+from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional
+
+from ._library import Error, Refused
+from .candidate import Candidate
+from .config import Config
+from .launching import RUNTIME_NAMES, without_others
+from .layers import LayerSplit
+from .listener import Progress
+from .rounding import at_least
+from .schedule import Schedule, generate
+from .words import counted
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+MOST_TRIED = 64  # candidates that are asked for each runtime's best
+MOST_NAMED = 5  # strategies of one reason
+
+
+class RunsOn(NamedTuple):
+    """Names of runtimes. order: those that run this very order; alike: those that plan one of its kind themselves."""
+
+    order: List[str]
+    alike: List[str]
+
+    def __str__(self) -> str:
+        return " ".join([*self.order, *(f"({name})" for name in self.alike)]) or "none"
+
+
+def _can(schedule: Schedule, runtime: str, exact: bool, model: Optional[LayerSplit]) -> bool:
+    try:
+        schedule.launch(runtime, exact=exact, model=model)
+    except Refused:
+        return False
+    return True
+
+
+def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
+    """Which runtimes run a schedule, and a split of the model's layers with it."""
+    able = [name for name in RUNTIME_NAMES if _can(schedule, name, False, model)]
+    order = [name for name in able if _can(schedule, name, True, model)]
+    return RunsOn(order, [name for name in able if name not in order])
+
+
+class BestByRuntime(NamedTuple):
+    """For each runtime the best candidate that it runs, or one of its kind, as far as any of the `tried` is; alike: the names of
+    those that plan one of its kind, which are not asked where the plan has asked; fitting: how many candidates there are to try."""
+
+    best: Dict[str, Candidate]
+    alike: List[str]
+    tried: int
+    fitting: int
+
+
+def best_by_runtime(plan: "Plan", progress: Optional[Progress] = None) -> BestByRuntime:
+    """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most; all where the plan has asked."""
+    fitting = [candidate for candidate in plan if candidate.fits]
+    if plan.layers is not None and any(candidate.runs_on is not None for candidate in fitting):
+        return best_as_asked(plan)
+    best: Dict[str, Candidate] = {}
+    alike: List[str] = []
+    tried = 0
+    for candidate in fitting[:MOST_TRIED]:
+        if len(best) == len(RUNTIME_NAMES):
+            break
+        found, tried = runs_on(plan.iteration(candidate, progress), plan.model(candidate)), tried + 1
+        new = [name for name in (*found.order, *found.alike) if name not in best]
+        alike += [name for name in new if name in found.alike]
+        best.update(dict.fromkeys(new, candidate))
+    return BestByRuntime(best, alike, tried, len(fitting))
+
+
+def best_as_asked(plan: "Plan") -> BestByRuntime:
+    """Of the runtimes that the plan has asked, which run the very order of each candidate, or not."""
+    fitting = [candidate for candidate in plan if candidate.fits]
+    best: Dict[str, Candidate] = {}
+    for candidate in fitting:
+        for name in candidate.runs_on or ():
+            best.setdefault(name, candidate)
+    return BestByRuntime(best, [], len(fitting), len(fitting))
+
+
+# --- one runtime alone ---
+
+def _reason(reason: str, strategy: str) -> str:
+    """A reason without the runtimes that can, and without the name of what it is of."""
+    return without_others(reason).removeprefix(f"{strategy}: ")
+
+
+def _may_run(strategy: str, runtime: str) -> bool:
+    """Whether the runtime runs what the strategy makes of some small problem."""
+    for devices, microbatches, chunks in ((4, 8, 1), (4, 8, 2)):
+        try:
+            generate(strategy, Config(devices, microbatches, chunks * devices)).launch(runtime, layers=2 * chunks * devices)
+            return True
+        except Error:
+            continue
+    return False
+
+
+def _few(names: List[str]) -> str:
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} others"
+
+
+class Runnable:
+    """The candidates that a runtime can run, as far as they have been asked for, and why it cannot run the others."""
+
+    def __init__(self, plan: "Plan", runtime: str, progress: Optional[Progress] = None) -> None:
+        self._plan, self._runtime, self._progress = plan, runtime, progress
+        self._is_planned = plan.runtime is not None and plan.runtime.name.lower() == runtime
+        self._reasons: Dict[str, str] = {}  # the first of each strategy
+
+    def among(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        if self._is_planned:
+            yield from candidates  # the others are refused
+            return
+        for candidate in candidates:
+            try:
+                self._plan.iteration(candidate, self._progress).launch(self._runtime, model=self._plan.model(candidate))
+            except Refused as error:
+                self._reasons.setdefault(candidate.strategy, _reason(str(error), candidate.strategy))
+                continue
+            yield candidate
+
+    def best(self, count: int) -> List[Candidate]:
+        """The first `count` that fit."""
+        return list(itertools.islice(self.among(candidate for candidate in self._plan if candidate.fits), count))
+
+    def over_limit(self) -> Iterator[Candidate]:
+        """Those that are over their limit, the one that lacks least first."""
+        return self.among(candidate for candidate in self._plan if candidate.status == "over limit")
+
+    def _grouped(self) -> str:
+        """The reasons, each with its strategies: of those that the runtime runs at any size, where there are some."""
+        runnable = {strategy: reason for strategy, reason in self._reasons.items() if _may_run(strategy, self._runtime)}
+        strategies: Dict[str, List[str]] = {}
+        for strategy, reason in (runnable or self._reasons).items():
+            strategies.setdefault(reason, []).append(strategy)
+        if len(strategies) == 1 and len(self._reasons) > 1 and not runnable:
+            return next(iter(strategies))  # whatever it is of
+        return "; ".join(f"{_few(names)}: {reason}" for reason, names in strategies.items())
+
+    def why_none(self) -> str:
+        """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
+        for candidate in self._plan:
+            if self._is_planned and candidate.reason:
+                self._reasons.setdefault(candidate.strategy, _reason(candidate.reason, candidate.strategy))
+        words = f"no candidate that fits runs on {self._runtime}; {self._grouped()}"
+        closest = next(self.over_limit(), None)
+        if closest is not None:
+            words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
+                      f"lacks is {at_least(closest.excess or 0.0)}{self._plan.config.units.after_memory}")
+        return words

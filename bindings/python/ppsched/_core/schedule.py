@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules: built by a strategy, by a generator of yours, or op by op."""
+import ctypes
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Callable, List, NamedTuple, NoReturn, Optional, Set, Tuple, Union
+
+from . import _abi, timeline
+from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
+from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
+from .config import Config, Quantities, config_of, quantities_in
+from .exporting import export, export_format
+from .filling import text_of
+from .keeping import offloaded, recomputed
+from .launching import launch_line
+from .layers import LayerSplit
+from .listener import Listener, Progress, check_progress
+from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lead_of, lowered, proof
+from .microbatch_map import with_order
+from .microbatches import ordered, renumbered
+from .number_lists import Numbers, integer
+from .op import Op, from_record, to_records
+from .reader import config_for, import_file, import_text
+from .scenarios import Factors, Scenarios, scenario_options, scenarios_of
+from .shown import shown
+from .slots import Arena, Connection, arenas, connections
+from .timeline import Timeline
+from .views import Shared, View, none_if_unset
+from .words import counted, names_checked
+
+
+Ops = Union[Op, str]  # an op, or its token
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a schedule; str(finding) says it in words."""
+
+    kind: FindingKind
+    device: int
+    position: Optional[int]
+    op: Op
+    other_device: Optional[int]
+    other_position: Optional[int]
+    other: Optional[Op]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _finding(record: _abi.Finding) -> Finding:
+    return Finding(FindingKind(record.kind), record.device, none_if_unset(record.position), from_record(record.op),
+                   none_if_unset(record.other_device), none_if_unset(record.other_position),
+                   from_record(record.other) if record.other.kind else None, text_of(lib.ppsched_finding_write_text, ctypes.byref(record)))
+
+
+class Schedule(Shared):
+    """For each device the queue of its ops. Immutable; may be shared between threads.
+
+    Made by ppsched.generate, ppsched.read, Schedule.from_text, Schedule.from_queues or a Builder. `config` is the problem that
+    it was made for, with the placement of its stages: from_queues with it and the queues makes the same schedule.
+    """
+
+    config: Config
+
+    def __init__(self, handle: ctypes.c_void_p, config: Config) -> None:
+        self._own(handle)
+        self.config = config._placed(self.placement)
+
+    def _own(self, handle: ctypes.c_void_p) -> None:
+        self._handle = handle
+        self._release = weakref.finalize(self, lib.ppsched_schedule_release, handle)
+
+    @classmethod
+    def _read(cls, handle: ctypes.c_void_p, quantities: Quantities, order: Sequence[int] = ()) -> "Schedule":
+        """That of a handle, with a config of its own sizes. order: of its microbatches, as they are numbered in the quantities."""
+        schedule = cls.__new__(cls)
+        schedule._own(handle)
+        schedule.config = config_for(schedule, quantities, order=order)
+        return schedule
+
+    @classmethod
+    def from_queues(cls, config: Config, queues: Union[Mapping[int, Iterable[Ops]], Iterable[Iterable[Ops]]],
+                    name: str = "custom", *, flushes: bool = True) -> "Schedule":
+        """Your own order: for each device its ops, as Op or token. It is not checked here; see check."""
+        builder = Builder(config, name, flushes=flushes)
+        if not isinstance(queues, Iterable):
+            raise Error(f"queues must be a list of ops for each device, not {shown(queues)}")
+        pairs: Iterable[Tuple[int, Iterable[Ops]]] = queues.items() if isinstance(queues, Mapping) else enumerate(queues)
+        for device, ops in pairs:
+            if isinstance(ops, str) or not isinstance(ops, Iterable):
+                raise Error(f"device {device}: the queue must be a list of ops, not {shown(ops)}")
+            builder.append(device, *ops)
+        return builder.finish()
+
+    @classmethod
+    @names_checked
+    def from_text(cls, text: Union[str, bytes], format: Union[Format, str], *, forward_times: Numbers = (),
+                  backward_times: Numbers = (), backward_input_times: Numbers = (),
+                  backward_weight_times: Numbers = (), backward_input_share: Numbers = (),
+                  overlapped_times: Numbers = (), p2p_time: Numbers = (), p2p_bandwidth: Numbers = (),
+                  activation_bytes: Numbers = (), gradient_bytes: Numbers = (), mem_forward: Numbers = (),
+                  mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (), mem_static: Numbers = (),
+                  mem_weights: Numbers = (), mem_limit: Numbers = (),
+                  mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (),
+                  mem_gathered: Numbers = (), mem_output: Numbers = (), mem_send_forward: Numbers = (),
+                  mem_send_backward: Numbers = (), mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (),
+                  mem_work_forward: Numbers = (), mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (),
+                  mem_work_backward_weight: Numbers = (),
+                  unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
+                  reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
+                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
+                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
+                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
+                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = ()) -> "Schedule":
+        """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
+
+        `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
+        ppsched.Config; without them all times are its defaults. Where the text has a microbatch_order the config has it, and
+        the lists of microbatches in that order. The schedule is not checked here; see check.
+        """
+        given, read = quantities_in(locals()), import_text(text, format)
+        return cls._read(read.handle, given, read.order)
+
+    @classmethod
+    @names_checked
+    def read(cls, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
+             forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (),
+             backward_weight_times: Numbers = (), backward_input_share: Numbers = (), overlapped_times: Numbers = (),
+             p2p_time: Numbers = (), p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (),
+             gradient_bytes: Numbers = (), mem_forward: Numbers = (), mem_backward_input: Numbers = (),
+             mem_backward_weight: Numbers = (), mem_static: Numbers = (), mem_weights: Numbers = (),
+             mem_limit: Numbers = (),
+             mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
+             mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
+             mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
+             mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
+             unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
+             reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
+             recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
+             offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
+             host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
+             slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+             mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = ()) -> "Schedule":
+        """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
+        given, read = quantities_in(locals()), import_file(path, format)
+        return cls._read(read.handle, given, read.order)
+
+    @names_checked
+    def order_microbatches(self, *, objective: Union[Objective, str] = "makespan", effort: int = 4,
+                           progress: Optional[Progress] = None) -> "Schedule":
+        """The same schedule, its microbatches of config.microbatch_scale in the best order that is found: its slots stay, its config
+        has the lists in that order, and config.microbatch_order tells of each slot which microbatch goes through it.
+
+        Up to 7 microbatches that is the best of all orders; with more, effort says how long is looked, 1 to 10, each twice the one
+        before. progress: as of ppsched.generate.
+        """
+        config, _ = ordered(self, objective, effort, progress)
+        lib.ppsched_schedule_retain(self._handle)
+        return Schedule(self._handle, config)
+
+    @names_checked
+    def scenarios(self, count: int = 1000, *, seed: int = 0, jitter: float = 0.0, message_jitter: float = 0.0,
+                  device_factors: Factors = (), link_factors: Factors = (), stage_factors: Factors = (),
+                  dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
+        """How long it takes where times vary, in so many scenarios: jitter is the standard deviation of the logarithm of each op's
+        factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors, stage_factors: of each device
+        and stage, by how much its ops take longer, or a row of these for each scenario; link_factors: likewise of what goes from
+        device to device, a row for each that it comes from. All schedules of a problem meet the same scenarios of a seed. dispatch:
+        "planned", or "ready" for a runtime that runs the first of what is ready, within the memory of the plan or the limits."""
+        return scenarios_of(self, count, scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors, stage_factors))
+
+    @names_checked
+    def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
+              unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: bool = False, merge_backwards: bool = False,
+              split_backwards: bool = False, defer_receives: bool = False, receive_lead: Optional[int] = None) -> "Schedule":
+        """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
+        "just_in_time", or "none" for the other passes alone).
+
+        unshard: most stages whose parameters a device holds at once, 0 for no UNSHARD and RESHARD; unshard_lookahead: of how
+        many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, a number for
+        each device, or "needed": as late as gathering hides by the config's times; reduce_grad: REDUCE_GRAD behind a stage's last
+        weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back; defer_receives: PyTorch's
+        defer_pp_recv; receive_lead: with "just_in_time" each receive stands up to so many ops before its consumer, 1 by default.
+        """
+        handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
+                         split_backwards=split_backwards, defer_receives=defer_receives, receive_lead=lead_of(lowering, receive_lead))
+        return Schedule(handle, self.config)
+
+    def recompute(self, chunks: Optional[int] = None) -> "Schedule":
+        """A schedule that keeps less: with a RECOMPUTE before each backward of so many stages of each device, the lowest first;
+        of all without `chunks`."""
+        return Schedule(recomputed(self, chunks), self.config)
+
+    def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False, share: float = 1.0, lead: int = 0) -> "Schedule":
+        """A schedule that keeps less: with an OFFLOAD behind each forward of so many stages of each device, the lowest first (all
+        without `chunks`), and a RELOAD as late as it hides; as few as hold the config's memory limit with `until_limit`.
+
+        share: of each device those alone that live longest, as far as they are at most that share of what all of them would move.
+        lead: so many ops of its device are between a RELOAD and its backward instead; without until_limit. Stage passes that are
+        recomputed stay so.
+        """
+        return Schedule(offloaded(self, chunks, until_limit, share, lead), self.config)
+
+    def renumber(self) -> "Schedule":
+        """The same schedule with its microbatches numbered as the last stage runs their forwards: PyTorch takes losses so."""
+        made = Schedule(new_handle(lib.ppsched_schedule_renumber, self._handle), self.config)
+        made.config = renumbered(self.config, self, made)
+        return made
+
+    @names_checked
+    def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
+              blocking: bool = False) -> Proof:
+        """Whether this lowered schedule always comes to its end, if comm ops of a device wait for each other in one channel
+        ("group"), one a direction ("direction"), one a pair of devices ("pair"), in one of the sends alone ("sends") or not at all
+        ("none"), sends are buffered or meet their receives, neighbouring comm ops start one by one or together, and devices go on
+        meanwhile or block."""
+        return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))
+
+    def edges(self) -> List[Edge]:
+        """Which devices of this lowered schedule send to which, and how many receives are in flight at most."""
+        return edges(self)
+
+    def buffers(self, device: int) -> List[Buffer]:
+        """For each op of a device's queue what it holds, if it sends or receives."""
+        return buffers(self, device)
+
+    @names_checked
+    def arenas(self, device: int, use: Union[SlotUse, str] = "stage_microbatch") -> List[Arena]:
+        """Slots that a device's runtime allocates once, and who holds which of them when: of live stage passes
+        ("stage_microbatch"), of live microbatches ("microbatch"), or of received values, by stage and direction ("receive")."""
+        return arenas(self, device, use)
+
+    @names_checked
+    def connections(self, what: Union[Connecting, str] = "edges") -> List[Connection]:
+        """In which rounds all devices set up a communicator for each directed pair of devices ("edges"), or send a first message
+        between neighbouring stages ("stages"), as PyTorch does."""
+        return connections(self, what)
+
+    @property
+    def name(self) -> str:
+        return decoded(lib.ppsched_schedule_name(self._handle))
+
+    @property
+    def devices(self) -> int:
+        return lib.ppsched_schedule_devices(self._handle)
+
+    @property
+    def stages(self) -> int:
+        return lib.ppsched_schedule_stages(self._handle)
+
+    @property
+    def microbatches(self) -> int:
+        return lib.ppsched_schedule_microbatches(self._handle)
+
+    @property
+    def iterations(self) -> int:
+        return lib.ppsched_schedule_iterations(self._handle)
+
+    @property
+    def slices(self) -> int:
+        """Of each microbatch; 1 where they are whole."""
+        return lib.ppsched_schedule_slices(self._handle)
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(lib.ppsched_schedule_placement(self._handle))
+
+    @property
+    def flushes(self) -> bool:
+        return bool(lib.ppsched_schedule_flushes(self._handle))
+
+    @property
+    def weight_versions(self) -> int:
+        return lib.ppsched_schedule_weight_versions(self._handle)
+
+    @property
+    def forward_only(self) -> bool:
+        """Whether it has forwards alone, no backward."""
+        return self.kinds & {Kind.F, Kind.B, Kind.I, Kind.W} == {Kind.F}
+
+    def __len__(self) -> int:
+        """Number of ops on all devices."""
+        return lib.ppsched_schedule_op_count(self._handle)
+
+    def device_of(self, stage: int, microbatch: int = 0) -> Optional[int]:
+        """Device that runs a stage for a microbatch; None out of range."""
+        stage, microbatch = integer("stage", stage), integer("microbatch", microbatch)
+        if not (0 <= stage < self.stages and 0 <= microbatch < self.microbatches * self.iterations):
+            return None
+        return none_if_unset(lib.ppsched_schedule_device_of(self._handle, stage, microbatch))
+
+    @property
+    def queues(self) -> List[View[Op]]:
+        """For each device a view of its ops."""
+        return [self._queue(device) for device in range(self.devices)]
+
+    @property
+    def kinds(self) -> Set[Kind]:
+        """Of its ops, without a look at each in Python."""
+        place, size = getattr(_abi.Op, "kind").offset, ctypes.sizeof(_abi.Op)
+        return {Kind(number) for queue in self.queues for number in set(queue.memory.cast("B")[place::size].tobytes())}
+
+    def _queue(self, device: int) -> View[Op]:
+        count = ctypes.c_size_t()
+        ops = lib.ppsched_queue_ops(lib.ppsched_schedule_queue(self._handle, device), ctypes.byref(count))
+        return View(self, ops, count.value, from_record)
+
+    def check(self) -> List[Finding]:
+        """What is wrong with the schedule; empty where it is complete and can be run."""
+        count = ctypes.c_size_t()
+        try:
+            call(lib.ppsched_schedule_check, None, 0, ctypes.byref(count), self._handle)
+            return []
+        except InvalidSchedule:
+            records = (_abi.Finding * count.value)()
+            lib.ppsched_schedule_check(records, len(records), None, self._handle, None)
+            return [_finding(record) for record in records]
+
+    def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> Timeline:
+        """Times the schedule with its own config, or another of the same sizes.
+
+        latest: latest starts too, and why devices are idle; reusable: for Timeline.update.
+        """
+        config = self.config if config is None else config_of(config)
+        flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
+        return Timeline(new_handle(lib.ppsched_schedule_evaluate, self._handle, config._handle, flags), self, config)
+
+    @names_checked
+    def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
+                           rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
+        """Times this lowered schedule with its sends and receives, which wait for their edges and, in the channel model (see
+        prove), for each other; by default for their edges alone."""
+        config = self.config if config is None else config_of(config)
+        model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
+        handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
+        return Timeline(handle, self, config)
+
+    def export(self, format: Union[Format, str]) -> str:
+        """The schedule without times, as "csv", "json", "megatron" or "deepspeed"; json has config.microbatch_order."""
+        chosen = export_format(format)
+        return with_order(export(self._handle, None, chosen), chosen, self.config.microbatch_order)
+
+    @names_checked
+    def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,
+               layers: int = 0, model: Optional[LayerSplit] = None, micro_batch: int = 0, data_parallel: int = 1) -> str:
+        """What to type to run this schedule: one line for a shell, for the runtime "megatron", "torchtitan", "pytorch",
+        "deepspeed" or "sail". ppsched.Refused where it cannot, with the reason and which others can.
+
+        csv: file that torchtitan and pytorch shall read the order from, as export("csv") has it; without it they do so, from
+        schedule.csv, only where none of PyTorch's classes makes this very order. exact: refuse too where sail-sg's runtime
+        would plan an order of its own of that kind. layers: decoder layers of the model, from which sail's runtime and
+        torchtitan take how many stages a device has; 0 where they are not known. model: the layers with their split, which the
+        line tells then too; micro_batch: samples of a microbatch, data_parallel: replicas, from which follow the batch sizes.
+        """
+        return launch_line(self._handle, runtime, csv, exact, layers, model, micro_batch, data_parallel)
+
+    def _repr_svg_(self) -> Optional[str]:
+        """For notebooks: with the times of its own config; None where that has none, or the picture would be large."""
+        try:
+            return self.evaluate()._repr_svg_()
+        except Error:
+            return None
+
+    def __repr__(self) -> str:
+        sizes = [counted(self.devices, "device"), counted(self.stages, "stage"), counted(self.microbatches, "microbatch", "es"),
+                 counted(self.iterations, "iteration")]
+        return (f"<ppsched.Schedule {self.name}: {counted(len(self), 'op')}, {', '.join(sizes)}, {self.placement.name.lower()} "
+                "placement>")
+
+
+class Builder:
+    """Collects the ops of a schedule of your own."""
+
+    config: Config
+
+    def __init__(self, config: Config, name: str = "custom", *, flushes: bool = True) -> None:
+        self._lend(config, new_handle(lib.ppsched_builder_create, config_of(config)._handle))
+        self._release = weakref.finalize(self, lib.ppsched_builder_destroy, self._handle)
+        call(lib.ppsched_builder_set_name, self._handle, encoded("name", name))
+        call(lib.ppsched_builder_set_flushes, self._handle, bool(flushes))
+
+    def _lend(self, config: Config, handle: Optional[ctypes.c_void_p]) -> None:
+        """Makes it the builder of a handle that another owns; of None, which all calls turn down, when that ends."""
+        self.config, self._handle, self._count = config, handle, 0
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a ppsched.Builder cannot be copied or pickled")
+
+    def append(self, device: int, *ops: Ops) -> None:
+        """Appends ops, as Op or token, to a device's queue."""
+        if not 0 <= integer("device", device) < 2**32:
+            raise Error(f"device is {device}, which is out of range", _abi.Status.ERROR_RANGE)
+        records, count = to_records(ops)
+        call(lib.ppsched_builder_append, self._handle, device, records, count)
+        self._count += count
+
+    def finish(self) -> Schedule:
+        """Makes the schedule and empties the builder."""
+        schedule = Schedule(new_handle(lib.ppsched_builder_finish, self._handle), self.config)
+        self._count = 0
+        return schedule
+
+    def __repr__(self) -> str:
+        return f"<ppsched.Builder: {counted(self._count, 'op')} for {counted(self.config.devices, 'device')}>"
+
+
+Function = Callable[[Config, Builder], object]  # of the caller's own
+
+
+def generate(strategy: Union[str, Function], config: Config, *,
+             progress: Optional[Progress] = None) -> Schedule:
+    """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked.
+
+    progress: called now and then by a strategy that searches, with the share of its work that is done, 0 to 1, and the span
+    (or makespan) of the best schedule so far, infinite where there is none; where it returns False the search ends with
+    ppsched.Cancelled. Ctrl-C ends a search too, with KeyboardInterrupt.
+    """
+    config_of(config)
+    check_progress(progress)
+    if callable(strategy):
+        return _generate_with(strategy, config)
+    return _search(encoded("strategy", strategy), config, progress)
+
+
+def _search(name: bytes, config: Config, progress: Optional[Progress]) -> Schedule:
+    with config.units.telling(), Listener(config, progress) as told:
+        return Schedule(new_handle(lib.ppsched_schedule_generate, told._handle, name), config)
+
+
+def _generate_with(function: Function, config: Config) -> Schedule:
+    raised: List[BaseException] = []
+
+    def run(_user: Optional[int], _config: int, handle: int) -> int:
+        builder = Builder.__new__(Builder)
+        builder._lend(config, ctypes.c_void_p(handle))
+        try:
+            function(config, builder)
+        except BaseException as error:  # comes out again behind the C call
+            raised.append(error)
+            return _abi.Status.ERROR_CALLBACK
+        finally:
+            builder._lend(config, None)
+        return _abi.Status.OK
+
+    name = encoded("name", getattr(function, "__name__", "custom"))
+    try:
+        return Schedule(new_handle(lib.ppsched_schedule_generate_with, config._handle, name, _abi.GenerateFunction(run), None),
+                        config)
+    except Error:
+        if raised:
+            raise raised[0] from None
+        raise
+
+
+read = Schedule.read
+vars(timeline)["Schedule"] = Schedule  # for whoever asks for the hints of timelines, which name schedules

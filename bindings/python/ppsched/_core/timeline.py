@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluator's result: when each op runs, and what that costs."""
+import ctypes
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Union
+
+from . import _abi, explain, picture
+from ._abi import Format, Kind, MemoryCause, Objective
+from ._library import call, lib
+from .config import Config, config_of
+from .explain import CriticalOp, Relief, Sensitivity
+from .exporting import export, export_format
+from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items
+from .microbatch_map import with_order
+from .number_lists import integer
+from .scenarios import Scenarios
+from .unit_texts import with_units
+from .views import Item, Plain, Shared, View, none_if_unset, sized
+from .words import counted, names_checked
+
+if TYPE_CHECKING:
+    from .schedule import Schedule  # which makes timelines
+
+
+class Span(NamedTuple):
+    """Start and end of an op."""
+
+    start: float
+    end: float
+
+
+def _span(record: _abi.Span) -> Span:
+    return Span(record.start, record.end)
+
+
+class Bubble(NamedTuple):
+    """The three figures that are all called bubble rate.
+
+    of_total: idle / (devices * makespan); of_ideal: idle / busy; of_span: 1 - mean busy / span.
+    """
+
+    of_total: float
+    of_ideal: float
+    of_span: float
+
+
+class Metrics(NamedTuple):
+    """Figures of the whole schedule. limit_device: the first device over its memory limit, or None."""
+
+    makespan: float
+    span: float
+    span_device: int
+    bubble: Bubble
+    peak_memory: float
+    peak_device: int
+    limit_device: Optional[int]
+
+
+class DeviceMetrics(NamedTuple):
+    """Figures of one device. peak_position: the op at whose start the peak stands, or None."""
+
+    busy: float
+    idle: float
+    first_start: float
+    last_end: float
+    static_memory: float
+    peak_memory: float
+    peak_time: float
+    peak_position: Optional[int]
+    memory_limit: float
+
+
+class Idle(NamedTuple):
+    """Why a device is idle; the parts sum to its idle time.
+
+    fill, drain: before its first and after its last op of an iteration; neighbour: what it waits for is not made yet;
+    imbalance: the same, as far as other devices just have more work; transfer: it is on its way; edge: it waits for its edge,
+    which other values occupy; head_of_line: it, or its receive, waits behind other comm ops of its queue; weights: what it needs
+    is not gathered yet, or gathering or reducing has the device stand still; reload: it is not back from the host yet; calls: it
+    makes the call of a send or receive, or waits for that with which another device sends.
+    """
+
+    fill: float
+    drain: float
+    neighbour: float
+    imbalance: float
+    transfer: float
+    edge: float
+    head_of_line: float
+    weights: float = 0.0
+    reload: float = 0.0
+    calls: float = 0.0
+
+
+class Timeline(Shared):
+    """A schedule with times. Immutable; may be read from several threads."""
+
+    schedule: "Schedule"
+    config: Config  # whose times they are
+
+    def __init__(self, handle: ctypes.c_void_p, schedule: "Schedule", config: Config) -> None:
+        self._handle = handle
+        self.schedule = schedule
+        self.config = config
+        self._release = weakref.finalize(self, lib.ppsched_timeline_destroy, handle)
+
+    @property
+    def spans(self) -> List[View[Span]]:
+        """For each device a view of the starts and ends of its ops."""
+        return [self._view(lib.ppsched_timeline_spans, device, _span) for device in range(self.schedule.devices)]
+
+    @property
+    def latest_starts(self) -> List[View[float]]:
+        """For each device a view of the latest starts that leave the makespan as it is; empty with latest=False, and with transfers."""
+        return [self._view(lib.ppsched_timeline_latest_starts, device, float) for device in range(self.schedule.devices)]
+
+    def update(self, config: Config) -> None:
+        """Times it anew with another config's costs, in its own memory. For a timeline of evaluate(reusable=True).
+
+        What was taken from it before, such as its spans, is of no use afterwards.
+        """
+        call(lib.ppsched_timeline_update, self._handle, config_of(config)._handle)
+        self.config = config
+
+    @property
+    def slack(self) -> List[List[float]]:
+        """For each op how much later it could start; 0 on the critical path."""
+        return [[latest - span.start for latest, span in zip(*rows)] for rows in zip(self.latest_starts, self.spans)]
+
+    @property
+    def slack_by_device(self) -> List[float]:
+        """For each device the least slack of its ops: how much later all of it may come; infinite where it has no ops."""
+        return explain.slack_by_device(self)
+
+    @property
+    def slack_by_stage(self) -> List[float]:
+        """For each stage the least slack of its ops."""
+        return explain.slack_by_stage(self)
+
+    @property
+    def critical_path(self) -> List[CriticalOp]:
+        """The chain of ops from 0 to the makespan in which each starts exactly when what it waited for was there."""
+        return explain.critical_path(self)
+
+    def sensitivities(self, objective: Union[Objective, str] = "makespan",
+                      kind: Union[Kind, str, None] = None) -> List[Sensitivity]:
+        """For each stage what the objective, "makespan" or "span", gains per unit of time when all its ops of a kind (F, B, I
+        or W; None: all four) take a little longer, and what it loses per unit when they take a little less.
+
+        Exact, in the order of this schedule, as far as no other way through it becomes the longest.
+        """
+        return explain.sensitivities(self, objective, kind)
+
+    def relief(self, objective: Union[Objective, str] = "makespan", kind: Union[Kind, str, None] = None) -> Relief:
+        """The stage to relieve first: that with the largest `less`, of several the largest `more`, then the lowest."""
+        return explain.relief(self, objective, kind)
+
+    def _view(self, function: Callable[..., Any], device: int, convert: Callable[[Any], Item]) -> View[Item]:
+        count = ctypes.c_size_t()
+        pointer = function(self._handle, device, ctypes.byref(count))
+        return View(self, pointer, count.value, convert)
+
+    @property
+    def metrics(self) -> Metrics:
+        record = sized(_abi.Metrics)
+        call(lib.ppsched_timeline_get_metrics, ctypes.byref(record), self._handle)
+        bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
+        return Metrics(record.makespan, record.span, record.span_device, bubble, record.peak_memory, record.peak_device,
+                       none_if_unset(record.limit_device))
+
+    @property
+    def device_metrics(self) -> List[DeviceMetrics]:
+        return [self._device_metrics(device) for device in range(self.schedule.devices)]
+
+    def _device_metrics(self, device: int) -> DeviceMetrics:
+        record = sized(_abi.DeviceMetrics)
+        call(lib.ppsched_timeline_get_device_metrics, ctypes.byref(record), self._handle, device)
+        return DeviceMetrics(record.busy, record.idle, record.first_start, record.last_end, record.static_memory,
+                             record.peak_memory, record.peak_time, none_if_unset(record.peak_position), record.memory_limit)
+
+    @property
+    def idle(self) -> List[Idle]:
+        """For each device why it is idle. Not with latest=False."""
+        return [self._idle(device) for device in range(self.schedule.devices)]
+
+    def _idle(self, device: int) -> Idle:
+        record = sized(_abi.Idle)
+        call(lib.ppsched_timeline_get_idle, ctypes.byref(record), self._handle, device)
+        return Idle(*(getattr(record, name) for name in Idle._fields))
+
+    @names_checked
+    def memory(self, device: int, cause: Union[MemoryCause, str, None] = None) -> List[MemoryPoint]:
+        """The memory of a device over time, or the part of it with one cause: what is always there at 0, then a point for each
+        change."""
+        return curve(self, device, cause)
+
+    def peak_by_cause(self, device: int) -> Dict[str, float]:
+        """A device's peak by what takes it, such as "gradients"; in their order they sum to the peak exactly."""
+        return peak_by_cause(self, device)
+
+    def peak_items(self, device: int) -> List[MemoryItem]:
+        """All that stands in a device's memory at its peak."""
+        return peak_items(self, device)
+
+    def idle_windows(self, device: int) -> List[IdleWindow]:
+        """When a device computes nothing, and what memory is free then."""
+        return idle_windows(self, device)
+
+    def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
+        """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or
+        "sail".
+
+        json, chrome and text have the config's microbatch_order, where there is one. text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace (default: those
+        of the config's unit, if it has one, else 1).
+        """
+        chosen, units = export_format(format), self.config.units
+        text_columns = integer("text_columns", text_columns)
+        columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
+        text = export(self.schedule._handle, self._handle, chosen, text_columns=columns,
+                      time_scale=time_scale or units.microseconds)
+        return with_order(with_units(text, chosen, units), chosen, self.config.microbatch_order)
+
+    def rows(self) -> List[Dict[str, Plain]]:
+        """All ops with their times as plain rows: pandas.DataFrame(timeline.rows()), or polars.DataFrame."""
+        return [{"device": device, "position": position, "op": str(op), "kind": op.kind.name, "stage": op.stage,
+                 "microbatch": op.microbatch, "start": span.start, "end": span.end}
+                for device, (ops, spans) in enumerate(zip(self.schedule.queues, self.spans))
+                for position, (op, span) in enumerate(zip(ops, spans))]
+
+    def draw(self, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> object:
+        """A matplotlib.figure.Figure of it, and of the makespans of scenarios, beside the mean of these where ops run as they are
+        ready (dispatch="ready"); the caller's backend and figures stay as they are."""
+        return picture.figure_of(self, scenarios, ready)
+
+    def to_svg(self) -> str:
+        """The picture as the text of an SVG file; needs matplotlib."""
+        return picture.svg_of(self)
+
+    def _repr_svg_(self) -> Optional[str]:
+        """For notebooks; None, so that they show the text, where the picture would be large or matplotlib is missing."""
+        return picture.shown_svg(self)
+
+    def __repr__(self) -> str:
+        metrics = self.metrics
+        limit = "" if metrics.limit_device is None else f", over the limit of device {metrics.limit_device}"
+        return (f"<ppsched.Timeline of {self.schedule.name}: {counted(len(self.schedule), 'op')} on "
+                f"{counted(self.schedule.devices, 'device')}, makespan {metrics.makespan:g}, span {metrics.span:g}, bubble "
+                f"{metrics.bubble.of_total:.2%} of total, peak memory {metrics.peak_memory:g}{limit}>")

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that is told of the best candidates of a plan as text, beside their rows."""
+from typing import List, Optional, Tuple
+
+from .._core.candidate import Candidate
+from .._core.chosen import Chosen
+from .._core.launching import launch_notes
+from .._core.microbatch_map import order_line, order_told
+from .._core.plan import Plan
+from .._core.plan_table import table
+from .._core.progress import ProgressBar
+from .._core.runs_on import BestByRuntime, best_as_asked, best_by_runtime
+from .._core.units import BYTES
+from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows_of, table_of, worth_planning
+
+
+class Answer(Chosen):
+    """The best candidates, and all that is told of them. memory: the unit of memory in text, where it is not the plan's; plan_for:
+    the same plan for a runtime, by its name."""
+
+    def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
+                 memory: Optional[str] = None, plan_for: Optional[PlanFor] = None) -> None:
+        super().__init__(made, best, costs, batch)
+        self._plan_for = plan_for
+        self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
+
+    def launch(self, runtime: Optional[str], csv: Optional[str]) -> List[str]:
+        """The line of the best for a runtime, or for the first that runs it, with the runtime's name; none where none does."""
+        best = self.best[0]
+        runs = self.runs_on(best)
+        name = runtime or next(iter([*runs.order, *runs.alike]), None)
+        if name is None or name not in (*runs.order, *runs.alike):
+            return []
+        micro_batch, replicas = self._batch
+        notes = launch_notes(self.iteration(best), name, self.plan.model(best))
+        line = self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch, data_parallel=replicas)
+        order = [order_told(best.microbatch_order)] if best.microbatch_order else []
+        return [f"{name}: {line}", *(f"note: {text}" for text in (*notes, *order))]
+
+    def _shown(self, candidate: Candidate) -> Candidate:
+        """With its memory in the unit of the text."""
+        plan, text = self.plan.config.units.memory, self._units.memory
+        if plan is None or text is None or plan == text:
+            return candidate
+        return candidate._replace(peak_memory=(candidate.peak_memory or 0.0) * BYTES[plan] / BYTES[text])
+
+    def _own(self, found: BestByRuntime) -> Optional[Own]:
+        """Of runtimes that do not run the best; None without layers, as without splits a plan for one finds nothing else."""
+        if self.plan.layers is None or self._plan_for is None:
+            return None
+        if not is_short(self.plan):
+            return Own([], {}, LONG)
+        own = plan_own(found, worth_planning(found, self.best[0]), self._plan_for, self.command)
+        return own._replace(rows=[row._replace(candidate=self._shown(row.candidate)) for row in own.rows])
+
+    def _runtimes(self) -> List[str]:
+        """Lines of the best for each runtime."""
+        is_run = bool(self.runs_on(self.best[0]).order)
+        if is_run and self.best[0].runs_on is None:
+            return []
+        with ProgressBar() as bar:
+            found = best_as_asked(self.plan) if is_run else best_by_runtime(self.plan, bar)
+        own = self._own(found)
+        rows = rows_of(found, own, lambda one: self.command(self.plan, one))
+        rows = [row._replace(candidate=self._shown(row.candidate)) for row in rows]
+        return (table_of(rows, own, self._units, self.plan._ranking_time) if is_run
+                else lines_of(found, rows, own, self._units, self.plan._ranking_time))
+
+    def _idle(self) -> List[str]:
+        """A line: how much of the best's idle time is imbalance, where some is; not of times that vary."""
+        best = self.best[0]
+        imbalance, whole = best.imbalance or 0.0, best.bubble.of_total if best.bubble is not None else 0.0
+        if f"{imbalance:.2%}" == f"{0:.2%}" or best.scenario_time is not None:
+            return []
+        return [f"idle time: {whole:.2%} of total, of which {imbalance:.2%} is imbalance, as devices have unlike loads, and "
+                f"{max(0.0, whole - imbalance):.2%} the pipeline's"]
+
+    def text(self, colour: bool, chosen: bool) -> str:
+        """The table, what its idle time is, the best for each runtime, unless one was chosen, and the command."""
+        runs = {candidate.rank: self.runs_on(candidate) for candidate in self.best}
+        lines = [] if chosen else self._runtimes()
+        shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
+                      runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
+        order = self.best[0].microbatch_order
+        told = [*self._idle(), *lines, self.command(self.plan, self.best[0])]
+        return shown + (order_line(order) if order else "") + "".join(line + "\n" for line in told)

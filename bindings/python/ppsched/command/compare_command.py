@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that ranks all candidates for a problem: compare."""
+import argparse
+import sys
+from typing import List
+
+from .._core._library import Error
+from .._core.candidate import Candidate
+from .._core.microbatch_map import order_line
+from .._core.plan import Plan
+from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
+from .._core.writing import ending_of
+from .page_options import PAGES, check_page_words
+from .plan_options import add_plan_problem, check_words, make_plan
+from .plan_telling import check_answer, groups_line, of_runtime, page_text, rows_text, why_none
+from .printing import print_text
+from .problem_options import Commands
+from .problem_values import merged
+from .usage import UsageError
+
+ENDINGS = (".json", ".txt", ".csv", *PAGES)
+
+
+def add_commands(commands: Commands) -> None:
+    compare = commands.add_parser(
+        "compare", help="rank all candidate schedules for a problem", allow_abbrev=False,
+        description="Evaluates all strategies with all that they can vary, and ranks them by the time of a step. Costs are those of the "
+                    "stages of -s: one a device, or one a layer; they are divided or added up for other numbers of stages.")
+    add_plan_problem(compare)
+    compare.add_argument("-o", "--output", metavar="FILE",
+                         help="write to a file: .json, .txt, .csv, or .html for a page with timelines")
+    compare.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
+    compare.set_defaults(run=run_compare)
+
+
+def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:
+    output, units = arguments.output, made.config.units
+    if arguments.json or (output and ending_of(output, (".json",))):
+        return rows_text({**candidate_row(candidate, units), **split_row(made, candidate)} for candidate in candidates)
+    if output and ending_of(output, PAGES):
+        return page_text(made, candidates, arguments)
+    if output and ending_of(output, (".csv",)):
+        return candidates_csv(candidates, units, made.models(candidates))
+    runs = {candidate.rank: " ".join(candidate.runs_on) or "none" for candidate in candidates if candidate.runs_on is not None}
+    text = table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units,
+                 splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()})
+    order = candidates[0].microbatch_order if candidates else None
+    return text + (order_line(order) if order else "") + groups_line(made, arguments)
+
+
+def run_compare(arguments: argparse.Namespace) -> None:
+    check_words(arguments)
+    check_page_words(arguments, [arguments.output])
+    if arguments.output is not None:
+        if ending_of(arguments.output, (".trace.json",)):
+            raise UsageError(f"-o {arguments.output}: a table is no trace; pick -o writes that of the best")
+        check_answer(arguments.output, arguments.json, ENDINGS)
+    made = make_plan(merged(arguments))
+    candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)
+    print_text(_compared_text(made, candidates, arguments), arguments.output)
+    if made.best is None:
+        raise Error(why_none(made))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Config files of the command line: their keys, and what each must be."""
+from typing import Any, Dict, Optional, Sequence
+
+from .._core._library import Error
+from .._core.config import QUANTITIES
+from .._core.shown import shown
+from ..readers.json_and_yaml import file_text, is_yaml, keys_checked, read_json, read_values, read_yaml
+from .slow_options import SLOW
+
+# "output_file" is what the older visualizer tools called "output".
+INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "split_effort", "num_layers",
+            "micro_batch_size", "data_parallel_size", "scenarios", "seed")
+NUMBERS = ("jitter", "message_jitter")
+TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
+MAPPINGS = ("options", "embedding", "head")
+LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
+BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches")
+OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
+KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
+
+
+def _check_value(path: str, key: str, value: object) -> None:
+    if key in INTEGERS and (isinstance(value, bool) or not isinstance(value, int)):
+        raise Error(f"{path}: {key} must be an integer, not {shown(value)}")
+    if key in NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise Error(f"{path}: {key} must be a number, not {shown(value)}")
+    if key in TEXTS and not isinstance(value, str):
+        raise Error(f"{path}: {key} must be a text, not {shown(value)}")
+    if key in MAPPINGS and not isinstance(value, dict):
+        raise Error(f"{path}: {key} must be a mapping of names to values, not {shown(value)}")
+    if key in LISTS and not isinstance(value, list):
+        raise Error(f"{path}: {key} must be a list, not {shown(value)}")
+    if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
+        raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
+    if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # likewise
+        raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {shown(value)}")
+    if key in BOOLEANS and not isinstance(value, bool):
+        raise Error(f"{path}: {key} must be true or false, not {shown(value)}")
+    if key == "placement" and not isinstance(value, (str, list)):
+        raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {shown(value)}")
+
+
+def read_layers_file(path: str) -> Any:
+    """The list of layers of a file that is one, or has one under "layers", as a config file may."""
+    text = file_text(path)
+    return _list_of_layers(path, read_yaml(path, text) if is_yaml(path) else read_json(path, text))
+
+
+def read_layers_text(name: str, text: str) -> Any:
+    """Likewise of JSON that is given itself."""
+    return _list_of_layers(name, read_json(name, text))
+
+
+def _list_of_layers(path: str, values: Any) -> Any:
+    if isinstance(values, dict) and "layers" in values:
+        values = values["layers"]
+    if not isinstance(values, list):
+        raise Error(f"{path}: there must be a list of layers, or a mapping with \"layers\"")
+    return values
+
+
+def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others: Sequence[str] = ()) -> Dict[str, Any]:
+    """A config file's keys and values, which may have been read before; without those others, which are for whoever read them."""
+    read = keys_checked(path, read_values(path) if values is None else values, (*KEYS, *others))
+    values = {key: value for key, value in read.items() if key not in others}
+    for key, value in values.items():
+        _check_value(path, key, value)
+    return values

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The best that each runtime can run, as lines: of a plan for none, or of one for the runtime alone, whose splits and ways to
+recompute are others."""
+import math
+import os
+import threading
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from .._core.candidate import Candidate
+from .._core.launching import RUNTIME_NAMES
+from .._core.listener import Progress
+from .._core.plan import Plan
+from .._core.plan_table import candidate_name
+from .._core.progress import ProgressBar
+from .._core.runs_on import BestByRuntime, best_as_asked
+from .._core.units import Units
+from .._core.words import counted
+
+PlanFor = Callable[[str, Progress], Tuple[Plan, str]]  # of a runtime's name the plan for it alone, and why nothing fits where that is so
+RankingTime = Callable[[Candidate], float]
+MOST_FORWARDS = 8_000_000  # of all candidates of a plan that is made again for each runtime
+HINT = "--runtime NAME plans for one alone, and prints what it is given"
+LONG = f"each runtime has the best of this plan, as so many microbatches make others long; {HINT}"
+
+
+class Row(NamedTuple):
+    """A candidate, the runtimes whose best it is, and the command that builds it."""
+
+    names: List[str]
+    candidate: Candidate
+    command: str
+
+
+class Own(NamedTuple):
+    """Plans for one runtime alone: their best, and why there is none, by the runtime's name; hint: what else there is to do."""
+
+    rows: List[Row]
+    reasons: Dict[str, str]
+    hint: str = HINT
+
+
+def _at_once(names: List[str], plan_for: PlanFor) -> List[Tuple[Plan, str]]:
+    """As many plans at a time as there are processors; what ends one of them ends all."""
+    from concurrent.futures import ThreadPoolExecutor, as_completed  # not needed by most commands
+    stopped = threading.Event()
+
+    def watch(*_: float) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(min(len(names), os.cpu_count() or 1)) as pool, ProgressBar() as bar:
+        try:
+            plans = [pool.submit(plan_for, name, watch) for name in names]
+            for number, _ in enumerate(as_completed(plans), 1):
+                bar(number / len(names), math.inf)
+            return [plan.result() for plan in plans]
+        except BaseException:
+            stopped.set()
+            raise
+
+
+def _best_of_all(plans: Dict[str, Plan]) -> Dict[str, Tuple[Plan, Candidate]]:
+    """Of each runtime that runs any of the candidates of plans for runtimes, of its own or another's."""
+    best: Dict[str, Tuple[Plan, Candidate]] = {}
+    for own, made in plans.items():
+        found = best_as_asked(made).best
+        if made.best is not None:
+            found[own] = made.best
+        for name, candidate in found.items():
+            if name not in best or made._ranking_time(candidate) < best[name][0]._ranking_time(best[name][1]):
+                best[name] = made, candidate
+    return best
+
+
+def plan_own(found: BestByRuntime, names: List[str], plan_for: PlanFor, command: Callable[[Plan, Candidate], str]) -> Own:
+    """For these runtimes; what any of their plans finds for a runtime, as far as that is better than what was found."""
+    planned = dict(zip(names, _at_once(names, plan_for) if names else []))
+    best = _best_of_all({name: made for name, (made, _) in planned.items()})
+    own = Own([], {})
+    for name in RUNTIME_NAMES:
+        known = found.best.get(name)
+        made, candidate = best.get(name, (None, None))
+        if made is not None and candidate is not None and (known is None or made._ranking_time(candidate) < made._ranking_time(known)):
+            own.rows.append(Row([name], candidate, command(made, candidate)))
+        elif known is None and name in planned:
+            own.reasons[name] = planned[name][1].removeprefix(f"no candidate that fits runs on {name}; ")
+    return own
+
+
+def is_short(plan: Plan) -> bool:
+    """Whether as many plans again take seconds, and not minutes."""
+    return sum(candidate.stages * candidate.microbatches for candidate in plan) <= MOST_FORWARDS
+
+
+def worth_planning(found: BestByRuntime, best: Candidate) -> List[str]:
+    """The runtimes that do not run the best."""
+    return [name for name in RUNTIME_NAMES if name not in found.best or found.best[name].number != best.number]
+
+
+def missing_of(found: BestByRuntime) -> List[str]:
+    return [name for name in RUNTIME_NAMES if name not in found.best]
+
+
+def rows_of(found: BestByRuntime, own: Optional[Own], command: Callable[[Candidate], str]) -> List[Row]:
+    """A row a candidate, but for runtimes whose own plan has a better one; in brackets those that plan an order of its kind themselves."""
+    names: Dict[int, List[str]] = {}
+    best = {name: candidate for name, candidate in found.best.items() if not any(name in row.names for row in (own.rows if own else []))}
+    for name, candidate in best.items():
+        names.setdefault(candidate.number, []).append(f"({name})" if name in found.alike else name)
+    candidates = {candidate.number: candidate for candidate in best.values()}
+    return [Row(names[number], candidate, command(candidate)) for number, candidate in candidates.items()]
+
+
+def _joined(rows: List[Row], own: Optional[Own], time: RankingTime) -> List[Row]:
+    """All, the best first; those that one command builds in one."""
+    joined: Dict[str, Row] = {}
+    for row in [*rows, *(own.rows if own else [])]:
+        same = joined.setdefault(row.command, row._replace(names=[]))
+        same.names.extend(row.names)
+    return sorted(joined.values(), key=lambda row: time(row.candidate))
+
+
+def _reasons(own: Own) -> List[str]:
+    return [f"{name}: {reason}" for name, reason in own.reasons.items()]
+
+
+def _figures(candidate: Candidate, units: Units) -> str:
+    varying = "" if candidate.scenario_time is None else f"{candidate.scenario_time:.6g}{units.after_time} in scenarios, "
+    return (f"{candidate_name(candidate)}, V = {candidate.chunks}, step time {candidate.step_time:.6g}{units.after_time}, {varying}"
+            f"peak memory {candidate.peak_memory:.6g}{units.after_memory}")
+
+
+def _tried(found: BestByRuntime) -> str:
+    if found.tried < found.fitting:
+        return f"the {found.tried} best candidates that fit (of {found.fitting})"
+    return "the only candidate that fits" if found.tried == 1 else f"the {counted(found.tried, 'candidate')} that fit"
+
+
+def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: Units, time: RankingTime) -> List[str]:
+    """Where none runs the best: a line a candidate, with the command that builds it below. own: None without layers."""
+    joined, missing, lines = _joined(rows, own, time), missing_of(found), []
+    if not joined:
+        return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}", *(_reasons(own) if own else [])]
+    for row in joined:
+        lines += [f"best that {', '.join(row.names)} run{'s' if len(row.names) == 1 else ''}: {_figures(row.candidate, units)}", f"    {row.command}"]
+    if own is not None:
+        return [*lines, *_reasons(own), own.hint]
+    return [*lines, f"{', '.join(missing)}: none of {_tried(found)}"] if missing else lines
+
+
+def table_of(rows: List[Row], own: Optional[Own], units: Units, time: RankingTime) -> List[str]:
+    """The same in a row a candidate, where the best runs somewhere; nothing where all run that or nothing."""
+    joined = _joined(rows, own, time)
+    reasons = _reasons(own) if own else []
+    if len(joined) < 2:
+        return reasons
+    times = [("step time", [row.candidate.step_time for row in joined]), ("in scenarios", [row.candidate.scenario_time for row in joined])]
+    figures = [[units.heading(heading, "time"), *(f"{value:.6g}" for value in column)] for heading, column in times if None not in column]
+    cells = [("best for each runtime", "strategy", "V", *(column[0] for column in figures)),
+             *((" ".join(row.names), candidate_name(row.candidate), str(row.candidate.chunks), *column)
+               for row, *column in zip(joined, *(column[1:] for column in figures)))]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))) for line in cells]
+    return [*lines, *reasons, *([own.hint] if own else [])]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--launch on the command line: the arguments for a training runtime instead of the schedule."""
+import argparse
+import sys
+from typing import Any, Mapping, Optional
+
+from .._core._library import Error, Refused
+from .._core.launching import RUNTIME_NAMES, launch_notes
+from .._core.layers import LayerSplit
+from .._core.microbatch_map import tell_order, write_beside
+from .._core.output import write_text
+from .._core.schedule import Schedule
+from .._core.words import nearest
+from .number_options import whole
+from .usage import UsageError
+
+READ_CSV = ("torchtitan", "pytorch", "colossalai", "jaxpp")
+LOSSES_IN_ORDER = ("torchtitan", "pytorch")
+
+
+def add_launch_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--launch", choices=RUNTIME_NAMES, metavar="RUNTIME",
+                        help=f"print what to type for a training runtime instead: {', '.join(RUNTIME_NAMES)}; with -o FILE.csv "
+                             f"the CSV that {', '.join(READ_CSV)} read is written too")
+    add_batch_arguments(parser)
+
+
+def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
+    """What launch lines need for the size of the batch."""
+    parser.add_argument("--micro-batch-size", type=whole, metavar="N", help="samples of a microbatch, for launch lines")
+    parser.add_argument("--data-parallel-size", type=whole, metavar="N",
+                        help="replicas of the pipeline, for launch lines (default: 1)")
+
+
+def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--runtime", choices=RUNTIME_NAMES,
+                        help="refuse what this training runtime cannot run; a split of layers follows its rules (default: that of --launch)")
+
+
+def take_job(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
+    """What of the job the command line leaves to a config file: sizes of the batch, and the runtime that it is planned for."""
+    for name, default in (("micro_batch_size", 0), ("data_parallel_size", 1), ("runtime", None)):
+        if not hasattr(arguments, name):
+            continue
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, values.get(name, default))
+        elif name != "runtime" and getattr(arguments, name) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(arguments, name)}: it must be 1 or more")
+
+
+def check_job(path: str, values: Mapping[str, Any]) -> None:
+    """Of a config file."""
+    for name in ("micro_batch_size", "data_parallel_size"):
+        if values.get(name, 1) < 1:
+            raise Error(f"{path}: {name} is {values[name]}; it must be 1 or more")
+    runtime = values.get("runtime")
+    if runtime is not None and runtime not in RUNTIME_NAMES:
+        raise Error(f"{path}: there is no runtime {runtime!r}; {nearest(runtime, RUNTIME_NAMES) or 'there are ' + ', '.join(RUNTIME_NAMES)}")
+
+
+def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Optional[str]:
+    """What is wrong with the words, or None."""
+    if format is not None:
+        return "--launch prints arguments; it goes without a format"
+    if getattr(arguments, "explain", False):
+        return "--launch prints arguments; it goes without --explain"
+    if getattr(arguments, "explain_memory", False):
+        return "--launch prints arguments; it goes without --explain-memory"
+    if arguments.num_layers is not None and arguments.num_layers < 1:
+        return f"--num-layers {arguments.num_layers}: it must be 1 or more"
+    output = arguments.output
+    if output is not None and arguments.launch not in READ_CSV:
+        return f"-o {output}: {arguments.launch} reads no CSV; -o goes with --launch {', '.join(READ_CSV)}"
+    if output is not None and not output.lower().endswith(".csv"):
+        return f"-o {output}: with --launch it is the CSV that {arguments.launch} reads, and ends in .csv"
+    return None
+
+
+def check_runtime(schedule: Schedule, values: Mapping[str, Any]) -> None:
+    """Refuses what the runtime of --runtime cannot run; with --launch its line tells that. That of a config file, which is for all
+    commands, chooses a split alone."""
+    if values.get("must_run_on") is not None and values.get("launch") is None:
+        schedule.launch(values["must_run_on"], model=values["model"])
+
+
+def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optional[LayerSplit] = None) -> None:
+    """Writes the CSV, if one is asked for, and prints the line."""
+    if arguments.output is not None and arguments.launch in LOSSES_IN_ORDER:
+        schedule = _in_order(schedule, arguments)
+    layers = arguments.num_layers or 0 if model is None else 0
+    try:
+        line = schedule.launch(arguments.launch, csv=arguments.output, layers=layers, model=model, micro_batch=arguments.micro_batch_size, data_parallel=arguments.data_parallel_size)
+    except Refused as error:
+        error.args = (str(error).replace("Schedule.renumber", "-o FILE.csv"),)
+        raise
+    if arguments.output is not None:
+        write_text(arguments.output, schedule.export("csv"))
+        write_beside(arguments.output, schedule.config.microbatch_order)
+    print(line)
+    for note in launch_notes(schedule, arguments.launch, model, layers):
+        print(f"ppsched {arguments.command}: note: {note}", file=sys.stderr)
+    tell_order(arguments.command, schedule.config.microbatch_order, arguments.output)
+
+
+def _in_order(schedule: Schedule, arguments: argparse.Namespace) -> Schedule:
+    """The schedule as PyTorch can train with it: the last stage's forwards ascend. Says so where that changes it."""
+    try:
+        ordered = schedule.renumber()
+    except Refused:
+        return schedule  # the line tells why
+    if ordered.export("csv") == schedule.export("csv"):
+        return schedule
+    print(f"ppsched {arguments.command}: {arguments.output}: microbatches are renumbered as the last stage runs them, as PyTorch "
+          "takes the losses in that order", file=sys.stderr)
+    return ordered

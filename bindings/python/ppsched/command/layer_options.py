@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for models by their layers, and for splits of them."""
+import argparse
+import re
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from .._core._abi import MAX_LAYERS
+from .._core._library import Error
+from .._core.config import Config
+from .._core.layer_words import OF_LAYERS, UNREAD
+from .._core.layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_layers
+from .._core.model_end import model_end
+from .._core.number_lists import numbers
+from .._core.shown import shown
+from .config_file import read_layers_file, read_layers_text
+from .number_options import whole
+from .size_options import end_of
+from .usage import UsageError
+
+RECOMPUTED = re.compile(r"(\d+)(?:-(\d+))?:(.+)")
+
+
+def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model by its layers."""
+    parser.add_argument("--layers", metavar="FILE", help="the model's layers: a JSON or YAML file with a list of them, or with \"layers\"; "
+                        "or the list itself as JSON")
+    parser.add_argument("--num-layers", type=whole, metavar="N",
+                        help="N equal layers, whose costs are those of -f, -bw and so on; --embedding and --head are layers beside them")
+    parser.add_argument("--empty-stages", action="store_true", default=None, help="stages in the middle may be without layers")
+
+
+def add_split_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which layers are in which stage."""
+    add_layer_arguments(parser)
+    parser.add_argument("--split", nargs="+", type=whole, metavar="N", help="with --layers or --num-layers: layers of each stage")
+    parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
+                        help="layers that are computed again: number from 0, or first-last, and the name of the kind; of schedule also chunks=N: "
+                             "so many stages of each device, by ops of their own")
+
+
+def has_layers(values: Mapping[str, Any]) -> bool:
+    return values.get("layers") is not None or values.get("num_layers") is not None
+
+
+def _one(name: str, value: object) -> float:
+    given = numbers(name, value)
+    if len(given) != 1:
+        raise Error(f"{name} has {len(given)} values; --num-layers is of equal layers and takes one; give --layers FILE for others")
+    return given[0]
+
+
+def _end_row(name: str, place: str, given: Any) -> List[Layer]:
+    end = end_of(name, given)
+    model_end(name, end)  # which knows what an end has
+    if end is None:
+        return []
+    row: Dict[str, Any] = {"name": name, "place": place, **end}
+    if not any(key in row for key in COSTS[1:4]):
+        row["backward_time"] = 0
+    return [row]  # type: ignore[list-item]  # of the keys that a layer has
+
+
+def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
+    count = values["num_layers"]
+    if count < 1:
+        raise UsageError(f"--num-layers {count}: it must be 1 or more")
+    if count > MAX_LAYERS:
+        raise UsageError(f"--num-layers {count}: it must be at most {MAX_LAYERS}")
+    row: Dict[str, Any] = {"name": "decoder", "count": count}
+    row.update({key: _one(name, values[name]) for name, key in OF_LAYERS.items() if values.get(name) is not None})
+    row.setdefault("forward_time", 1.0)
+    row.setdefault("mem_forward", 1.0)
+    ends = _end_row("embedding", "first", values.get("embedding")), _end_row("head", "last", values.get("head"))
+    return [*ends[0], row, *ends[1]]  # type: ignore[list-item]  # likewise
+
+
+def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
+    """The layers of merged values, if they have any."""
+    if not has_layers(values):
+        unread = next((name for name in ("empty_stages", "split_effort") if values.get(name)), None)
+        if unread is not None:
+            raise UsageError(f"--{unread.replace('_', '-')}: it goes with --layers or --num-layers")
+        return None
+    if values.get("layers") is not None and values.get("num_layers") is not None:
+        raise UsageError("--layers, --num-layers: give one of them")
+    unread = next((name for name in UNREAD if values.get(name) is not None), None)
+    if unread is not None:
+        instead = "; mem_static and mem_forward of layers, and mem_other of devices, would do" if unread.startswith("mem_") else ""
+        raise UsageError(f"{unread}: layers have none; it goes with the costs of stages{instead}")
+    return Layers(_rows(values))
+
+
+def refuse_beside(values: Mapping[str, Any]) -> None:
+    """Costs beside a list of layers, which says them itself."""
+    if values.get("layers") is None or values.get("num_layers") is not None:
+        return
+    beside = next((name for name in (*OF_LAYERS, "embedding", "head") if values.get(name) is not None), None)
+    if beside is not None:
+        raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
+
+
+def _rows(values: Mapping[str, Any]) -> List[Layer]:
+    """Of merged values, which must take some time: a model that takes none has no best schedule."""
+    if values.get("num_layers") is not None:
+        return _equal_layers(values)
+    refuse_beside(values)
+    rows = read_layers(values["layers"])
+    if rows and all(isinstance(row, dict) and row.keys() <= Layer.__annotations__.keys() and not any(row.get(name) for name in COSTS[:4])
+                    for row in rows):
+        raise Error("no layer takes any time; give each a forward_time, and a backward_time where it is not twice that")
+    return rows
+
+
+def read_layers(given: Any) -> List[Layer]:
+    """The rows: as they are, of a text that is JSON, or of a file."""
+    rows: List[Layer] = given
+    if isinstance(given, str):
+        rows = read_layers_text("--layers", given) if given.lstrip()[:1] in ("[", "{") else read_layers_file(given)
+    return rows
+
+
+def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
+    kinds, names = [0] * len(layers), layers.kinds
+    for word in words or ():
+        match = RECOMPUTED.fullmatch(word)
+        if match is None:
+            raise UsageError(f"--recompute {word}: it must be NUMBER:KIND or FIRST-LAST:KIND, such as 0-3:full")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"--recompute {word}: {last} is before {first}; the first layer comes first")
+        if last >= len(layers):
+            raise Error(f"--recompute {word}: there are layers 0 to {len(layers) - 1}")
+        for layer in range(first, last + 1):
+            if match[3] not in names[layer]:
+                raise Error(f"--recompute {word}: layer {layer} has no kind {shown(match[3])}; it has {', '.join(names[layer]) or 'none'}")
+            if kinds[layer]:
+                raise UsageError(f"--recompute {word}: layer {layer} has kind {names[layer][kinds[layer] - 1]} already; a layer has one")
+            kinds[layer] = names[layer].index(match[3]) + 1
+    return kinds
+
+
+def split_of(values: Mapping[str, Any]) -> Optional[LayerSplit]:
+    """The layers of merged values with their split; None where it has none."""
+    split = values.get("split")
+    if split is None:
+        if values.get("recompute") is not None:
+            raise UsageError("--recompute: it goes with --split")
+        return None
+    layers = layers_of(values)
+    if layers is None:
+        raise UsageError("--split: it goes with --layers or --num-layers")
+    if isinstance(values.get("chunks"), int):
+        raise UsageError("--chunks: the split says how many stages there are; give one of them")
+    if values.get("given_stages") not in (None, len(split)):
+        raise UsageError(f"-s {values['given_stages']}: the split is of {len(split)} stages; leave -s out")
+    if any(count < 0 for count in split):
+        raise Error(f"--split holds {min(split)}; it must be 0 or more layers a stage")
+    return LayerSplit(layers, Split(list(split), _kinds(layers, values.get("recompute"))))
+
+
+def split_config(config: Config, model: LayerSplit) -> Config:
+    """The problem with the stages of the split."""
+    return config_from_layers(config, *model)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for lowering, and for how a runtime sends and receives."""
+import argparse
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+from .._core._abi import ChannelOrder
+from .._core.config import Config
+from .._core.lowering import lead_of
+from .._core.schedule import Schedule
+from .._core.shown import shown
+from .._core.timeline import Timeline
+from .number_options import whole
+from .usage import UsageError
+
+LOWERINGS = ("pytorch", "by_time", "just_in_time")
+PASSES = {
+    "unshard": "gather and drop parameters of stages: at most N at once (PyTorch: 3)",
+    "reduce_grad": "reduce a stage's gradients at their end",
+    "merge_backwards": "make an I with its W right behind it a B",
+    "split_backwards": "make a B an I with its W right behind it",
+    "defer_receives": "with --lower pytorch: its defer_pp_recv",
+    "receive_lead": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
+}
+OF_PLANS = ("unshard", "reduce_grad", "receive_lead")
+CHANNEL = {
+    "rendezvous": "a send starts when its receive has its turn, too",
+    "batched": "neighbouring sends and receives of a device start together",
+    "blocking": "a device does nothing else while it sends or receives",
+}
+
+
+def _lookahead(word: str) -> Union[str, List[int]]:
+    if word in ("full", "auto", "needed"):
+        return word
+    try:
+        return [whole(text) for text in word.split(",")]
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{shown(word)} is neither full, auto nor needed, nor a number for each device, as 2,3,3") from None
+
+
+def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lower", choices=LOWERINGS,
+                        help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
+    add_plan_arguments(parser)
+    for name, text in PASSES.items():
+        option = "--" + name.replace("_", "-")
+        if name not in OF_PLANS:
+            parser.add_argument(option, action="store_true", help=text)
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """Those of lowering that plans take, too."""
+    parser.add_argument("--unshard", type=whole, metavar="N", default=0, help=PASSES["unshard"])
+    parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
+                        help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the default), auto "
+                             "(r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as the times of "
+                             "gathering hide behind compute")
+    parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
+    parser.add_argument("--receive-lead", type=whole, metavar="N", help=PASSES["receive_lead"])
+
+
+def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
+    parser.add_argument("--channel", choices=[order.name.lower() for order in ChannelOrder],
+                        help="which sends and receives of a device wait for each other: all, those of a direction (activations, "
+                             "gradients), those of a pair of devices, all sends (each until its value is there; receives wait for "
+                             f"themselves alone), or none (default: {default})")
+    for name, text in CHANNEL.items():
+        parser.add_argument("--" + name, action="store_true", help=text)
+
+
+def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
+    """The schedule, lowered as the options say."""
+    passes: Dict[str, Any] = {name: values.get(name) for name in PASSES if values.get(name)}
+    passes["receive_lead"] = lead_of(values.get("lower") or "none", values.get("receive_lead"), bool(values.get("blocking")))
+    lookahead = values.get("unshard_lookahead")
+    if lookahead is not None:
+        if "unshard" not in passes:
+            raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
+        passes["unshard_lookahead"] = lookahead
+    if not values.get("lower") and not any(passes.values()):
+        return schedule
+    return schedule.lower(values.get("lower") or "none", **passes)
+
+
+def is_lowered(schedule: Schedule) -> bool:
+    """Whether it has sends or receives."""
+    return any(kind.name.startswith(("SEND", "RECV")) for kind in schedule.kinds)
+
+
+def channel_of(values: Mapping[str, Any]) -> Tuple[str, Dict[str, bool]]:
+    """Order and flags of the channel model that was asked for."""
+    return values.get("channel") or "none", {name: bool(values.get(name)) for name in CHANNEL}
+
+
+def check_channel(schedule: Schedule, values: Mapping[str, Any]) -> None:
+    """Refuses a channel model where nothing is sent."""
+    given = [f"--{name}" for name in ("channel", *CHANNEL) if values.get(name)]
+    if given and not is_lowered(schedule):
+        raise UsageError(f"{', '.join(given)}: the schedule has no sends and receives; lower it with --lower "
+                         "(a file: ppsched convert FILE --lower pytorch)")
+
+
+def evaluate(schedule: Schedule, values: Mapping[str, Any], config: Optional[Config] = None) -> Timeline:
+    """With its transfers where it has any."""
+    check_channel(schedule, values)
+    if not is_lowered(schedule):
+        return schedule.evaluate(config)
+    order, flags = channel_of(values)
+    return schedule.evaluate_transfers(config, order, **flags)

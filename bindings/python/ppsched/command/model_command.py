@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that tells what a model's layers cost: model."""
+import argparse
+import json
+from typing import Any, Dict, List
+
+from .._core.model import Model
+from .._core.model_slices import KINDS
+from .._core.output import write_text
+from .._core.same_units import SECONDS_AND_BYTES, places, worded
+from ..readers.device_files import read_device
+from .estimate_errors import estimate_line, estimate_row
+from .model_config import take_model_config
+from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, layer_names
+from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
+from .printing import tell, print_text
+from .problem_options import Commands
+from .usage import UsageError
+
+CAUSES = ("weights", "gradients", "optimizer", "activations", "total")
+PASSES = ("forward", "input", "weight")
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "model", help="what the layers of a model cost, from its description", allow_abbrev=False,
+        description="Reads a model's description and tells the parameters, times and memory of its layers on a device, before any run.")
+    add_model_arguments(parser, beside_batches=False)
+    parser.add_argument("-c", "--config", metavar="FILE",
+                        help="JSON or YAML with Megatron-LM's argument names, of training and model")
+    parser.add_argument("--recompute", "--recompute-granularity", choices=RECOMPUTE, dest="recompute_kind",
+                        help="what all decoders compute again (default: none)")
+    parser.add_argument("--megatron-formula", action="store_true",
+                        help="also what Megatron-LM's theoretical_memory_usage.py says")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the layers, for --layers of pick and compare")
+    parser.set_defaults(run=run_model)
+
+
+# --- parameters ---
+
+def _per_layer(model: Model) -> List[Dict[str, Any]]:
+    """One row a kind of layer, in order."""
+    counts, names = model.parameters, layer_names(model)
+    last_has_experts = names[-2 - model.transformer.mtp_layers] == "moe_decoder"
+    routed = counts.expert_mlp - counts.expert_mlp_active if last_has_experts else 0
+    whole = {"embedding": counts.embedding + counts.positions, "decoder": counts.attention_with_norms + counts.dense_mlp,
+             "moe_decoder": counts.attention_with_norms + counts.expert_mlp, "mtp": counts.mtp, "head": counts.output + counts.final_norm}
+    active = {**whole, "moe_decoder": counts.attention_with_norms + counts.expert_mlp_active, "mtp": counts.mtp - routed}
+    return [{"name": name, "count": names.count(name), "parameters": whole[name], "active": active[name]} for name in KINDS
+            if name in names]
+
+
+def _parameters_row(model: Model) -> Dict[str, Any]:
+    counts = model.parameters
+    return {"total": counts.total, "active": counts.active, "embedding": counts.embedding, "output": counts.output,
+            "per_layer": _per_layer(model), "final_norm": counts.final_norm, "positions": counts.positions,
+            "attention_with_norms": counts.attention_with_norms, "dense_mlp": counts.dense_mlp, "moe_mlp": counts.expert_mlp,
+            "moe_mlp_active": counts.expert_mlp_active, "mtp": counts.mtp, "dense_layers": counts.dense_layers,
+            "moe_layers": counts.expert_layers}
+
+
+def device_row(memory: DeviceMemory) -> Dict[str, float]:
+    return {name: getattr(memory, name) for name in CAUSES}
+
+
+def _megatron_row(job: Job) -> Dict[str, float]:
+    found = job.model.megatron_memory(job.pp, job.vpp, job.microbatches, job.recompute == "selective")
+    return found._asdict()
+
+
+def _pass_rows(model: Model) -> Dict[str, Any]:
+    """The parts of each layer's times."""
+    parts = ("time", "matrix_time", "vector_time", "memory_time", "communication_time")
+    return {name: {kind: {part: getattr(model.pass_cost(KINDS[name], kind), part) for part in parts} for kind in PASSES}
+            for name in KINDS if name in layer_names(model)}
+
+
+# --- the table ---
+
+def _bytes_word(value: float) -> str:
+    return f"{value / GIB:.2f}"
+
+
+def columns(rows: List[List[str]]) -> str:
+    """The first column to the left, all others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(cell.ljust(width) if number == 0 else cell.rjust(width)
+                       for number, (cell, width) in enumerate(zip(row, widths)))
+             for row in rows]
+    return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def _layer_table(model: Model, rows: List[Any]) -> str:
+    """Times are those of the layers, measured ones included."""
+    per_layer = {row["name"]: row for row in _per_layer(model)}
+    lines = [["layer", "count", "parameters", "active", "forward ms", "input ms", "weight ms", "activations MiB",
+              "selective MiB", "full MiB"]]
+    seen = set()
+    for row in rows:
+        name = row["name"]
+        if name in seen:
+            continue
+        seen.add(name)
+        kinds = {kind["name"]: f"{kind['mem_forward'] / 2**20:.1f}" for kind in row.get("recompute", [])}
+        lines.append([name, str(per_layer[name]["count"]), f"{per_layer[name]['parameters']:,}",
+                      f"{per_layer[name]['active']:,}",
+                      *(f"{1000 * row[time]:.3f}" for time in ("forward_time", "backward_input_time", "backward_weight_time")),
+                      f"{row['mem_forward'] / 2**20:.1f}", kinds.get("selective", "-"), kinds.get("full", "-")])
+    return columns(lines)
+
+
+def _device_table(memory: List[DeviceMemory]) -> str:
+    lines = [["device", *(f"{name} GiB" for name in CAUSES)]]
+    lines += [[str(number), *(_bytes_word(getattr(device, name)) for name in CAUSES)] for number, device in enumerate(memory)]
+    return columns(lines)
+
+
+def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
+    model, counts = job.model, job.model.parameters
+    mtp = f", {counts.mtp:,} in each MTP layer besides" if counts.mtp else ""
+    lines = [f"{counts.total:,} parameters, {counts.active:,} active{mtp}\n", "\n", _layer_table(model, row["layers"]), "\n",
+             f"even split, 1F1B, {job.microbatches} microbatches, recompute {job.recompute}:\n", _device_table(memory)]
+    if "megatron" in row:
+        lines.append(f"\nMegatron-LM's formula: weights and optimizer {_bytes_word(row['megatron']['weight_and_optimizer_bytes'])} GiB, "
+                     f"activations {_bytes_word(row['megatron']['activation_bytes'])} GiB\n")
+    lines += [f"calibrated: {note}\n" for note in row["calibrated"]]
+    return "".join(lines)
+
+
+def _layers_text(rows: List[Any]) -> str:
+    """For --layers, with units."""
+    values: Dict[str, Any] = {"layers": json.loads(json.dumps(rows))}
+    for place in places(values, {}):
+        place.put(worded(place.name, place.value, SECONDS_AND_BYTES))
+    return json.dumps(values, indent=1) + "\n"
+
+
+def run_model(arguments: argparse.Namespace) -> None:
+    if arguments.output is not None and not arguments.output.lower().endswith(".json"):
+        raise UsageError(f"-o {arguments.output}: the layers are JSON; give it the ending .json")
+    take_model_config(arguments)
+    found, options = described(arguments)
+    job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))
+    if job.recompute == "selective" and not job.model.training.keeps_scores:
+        tell(arguments.command, "warning: recompute selective: scores are not kept, so that nothing is computed again; --keep-scores keeps them")
+    memory, measured = even_memory(job), calibrated(job, vars(arguments))
+    row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
+                           "devices": list(map(device_row, memory)),
+                           "passes": _pass_rows(job.model), "calibrated": measured.notes, **estimate_row(vars(arguments))}
+    if arguments.megatron_formula:
+        row["megatron"] = _megatron_row(job)
+    if arguments.output is not None:
+        write_text(arguments.output, _layers_text(measured.layers.given))
+    print_text(json.dumps(row) + "\n" if arguments.json else _table(job, row, memory) + estimate_line(vars(arguments)) + "\n")

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What config files say of a model, its training and its device, for model and for pick."""
+import argparse
+from typing import Any, Dict
+
+from .._core._library import Error
+from .._core.shown import shown
+from ..readers.json_and_yaml import read_values
+from ..readers.megatron_names import is_megatron, plain
+from ..readers.megatron_training import SHORT, TAKEN, TRAINING
+from ..readers.model_files import read_mapping_of
+
+# Keys that are options of the command, and what they are; the command line goes over them.
+OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float)}
+OF_JOB = (*TRAINING, *SHORT, *TAKEN)
+
+
+def _set_options(arguments: argparse.Namespace, config: Dict[str, Any]) -> None:
+    for name, kinds in OPTIONS.items():
+        if name not in config or not hasattr(arguments, name):
+            continue
+        value = config.pop(name)
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise Error(f"{arguments.config}: {name} must be {'a text' if kinds is str else 'a number'}, not {shown(value)}")
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, str(value) if name == "step_time" else value)
+
+
+def take_model_config(arguments: argparse.Namespace) -> None:
+    """Of the model command: all of the file. A description of a model may have a name for it under "model"."""
+    config = dict(read_mapping_of(arguments.config)) if arguments.config is not None else {}
+    if is_megatron(config) and arguments.model is None:
+        device = config.pop("device", None)
+        _set_options(arguments, {} if device is None else {"device": device})
+    else:
+        _set_options(arguments, config)
+    arguments.job, arguments.job_keys = config, ()
+
+
+def take_pick_config(arguments: argparse.Namespace) -> None:
+    """Of pick: what is of the job, where there is a model; the rest is as without."""
+    arguments.job, arguments.job_keys, arguments.config_values = {}, (), None
+    if arguments.config is None:
+        return
+    config = arguments.config_values = read_values(arguments.config)
+    if arguments.model is None and "model" not in config:
+        return
+    config = {str(name): value for name, value in config.items()}
+    arguments.job = {name: value for name, value in
+                     plain(arguments.config, {name: value for name, value in config.items() if name.replace("-", "_") in OF_JOB}).items()}
+    arguments.job_keys = (*OPTIONS, *OF_JOB, *(name for name in config if name.replace("-", "_") in OF_JOB))
+    _set_options(arguments, config)

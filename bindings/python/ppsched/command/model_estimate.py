@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a job is estimated to hold and to take: memory of each device by cause, the time of a step, what that is in tokens."""
+import itertools
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from .._core._library import Error
+from .._core.config import Config
+from .._core.layers import Layers, Split, config_from_layers
+from .._core.model import LayerMemory, Model
+from .._core.model_slices import KINDS
+from .._core.schedule import generate
+from .._core.shown import shown
+from .._core.unit_advice import seconds_of
+from .model_options import Job
+
+GIB = 2.0**30
+_LONGEST_STEP = 1e9  # seconds: 30 years
+
+
+class DeviceMemory(NamedTuple):
+    """Bytes of one device, by cause."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    buffers: float
+    parameters: float = 0.0
+    expert_parameters: float = 0.0
+    embeddings: int = 0  # how many it holds, copies among them
+
+    @property
+    def total(self) -> float:
+        return sum(self[:5])
+
+
+def even_split(names: Sequence[str], stages: int) -> List[int]:
+    """How many layers each stage has: decoders evenly, one more in the first where that does not go; ends with the first and the
+    last, MTP layers with the last."""
+    decoders = sum("decoder" in name for name in names)
+    counts = [decoders // stages + (stage < decoders % stages) for stage in range(stages)]
+    counts[0] += 1
+    counts[-1] += len(names) - decoders - 1
+    return counts
+
+
+def memory_by_kind(model: Model) -> Dict[str, LayerMemory]:
+    """By the names of layers."""
+    return {name: model.memory(kind) for name, kind in KINDS.items()}
+
+
+def states_of(names: Sequence[str], held: Mapping[str, LayerMemory]) -> List[float]:
+    """Weights, gradients, optimizer, parameters, parameters of experts."""
+    fields = ("weights", "gradients", "optimizer", "parameters", "expert_parameters")
+    return [sum(getattr(held[name], field) for name in names) for field in fields]
+
+
+def own_names(names: Sequence[str], counts: Sequence[int]) -> List[List[str]]:
+    """Of each stage its layers."""
+    ends = list(itertools.accumulate(counts))
+    return [list(names[end - count:end]) for end, count in zip(ends, counts)]
+
+
+def stage_names(names: Sequence[str], counts: Sequence[int], tied: bool) -> List[List[str]]:
+    """Of each stage its layers, and behind them the embedding where it holds a copy: the last one of one that is tied, for the output, and
+    those with MTP layers one for these. The first has its own."""
+    stages = own_names(names, counts)
+    for number, stage in enumerate(stages):
+        if number > 0:
+            stage += ["embedding"] * (("mtp" in stage) + (tied and number + 1 == len(stages)))
+    return stages
+
+
+def kept_of(memory: LayerMemory, recompute: str) -> float:
+    return {"none": memory.activations, "selective": memory.selective, "full": memory.full}[recompute]
+
+
+def _in_flight(job: Job, device: int, chunk: int) -> int:
+    """Microbatches of a chunk that are on a device at once, with 1F1B or its interleaved kind."""
+    if job.vpp == 1:
+        return min(job.pp - device, job.microbatches)
+    warm = min((job.pp - device - 1) * 2 + (job.vpp - 1) * job.pp + 1, job.microbatches * job.vpp)
+    rounds, rest = divmod(warm, job.pp * job.vpp)
+    return rounds * job.pp + min(max(rest - chunk * job.pp, 0), job.pp)
+
+
+def even_memory(job: Job) -> List[DeviceMemory]:
+    """Of each device, with 1F1B and an even split; no buffers. Activations are those that are kept, and of the layers that are computed
+    again the largest, which comes back for its backward."""
+    held, names = memory_by_kind(job.model), layer_names(job.model)
+    counts = even_split(names, job.pp * job.vpp)
+    stages, active = stage_names(names, counts, job.model.transformer.tied), own_names(names, counts)
+    memory = []
+    for device in range(job.pp):
+        kept, largest, all_names = 0.0, 0.0, []
+        for chunk in range(job.vpp):
+            own = [(held[name], kept_of(held[name], job.recompute if "decoder" in name else "none"))
+                   for name in active[chunk * job.pp + device]]
+            kept += sum(layer for _, layer in own) * _in_flight(job, device, chunk)
+            largest = max([largest, *(layer.activations - remains for layer, remains in own)])
+            all_names += stages[chunk * job.pp + device]
+        weights, gradients, optimizer, parameters, experts = states_of(all_names, held)
+        memory.append(DeviceMemory(weights, gradients, optimizer, kept + largest, 0.0, parameters, experts, all_names.count("embedding")))
+    return memory
+
+
+def layer_names(model: Model) -> List[str]:
+    """Of each layer in order."""
+    return model.layers().names
+
+
+# --- time ---
+
+def links_of(job: Job) -> Dict[str, float]:
+    """p2p_time and p2p_bandwidth: neighbours of a pipeline are in one node where the whole job is."""
+    device = job.model.accelerator
+    assert device is not None
+    link = device.inside if job.devices <= device.node_devices else device.between
+    return {"p2p_time": link.latency, "p2p_bandwidth": link.rate}
+
+
+def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
+    """Optimizer and exposed data-parallel time of the slowest device."""
+    costs = [model.update_cost(device.parameters, device.expert_parameters) for device in memory]
+    slowest = max(costs, key=lambda cost: cost.optimizer_time + cost.reduce_time)
+    return slowest.optimizer_time, slowest.reduce_time
+
+
+def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
+    """Of MTP layers: of summing the gradients of the embedding and its copies, once a step, by an all-reduce of the devices that hold one,
+    as Megatron-LM does."""
+    device, holders = job.model.accelerator, sum(row.embeddings > 0 for row in memory)
+    assert device is not None
+    if not job.model.transformer.mtp_layers or holders < 2:
+        return 0.0
+    link = device.inside if job.devices <= device.node_devices else device.between
+    size = job.model.memory("embedding").gradients
+    return link.latency + 2 * (link.all_reduce or 1.0) * size * (1 - 1 / holders) / link.rate
+
+
+def once_a_step(job: Job, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
+    """Optimizer time, and exposed time of gradients and weights between replicas and between copies."""
+    optimizer, between = update_time(job.model, memory)
+    return optimizer, between + copies_time(job, memory)
+
+
+def even_step(job: Job, layers: Layers) -> float:
+    """Seconds of the pipeline alone, with 1F1B and an even split of the job's recomputation."""
+    names = layers.names
+    kinds = [kinds.index(job.recompute) + 1 if job.recompute in kinds else 0 for kinds in layers.kinds]
+    link = links_of(job)
+    empty = Config(job.pp, job.microbatches, p2p_time=link["p2p_time"], p2p_bandwidth=link["p2p_bandwidth"])
+    config = config_from_layers(empty, layers, Split(even_split(names, job.pp), kinds))
+    return generate("1f1b", config).evaluate().metrics.makespan
+
+
+def operations(job: Job) -> float:
+    """Operations of matrices in a step of all devices: forward, and twice that backward; nothing computed again."""
+    training = job.model.training
+    sharing = training.tensor_parallel * training.context_parallel * training.data_parallel
+    one = sum(job.model.pass_cost(KINDS[name], "forward").matrix_operations for name in layer_names(job.model))
+    return 3 * one * sharing * job.microbatches
+
+
+class Speed(NamedTuple):
+    """What a step's time is in tokens, and in the share of all devices' matrix rate."""
+
+    tokens_per_second: float
+    mfu: float
+
+
+def speed(job: Job, step: float) -> Speed:
+    device = job.model.accelerator
+    assert device is not None
+    return Speed(job.global_batch * job.model.training.sequence_length / step,
+                 operations(job) / (step * device.matrix_rate * job.devices))
+
+
+# --- measured times ---
+
+class Calibrated(NamedTuple):
+    """Layers with measured times in them, and what was scaled by how much."""
+
+    layers: Layers
+    notes: List[str]
+
+
+def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[str, str], float], List[str]]:
+    factors, notes = {}, []
+    for word in words or ():
+        place, _, value = word.partition("=")
+        layer, _, kind = place.partition(".")
+        seconds = seconds_of(f"--layer-times {place}", value) if value else 0.0
+        if layer not in KINDS.values() or kind not in ("forward", "input", "weight") or not 0 < seconds < float("inf"):
+            raise Error(f"--layer-times {word}: it must be KIND.PASS=TIME above 0, such as dense.forward=2.1ms; KIND {', '.join(KINDS.values())}, "
+                        "PASS forward, input or weight")
+        predicted = model.pass_cost(layer, kind).time
+        if predicted == 0:
+            raise Error(f"--layer-times {word}: the model has no such pass")
+        factors[layer, kind] = seconds / predicted
+        notes.append(f"{layer} {kind} x {seconds / predicted:.4g} (measured {seconds:g} s, predicted {predicted:.4g} s)")
+    return factors, notes
+
+
+def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {},
+               told: Sequence[str] = ()) -> Calibrated:
+    """The job's layers, scaled by what was measured; factors: what was found before, and what there is to tell of that."""
+    own, notes = _factors(job.model, options.get("layer_times"))
+    factors, notes = {**factors, **own}, [*told, *notes]
+    layers, given = job.model.layers(factors), options.get("step_time")
+    step, rate = None if given is None else seconds_of("--step-time", given), options.get("tokens_per_second")
+    if step is not None and not 0 < step < float("inf"):
+        raise Error(f"--step-time is {shown(given)}; it must be a finite time above 0")
+    if rate is not None and not 0 < rate < float("inf"):
+        raise Error(f"--tokens-per-second is {rate:g}; it must be a finite number above 0")
+    if step is not None and rate is not None:
+        raise Error("--step-time, --tokens-per-second: they say the same; give one of them")
+    measured = step if step is not None else job.global_batch * job.model.training.sequence_length / rate if rate else None
+    if measured is None:
+        return Calibrated(layers, notes)
+    if measured > _LONGEST_STEP:
+        raise Error(f"the measured step of {measured:g} s is longer than {_LONGEST_STEP:g} s; give a shorter one, or more tokens a second")
+    once = sum(once_a_step(job, even_memory(job._replace(vpp=1))))
+    pipeline = even_step(job, layers)
+    if not measured > once:
+        raise Error(f"the measured step of {measured:g} s is not longer than the {once:g} s of its optimizer; give a longer one")
+    scale = (measured - once) / pipeline
+    for layer in KINDS.values():
+        for kind in ("forward", "input", "weight"):
+            factors[layer, kind] = factors.get((layer, kind), 1.0) * scale
+    notes.append(f"all layers x {scale:.4g} (a step with 1F1B and an even split: measured {measured:.4g} s, predicted {pipeline + once:.4g} s)")
+    return Calibrated(job.model.layers(factors), notes)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for a model, how it is trained, and on what; Megatron-LM's argument names are taken too."""
+import argparse
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from .._core._library import Error
+from .._core.accelerators import Accelerator
+from .._core.model import Model, Training
+from .._core.shown import shown
+from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
+from ..readers.megatron_training import training_options
+from ..readers.model_files import ModelFile, model_of, read_model
+from .number_options import add_count_argument, whole
+from .printing import tell
+from .usage import UsageError
+
+DEFAULT_DEVICE = "h100"
+# Options that take a number: other names, what it is. Several numbers are layouts to compare.
+NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
+    "tp": (("--tensor-model-parallel-size",), "devices that share each layer"),
+    "pp": (("--pipeline-model-parallel-size",), "devices of a pipeline"),
+    "dp": ((), "replicas of the pipeline"),
+    "cp": (("--context-parallel-size",), "devices that share each sequence"),
+    "ep": (("--expert-model-parallel-size",), "devices that share the experts"),
+    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: as --tp)"),
+    "seq": (("--seq-length",), "tokens of a sequence (default: what the model says, at most 8192)"),
+    "micro_batch": ((), "sequences of a microbatch"),
+    "global_batch": (("--global-batch-size",),
+                     "sequences of a step (default: a microbatch a replica for each device of the pipeline)"),
+    "zero": ((), "0 to 3: what data parallelism shards: nothing, optimizer states, gradients too, weights too"),
+}
+ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # which pick has already
+MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
+RECOMPUTE = ("none", "selective", "full")
+BYTES = ("weight", "gradient", "optimizer", "activation")
+
+
+class Job(NamedTuple):
+    """A model in training: pp devices of a pipeline, microbatches a replica, stages a device, how layers are recomputed."""
+
+    model: Model
+    pp: int
+    microbatches: int
+    vpp: int = 1
+    recompute: str = "none"
+
+    @property
+    def devices(self) -> int:
+        training = self.model.training
+        return self.pp * training.tensor_parallel * training.context_parallel * training.data_parallel
+
+    @property
+    def global_batch(self) -> int:
+        training = self.model.training
+        return self.microbatches * training.micro_batch_size * training.data_parallel
+
+
+def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -> None:
+    """beside_batches: the command has --micro-batch-size and --data-parallel-size already."""
+    group = parser.add_argument_group("a model by its description")
+    group.add_argument("--model", metavar="FILE",
+                       help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
+    group.add_argument("--device", metavar="NAME",
+                       help=f"a100, h100, h200, b200, mi300x, mi355x, or a JSON file (default: {DEFAULT_DEVICE})")
+    for name, (others, text) in NUMBERS.items():
+        also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
+        add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text)
+    group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=whole, metavar="V", dest="vpp",
+                       help="stages a device, for Megatron-LM's formula")
+    group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="as --zero 1")
+    group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
+                       help="norms and residuals divided too (default: where --tp is above 1)")
+    group.add_argument("--keep-scores", action="store_true", default=None,
+                       help="the attention writes its scores (default: it does not)")
+    group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
+                       help="of a weight, gradient, optimizer state, and of an element of activations "
+                       "(default: weight=2 gradient=4 optimizer=12 activation=2)")
+    group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
+                       help="measured, of one layer, as dense.forward=6.1ms: KIND embedding, dense, expert, mtp or head; PASS forward, input or weight")
+    group.add_argument("--step-time", metavar="TIME",
+                       help="measured, as 2.1s, with 1F1B and an even split: scales all layers")
+    group.add_argument("--tokens-per-second", type=float, metavar="N", help="measured, of all devices together: likewise")
+
+
+# --- what the options say ---
+
+def _one(values: Mapping[str, Any], name: str, default: int = 1) -> int:
+    given = values.get(name)
+    if isinstance(given, list):
+        if len(given) != 1:
+            raise UsageError(f"--{name.replace('_', '-')}: give one number; ppsched pick compares several")
+        given = given[0]
+    least, most = (0, 3) if name == "zero" else (1, MOST.get(name, 2**20))
+    if given is not None and not least <= given <= most:
+        raise Error(f"--{name.replace('_', '-')} is {given}; it must be {least} to {most}")
+    return default if given is None else int(given)
+
+
+def _check_training(where: str, config: Mapping[str, Any]) -> None:
+    """Of a config file beside --model."""
+    needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
+    check_names(where, {**needed, **config})
+    twice = next((name for name in (*needed, *SIZES, *LATENT) if name in config), None)
+    if twice is not None:
+        raise Error(f"{where}: {twice}: with --model it follows from there; leave it out")
+
+
+def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
+    """The model of the files, and all options: those of the model's file, of the config file, of the command line over both."""
+    path: Optional[str] = arguments.model
+    config: Mapping[str, Any] = arguments.job
+    if path is None and not config:
+        raise UsageError("give --model FILE: Hugging Face's config.json, or Megatron-LM's argument names")
+    found = read_model(path) if path is not None else model_of(arguments.config, config)
+    options: Dict[str, Any] = dict(found.options)
+    if path is not None:
+        training = plain(arguments.config, config)
+        _check_training(arguments.config, training)
+        options.update(training_options(arguments.config or "", training))
+    elif not is_megatron(config):
+        options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
+                                                                                   if not isinstance(value, dict)})))
+    given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
+                                                            "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
+    sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
+    options.update({name: value for name, value in given.items() if value is not None})
+    arguments.assumed = list(found.assumed)
+    _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
+                                              **({arguments.config: not_taken(training)} if path is not None and config else {})})
+    return found, {**options, "sizes": sizes or None}
+
+
+def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]]) -> None:
+    """Warnings of a file, and what files say that would change the answer, and does not: a line a file."""
+    for warning in warnings:
+        tell(command, f"warning: {warning}")
+    for path, names in unread.items():
+        if names:
+            tell(command, f"warning: not taken from {path}: {', '.join(names)}")
+
+
+def sharding_of(options: Mapping[str, Any], found: ModelFile, replicas: int) -> int:
+    """As it is said; a model without Megatron-LM's own arguments shards optimizer states where there are replicas."""
+    if options.get("zero") is not None:
+        return _one(options, "zero")
+    if options.get("use_distributed_optimizer") or options.get("distributed_optimizer"):
+        return 1
+    return 1 if "distributed_optimizer" not in options and not (found.options or found.is_megatron) and replicas > 1 else 0
+
+
+def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
+    sizes = {}
+    for word in words or ():
+        name, _, value = word.partition("=")
+        try:
+            sizes[f"{name}_bytes"] = float(value)
+        except ValueError:
+            name = ""
+        if name not in BYTES or not 0 < sizes[f"{name}_bytes"] <= 1024:
+            raise Error(f"--bytes {word}: it must be KIND=B, such as gradient=2; KIND {', '.join(BYTES)}, B above 0")
+    return sizes
+
+
+def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
+    tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
+    sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.transformer.positions or 4096))
+    sizes: Dict[str, Any] = _bytes(options.get("sizes"))
+    rows = options.get("sequence_parallel", tensor > 1 and not (found.options or found.is_megatron))
+    return Training(sequence_length=sequence, micro_batch_size=_one(options, "micro_batch"), tensor_parallel=tensor,
+                    context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp",
+                                                                                                               0),
+                    data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
+                    keeps_scores=bool(options.get("keep_scores")), **sizes)
+
+
+def microbatches_of(options: Mapping[str, Any], training: Training, devices: int) -> int:
+    """Of a step, for each replica."""
+    if options.get("num_microbatches"):
+        return int(options["num_microbatches"])
+    each = training.micro_batch_size * training.data_parallel
+    batch = _one(options, "global_batch", devices * each)
+    if batch % each:
+        near = [size for size in (batch // each * each, -(-batch // each) * each) if size]
+        raise Error(f"--global-batch {batch} is no multiple of --micro-batch {training.micro_batch_size} times --dp {training.data_parallel}; "
+                    f"{' and '.join(map(str, near))} are" if len(near) > 1 else
+                    f"--global-batch {batch} is below --micro-batch {training.micro_batch_size} times --dp {training.data_parallel}; {each} would do")
+    return batch // each
+
+
+# The library's names of what is divided, and those of the command.
+_WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_parallel": "--etp", "expert_parallel": "--ep",
+          "sequence_length": "--seq", "sharding": "--zero"}
+
+
+def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With those that Megatron-LM's world_size makes, where nothing else says."""
+    if options.get("world_size") is None or options.get("dp") is not None:
+        return options
+    used, devices = _one(options, "tp") * _one(options, "pp") * _one(options, "cp"), _one(options, "world_size")
+    if devices % used:
+        raise Error(f"--tp, --pp and --cp take {used} devices, which do not divide world_size {devices}; give --dp")
+    return {**options, "dp": devices // used}
+
+
+def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) -> Job:
+    options = _with_replicas(options)
+    training, pp = training_of(found, options), _one(options, "pp")
+    recompute = options.get("recompute_kind") or options.get("recompute") or "none"
+    if recompute not in RECOMPUTE:
+        raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
+    if pp > found.transformer.layers:
+        raise Error(f"--pp {pp} is more than the {found.transformer.layers} layers of the model; give {found.transformer.layers} or less")
+    vpp = _one(options, "vpp")
+    if pp * vpp > found.transformer.layers:
+        raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.transformer.layers} layers of the model; give --vpp "
+                    f"{found.transformer.layers // pp} or less")
+    if 0 < found.transformer.positions < training.sequence_length:
+        raise Error(f"--seq {training.sequence_length} is more than the model's {found.transformer.positions} learned positions; give "
+                    f"{found.transformer.positions} or less")
+    try:
+        model = Model(found.transformer, training, device)
+    except Error as error:
+        message = str(error)
+        for name, word in sorted(_WORDS.items(), key=lambda pair: -len(pair[0])):
+            message = message.replace(name, word)
+        error.args = (message,)
+        raise
+    return Job(model, pp, microbatches_of(options, training, pp), vpp, recompute)

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pick for a model by its description: one layout of a job, or several that are compared."""
+import argparse
+import itertools
+import json
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+from .._core._library import Error
+from .._core.config import QUANTITIES
+from .._core.launching import with_options
+from .._core.listener import Progress
+from .._core.microbatch_map import order_told
+from .._core.plan import Plan
+from .._core.plan_table import candidate_name
+from .._core.writing import ending_of
+from ..readers.device_files import read_device
+from ..readers.model_files import ModelFile
+from .answer import Answer
+from .estimate_errors import estimate_line, estimate_row
+from .model_advice import Make, limit_that_does, numbers_that_do
+from .model_command import columns, device_row
+from .model_estimate import GIB, DeviceMemory
+from .model_options import DEFAULT_DEVICE, NUMBERS, Job, add_model_arguments, described, job_of
+from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
+from .model_profile import MEASURED
+from .number_options import whole
+from .page_options import PAGES, check_page_words
+from .pick_files import files_of, write_schedule
+from .plan_options import check_words, make_plan
+from .plan_telling import page_text, why_none
+from .printing import tell, print_text
+from .problem_values import merged
+from .usage import UsageError
+
+MOST_DEVICES = 2**20
+CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
+# Lists of what may vary that say the same as options of the job.
+VARIES = {"microbatch_counts": "several --micro-batch", "mem_limits": "--mem-limit"}
+# What the options of the problem say that follows from the job.
+FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
+           "num_layers": "--model",
+           "embedding": "--model", "head": "--model"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model_arguments(parser, beside_batches=True)
+    parser.add_argument("--gpus", type=whole, metavar="N", help="with --model: all devices; --dp follows from them")
+
+
+class Found(NamedTuple):
+    """A layout that fits, with its best schedule; or the reason why it does not."""
+
+    layout: Dict[str, int]
+    answer: Optional[Answer] = None
+    made: Optional[JobPlan] = None
+    memory: List[DeviceMemory] = []
+    step: Optional[Step] = None
+    reason: str = ""
+
+
+# --- the layouts ---
+
+def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str, Any]) -> Dict[str, Any]:
+    """The layout with the replicas that all devices make."""
+    if gpus is None:
+        return layout
+    if not 1 <= gpus <= MOST_DEVICES:
+        raise Error(f"--gpus is {gpus}; it must be 1 to {MOST_DEVICES}")
+    if options.get("dp") is not None:
+        raise UsageError("--gpus, --dp: give one of them")
+    used = layout.get("tp", 1) * layout.get("pp", 1) * layout.get("cp", 1)
+    if used < 1:
+        return layout  # which is refused where it is read
+    if gpus % used:
+        near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
+        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; {' and '.join(near)} would do")
+    return {**layout, "dp": gpus // used}
+
+
+def _layouts(options: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+    """Every choice of the numbers that are several."""
+    names = [name for name in NUMBERS if options.get(name) is not None]
+    lists = [list(dict.fromkeys(options[name])) if isinstance(options[name], list) else [options[name]] for name in names]
+    for numbers in itertools.product(*lists):
+        yield dict(zip(names, numbers))
+
+
+def _shown(job: Job) -> Dict[str, int]:
+    training = job.model.training
+    return {"tp": training.tensor_parallel, "pp": job.pp, "dp": training.data_parallel, "cp": training.context_parallel,
+            "ep": training.expert_parallel, "micro_batch": training.micro_batch_size, "microbatches": job.microbatches,
+            "global_batch": job.global_batch, "gpus": job.devices, "zero": training.sharding, "seq": training.sequence_length}
+
+
+def _why_none(made: JobPlan) -> Error:
+    """In GiB; what no strategy can run is told as for other plans."""
+    closest = next((candidate for candidate in made.plan if candidate.excess), None)
+    if closest is None or closest.excess is None:
+        return Error(why_none(made.plan))
+    error = DoesNotFit(f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} lacks "
+                       f"{closest.excess / GIB:.2f} GiB")
+    error.limit, error.made = made.limit, made
+    return error
+
+
+def _own_plan(job: Job, values: Mapping[str, Any], runtime: str, progress: Progress) -> Tuple[Plan, str]:
+    made = plan_job(job, {**values, "runtime": runtime}, lambda problem: make_plan(problem, progress))
+    return made.plan, "" if made.plan.best is not None else str(_why_none(made))
+
+
+def _find(job: Job, values: Mapping[str, Any]) -> Found:
+    made = plan_job(job, values, make_plan)
+    best = made.plan.best
+    if best is None:
+        raise _why_none(made)
+    training = job.model.training
+    answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB",
+                    lambda name, progress: _own_plan(job, values, name, progress))
+    memory = candidate_memory(made, best, answer.timeline(best))
+    return Found(_shown(job), answer, made, memory, candidate_step(made, best, memory))
+
+
+def _advised(error: DoesNotFit, make: Make, values: Mapping[str, Any]) -> str:
+    """The error, with numbers that would do."""
+    words = [numbers_that_do(make, make({}), error.limit, values, make_plan)]
+    if error.made is not None:
+        words = limit_that_does(error.made, values, make_plan) + words
+    return f"{error}; {' or '.join(words)}"
+
+
+def _try(file: ModelFile, options: Mapping[str, Any], layout: Dict[str, Any], values: Mapping[str, Any],
+         arguments: argparse.Namespace, device: Any, is_alone: bool) -> Found:
+    """is_alone: there are no others, so that it is worth while to look for what would do."""
+    def make(changed: Dict[str, int]) -> Job:
+        whole = _replicas(options, arguments.gpus, {**layout, **changed})
+        return job_of(file, {**options, **whole}, device)
+
+    try:
+        return _find(make({}), values)
+    except UsageError:
+        raise
+    except DoesNotFit as error:
+        return Found(layout, reason=_advised(error, make, values) if is_alone else str(error))
+    except Error as error:
+        return Found(layout, reason=str(error))
+
+
+# --- what is told ---
+
+PARALLEL = {"megatron": ("--tensor-model-parallel-size", "--context-parallel-size", "--expert-model-parallel-size",
+                         "--seq-length"),
+            "torchtitan": ("--parallelism.tensor_parallel_degree", "--parallelism.context_parallel_degree",
+                           "--parallelism.expert_parallel_degree", "--training.seq_len")}
+PARALLEL["mindspeed"] = PARALLEL["megatron"]
+
+
+def launch_words(runtime: str, job: Job) -> str:
+    """Flags of the job beside those of its schedule, as far as the runtime takes them."""
+    if runtime not in PARALLEL:
+        return ""
+    training = job.model.training
+    numbers = (training.tensor_parallel, training.context_parallel, training.expert_parallel, training.sequence_length)
+    words = [f"{flag} {number}" for flag, number in zip(PARALLEL[runtime], numbers) if number > 1]
+    if runtime == "torchtitan":
+        kind = "shard" if training.sharding else "replicate"
+        return " ".join([*words, f"--parallelism.data_parallel_{kind}_degree {training.data_parallel}"])
+    if training.sequence_parallel:
+        words.append("--sequence-parallel")
+    if training.expert_tensor_parallel not in (0, training.tensor_parallel):
+        words.append(f"--expert-tensor-parallel-size {training.expert_tensor_parallel}")
+    return " ".join(words + (["--use-distributed-optimizer"] if training.sharding else []))
+
+
+def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dict[str, Any]:
+    """A layout as JSON has it."""
+    if found.answer is None or found.made is None or found.step is None:
+        return {"layout": found.layout, "fits": False, "reason": found.reason}
+    row = found.answer.row(found.answer.best[0], csv)
+    for runtime, launch in row["launch"].items():
+        if launch["line"] is not None:
+            launch["line"] = with_options(launch["line"], launch_words(runtime, found.made.job))
+    memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
+    return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
+            **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
+            **estimate_row(vars(arguments)), "calibrated": found.made.measured.notes}
+
+
+def time_word(seconds: float) -> str:
+    return f"{seconds:.3f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"
+
+
+def _memory_table(found: Found) -> str:
+    lines = [["device", *(f"{name} GiB" for name in CAUSES)]]
+    lines += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)]
+              for number, device in enumerate(found.memory)]
+    return columns(lines)
+
+
+def _launch_line(answer: Answer, job: Job, runtime: Optional[str]) -> str:
+    """For the runtime that was asked for, or the first that runs it."""
+    row = answer.row(answer.best[0], None)["launch"]
+    name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line")), None)
+    if name is None or not row[name]["line"]:
+        return "no runtime has flags for this schedule; --runtime NAME plans for one"
+    order = answer.best[0].microbatch_order
+    line = f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
+    return f"{line}\nnote: {order_told(order)}" if order else line
+
+
+def _details(found: Found, arguments: argparse.Namespace) -> str:
+    assert found.answer is not None and found.made is not None and found.step is not None
+    step, layout = found.step, found.layout
+    parts = f"{time_word(step.pipeline_time)} pipeline, {time_word(step.optimizer_time)} optimizer, {time_word(step.data_parallel_time)} data parallel"
+    lines = [f"step {time_word(step.step_time)} ({parts}), {step.tokens_per_second:,.0f} tokens/s, MFU {step.mfu:.1%}",
+             f"{layout['gpus']} devices: tp {layout['tp']}, pp {layout['pp']}, dp {layout['dp']}, cp {layout['cp']}, ep {layout['ep']}, "
+             f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
+    notes = [f"calibrated: {note}" for note in found.made.measured.notes]
+    if found.made.attention_share is not None and arguments.attention_share is None:
+        notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention; --attention-share says otherwise")
+    notes.append(estimate_line(vars(arguments)))
+    return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
+            + "\n"
+            + _launch_line(found.answer, found.made.job, arguments.runtime) + "\n" + "\n".join(notes) + "\n")
+
+
+def _comparison(found: List[Found]) -> str:
+    """A row a layout, best first; those that do not fit below, with the reason."""
+    counts = {one.layout["gpus"] for one in found if one.step is not None}
+    gpus = ["gpus"] if len(counts) > 1 else []
+    lines = [["", *gpus, "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
+    reasons = []
+    for number, one in enumerate(found):
+        if one.step is None or one.answer is None:
+            words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.layout.items()
+                              if name in ("tp", "pp", "dp", "cp", "ep", "micro_batch"))
+            reasons.append(f"{words}: {one.reason}\n")
+            continue
+        best, layout = one.answer.best[0], one.layout
+        lines.append([str(number + 1), *(str(layout[name]) for name in (*gpus, "tp", "pp", "dp", "cp", "ep", "micro_batch")),
+                      candidate_name(best),
+                      str(best.chunks), time_word(one.step.step_time), f"{one.step.tokens_per_second:,.0f}", f"{one.step.mfu:.1%}",
+                      f"{max(device.total for device in one.memory) / GIB:.1f}"])
+    note = "ranked by tokens/s a device, as they have different numbers of devices; --gpus N compares them at one\n" if gpus else ""
+    return (columns(lines) if len(lines) > 1 else "") + note + "".join(reasons)
+
+
+# --- the command ---
+
+def _cost(found: Found) -> float:
+    """Devices' seconds a token; of layouts of the same devices and batch, the time of a step."""
+    return float("inf") if found.step is None else found.layout["gpus"] / found.step.tokens_per_second
+
+
+def check_goes_alone(arguments: argparse.Namespace) -> None:
+    """Refuses what goes with --model where there is none."""
+    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "sizes",
+                "layer_times",
+                "step_time", "tokens_per_second")
+    name = next((name for name in of_model if getattr(arguments, name) is not None), None)
+    if name is not None:
+        raise UsageError(f"--{'bytes' if name == 'sizes' else name.replace('_', '-')}: it goes with --model")
+
+
+def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
+    of_profile = ("num_devices", "num_stages", "num_batches") if arguments.profile else ()
+    for name, word in FOLLOWS.items():
+        if getattr(arguments, name, None) is not None or (values.get(name) is not None and name not in of_profile):
+            raise UsageError(f"--{name.replace('_', '-')}: with --model it follows from {word}; leave it out")
+    for name, word in VARIES.items():
+        if values.get(name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')}: with --model give {word}")
+    for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
+        if value:
+            raise UsageError(f"{name}: it goes without --model")
+
+
+def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]) -> None:
+    """A run was in one layout, and its factor is not that of others."""
+    name = next((name for name in ("step_time", "tokens_per_second") if getattr(arguments, name) is not None), None)
+    if name is not None and len(layouts) > 1:
+        several = ", ".join(f"--{key.replace('_', '-')}" for key in NUMBERS if len({layout.get(key) for layout in layouts}) > 1)
+        raise UsageError(f"--{name.replace('_', '-')} is of one layout, and these are {len(layouts)}; give one number of {several}, as it "
+                         "was measured, or --layer-times")
+
+
+def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
+    """With pick's own words for the batch."""
+    if arguments.vpp is not None:
+        raise UsageError("--vpp: pick chooses the stages a device; --chunks tells which to try")
+    for name, other, default in (("micro_batch", "micro_batch_size", 0), ("dp", "data_parallel_size", 1)):
+        given, also = getattr(arguments, name), getattr(arguments, other)
+        if also != default and given not in (None, [also]):
+            raise UsageError(f"--{name.replace('_', '-')}, --{other.replace('_', '-')}: they say the same; give one of them")
+        if also != default:
+            setattr(arguments, name, [also])
+    file, options = described(arguments)
+    chosen = [name for name in ("vpp", "recompute") if options.get(name) not in (None, 1, "none")]
+    if chosen:
+        tell(arguments.command, f"warning: not taken from {arguments.config or arguments.model}: {', '.join(chosen)}, which pick chooses")
+    return file, {**options, "vpp": None, "recompute": None}
+
+
+def _values(arguments: argparse.Namespace) -> Dict[str, Any]:
+    """Merged; of a profile its times alone, as its other lists are in units of its own."""
+    values = merged(arguments)
+    if arguments.profile:
+        unread = [name for name in QUANTITIES if name not in MEASURED and getattr(arguments, name) is None]
+        values.update(dict.fromkeys(unread))
+    return values
+
+
+def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
+    """For a file, or standard output; a page is of the best layout."""
+    best = found[0]
+    if path is not None and ending_of(path, PAGES):
+        return page_text(best.answer.plan, best.answer.plan[:], arguments, csv) if best.answer is not None else ""
+    if arguments.json or (path is not None and ending_of(path, (".json",))):
+        return json.dumps([_row(one, arguments, csv if one is best else None) for one in found], indent=1) + "\n"
+    text = _comparison(found) + "\n" if len(found) > 1 else ""
+    return text + (_details(best, arguments) if best.step is not None else "")
+
+
+def run_model_pick(arguments: argparse.Namespace) -> None:
+    check_words(arguments)
+    files = files_of(arguments)
+    check_page_words(arguments, files.answers)
+    values = _values(arguments)
+    _check(arguments, values)
+    file, options = _options(arguments)
+    device = read_device(arguments.device or DEFAULT_DEVICE)
+    layouts = list(_layouts(options))
+    _check_measured(arguments, layouts)
+    found = [_try(file, options, layout, values, arguments, device, len(layouts) == 1) for layout in layouts]
+    found.sort(key=_cost)
+    best = found[0]
+    if best.step is None and len(found) == 1:
+        raise Error(best.reason)
+    paths: List[Optional[str]] = [*files.answers] or [None]
+    if best.answer is None:  # there is nothing to draw
+        paths = [path for path in paths if path is None or not ending_of(path, PAGES)]
+    texts = [(path, _text(found, arguments, path, files.csv)) for path in paths]  # before anything is written
+    if best.answer is not None:
+        for path in files.schedules:
+            write_schedule(best.answer, path, None, arguments.time_scale)
+    for answer_path, text in texts:
+        print_text(text, answer_path)
+    if best.step is None:
+        raise Error("no layout fits")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a job: its layers in the plan of schedules, memory of each device by cause, and the time of a step."""
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+
+from .._core._library import Error
+from .._core.candidate import Candidate
+from .._core.plan import Plan
+from .._core.timeline import Timeline
+from .microbatch_options import one_number
+from .model_estimate import (GIB, Calibrated, DeviceMemory, calibrated, even_memory, links_of, memory_by_kind, once_a_step, speed,
+                             stage_names, states_of)
+from .model_options import Job
+from .model_profile import MEASURED, stage_factors
+
+Planner = Callable[[Mapping[str, Any]], Plan]
+
+
+class Step(NamedTuple):
+    """Seconds of a step, and what they are of: the pipeline, the optimizer, gradients and weights between replicas; and what it
+    is in tokens a second and in the share of all devices' matrix rate."""
+
+    step_time: float
+    pipeline_time: float
+    optimizer_time: float
+    data_parallel_time: float
+    tokens_per_second: float
+    mfu: float
+
+
+class JobPlan(NamedTuple):
+    """A job with its plan; limit: of each device, in bytes, buffers included; attention_share: of times, where slices are tried."""
+
+    job: Job
+    plan: Plan
+    measured: Calibrated
+    limit: float
+    attention_share: Optional[float] = None
+
+
+# --- what fits ---
+
+def states_needed(job: Job) -> float:
+    """Of the device that holds most, whatever runs."""
+    return max(memory.total - memory.activations for memory in even_memory(job._replace(vpp=1)))
+
+
+class DoesNotFit(Error):
+    """A job for which there is no room; limit: of a device, in bytes; made: its plan, where it came to that."""
+
+    limit = 0.0
+    made: Optional[JobPlan] = None
+
+
+def check_states(job: Job, limit: float) -> None:
+    """Refuses what no schedule can make fit."""
+    needed = states_needed(job)
+    if needed >= limit:
+        error = DoesNotFit(f"weights, gradients and optimizer states take {needed / GIB:.1f} GiB of a device, of which there are "
+                           f"{limit / GIB:.1f}")
+        error.limit = limit
+        raise error
+
+
+# --- memory ---
+
+def buffer_bytes(job: Job) -> float:
+    """Of a device: what is received and sent, a tensor each way forward and backward."""
+    return 4 * memory_by_kind(job.model)["head"].output_bytes if job.pp > 1 else 0.0
+
+
+def _stages_on(timeline: Timeline) -> List[List[int]]:
+    return [sorted({op.stage for op in queue if op.stage is not None and op.stage < timeline.schedule.stages})
+            for queue in timeline.schedule.queues]
+
+
+def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) -> List[DeviceMemory]:
+    """Of each device by cause, with the candidate's split and order."""
+    layers, split = made.measured.layers, made.plan.split(candidate)
+    held = memory_by_kind(made.job.model)
+    stages = stage_names(layers.names, split.layers, made.job.model.transformer.tied)
+    buffers = buffer_bytes(made.job)
+    memory = []
+    for device, own_stages in enumerate(_stages_on(timeline)):
+        held_names = [name for stage in own_stages for name in stages[stage]]
+        states = states_of(held_names, held)
+        activations = max(timeline.device_metrics[device].peak_memory - sum(states[:3]), 0.0)
+        memory.append(DeviceMemory(states[0], states[1], states[2], activations, buffers, states[3], states[4],
+                                   held_names.count("embedding")))
+    return memory
+
+
+def candidate_step(made: JobPlan, candidate: Candidate, memory: List[DeviceMemory]) -> Step:
+    optimizer, between = once_a_step(made.job, memory)
+    pipeline = candidate.step_time or 0.0
+    whole = pipeline + optimizer + between
+    return Step(whole, pipeline, optimizer, between, *speed(made.job, whole))
+
+
+# --- the plan ---
+
+def _problem(job: Job, measured: Calibrated, values: Mapping[str, Any], limit: float) -> Dict[str, Any]:
+    """The values of the plan: the layers, and what goes with them; what was given stays."""
+    given = {name: value for name, value in values.items() if value is not None}
+    defaults: Dict[str, Any] = links_of(job)
+    return {**values, **defaults, **{name: given[name] for name in defaults if name in given}, "layers": measured.layers.given,
+            "num_layers": None, "num_devices": job.pp, "num_stages": None, "num_batches": job.microbatches, "mem_limit": [limit]}
+
+
+def _attention_share(job: Job, values: Mapping[str, Any], measured: Calibrated) -> Optional[float]:
+    """As it is given, else what the model's description says where slices are tried."""
+    given = values.get("attention_share")
+    if given is not None:
+        return one_number("attention_share", given)
+    return job.model.attention_share(measured.layers) if values.get("slice_counts") is not None else None
+
+
+def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
+    """The plan of a job, whose devices have room for their buffers, too."""
+    device = job.model.accelerator
+    assert device is not None
+    given = values.get("mem_limit")
+    if isinstance(given, list) and len(given) > 1:
+        raise Error(f"--mem-limit holds {len(given)} numbers; with --model it is one, of every device")
+    limit = float(given[0] if isinstance(given, list) else given) if given is not None else device.memory
+    check_states(job, limit)
+    measured = calibrated(job, values, *stage_factors(job, values))
+    values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
+    room = max(0.0, limit - buffer_bytes(job))  # without any nothing fits
+    return JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])

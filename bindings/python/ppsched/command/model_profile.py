@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured times of stages beside a model: what its layers take in fact."""
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+from .._core._library import Error
+from .._core.model_slices import KINDS
+from .._core.number_lists import numbers
+from .._core.units import TIMES
+from .._core.words import counted
+from .model_estimate import even_split, layer_names, stage_names
+from .model_options import Job
+
+Factors = Dict[Tuple[str, str], float]
+# Lists of times, and the passes that they are of.
+MEASURED = {"forward_times": ("forward",), "backward_input_times": ("input",), "backward_weight_times": ("weight",),
+            "backward_times": ("input", "weight")}
+
+
+def _stages(job: Job, count: int) -> List[List[str]]:
+    """The layers of each stage, with an even split."""
+    names = layer_names(job.model)
+    if not 2 <= count <= sum("decoder" in name for name in names):
+        raise Error(f"{counted(count, 'measured stage')}: with --model give the times of all stages of an even split, 2 to "
+                    f"{sum('decoder' in name for name in names)}, one number each")
+    return stage_names(names, even_split(names, count), False)
+
+
+def _end_factor(measured: float, rest: float, predicted: float, common: float) -> float:
+    """Of what an end takes beside its decoders; as they do where that cannot be told."""
+    return (measured - rest) / predicted if predicted > 0 and measured > rest else common
+
+
+def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[float], passes: Sequence[str]) -> Factors:
+    """Decoders by the stages that have nothing else, or by all; then the ends by what the first and the last stage take besides."""
+    predicted = {name: sum(job.model.pass_cost(kind, one).time for one in passes) for name, kind in KINDS.items()}
+    whole = [sum(predicted[name] for name in stage) for stage in stages]
+    inner = [number for number, stage in enumerate(stages) if all("decoder" in name
+                                                                  for name in stage)] or list(range(len(stages)))
+    common = sum(measured[number] for number in inner) / sum(whole[number] for number in inner)
+    factors = dict.fromkeys(KINDS, common)
+    for number, ends in ((0, ("embedding",)), (len(stages) - 1, ("mtp", "head"))):
+        end = sum(predicted[name] for name in stages[number] if name in ends)
+        factors.update(dict.fromkeys(ends, _end_factor(measured[number], common * (whole[number] - end), end, common)))
+    return {(KINDS[name], one): factor for name, factor in factors.items() for one in passes}
+
+
+def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[str]]:
+    """Measured by predicted times, of the stages' lists in merged values; plain ones of a profile are in its --time-unit,
+    others in seconds."""
+    factors: Factors = {}
+    notes: List[str] = []
+    unit = TIMES[values["time_unit"] if values.get("profile") else "s"] / TIMES["s"]
+    given = {name: numbers(name, values[name]) for name in MEASURED if values.get(name) is not None}
+    if "backward_input_times" in given or "backward_weight_times" in given:
+        given.pop("backward_times", None)
+    for name, times in given.items():
+        stages = _stages(job, len(times))
+        if min(times) <= 0:
+            raise Error(f"{name} holds {min(times):g}; measured times must be above 0")
+        found = _factors_of(job, stages, [time * unit for time in times], MEASURED[name])
+        factors.update(found)
+        words = ", ".join(f"{kind} x {factor:.4g}" for (kind, one), factor in found.items() if one == MEASURED[name][0] and
+                          kind in {KINDS[layer] for stage in stages for layer in stage})
+        notes.append(f"{' and '.join(MEASURED[name])} of {len(times)} measured stages: {words}")
+    return factors, notes

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line that are lists of numbers: 1 2 3, or 1,2,3, with units or without."""
+import argparse
+import re
+from typing import Any, List, Optional, Union
+
+from .._core._library import Error
+from .._core.shown import shown
+from .._core.units import parse
+from .._core.whole_numbers import MOST_DIGITS
+
+_NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
+
+_INTEGER = re.compile(r"[-+]?[0-9]+$")
+
+
+def _numbers(word: str) -> List[Union[float, str]]:
+    """Those of a word: plain ones as such, texts where they have units."""
+    found: List[Union[float, str]] = []
+    for text in word.split(","):
+        try:
+            if "_" in text:
+                raise ValueError
+            found.append(text if parse(text) else float(text))
+        except Error as error:
+            raise argparse.ArgumentTypeError(f"{word}: {error}") from None
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{shown(word)} is no number; a number may have a unit, as 6.1ms, and a list is "
+                                             "written 1 2 3 or 1,2,3") from None
+    return found
+
+
+class _Flat(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: Optional[str] = None) -> None:
+        setattr(namespace, self.dest, [number for numbers in values for number in numbers])
+
+
+def whole(word: str) -> int:
+    """An integer, of an option."""
+    if _INTEGER.match(word) is None:
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer")
+    if len(word) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"{shown(word)} is too large")
+    return int(word)
+
+
+def _counts(word: str) -> List[int]:
+    if any(_INTEGER.match(text) is None for text in word.split(",")):
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer; a list is written 1 2 4 or 1,2,4")
+    return [whole(text) for text in word.split(",")]
+
+
+def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
+    """Of integers, in a list likewise."""
+    parser.add_argument(*strings, nargs="+", type=_counts, action=_Flat, **given)
+
+
+def add_number_argument(parser: argparse.ArgumentParser, *strings: str, **given: Any) -> None:
+    parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
+    parser.add_argument(*strings, nargs="+", type=_numbers, action=_Flat, **given)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for the page of compare and pick: its title, and whose timelines it has."""
+import argparse
+import shlex
+from typing import Any, Dict, Iterable, List, Optional
+
+from .._core.plan import Plan
+from .._core.writing import PAGES as PAGES, ending_of
+from ..page.live import check_library
+from ..page.report_choice import ALL, Timelines, baseline_of
+from ..page.report_timeline import Variation
+from .usage import UsageError
+
+_WORDS = ("title", "baseline", "timelines", "live")
+
+
+def add_page_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser.add_argument("--baseline", metavar="NAME[:V]",
+                        help="what runs today, with its stages a device where that matters: its timeline stands beside the best in the "
+                             "page (default: 1f1b)")
+    parser.add_argument("--timelines", nargs="+", metavar="N",
+                        help="whose timelines the page has: of the best of N strategies (default: 8), of strategies by name, or all")
+    parser.add_argument("--live", action="store_const", const=True,
+                        help="the page has the library in it: other limits and times rank the candidates anew")
+
+
+def _timelines(words: Optional[List[str]]) -> Optional[Timelines]:
+    if words is None:
+        return None
+    if len(words) == 1 and words[0] == ALL:
+        return ALL
+    if len(words) == 1 and words[0].lstrip("-").isdecimal():
+        if int(words[0]) < 1:
+            raise UsageError(f"--timelines {words[0]}: it must be 1 or more, all, or names of strategies")
+        return int(words[0])
+    return words
+
+
+def check_page_words(arguments: argparse.Namespace, paths: Iterable[Optional[str]]) -> None:
+    """They go with a page alone."""
+    given = [name for name in _WORDS if getattr(arguments, name) is not None]
+    if given and not any(path is not None and ending_of(path, PAGES) for path in paths):
+        raise UsageError(f"--{given[0].replace('_', '-')}: it is of a page; give -o with a file that ends in .html")
+    _timelines(arguments.timelines)
+    baseline_of(arguments.baseline)
+    if arguments.live:
+        check_library()
+
+
+def _profile(arguments: argparse.Namespace) -> Optional[Dict[str, Any]]:
+    if not arguments.profile:
+        return None
+    return {"files": list(arguments.profile), "statistic": arguments.statistic, "time_unit": arguments.time_unit, "warmup": arguments.warmup}
+
+
+def _variation(arguments: argparse.Namespace, made: Plan) -> Optional[Variation]:
+    if made._varying and arguments.lower is not None:
+        raise UsageError("--jitter and --slow-rank are of schedules that are not lowered; they go without --lower")
+    return Variation(**made._varying) if made._varying else None
+
+
+def page_words(arguments: argparse.Namespace, made: Plan) -> Dict[str, Any]:
+    """What report_data takes of them, and the line that was typed."""
+    return {"title": arguments.title, "baseline": arguments.baseline, "timelines": _timelines(arguments.timelines), "live": bool(arguments.live),
+            "command": shlex.join(["ppsched", *arguments.words]), "profile": _profile(arguments),
+            "variation": _variation(arguments, made)}

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pick command: the best schedule as a table, as rows, as a page, and as files that schedule would write."""
+import argparse
+import os
+import sys
+from typing import Any, Dict, List, Optional, Tuple
+
+from .._core._library import Error
+from .._core.candidate import Candidate
+from .._core.command_words import OF_CANDIDATES, option_word
+from .._core.config import QUANTITIES
+from .._core.exporting import FORMAT_NAMES
+from .._core.listener import Progress
+from .._core.microbatch_map import TELLS, tell_order
+from .._core.plan import Plan
+from .._core.progress import ProgressBar
+from .._core.runs_on import Runnable
+from .._core.units import number_word
+from .._core.writing import ending_of, export_text
+from . import model_pick
+from .answer import Answer
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .export_options import add_export_arguments
+from .layer_options import has_layers
+from .model_config import take_pick_config
+from .number_options import whole
+from .page_options import PAGES, check_page_words
+from .pick_files import Files, files_of, write_schedule
+from .plan_options import add_plan_problem, check_words, make_plan
+from .plan_telling import groups_line, of_runtime, page_text, rows_text, why_none
+from .printing import print_text
+from .problem_options import Commands
+from .problem_values import merged
+from .text_columns import text_columns, with_width
+from .usage import UsageError
+
+SPLIT_EFFORT = 3  # of plans, by default
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser("pick", help="the best schedule for a problem", allow_abbrev=False,
+                                 description="As compare, but prints the best candidates that fit alone, by default one.")
+    add_plan_problem(parser)
+    parser.add_argument("--top", type=whole, metavar="N", default=1, help="the best N (default: 1)")
+    parser.add_argument("--all", action="store_true", help="all group sizes are tried, also where they are many")
+    parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+                        help="print or write the schedule itself, in this format; chakra is a trace a rank, to -o PREFIX")
+    parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
+                        help="write to a file: .json, .txt, or .html for a page with timelines; the best schedule itself: .png .svg .pdf "
+                             "draws it, .csv .trace.json writes it. May be given several times")
+    add_export_arguments(parser)
+    add_chakra_arguments(parser)
+    model_pick.add_arguments(parser)
+    parser.set_defaults(run=run_pick)
+
+
+def _check_count(arguments: argparse.Namespace, files: Files) -> None:
+    if arguments.top < 1:
+        raise UsageError(f"--top {arguments.top}: it must be 1 or more")
+    if arguments.top > 1 and (files.schedules or arguments.format):
+        what = f"-o {files.schedules[0]}" if files.schedules else f"--format {arguments.format}"
+        raise UsageError(f"{what} writes one schedule; use --top 1")
+
+
+# --- the command that builds it again ---
+
+def _path_word(path: str) -> str:
+    """That is no option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optional[List[str]]:
+    """The words that the user stated times and memory with; None where the numbers must be written out, as a file cannot be read
+    twice, or options in the config file would change another strategy."""
+    configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
+    if values["options"] or not all(map(os.path.isfile, configs + profiles)):
+        return None
+    words = [word for path in configs for word in ("-c", _path_word(path))]
+    if profiles:
+        words += ["--profile", *map(_path_word, profiles), "--statistic", arguments.statistic, "--time-unit", arguments.time_unit]
+        words += ["--warmup", str(arguments.warmup)]
+    if arguments.layers is not None:
+        words += ["--layers", _path_word(arguments.layers)]
+    if arguments.num_layers is not None:
+        words += ["--num-layers", str(arguments.num_layers)]
+        for name in ("embedding", "head"):
+            given = getattr(arguments, name)
+            words += ["--" + name, *given] if given is not None else []
+    if arguments.host_links is not None:
+        words += ["--host-links", arguments.host_links]
+    for name in QUANTITIES:
+        given = getattr(arguments, name)
+        if given is not None and name != OF_CANDIDATES:
+            words += [option_word(name), *(word if isinstance(word, str) else number_word(word) for word in given)]
+    return words
+
+
+# --- the command ---
+
+def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
+    if made.best is None:
+        raise Error(why_none(made))
+    if arguments.runtime is None:
+        return [candidate for candidate in made[:arguments.top] if candidate.fits]
+    with ProgressBar() as bar:
+        runnable = Runnable(made, arguments.runtime, bar)
+        best = runnable.best(arguments.top)
+    if not best:
+        raise Error(runnable.why_none())
+    return best
+
+
+def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
+    best, columns = answer.best[0], text_columns(arguments.text_columns, None)
+    text = export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
+                       time_scale=arguments.time_scale)
+    if arguments.format == "text":
+        text = with_width(text, columns, None)
+    print_text(text)
+    if arguments.format not in TELLS:
+        tell_order("pick", best.microbatch_order or ())
+
+
+def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
+    if path is not None and ending_of(path, PAGES):
+        shown = answer.plan[:] if arguments.runtime is None else of_runtime(answer.plan, arguments.runtime)
+        return page_text(answer.plan, shown, arguments, csv)
+    if arguments.json or (path is not None and ending_of(path, (".json",))):
+        return rows_text(answer.row(candidate, csv) for candidate in answer.best)
+    text = answer.text(path is None and sys.stdout.isatty(), arguments.runtime is not None) + groups_line(answer.plan, arguments)
+    return text + "".join(line + "\n" for line in answer.launch(arguments.runtime, csv))
+
+
+def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple[Plan, str]:
+    """For one runtime, with less effort, as there are many."""
+    effort = max((values.get("split_effort") or SPLIT_EFFORT) - 1, 1) if has_layers(values) else None
+    made = make_plan({**values, "runtime": runtime, "split_effort": effort}, progress)
+    return made, "" if made.best is not None else why_none(made)
+
+
+def run_pick(arguments: argparse.Namespace) -> None:
+    take_pick_config(arguments)
+    if arguments.model is not None:
+        model_pick.run_model_pick(arguments)
+        return
+    model_pick.check_goes_alone(arguments)
+    files = files_of(arguments)
+    _check_count(arguments, files)
+    check_page_words(arguments, files.answers)
+    fault = chakra_fault({**vars(arguments), "output": files.formatted}, arguments.format)
+    if fault:
+        raise UsageError(fault)
+    check_words(arguments)
+    values = merged(arguments)
+    values["asks_runtimes"] = not (arguments.json or arguments.format or any(ending_of(path, (".json", *PAGES)) for path in files.answers))
+    made = make_plan(values)
+    answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
+                    (arguments.micro_batch_size, arguments.data_parallel_size),
+                    plan_for=lambda name, progress: _own_plan(values, name, progress))
+    paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
+    texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
+    for path in files.schedules:
+        write_schedule(answer, path, None, arguments.time_scale)
+    if arguments.format == CHAKRA:
+        write_traces(answer.timeline(answer.best[0]), {**vars(arguments), "output": files.formatted})
+        tell_order("pick", answer.best[0].microbatch_order or ())
+    elif files.formatted is not None:
+        write_schedule(answer, files.formatted, arguments.format, arguments.time_scale)
+    elif arguments.format is not None:
+        _print_schedule(answer, arguments)
+    for answer_path, text in texts:
+        print_text(text, answer_path)

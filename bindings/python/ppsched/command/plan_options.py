@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of compare and pick, and the plan that they ask for."""
+import argparse
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from .._core.launching import RUNTIME_NAMES
+from .._core.layer_words import OF_LAYERS
+from .._core.listener import Progress
+from .._core.plan import Plan, plan
+from .._core.progress import ProgressBar
+from .keeping_options import add_link_argument, link_hosts
+from .launch_options import add_batch_arguments
+from .layer_options import add_layer_arguments, layers_of
+from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
+from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
+from .number_options import add_number_argument, whole
+from .page_options import add_page_arguments
+from .problem_options import add_problem_arguments
+from .problem_values import make_config
+from .scenario_options import add_ranking_arguments, ranking_of
+from .size_options import add_end_arguments, end_of
+from .usage import UsageError
+
+# What may vary: option, the argument of ppsched.plan, type, help. Config files have these keys too.
+VARIED: Dict[str, Tuple[str, type, str]] = {
+    "strategies": ("strategies", str, "try these alone (default: all whose iterations flush; v_search and auto with --effort)"),
+    "chunks": ("chunks", int, "stages a device to try (default: 1 to 4)"),
+    "group_sizes": ("group_sizes", int, "microbatch groups of the interleaved ones (default: all that can be run, or some of many)"),
+    "slice_counts": ("slices", int, "slices of each microbatch to try; costs are those of whole microbatches"),
+    "microbatch_counts": ("microbatches", int, "microbatches to try at the same batch; costs are those of --num-batches"),
+    "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
+    "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
+}
+RENAMED = ("slice_counts",)  # whose words are others
+ORDER_EFFORT = 1  # of each candidate
+
+
+def add_plan_problem(parser: argparse.ArgumentParser) -> None:
+    add_problem_arguments(parser)
+    add_slicing_arguments(parser)
+    add_order_argument(parser)
+    add_ranking_arguments(parser)
+    parser.add_argument("--objective", choices=("makespan", "span"),
+                        help="the time of a step: makespan where the optimizer synchronises the devices (default), else span")
+    for name, (_, kind, text) in VARIED.items():
+        if kind is float:
+            add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
+        elif name not in RENAMED:
+            parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
+    parser.add_argument("--offload", action="store_true",
+                        help="try rules with activations that go to the host, too: as few as hold the memory limit, or all; see --host-bandwidth")
+    add_link_argument(parser)
+    parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
+    add_end_arguments(parser)
+    add_layer_arguments(parser)
+    parser.add_argument("--split-effort", type=whole, metavar="N",
+                        help="1 to 4: how long splits of layers are searched for, each up to eight times as long as the one before (default: 3)")
+    add_batch_arguments(parser)
+    parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")
+    parser.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
+    add_channel_arguments(parser)
+    add_plan_arguments(parser)
+    add_page_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
+    """Which runtimes the plan itself asks; without layers those of a table of the best for each, else they are asked for candidates
+    that are to be shown."""
+    if has_layers:
+        return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES}
+    return {"runtimes": RUNTIME_NAMES} if values.get("asks_runtimes") else {}
+
+
+def stages_a_device(values: Mapping[str, Any]) -> Optional[List[int]]:
+    """Of a model by its layers, where there are more stages than devices; else all are tried."""
+    stages, devices = values.get("num_stages"), values.get("num_devices")
+    if not stages or not devices or stages <= devices:
+        return None
+    if stages % devices:
+        raise UsageError(f"--num-stages {stages} are no multiple of {devices} devices; {stages // devices * devices} or "
+                         f"{(stages // devices + 1) * devices} would be")
+    chunks = [stages // devices]
+    if values.get("chunks") is not None and values["chunks"] != chunks:
+        raise UsageError(f"--num-stages {stages} on {devices} devices are {chunks[0]} a device, and --chunks says other numbers; leave one of them out")
+    return chunks
+
+
+def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) -> Plan:
+    """The plan of merged values. Options in a config file are those of its one strategy. progress: in place of a bar."""
+    order, flags = channel_of(values)
+    layers = layers_of(values)
+    if layers is not None:
+        values = {**values, **dict.fromkeys(("embedding", "head", *OF_LAYERS)), "chunks": stages_a_device(values) or values.get("chunks")}
+    given: Dict[str, Any] = {argument: values[name] for name, (argument, _, _) in VARIED.items() if values.get(name) is not None}
+    given.update(flags)
+    config = make_config({**values, "options": values.get("options_of_orders", {})})
+    link_hosts(config, values)
+    given.update(ranking_of(values, config.devices))
+    if values.get("order_microbatches"):
+        check_order(values)
+        given["order_effort"] = ORDER_EFFORT
+    for name in SLICING:
+        if values.get(name) is not None:
+            given[name] = one_number(name, values[name])
+            if "slices" not in given:
+                raise UsageError(f"--{name.replace('_', '-')}: it goes with --slices")
+    if values.get("all") and "group_sizes" not in given:
+        given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
+    with ProgressBar() as bar:
+        return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
+                    lowering=values.get("lower") or "none", order=order, progress=progress or bar, unshard=values.get("unshard", 0),
+                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")), receive_lead=values.get("receive_lead"),
+                    offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
+                    layers=layers, empty_stages=bool(values.get("empty_stages")), split_effort=values.get("split_effort") or 0, **_asked(values, layers is not None), **given)
+
+
+def check_words(arguments: argparse.Namespace) -> None:
+    """What is wrong with the words, whatever is written."""
+    if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
+        raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
+    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad or arguments.receive_lead):
+        raise UsageError("--unshard, --reduce-grad, --receive-lead: they go with --lower")
+    if arguments.unshard_lookahead is not None and not arguments.unshard:
+        raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
+    if isinstance(arguments.unshard_lookahead, list):
+        raise UsageError("--unshard-lookahead: full, auto or needed for candidates of any size, not a number for each device")

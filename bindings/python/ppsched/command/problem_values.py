@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The problem that the command line states, with a config file and measurements below it."""
+import argparse
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from .._core._library import Error
+from .._core.config import Config, quantities_in
+from .._core.layer_words import OF_LAYERS
+from .._core.same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
+from .._core.shown import shown
+from .._core.units import PLAIN
+from .config_file import read_config_file
+from .launch_options import check_job, take_job
+from .layer_options import read_layers, refuse_beside, split_config
+from .magnitudes import magnitude_warning
+from .number_options import whole
+from .printing import tell
+from .profile_options import Measurement, profile_fault
+from .scenario_options import take_file_words, take_idle
+from .size_options import resized
+from .usage import UsageError
+
+Values = Dict[str, Any]  # what the command line and the config file say, by name
+
+
+def _settings(pairs: Sequence[str]) -> Dict[str, str]:
+    settings: Dict[str, str] = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator or not key:
+            raise UsageError(f"--set {pair}: it must be KEY=VALUE")
+        settings[key] = value
+    return settings
+
+
+def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
+    """A name, or the device of each stage."""
+    if words is None or len(words) == 1 and not words[0].isdigit():
+        return words[0] if words else None
+    try:
+        return [whole(word) for word in words]
+    except argparse.ArgumentTypeError:
+        raise UsageError(f"--placement {shown(' '.join(words))[1:-1]}: it must be a name, or the device of each stage") from None
+
+
+def merged(arguments: argparse.Namespace) -> Values:
+    """What is measured, with the config file's values over it, and those of the command line over both."""
+    values: Values = {}
+    if arguments.config is not None:
+        values = read_config_file(arguments.config, getattr(arguments, "config_values", None), getattr(arguments, "job_keys", ()))
+        check_job(arguments.config, values)
+        take_file_words(arguments.config, values)
+    take_job(arguments, values)
+    if "output_file" in values:
+        if "output" in values:
+            raise Error(f"{arguments.config}: output and output_file are the same; give one")
+        values["output"] = values.pop("output_file")
+    if getattr(arguments, "split", None) is not None:
+        values.pop("recompute", None)  # which is of the file's split
+    given = {name: value for name, value in vars(arguments).items()
+             if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "job", "job_keys", "config_values", "words")}
+    if arguments.placement is not None:
+        given["placement"] = _placement(arguments.placement)
+    options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
+    values = {**values, **given, "options": options}
+    fault = profile_fault(values)
+    if fault:
+        raise UsageError(fault)
+    if values.get("layers") is not None and values.get("num_layers") is None:
+        refuse_beside(values)  # before units are asked for
+        values["layers"] = read_layers(values["layers"])
+    measurement = Measurement(values)
+    files = {name: arguments.config for name in values if name not in given}
+    values = plain_numbers(arguments.command, values, files, measurement)
+    values = {**values, "measurement": measurement, "config": arguments.config, "given_stages": arguments.num_stages}
+    take_idle(values, given)
+    return values
+
+
+def plain_numbers(command: str, above: Values, files: Mapping[str, str], measurement: Measurement) -> Values:
+    """Values with what is measured where they have nothing, and all numbers in the same units, which are added. Warns of memory
+    without units in other magnitudes than activations. files: where values stand that are not on the command line."""
+    values = measurement.below(above)
+    if values.get("model") is not None:
+        refuse_plain(above, files)
+        return {**in_seconds_and_bytes(values, files), "units": SECONDS_AND_BYTES}
+    values, units = in_same_units(values, {**{name: measurement.name for name in values if name not in above}, **files})
+    warning = None if units.memory else magnitude_warning(values)
+    if warning is not None:
+        tell(command, warning)
+    return {**values, "units": units}
+
+
+def make_config(values: Mapping[str, Any]) -> Config:
+    """The problem of merged values."""
+    sizes = [values[name] for name in ("num_devices", "num_stages") if values.get(name) is not None]
+    if not sizes:
+        raise UsageError("give --num-stages, or --num-devices, or a config file with one of them")
+    if "num_batches" not in values:
+        raise UsageError("give --num-batches, or a config file with num_batches")
+    _check_slice_scale(values)
+    return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
+                  slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
+                  split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
+                  sender_waits=values.get("sender_waits") or "never",
+                  options=values["options"], units=values.get("units", PLAIN),
+                  **quantities_in({name: value for name, value in values.items() if value is not None}))
+
+
+def _check_slice_scale(values: Mapping[str, Any]) -> None:
+    """Tells how microbatches are cut, where there are times of slices alone."""
+    scale = values.get("slice_scale")
+    if isinstance(scale, list) and len(scale) > 1 and values.get("slices") is None:
+        raise Error(f"slice_scale has {len(scale)} values, and microbatches are whole; give --slices {len(scale)} to schedule, or a config "
+                    f"file with slices: {len(scale)}")
+
+
+def problem_of(values: Values) -> Config:
+    """The problem in its own stages: those of the split, or those that costs are given for, divided or added up."""
+    model = values["model"]
+    if model is None:
+        return resized(make_config(values), {**values, "layers": None, "num_layers": None})
+    config = split_config(make_config({**values, **dict.fromkeys(OF_LAYERS)}), model)
+    return resized(config, {name: value for name, value in values.items() if name not in ("chunks", "embedding", "head")})

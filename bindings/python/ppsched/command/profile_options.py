@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line for measured times."""
+import argparse
+from typing import Any, Dict, List, Mapping, Optional
+
+from .._core._library import Error
+from .._core.same_units import has_units, worded
+from .._core.timeline import Timeline
+from .._core.unit_texts import with_member
+from .._core.units import TIMES
+from ..readers.comparison import compare_run
+from ..readers.profile import Profile
+from .comparison_report import json_row, text
+from .number_options import whole
+
+
+def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", nargs="+", metavar="FILE",
+                        help="measured times: a profile file, or the PyTorch traces of all ranks; all else goes over them")
+    parser.add_argument("--statistic", metavar="X", default="mean",
+                        help="what the samples of a stage count as: mean (default), median, or a quantile from 0 to 1")
+    parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")
+    parser.add_argument("--warmup", type=whole, metavar="N", default=0, help="iterations at the front of traces to leave out")
+
+
+def add_measured_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--measured", nargs="+", metavar="TRACE",
+                        help="PyTorch traces of all ranks that ran this schedule: planned and measured times side by side")
+
+
+def profile_fault(values: Mapping[str, Any]) -> Optional[str]:
+    """What is wrong with the words, or None."""
+    is_plain = values["statistic"] == "mean" and values["time_unit"] == "ms" and values["warmup"] == 0
+    if is_plain or values.get("profile") or values.get("measured"):
+        return None
+    return "--statistic, --time-unit and --warmup go with --profile or --measured"
+
+
+def _read(paths: List[str], values: Mapping[str, Any]) -> Profile:
+    return Profile.read(*paths, time_unit=values["time_unit"], warmup=values["warmup"])
+
+
+class Measurement:
+    """The profile and the traces that the options name, if any. Traces are a profile too where no other is given."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values, measured, profile = values, values.get("measured"), values.get("profile")
+        self.traces = _read(measured, values) if measured else None
+        self.profile = self.traces if profile is None or profile == measured else _read(profile, values)
+
+    @property
+    def name(self) -> str:
+        return self.profile.name if self.profile else ""
+
+    def _lists(self, above: Mapping[str, Any]) -> Dict[str, Any]:
+        """What is measured, for values that go over it: with units where those of a file have some, and where times of traces,
+        which are known, are beside other times with units."""
+        if self.profile is None:
+            return {}
+        lists, units = self.profile.lists(self._values["statistic"]), self.profile.units
+        if self.profile.repetitions and not has_units(above, "time"):
+            return {**lists}
+        return {name: worded(name, values, units) for name, values in lists.items()}
+
+    def below(self, values: Dict[str, Any]) -> Dict[str, Any]:
+        """Merged values, with what is measured where they have nothing. Stages alone stand for devices too."""
+        if self.profile is None:
+            return values
+        self.check(values.get("num_stages", self.profile.stages))
+        sizes = {"num_stages": self.profile.stages, "num_batches": self.profile.microbatches}
+        if "num_stages" not in values:
+            sizes["num_devices"] = self.profile.devices
+        return {**{name: size for name, size in sizes.items() if size is not None}, **self._lists(values), **values}
+
+    def check(self, stages: int) -> None:
+        if self.profile is not None and self.profile.stages != stages:
+            raise Error(f"{self.profile.name}: the profile has {self.profile.stages} stages, the problem {stages}")
+
+    def beside(self, timeline: Timeline, export: str, format: Optional[str]) -> str:
+        """A timeline's export, with the comparison behind it if there is one."""
+        if self.traces is None:
+            return export
+        unit, traces = timeline.config.units.time, self.traces
+        if unit not in (None, traces.units.time):
+            traces = _read(self._values["measured"], {**self._values, "time_unit": unit})
+        comparison = compare_run(timeline, traces)
+        if format == "json":
+            return with_member(export, "measured", json_row(comparison))
+        return f"{export}\n{text(comparison)}"

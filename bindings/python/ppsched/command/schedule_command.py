@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that builds and evaluates one schedule: schedule."""
+import argparse
+import json
+from typing import Optional
+
+from .._core.exporting import FORMAT_NAMES
+from .._core.microbatch_map import order_line, tell_order
+from .._core.progress import ProgressBar
+from .._core.schedule import generate
+from .._core.timeline import Timeline
+from .._core.writing import FORMATS, PICTURES, draw_file, ending_of
+from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .explain_report import explain_row, explain_text
+from .export_options import add_export_arguments
+from .goal_options import add_goal_arguments, asked_goal
+from .keeping_options import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
+from .launch_options import add_launch_argument, add_runtime_argument, check_runtime, launch_fault, print_launch
+from .layer_options import add_split_arguments
+from .limit_check import check_limit
+from .live_command import print_link
+from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
+from .memory_report import memory_rows, memory_text
+from .microbatch_options import add_order_argument, in_best_order
+from .number_options import whole
+from .printing import print_text, tell_beside
+from .problem_options import Commands, add_problem_arguments
+from .problem_values import Values, merged, problem_of
+from .profile_options import add_measured_argument
+from .scenario_options import add_scenario_arguments, found_scenarios, tells_scenarios, with_scenarios
+from .size_options import add_size_arguments
+from .slot_report import slot_rows
+from .split_finding import found_split
+from .text_columns import text_columns, with_width
+from .usage import UsageError
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "schedule", help="build and evaluate one schedule", allow_abbrev=False,
+        description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a "
+                    "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
+    parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
+    add_problem_arguments(parser)
+    parser.add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
+                        help="set an option of the strategy")
+    add_size_arguments(parser)
+    add_measured_argument(parser)
+    add_order_argument(parser)
+    add_scenario_arguments(parser)
+    add_goal_arguments(parser)
+    add_keeping_arguments(parser)
+    add_lowering_arguments(parser)
+    add_channel_arguments(parser)
+    add_launch_argument(parser)
+    add_runtime_argument(parser)
+    add_split_arguments(parser)
+    parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
+                             "rank, to -o PREFIX")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
+    add_export_arguments(parser)
+    add_chakra_arguments(parser)
+    parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
+    parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    parser.add_argument("--explain-memory", action="store_true",
+                        help="with text or json: what stands in each device's memory at its peak")
+    parser.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
+    parser.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
+    parser.add_argument("--slots", action="store_true",
+                        help="with json: slots of activations and received values, and rounds in which devices connect")
+    parser.set_defaults(run=run_schedule)
+
+
+def _build(values: Values) -> Timeline:
+    """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
+    values["model"] = found_split(values)
+    asked = with_offload_option(values)
+    problem = asked_goal(problem_of(asked), asked)
+    link_hosts(problem, values)
+    check_copies(problem, values)
+    with ProgressBar() as bar:
+        schedule = in_best_order(generate(values.get("strategy", "1f1b"), problem, progress=bar), values, bar)
+    schedule = keep_less(schedule, asked)
+    check_runtime(schedule, values)
+    timeline = evaluate(lower(schedule, values), values)
+    check_limit(timeline)
+    return timeline
+
+
+def run_launch(arguments: argparse.Namespace, values: Values) -> None:
+    fault = launch_fault(arguments, arguments.format)
+    if fault:
+        raise UsageError(fault)
+    values["launch"] = arguments.launch
+    tells_scenarios(values, vars(arguments))
+    print_launch(_build(values).schedule, arguments, values["model"])
+
+
+def run_schedule(arguments: argparse.Namespace) -> None:
+    must_run_on = arguments.runtime
+    values = {**merged(arguments), "must_run_on": must_run_on}
+    take_recomputed_chunks(values)
+    if arguments.link or arguments.link_base is not None:
+        print_link(arguments, values)
+        return
+    if arguments.launch is not None:
+        run_launch(arguments, values)
+        return
+    output: Optional[str] = values.get("output")
+    chosen = values.get("format")
+    picture = ending_of(output, PICTURES) if output and chosen != CHAKRA else None
+    if output and not picture and chosen is None:
+        chosen = FORMATS.get(ending_of(output, FORMATS) or "")
+        if chosen is None:
+            raise UsageError(f"-o {output}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or give --format")
+    fault = chakra_fault(values, chosen)
+    if fault:
+        raise UsageError(fault)
+    if values.get("measured") and chosen not in (None, "text", "json"):
+        raise UsageError(f"--measured goes with text and json, not with {chosen}")
+    for name in ("explain", "explain_memory"):
+        if values.get(name) and chosen not in (None, "text", "json"):
+            raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
+    if values.get("slots") and chosen != "json":
+        raise UsageError("--slots: it goes with json alone")
+    is_told = tells_scenarios(values, vars(arguments), chosen)
+    timeline = _build(values)
+    scenarios = found_scenarios(timeline.schedule, values) if is_told else None
+    order = timeline.config.microbatch_order
+    if chosen == CHAKRA:
+        write_traces(timeline, values)
+        tell_order("schedule", order)
+        return
+    if picture and output:
+        if not values.get("no_visualization"):
+            draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
+        output = None
+    columns = text_columns(values["text_columns"], output)
+    text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
+    if picture and chosen is None:
+        text = text.splitlines()[0] + "\n" + (order_line(order) if order else "")
+    if chosen in (None, "text"):
+        text = with_width(text, columns, output)
+    text = with_scenarios(scenarios, text, chosen or "text")
+    if values.get("explain"):
+        text = _explained(timeline, text, chosen or "text")
+    if values.get("explain_memory"):
+        text = _memory_explained(timeline, text, chosen or "text")
+    if values.get("slots"):
+        text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
+    print_text(values["measurement"].beside(timeline, text, chosen), output)
+    tell_beside("schedule", order, chosen, output)
+
+
+def _explained(timeline: Timeline, text: str, format: str) -> str:
+    """A text or JSON with what explains it."""
+    if format == "text":
+        return text + explain_text(timeline)
+    return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
+
+
+def _memory_explained(timeline: Timeline, text: str, format: str) -> str:
+    if format == "text":
+        return text + memory_text(timeline)
+    return json.dumps({**json.loads(text), "explain_memory": memory_rows(timeline)}) + "\n"

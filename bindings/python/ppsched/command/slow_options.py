@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the command line, and keys of a config file, for what is slower in all scenarios: ranks, links and stages."""
+import argparse
+import contextlib
+import math
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
+
+from .._core._library import Error
+from .._core.shown import printable, shown
+from .usage import UsageError
+
+
+class Slow(NamedTuple):
+    """Of an option: its words, an example, what is slower, how many numbers name it."""
+
+    form: str
+    example: str
+    what: str
+    numbers: int
+
+
+SLOW: Dict[str, Slow] = {"slow_rank": Slow("RANK:FACTOR", "3:1.2", "rank", 1),
+                         "slow_link": Slow("FROM:TO:FACTOR", "0:1:2.5", "rank", 2),
+                         "slow_stage": Slow("STAGE:FACTOR", "0:1.2", "stage", 1)}
+_HELP = {"slow_rank": "all ops of a device take so many times longer; may be given again for others",
+         "slow_link": "what goes from a device to another takes so many times longer; may be given again for others",
+         "slow_stage": "all ops of a stage take so many times longer; may be given again for others"}
+
+
+def add_slow_arguments(parser: argparse.ArgumentParser) -> None:
+    for name, slow in SLOW.items():
+        parser.add_argument("--" + name.replace("_", "-"), metavar=slow.form, action="append", default=None, help=_HELP[name])
+
+
+def slow_words(path: str, name: str, value: object) -> List[str]:
+    """Those of a config file: a text, a list of texts, or a mapping of what is slower to its factor."""
+    if isinstance(value, Mapping):
+        return [f"{key}:{factor}" for key, factor in value.items()]
+    words = value if isinstance(value, list) else [value]
+    if not all(isinstance(word, str) for word in words):
+        raise Error(f"{path}: {name} must be texts such as '{SLOW[name].example}', or a mapping of {SLOW[name].what}s to factors, not {shown(value)}")
+    return words
+
+
+def _parsed(name: str, word: str) -> Tuple[Tuple[int, ...], float]:
+    """What is slower, and by which factor."""
+    slow, option = SLOW[name], "--" + name.replace("_", "-")
+    *names, last = word.split(":")
+    places: Tuple[int, ...] = ()
+    factor = math.nan
+    with contextlib.suppress(ValueError):
+        places, factor = tuple(map(int, names)), float(last)
+    if len(places) != slow.numbers or math.isnan(factor):
+        raise UsageError(f"{option} {shown(word)[1:-1]}: it must be {slow.form}, such as {slow.example}")
+    if not 0 <= factor < math.inf:
+        raise UsageError(f"{option} {printable(word)}: the factor must be finite and not negative")
+    return places, factor
+
+
+def factors_of(name: str, words: Sequence[str], count: int) -> List[float]:
+    """Of each of so many ranks or stages, or of each pair of these, row by row."""
+    slow, option, factors = SLOW[name], "--" + name.replace("_", "-"), [1.0] * count**SLOW[name].numbers
+    seen: Set[Tuple[int, ...]] = set()
+    for word in words:
+        places, factor = _parsed(name, word)
+        for place in places:
+            if not 0 <= place < count:
+                raise UsageError(f"{option} {printable(word)}: there is no {slow.what} {place}; {slow.what}s are 0 to {count - 1}")
+        if slow.numbers == 2 and places[0] == places[1]:
+            raise UsageError(f"{option} {printable(word)}: nothing goes from a rank to itself")
+        if places in seen:
+            raise UsageError(f"{option} {printable(word)}: {slow.what} {':'.join(map(str, places))} has a factor already; give one")
+        seen.add(places)
+        factors[places[0] if slow.numbers == 1 else places[0] * count + places[1]] = factor
+    return factors
+
+
+def slow_factors(values: Mapping[str, Any], devices: int) -> Dict[str, List[float]]:
+    """What the options say of devices, in the words of Schedule.scenarios."""
+    found: Dict[str, List[float]] = {}
+    for name, argument in (("slow_rank", "device_factors"), ("slow_link", "link_factors")):
+        if values.get(name):
+            found[argument] = factors_of(name, values[name], devices)
+    return found

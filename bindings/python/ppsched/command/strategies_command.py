@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that lists the strategies: strategies."""
+import argparse
+import json
+from typing import Any, Dict
+
+from .._core.strategy import Strategy, find_strategy, strategies
+from .printing import print_text
+from .problem_options import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser("strategies", help="list the strategies and their options", allow_abbrev=False)
+    parser.add_argument("name", nargs="?", help="describe this one alone")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.set_defaults(run=run_strategies)
+
+
+def _strategy_row(strategy: Strategy) -> Dict[str, Any]:
+    return {**strategy._asdict(), "options": [option._asdict() for option in strategy.options]}
+
+
+def _strategy_text(strategy: Strategy) -> str:
+    chunks = strategy.chunks or "any number of"
+    placement = "any" if strategy.placement == "default" else strategy.placement
+    lines = [f"{strategy.name}: {strategy.summary}",
+             f"  {placement} placement, {chunks} stage{'' if strategy.chunks == 1 else 's'} a device; "
+             f"{'F, I, W' if strategy.splits_backward else 'F, B'}; from {strategy.source}"]
+    if strategy.aliases:
+        lines.append(f"  also called {', '.join(strategy.aliases)}")
+    for option in strategy.options:
+        value = "|".join(option.choices) or "N"
+        bounds = "" if option.choices else f"{option.minimum} to {option.maximum}, "
+        lines.append(f"  --set {option.name}={value}  {option.summary} ({bounds}default: {option.default})")
+    return "\n".join(lines)
+
+
+def run_strategies(arguments: argparse.Namespace) -> None:
+    chosen = [find_strategy(arguments.name)] if arguments.name else strategies()
+    if arguments.json:
+        text = json.dumps([_strategy_row(strategy) for strategy in chosen], indent=1)
+    else:
+        text = "\n".join(_strategy_text(strategy) for strategy in chosen)
+    print_text(text + "\n", arguments.output)

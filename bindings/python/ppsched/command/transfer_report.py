@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the check command says of a schedule's sends and receives."""
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from .._core._library import Error, InvalidSchedule
+from .._core.lowering import Proof
+from .._core.schedule import Schedule
+from .._core.words import counted
+from .lowering_options import channel_of
+
+Model = Tuple[str, Dict[str, bool]]  # order and flags of a channel model
+
+
+def error_row(error: Error) -> Dict[str, Any]:
+    places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
+    return {"message": str(error), "status": error.status.name.lower(), **places}
+
+
+def _models(values: Mapping[str, Any]) -> List[Model]:
+    """The channel model that was asked for, or the common ones."""
+    order, asked = channel_of(values)
+    if values["channel"] is not None or any(asked.values()):
+        return [(order, asked)]
+    return [(order, {**asked, "rendezvous": rendezvous}) for order in ("group", "direction", "pair") for rendezvous in (False, True)]
+
+
+def _name(order: str, flags: Mapping[str, bool]) -> str:
+    return " ".join([order, "rendezvous" if flags["rendezvous"] else "buffered", *(name for name in ("batched", "blocking") if flags[name])])
+
+
+def _proof_row(order: str, flags: Mapping[str, bool], proof: Proof) -> Dict[str, Any]:
+    circle = [{**link._asdict(), "op": str(link.op)} for link in proof.circle]
+    return {"order": order, **flags, "safe": proof.safe, "text": proof.text, "circle": circle}
+
+
+def _slots(schedule: Schedule, device: int) -> int:
+    return 1 + max((buffer.slot for buffer in schedule.buffers(device) if buffer.slot is not None), default=-1)
+
+
+class TransferReport:
+    """row: for JSON; lines: for people; fault: what is wrong, or None. Wrong is a send without its receive and the like, or that
+    the schedule hangs under the channel model that was asked for, or, where none was, under all common ones."""
+
+    row: Dict[str, Any]
+    lines: List[str]
+    fault: Optional[str]
+
+    def __init__(self, schedule: Schedule, values: Mapping[str, Any]) -> None:
+        try:
+            proofs = [(order, flags, schedule.prove(order, **flags)) for order, flags in _models(values)]
+            edges = schedule.edges()
+        except InvalidSchedule as error:
+            self.row, self.lines, self.fault = {"error": error_row(error)}, [str(error)], str(error)
+            return
+        self.row = {"edges": [edge._asdict() for edge in edges],
+                    "receive_slots": [_slots(schedule, device) for device in range(schedule.devices)],
+                    "channels": [_proof_row(*proof) for proof in proofs]}
+        hangs = [f"hangs with {_name(order, flags)} channels: {proof.text}" for order, flags, proof in proofs if not proof]
+        safe = ", ".join(_name(order, flags) for order, flags, proof in proofs if proof)
+        flight = max((edge.most_in_flight for edge in edges), default=0)
+        self.lines = [f"transfers: {sum(edge.transfers for edge in edges)} on {counted(len(edges), 'edge')}, at most {flight} in flight "
+                      "on one", *([f"safe with {safe} channels"] if safe else []), *hangs]
+        self.fault = None if safe else hangs[0]

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong usage of the command line, which has an exit code of its own."""
+import argparse
+from typing import NoReturn
+
+from .._core._library import Error
+from .._core.shown import printable
+
+_MOST = 600  # characters of a message
+
+
+class UsageError(Error):
+    """The words of the command line are off."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; --help has the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        text = " ".join(message.split())
+        text = text if len(text) <= _MOST else text[:_MOST] + "..."
+        self.exit(2, f"{self.prog}: {printable(text)}\n".encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live page: the library itself, as WebAssembly, in one HTML file that computes in the browser and loads nothing from anywhere."""
+import base64
+import gzip
+import os
+import pathlib
+import re
+from typing import Any, Dict, List, Mapping
+from urllib.parse import quote
+
+from .._core._abi import SenderWaits
+from .._core._library import Error, decoded, lib
+from .._core.config import QUANTITIES, Config
+from .._core.page_text import escaped, source_digest
+
+_PACKAGE = pathlib.Path(__file__).resolve().parent
+_SOURCES = _PACKAGE.parents[2] / "wasm"  # in a source tree
+_REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "columns.js", "lanes.js", "dependencies.js", "pointing.js",
+           "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
+_COMPUTING = ("problem.js", "work.js")  # what a report that ranks anew has, too
+_LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
+_VERSION = 1  # of the link, as in problem.js
+_MODULE = "ppsched.wasm"
+
+
+def _found(name: str) -> pathlib.Path:
+    """A file of the JavaScript binding: where PPSCHED_WASM says, in the installed package, or in the source tree."""
+    folders = [pathlib.Path(os.environ["PPSCHED_WASM"]).parent] if os.environ.get("PPSCHED_WASM") and name == _MODULE else []
+    for folder in (*folders, _PACKAGE / "live_page", _SOURCES):
+        if (folder / name).is_file():
+            return folder / name
+    if name == _MODULE:
+        raise Error("the live page needs the library as WebAssembly, which is not built: run bindings/wasm/build.sh, or set PPSCHED_WASM to "
+                    "its ppsched.wasm")
+    raise Error(f"the live page needs {name} of bindings/wasm, which is not installed")
+
+
+def _plain(name: str) -> str:
+    """A module's text without what makes it one."""
+    text = re.sub(r"^import \{[^}]*\} from [^;]*;\n|^export \{[^}]*\};\n", "", _found(name).read_text(encoding="utf-8"), flags=re.M)
+    return re.sub(r"^export ", "", text, flags=re.M).replace(' = new URL("ppsched.wasm", import.meta.url)', "")
+
+
+def _library_script() -> str:
+    """The binding as one function, so that a worker can be handed its text."""
+    return f"function makeLibrary() {{\n{_plain('abi.mjs')}\n{_plain('ppsched.mjs')}\nreturn {{ load, Kind, Quantity, Runtime }};\n}}\n"
+
+
+def check_library() -> None:
+    """Refuses where the library is not there as WebAssembly."""
+    _found(_MODULE)
+
+
+def packed_library() -> str:
+    """The library as WebAssembly, as it stands in a page."""
+    return base64.b64encode(gzip.compress(_found(_MODULE).read_bytes(), 9, mtime=0)).decode()
+
+
+def computing_script() -> str:
+    """What a page has that computes: the binding, problems, and workers."""
+    return _library_script() + "\n".join((_PACKAGE / "live_page" / name).read_text(encoding="utf-8") for name in _COMPUTING)
+
+
+def live_html() -> str:
+    """The page as text."""
+    def asset(folder: str, name: str) -> str:
+        return (_PACKAGE / folder / name).read_text(encoding="utf-8")
+
+    style = asset("report_page", "style.css") + asset("live_page", "live.css")
+    script = "\n".join([*(asset("report_page", name) for name in _REPORT), computing_script(), *(asset("live_page", name) for name in _LIVE)])
+    # Nothing but this very style and script may act in the page; it may compile WebAssembly, have workers of its own, and load nothing.
+    policy = (f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)} 'wasm-unsafe-eval'; "
+              "worker-src blob:; base-uri 'none'; form-action 'none'")
+    parts = {"POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script, "VERSION": decoded(lib.ppsched_version_text()),
+             "LIBRARY": packed_library()}
+    return re.sub(r"@([A-Z]+)@", lambda match: parts.get(match[1], match[0]), asset("live_page", "skeleton.html"))
+
+
+def _number(value: float) -> str:
+    text = repr(float(value))
+    return text[:-2] if text.endswith(".0") else text
+
+
+def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: Mapping[str, str] = {}) -> str:
+    """The live page with this problem in it, as the page itself writes links. keeping: {"recompute": "chunks=1"}, or
+    {"offload": ...} with chunks=N, all or limit."""
+    fixed: Dict[str, Any] = {"strategy": strategy, "devices": config.devices, "stages": config.stages, "microbatches": config.microbatches}
+    words: List[str] = [f"v={_VERSION}", *(f"{name}={quote(str(value), safe='')}" for name, value in fixed.items())]
+    if config.iterations != 1:
+        words.append(f"iterations={config.iterations}")
+    if config.slices != 1:
+        words.append(f"slices={config.slices}")
+    words += _placement_words(config)
+    if not config.split_backward:
+        words.append("split_backward=0")
+    if config.forward_only:
+        words.append("forward_only=1")
+    if config.sender_waits != SenderWaits.NEVER:
+        words.append(f"sender_waits={config.sender_waits.name.lower()}")
+    if config._weight_versions:
+        words.append(f"weight_versions={config._weight_versions}")
+    words += [f"{name}={quote(what, safe='')}" for name, what in keeping.items()]
+    for name in QUANTITIES:
+        values = getattr(config, name)
+        if values is not None and len(values) > 0:
+            words.append(f"{name}={','.join('Infinity' if value == float('inf') else _number(value) for value in values)}")
+    options: Mapping[str, str] = config._options
+    words += [f"{quote('option.' + name, safe='')}={quote(str(value), safe='')}" for name, value in options.items()]
+    return f"{page}#{'&'.join(words)}"
+
+
+def _placement_words(config: Config) -> List[str]:
+    name = ",".join(map(str, config._map)) if config._map else config._asked_placement.name.lower()
+    return [] if name == "default" else [f"placement={name}"]

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page answers, so that whoever gets it can check and repeat it: all numbers of the problem, and what made the page."""
+import math
+from typing import Any, Dict, List, Mapping, Optional
+
+from .._core._library import decoded, lib
+from .._core.config import QUANTITIES, Config
+
+_DEFAULTS = {"forward_times": "1", "backward_times": "2", "mem_forward": "1"}  # where neither they nor their parts are given
+_PARTS = {"backward_times": ("backward_input_times", "backward_weight_times")}
+
+
+def _plain(value: float) -> Optional[float]:
+    return value if math.isfinite(value) else None
+
+
+def _numbers(config: Config) -> List[Dict[str, Any]]:
+    """Each list that was given, in the library's order, and what holds without one where that is no 0."""
+    rows: List[Dict[str, Any]] = []
+    for name in QUANTITIES:
+        values: List[float] = getattr(config, name)
+        given = bool(values) or any(getattr(config, part) for part in _PARTS.get(name, ()))
+        if values or (name in _DEFAULTS and not given):
+            rows.append({"name": name, "meaning": getattr(Config, name).__doc__, "values": [_plain(value) for value in values],
+                         "default": None if values else _DEFAULTS[name]})
+    return rows
+
+
+def question_row(config: Config, command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None,
+                 layers: Optional[List[Any]] = None) -> Dict[str, Any]:
+    """command: the line that made the page; profile: what measured times are from; layers: the rows of a model by its layers."""
+    placement = [int(device) for device in config._map] or config._asked_placement.name.lower()
+    return {"version": decoded(lib.ppsched_version_text()), "command": command, "numbers": _numbers(config),
+            "placement": placement, "slices": config.slices, "iterations": config.iterations, "split_backward": config.split_backward,
+            "forward_only": config.forward_only, "sender_waits": config.sender_waits.name.lower(),
+            "weight_versions": config._weight_versions, "options": dict(config._options), "profile": None if profile is None else dict(profile),
+            "layers": layers}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page has of one timeline: the schedule with its times, memory, what explains it, and what to type."""
+import json
+import math
+import shlex
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from .._core._abi import Lowering
+from .._core._library import Error
+from .._core.candidate import Candidate
+from .._core.launching import launch_row
+from .._core.op import units
+from .._core.plan import Plan
+from .._core.scenarios import Factors, scenario_row
+from .._core.timeline import Timeline
+
+_BINS = 40  # of the histogram of makespans
+
+
+class Variation(NamedTuple):
+    """How times vary in the scenarios that a page tells of; see Schedule.scenarios."""
+
+    scenarios: int = 1000
+    seed: int = 0
+    jitter: float = 0.0
+    device_factors: Factors = ()
+    message_jitter: float = 0.0
+    link_factors: Factors = ()
+
+
+def _critical_path(timeline: Timeline) -> List[List[int]]:
+    """Devices, and places in their queues as JSON has them, where an overlapped pair is one."""
+    places = [{index: place for place, (_, index, _) in enumerate(units(queue))} for queue in timeline.schedule.queues]
+    return [[op.device, places[op.device][op.position]] for op in timeline.critical_path]
+
+
+def _finite(numbers: List[float]) -> List[Optional[float]]:
+    return [number if math.isfinite(number) else None for number in numbers]
+
+
+def _explained(timeline: Timeline) -> Dict[str, Any]:
+    """The critical path and the slack, where the library tells them."""
+    try:
+        return {"critical": _critical_path(timeline), "slack": {"devices": _finite(timeline.slack_by_device),
+                                                                 "stages": _finite(timeline.slack_by_stage)}}
+    except Error:
+        return {}
+
+
+def _histogram(makespans: List[float]) -> Dict[str, Any]:
+    low, high = min(makespans), max(makespans)
+    counts = [0] * _BINS
+    for makespan in makespans:
+        counts[min(_BINS - 1, int((makespan - low) / (high - low) * _BINS)) if high > low else 0] += 1
+    return {"from": low, "to": high, "counts": counts}
+
+
+def _scenarios(timeline: Timeline, variation: Optional[Variation]) -> Dict[str, Any]:
+    if variation is None:
+        return {}
+    made = timeline.schedule.scenarios(*variation[:1], **dict(list(variation._asdict().items())[1:]))
+    return {"scenarios": {**scenario_row(made), "histogram": _histogram(made.makespans)}}
+
+
+def drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
+    limits = [figures.memory_limit for figures in timeline.device_metrics]
+    return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
+            "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
+            "memory_limits": _finite(limits), **_explained(timeline)}
+
+
+def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
+    """The stages' layers, and on which device each is."""
+    if plan.layers is None:
+        return {}
+    return {"split": [{"stage": row["stage"], "device": timeline.schedule.device_of(row["stage"]), "layers": row["layers"],
+                       "recompute": row["recompute"]} for row in plan.layers.rows(plan.split(candidate))]}
+
+
+def _command(plan: Plan, candidate: Candidate) -> Dict[str, str]:
+    """That builds the schedule again; there is none for one of the caller's own functions."""
+    return {} if candidate.number in plan._own else {"command": shlex.join(plan.command(candidate))}
+
+
+def timeline_row(plan: Plan, candidate: Candidate, timeline: Timeline, csv: Optional[str], variation: Optional[Variation]) -> Dict[str, Any]:
+    is_lowered = plan.lowering != Lowering.NONE
+    schedule = plan.schedule(candidate) if is_lowered else timeline.schedule  # runtimes lower it themselves
+    order = {"order": [[token for token, _, _ in units(queue)] for queue in schedule.queues]} if is_lowered else {}
+    return {**drawn(candidate, timeline), **order, "launch": launch_row(schedule, csv, plan.model(candidate)),
+            **_layers(plan, candidate, timeline), **_command(plan, candidate), **_scenarios(timeline, variation)}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices of the caller's own: JSON files with the fields of one."""
+import os
+from typing import Any, Dict, Mapping
+
+from .._core._library import Error
+from .._core.accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
+from .._core.model import Model, Training, Transformer
+from .._core.shown import shown
+from .._core.unit_advice import amount_in, unit_meant
+from .._core.words import nearest
+from .model_files import read_mapping_of
+
+# What fields measure; rates are plain numbers of operations a second.
+MEASURES = {"memory": "memory", "memory_bandwidth": "bandwidth", "bandwidth": "bandwidth", "latency": "time"}
+IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
+
+
+def _number(where: str, name: str, value: Any) -> float:
+    """In operations, bytes and seconds; what cannot be meant so is refused."""
+    key = name.split(".")[-1]
+    dimension = MEASURES.get(key)
+    if isinstance(value, str) and dimension is not None:
+        return amount_in(f"{where}: {name}", value, dimension)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        wanted = f"a number with a unit, such as \"{'94GB' if dimension == 'memory' else '2us' if dimension == 'time' else '400GB/s'}\"" \
+            if dimension else "a plain number"
+        raise Error(f"{where}: {name} is {shown(value)}; it must be {wanted}")
+    unit = unit_meant(key, dimension, value) if dimension else ""
+    if value > 0 and dimension and unit != IN[dimension]:
+        raise Error(f"{where}: {name} is {value:g}, which would be {value:g} {IN[dimension]}; write \"{value:g}{unit}\"")
+    return float(value)
+
+
+def _link(where: str, name: str, given: Any) -> Link:
+    if isinstance(given, Link):
+        return given
+    if not isinstance(given, dict) or "bandwidth" not in given:
+        raise Error(f"{where}: {name} must be a mapping with bandwidth, and of {', '.join(Link._fields[1:])} what is known")
+    unknown = next((key for key in given if key not in Link._fields), None)
+    if unknown is not None:
+        raise Error(f"{where}: {name} has no {shown(unknown)}; {nearest(unknown, Link._fields) or 'it has ' + ', '.join(Link._fields)}")
+    return Link(**{key: _number(where, f"{name}.{key}", value) for key, value in given.items()})
+
+
+def _efficiency(where: str, name: str, given: Any) -> Any:
+    """One share, or pairs."""
+    if type(given) in (int, float):
+        return float(given)
+    try:
+        return [(float(least), float(share)) for least, share in given]
+    except (TypeError, ValueError):
+        raise Error(f"{where}: {name} must be a share such as 0.5, or a list of [operations or bytes at least, share]") from None
+
+
+def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    row: Dict[str, Any] = {}
+    for name, value in fields.items():
+        if name in ("inside", "between"):
+            row[name] = _link(where, name, value)
+        elif name in EFFICIENCIES:
+            row[name] = _efficiency(where, name, value)
+        elif name == "node_devices":
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise Error(f"{where}: node_devices is {shown(value)}; it must be an integer, 1 or more")
+            row[name] = value
+        else:
+            row[name] = str(value) if name == "name" else _number(where, name, value)
+    return row
+
+
+def read_device(name: str) -> Accelerator:
+    """One that the library knows, or a JSON file with the fields of one, which may be "like" a known one."""
+    if not os.path.isfile(name):
+        return find_accelerator(name)
+    fields = dict(read_mapping_of(name))
+    try:
+        base: Dict[str, Any] = find_accelerator(fields.pop("like"))._asdict() if "like" in fields else {}
+    except Error as error:
+        raise Error(f"{name}: like: {error}") from None
+    unknown = next((key for key in fields if key not in Accelerator._fields), None)
+    if unknown is not None:
+        raise Error(f"{name}: a device has no {shown(unknown)}; it has like, {', '.join(Accelerator._fields)}")
+    row: Dict[str, Any] = {"name": os.path.basename(name), **base, **_row(name, fields)}
+    missing = [key for key in Accelerator._fields if key not in row and key not in Accelerator._field_defaults]
+    if missing:
+        raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\": one that is known")
+    device = Accelerator(**row)
+    try:
+        Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # which looks at all of its numbers
+    except Error as error:
+        raise Error(f"{name}: {error}") from None
+    return device

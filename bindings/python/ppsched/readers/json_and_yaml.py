@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of values by their keys: JSON, or YAML where PyYAML is installed."""
+import json
+import re
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from .._core._library import Error
+from .._core.file_bytes import CONFIG, read_bytes
+from .._core.shown import shown
+from .._core.whole_numbers import MOST_DIGITS, whole_of
+from .._core.words import nearest
+
+MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
+NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+OTHER_BASE = re.compile(r"[-+]?0[0-9_]*[0-9][0-9_]*$|.*:")  # 010 and 1:30, as YAML 1.1 has them
+FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # what such keys begin with
+
+
+def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    values: Dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise Error(f"key {shown(key)} stands twice")
+        values[key] = value
+    return values
+
+
+def read_json(path: str, text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_int=whole_of)
+    except json.JSONDecodeError as error:
+        raise Error(f"{path}, line {error.lineno}, column {error.colno}: broken JSON: {error.msg}") from None
+    except Error as error:
+        raise Error(f"{path}: {error}") from None
+    except (RecursionError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: BaseException) -> Error:
+    """Values that the parser cannot make: numbers of too many digits, impossible dates, nesting without end."""
+    reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+    return Error(f"{path}: {reason}")
+
+
+def _unique_loader(yaml: Any) -> Any:
+    """PyYAML's safe loader, but a key may not stand twice, aliases do not stand for values without end, and no number is in base 8 or 60,
+    which YAML 1.1 takes 010 and 1:30 for."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module that may be missing
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            self._values, self._aliased = 0, 0  # so far: all values, those behind aliases as often as they are named; these alone
+            self._sizes: Dict[int, int] = {}    # of a node, by its identity
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event, before = self.peek_event(), self._values
+            is_alias = isinstance(event, yaml.AliasEvent)
+            node = super().compose_node(parent, index)
+            if is_alias and id(node) not in self._sizes:
+                raise yaml.composer.ComposerError(None, None, f"*{shown(event.anchor)[1:-1]} stands within itself", event.start_mark)
+            self._values += self._sizes[id(node)] if is_alias else 1
+            self._aliased += self._sizes[id(node)] if is_alias else 0
+            if self._aliased > MOST_ALIASED:
+                raise yaml.composer.ComposerError(None, None, f"aliases stand for more than {MOST_ALIASED} values", event.start_mark)
+            if not is_alias:
+                self._sizes[id(node)] = self._values - before
+            return node
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            if isinstance(node, yaml.ScalarNode) and node.tag == NUMBER_TAGS[0] and len(node.value) > MOST_DIGITS:
+                raise yaml.constructor.ConstructorError(None, None, f"the integer {node.value[:20]}... is too large", node.start_mark)
+            value = super().construct_object(node, deep)
+            if isinstance(node, yaml.ScalarNode) and node.tag in NUMBER_TAGS and OTHER_BASE.match(node.value):
+                raise yaml.constructor.ConstructorError(None, None, f"{shown(node.value)[1:-1]} would be {shown(value)}; write the number itself, or a text "
+                                                        "in quotes", node.start_mark)
+            return value
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in keys:
+                    raise yaml.constructor.ConstructorError(None, None, f"key {shown(key.value)} stands twice", node.start_mark)
+                keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+            return super().construct_mapping(node, deep)
+
+    # 1e-3 is a number, as in JSON and YAML 1.2; PyYAML wants 1.0e-3
+    number = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
+    return Loader
+
+
+def read_yaml(path: str, text: str) -> Any:
+    try:
+        import yaml  # which need not be installed
+    except ImportError:
+        raise Error(f"{path}: YAML files need PyYAML (apt-get install python3-yaml, or pip install pyyaml)") from None
+    try:
+        return yaml.load(text, Loader=_unique_loader(yaml))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise Error(f"{path}{where}: broken YAML: {problem}") from None
+    except (RecursionError, ValueError, AttributeError, LookupError, ArithmeticError, TypeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def file_text(path: str, most: int = CONFIG) -> str:
+    """The text of a file of so many bytes at most, which may have a byte order mark."""
+    try:
+        data = read_bytes(path, most)
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise Error(f"{path}: it is UTF-16; save it as UTF-8")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+    except ValueError as error:  # names with NUL
+        raise _unreadable(path, error) from None
+
+
+def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) -> Dict[str, Any]:
+    """The keys and values of a JSON or YAML file, whose text may have been read before; raises Error with file, line and column,
+    or the nearest known key."""
+    return keys_checked(path, read_values(path, text), known)
+
+
+def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
+    """Likewise, whatever the keys are."""
+    text = file_text(path) if text is None else text
+    values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
+    if not isinstance(values, dict):
+        raise Error(f"{path}: the file must hold a mapping of keys to values")
+    return values
+
+
+def _listed(known: Sequence[str]) -> str:
+    """Known keys in a line; some are many, and have options of the same names."""
+    others = ", ".join(f"{family}..." for family in FAMILIES)
+    return ", ".join(key for key in known if not key.startswith(FAMILIES)) + f", and {others} as the options of schedule --help"
+
+
+def keys_checked(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
+    """The values, whose keys must be known."""
+    for key in values:
+        if key not in known:
+            raise Error(f"{path}: unknown key {shown(key)}; {nearest(key, known) or 'known keys: ' + _listed(known)}")
+    return values
+
+
+def is_yaml(path: str) -> bool:
+    return path.lower().endswith((".yaml", ".yml"))

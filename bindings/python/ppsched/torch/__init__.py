@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules in PyTorch: its own pipeline runtime with an order of ours, and what a running job measures.
+
+    import ppsched
+    import ppsched.torch
+    runtime = ppsched.torch.PlannedSchedule(schedule, stages, loss_fn=loss_fn)
+    runtime.step(inputs, target=targets)
+    plan = ppsched.plan(ppsched.torch.measure(runtime, inputs, target=targets))
+
+PyTorch (2.6 to 2.15) is imported where it is used.
+"""
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+
+from .._core._abi import Kind, Lowering
+from .._core._library import Error, InvalidSchedule
+from .._core.enums import member
+from .._core.plan import Plan
+from .._core.schedule import Schedule
+from .._core.shown import shown
+from .installed import Pytorch, pytorch
+from .measuring import measure
+
+__all__ = ["PlannedSchedule", "measure", "planned", "stages_of"]
+
+COMPUTE = {Kind.F, Kind.B, Kind.I, Kind.W}
+KNOWN = COMPUTE | {Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD}
+ACTIVE_STAGES = 3  # that PyTorch's own lowering has gathered at once
+
+
+def planned(plan_or_schedule: Union[Plan, Schedule]) -> Schedule:
+    """The schedule, not lowered where a plan is given: one iteration of its best candidate."""
+    if isinstance(plan_or_schedule, Schedule):
+        return plan_or_schedule
+    if not isinstance(plan_or_schedule, Plan):
+        raise Error(f"give a ppsched.Plan or a ppsched.Schedule, not {shown(plan_or_schedule)}")
+    if plan_or_schedule.best is None:
+        raise Error("no candidate of the plan fits; least_limit() tells what one needs")
+    return plan_or_schedule.iteration(plan_or_schedule.best)
+
+
+def stages_of(plan_or_schedule: Union[Plan, Schedule], rank: int) -> List[int]:
+    """The stages that a rank of the pipeline's group makes, in ascending order."""
+    schedule = planned(plan_or_schedule)
+    if not 0 <= rank < schedule.devices:
+        raise Error(f"rank is {rank}, but the schedule has {schedule.devices} devices")
+    return [stage for stage in range(schedule.stages) if schedule.device_of(stage) == rank]
+
+
+def _numbered(schedule: Schedule) -> Schedule:
+    """With microbatches as the last stage runs their forwards, as PyTorch takes losses so."""
+    last = schedule.stages - 1
+    device = schedule.device_of(last)
+    assert device is not None
+    forwards = [op.microbatch for op in schedule.queues[device] if op.kind == Kind.F and op.stage == last]
+    if forwards == sorted(forwards, key=lambda microbatch: microbatch or 0):
+        return schedule
+    made = schedule.renumber()
+    if made.config.microbatch_order != schedule.config.microbatch_order:
+        raise Error("the last stage runs the microbatches in another order than they are numbered, and they differ; give Schedule.renumber(), "
+                    f"and the run its microbatches in the order {' '.join(map(str, made.config.microbatch_order))}")
+    return made
+
+
+def _refuse(schedule: Schedule) -> None:
+    """What the runtime has no op for, or would run as something else."""
+    foreign = schedule.kinds - KNOWN
+    if foreign:
+        raise Error(f"PyTorch's runtime has no op {', '.join(sorted(kind.name for kind in foreign))}")
+    if schedule.iterations != 1:
+        raise Error(f"PyTorch's runtime runs one iteration a step; the schedule has {schedule.iterations}")
+    schedule.launch("pytorch", csv="schedule.csv")
+
+
+def _is_lowered(schedule: Schedule) -> bool:
+    return bool(schedule.kinds - COMPUTE)
+
+
+def _lowered(schedule: Schedule, lowering: Union[Lowering, str, None], rendezvous: bool) -> Schedule:
+    """With sends and receives, if these are ours; proved."""
+    if lowering is not None and member(Lowering, "lowering", lowering) != Lowering.NONE:
+        schedule = schedule.lower(lowering, unshard=ACTIVE_STAGES, reduce_grad=True)
+    if _is_lowered(schedule):
+        proof = schedule.prove("pair", rendezvous=rendezvous)
+        if not proof:
+            raise InvalidSchedule(f"PyTorch's runtime would hang: {proof.text}")
+    return schedule
+
+
+def _check_stages(schedule: Schedule, stages: List[Any]) -> None:
+    sizes = {"ranks in the group": (stages[0].group_size, schedule.devices), "stages": (stages[0].num_stages, schedule.stages)}
+    for name, (given, wanted) in sizes.items():
+        if given != wanted:
+            raise Error(f"there are {given} {name}, but the schedule is for {wanted}")
+    mine = [stage.stage_index for stage in stages]
+    wanted_here = stages_of(schedule, stages[0].group_rank)
+    if mine != wanted_here:
+        raise Error(f"rank {stages[0].group_rank} has stages {mine}, but the schedule has {wanted_here} there "
+                    "(see ppsched.torch.stages_of)")
+
+
+def _check_scaling(there: Pytorch, schedule: Schedule, options: Dict[str, Any]) -> None:
+    """Gradients must not stay undivided in silence."""
+    if not there.takes_scale_grads:
+        if options.pop("scale_grads", False):
+            raise Error(f"PyTorch {there.version} divides no gradients; leave scale_grads out, and divide them or the loss")
+        return
+    if not options.get("scale_grads", True):
+        return
+    if there.reduces and _is_lowered(schedule) and Kind.REDUCE_GRAD not in schedule.kinds:
+        raise Error(f"PyTorch {there.version} divides gradients in REDUCE_GRAD, of which this lowered schedule has none; "
+                    "lower it with reduce_grad=True, or give scale_grads=False")
+    if not there.reduces and Kind.W in schedule.kinds:
+        raise Error(f"PyTorch {there.version} divides gradients behind full backwards alone, and this schedule splits them; "
+                    "give scale_grads=False, and divide the loss by the microbatches")
+
+
+def _actions(there: Pytorch, schedule: Schedule) -> Dict[int, List[Any]]:
+    """For each rank the ops as PyTorch has them."""
+    def tokens(row: str) -> List[str]:
+        text = row if there.has_pairs else row.replace("(", "").replace(")OVERLAP_F_B", "").replace(";", ",")
+        return [token for token in text.split(",") if token and (there.reduces or not token.endswith("REDUCE_GRAD"))]
+
+    rows = schedule.export("csv").splitlines()
+    return {rank: [there.schedules._Action.from_str(token) for token in tokens(row)] for rank, row in enumerate(rows)}
+
+
+def PlannedSchedule(plan_or_schedule: Union[Plan, Schedule], stages: Union[Any, Sequence[Any]],
+                    loss_fn: Optional[Callable[..., Any]] = None, *, lowering: Union[Lowering, str, None] = None,
+                    **options: Any) -> Any:
+    """PyTorch's own _PipelineScheduleRuntime, ready to run a schedule, or a plan's best: call its step().
+
+    stages: this rank's PipelineStage objects (stages_of tells which); the map from stages to ranks is set on them. lowering:
+    one of ours, such as "just_in_time", for a schedule that is not lowered (default: the plan's; else PyTorch places sends and
+    receives itself). What is lowered already runs as it is; either is proved first. Microbatches are renumbered where the last
+    stage runs them in another order, as PyTorch takes losses in turn, unless they differ. options: further arguments of the runtime, such as
+    scale_grads.
+    Raises Error, or Refused, where the runtime cannot run it, with the reason.
+    """
+    there = pytorch()
+    mine = sorted(stages if isinstance(stages, Sequence) else [stages], key=lambda stage: int(stage.stage_index))
+    if not mine:
+        raise Error("stages is an empty list; each rank has one stage or more")
+    schedule = _numbered(planned(plan_or_schedule))
+    _refuse(schedule)
+    if lowering is None and isinstance(plan_or_schedule, Plan):
+        lowering = plan_or_schedule.lowering
+    schedule = _lowered(schedule, lowering, there.torch.device(mine[0].device).type != "cpu")
+    _check_stages(schedule, mine)
+    _check_scaling(there, schedule, options)
+    runtime = there.schedules._PipelineScheduleRuntime(mine, schedule.microbatches, loss_fn=loss_fn, **options)
+    ranks = {stage: schedule.device_of(stage) for stage in range(schedule.stages)}
+    runtime.stage_index_to_group_rank = dict(ranks)
+    for stage in mine:
+        there.place(stage, ranks)
+    runtime.pipeline_order = _actions(there, schedule)
+    getattr(runtime, there.load)(runtime.pipeline_order, format="compute_comms" if _is_lowered(schedule) else "compute_only")
+    return runtime

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch as it is installed: all that differs between its versions 2.6 to 2.15 is asked here, once."""
+import functools
+import importlib
+import inspect
+from typing import Any, Dict, NamedTuple
+
+from .._core._library import Error
+
+
+class Pytorch(NamedTuple):
+    """The modules, and what they can do.
+
+    load: name of the runtime's method that takes an order of ops, for all ranks. has_pairs: it runs overlapped pairs as one op,
+    else one after the other. takes_scale_grads: it can divide gradients by the microbatches, and has that as an argument.
+    reduces: it does so, and FSDP's reduction, in a REDUCE_GRAD of the order; else behind the last full backward of a stage.
+    """
+
+    torch: Any
+    distributed: Any
+    schedules: Any
+    version: str
+    load: str
+    has_pairs: bool
+    takes_scale_grads: bool
+    reduces: bool
+
+    def place(self, stage: Any, ranks: Dict[int, Any]) -> None:
+        """Tells a stage on which rank of its group each stage is; older ones keep their neighbours' global ranks besides."""
+        stage.stage_index_to_group_rank = dict(ranks)
+        for name, neighbour in (("prev_rank", stage.stage_index - 1), ("next_rank", stage.stage_index + 1)):
+            if hasattr(stage, name) and neighbour in ranks:
+                group = stage.group or self.distributed.group.WORLD
+                setattr(stage, name, self.distributed.get_global_rank(group, ranks[neighbour]))
+
+
+@functools.lru_cache(maxsize=None)
+def pytorch() -> Pytorch:
+    try:
+        torch: Any = importlib.import_module("torch")
+        distributed: Any = importlib.import_module("torch.distributed")
+        schedules: Any = importlib.import_module("torch.distributed.pipelining.schedules")
+    except ImportError as error:
+        raise Error(f"ppsched.torch needs PyTorch 2.6 or later with torch.distributed: {error}") from None
+    runtime = getattr(schedules, "_PipelineScheduleRuntime", None)
+    load = next((name for name in ("_prepare_schedule_with_comms", "_load_actions") if hasattr(runtime, name)), None)
+    if load is None:
+        raise Error(f"PyTorch {torch.__version__} has no runtime that takes a schedule; 2.6 and later have")
+    base: Any = schedules.PipelineScheduleMulti
+    return Pytorch(torch, distributed, schedules, str(torch.__version__), load, "sub_actions" in schedules._Action._fields,
+                   "scale_grads" in inspect.signature(base.__init__).parameters, hasattr(schedules, "_add_reduce_grad"))

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bound/bound.h"
+
+#include "base/arena.h"
+#include "base/checked.h"
+#include "base/error.h"
+#include "bound/one_machine.h"
+#include "ir/costs.h"
+
+/* The least times of a stage of one model copy. A pair may be shorter than its two ops. */
+struct least {
+    double forward, input;    /* until the next stage (the stage before) can go on */
+    double weight;            /* from there to the end of the backward */
+    double chain, pass;       /* of the device, for F and I, for F and all of the backward; negative where a pair saves more */
+    double head;              /* before the first F can start */
+    double tail;              /* after an I, before the chain ends with stage 0 */
+    double area, on_the_path; /* activations times the time for which they are held: computed with, and sent */
+};
+
+/* What the pieces of one iteration take, as multiples of what the lanes say. */
+struct micro_slices {
+    double count, time, held, held_time; /* sums: of 1, of times, of memory, of memory times time */
+    double least_time, least_sent, most_held;
+};
+
+/* One device's sums, over the passes of all iterations. */
+struct sums {
+    double work, area, hold, fixed;
+};
+
+/* And those of one copy's passes alone. */
+struct transfer {
+    double chain, head, tail;
+};
+
+struct bounds {
+    const ppsched_config *config;
+    uint32_t iterations; /* without a flush between them */
+    struct ppi_placement place;
+    struct ppi_costs costs;
+    struct least *least;        /* copies x stages */
+    struct sums *sums;          /* by device */
+    struct transfer *transfers; /* copies x devices */
+    double longest_backward;
+    struct micro_slices micro_slices[2]; /* by copy */
+};
+
+/* Where pairs have times of their own, what saves is one of the largest microbatches: then all count as the shortest. */
+static void sum_micro_slices(struct bounds *bounds, uint32_t copy)
+{
+    const struct ppi_shape *shape = &bounds->config->shape;
+    struct micro_slices sum = {.least_time = PPI_INFINITE, .least_sent = PPI_INFINITE};
+    for (uint32_t m = 0; m < shape->microbatches; m++)
+        for (uint32_t k = 0; k < shape->slices && ppi_copy_of(&bounds->place, shape, m) == copy; k++) {
+            const struct ppi_factor factor = ppi_factor_at(&bounds->costs, shape, m, k);
+            sum.count++;
+            sum.time += factor.time;
+            sum.held += factor.memory;
+            sum.held_time += factor.memory * factor.time;
+            sum.least_time = ppi_smaller(sum.least_time, factor.time);
+            sum.least_sent = ppi_smaller(sum.least_sent, factor.memory);
+            sum.most_held = ppi_larger(sum.most_held, factor.memory * shape->slices);
+        }
+    if (bounds->costs.overlapped.values != NULL && bounds->costs.factors != NULL && sum.count > 0) {
+        sum.time = sum.count * sum.least_time;
+        sum.held_time = sum.held * sum.least_time;
+    }
+    bounds->micro_slices[copy] = sum;
+}
+
+/* The shortest pair with the stage's F. */
+static double shortest_as_forward(const struct ppi_values *given, uint32_t stages, uint32_t stage)
+{
+    double shortest = PPI_INFINITE;
+    if (given->count <= stages)
+        return ppi_value_at(given, stage);
+    for (uint32_t b = 0; b < stages; b++)
+        shortest = ppi_smaller(shortest, given->values[(size_t)stage * stages + b]);
+    return shortest;
+}
+
+/* The shortest pair with the stage's backward. */
+static double shortest_as_backward(const struct ppi_values *given, uint32_t stages, uint32_t stage)
+{
+    double shortest = PPI_INFINITE;
+    if (given->count <= stages)
+        for (size_t f = 0; f < given->count; f++)
+            shortest = ppi_smaller(shortest, given->values[f]);
+    else
+        for (uint32_t f = 0; f < stages; f++)
+            shortest = ppi_smaller(shortest, given->values[(size_t)f * stages + stage]);
+    return shortest;
+}
+
+/* How much shorter than its two ops a pair with the stage's F may be. */
+static double most_saved(const struct bounds *bounds, uint32_t stage)
+{
+    const struct ppi_values *given = &bounds->costs.overlapped;
+    const struct ppi_instance *instances = bounds->costs.instances;
+    double forward = instances[stage].duration[PPSCHED_KIND_F], most = 0;
+    if (given->count <= bounds->costs.stages)
+        return ppi_larger(0, forward + bounds->longest_backward - ppi_value_at(given, stage));
+    for (uint32_t b = 0; b < bounds->costs.stages; b++)
+        most = ppi_larger(most, forward + instances[b].duration[PPSCHED_KIND_B] -
+                                    given->values[(size_t)stage * bounds->costs.stages + b]);
+    return most;
+}
+
+/* Takes off what overlapped pairs could save at best. */
+static void overlap(const struct bounds *bounds, uint32_t stage, struct least *least)
+{
+    const struct ppi_values *given = &bounds->costs.overlapped;
+    double saved = most_saved(bounds, stage), backward = least->input + least->weight;
+    double pair = shortest_as_backward(given, bounds->costs.stages, stage);
+    least->forward = ppi_smaller(least->forward, shortest_as_forward(given, bounds->costs.stages, stage));
+    least->input = ppi_smaller(least->input, pair);
+    least->weight = ppi_smaller(backward, pair) - least->input;
+    least->chain -= saved;
+    least->pass -= saved;
+}
+
+static void find_least(struct bounds *bounds)
+{
+    uint32_t stages = bounds->costs.stages;
+    for (uint32_t s = 0; s < stages; s++)
+        bounds->longest_backward = ppi_larger(bounds->longest_backward, bounds->costs.instances[s].duration[PPSCHED_KIND_B]);
+    for (size_t i = 0; i < (size_t)bounds->place.copies * stages; i++) {
+        const double *duration = bounds->costs.instances[i].duration;
+        struct least *least = &bounds->least[i];
+        double forward = duration[PPSCHED_KIND_F], input = ppi_smaller(duration[PPSCHED_KIND_I], duration[PPSCHED_KIND_B]);
+        double backward = ppi_smaller(duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W], duration[PPSCHED_KIND_B]);
+        if (bounds->config->has_whole_backwards)
+            input = backward = duration[PPSCHED_KIND_B];
+        if (bounds->config->is_forward_only)
+            input = backward = 0;
+        *least = (struct least){.forward = forward,
+                                .input = input,
+                                .weight = backward - input,
+                                .chain = forward + input,
+                                .pass = forward + backward};
+        if (bounds->costs.overlapped.values != NULL && !bounds->config->is_forward_only)
+            overlap(bounds, (uint32_t)(i % stages), least);
+    }
+}
+
+/* Where forwards are all: what must follow the last F of a stage. What they hold stays, and its time says nothing. */
+static void end_chain(struct bounds *bounds, uint32_t copy)
+{
+    uint32_t stages = bounds->costs.stages;
+    struct least *least = &bounds->least[(size_t)copy * stages];
+    for (uint32_t s = stages; s-- > 0;) {
+        least[s].tail = least[stages - 1].head - least[s].head +
+                        bounds->micro_slices[copy].least_time * (least[stages - 1].forward - least[s].forward);
+        least[s].area = least[s].on_the_path = 0;
+    }
+}
+
+/* Along the chain of each copy: heads up, tails up, and the time from the start of an F to the end of its I down. */
+static void follow_chain(struct bounds *bounds, uint32_t copy)
+{
+    uint32_t stages = bounds->costs.stages;
+    struct least *least = &bounds->least[(size_t)copy * stages];
+    const struct ppi_instance *instance = &bounds->costs.instances[(size_t)copy * stages];
+    const double scale = bounds->micro_slices[copy].least_time, sent = bounds->micro_slices[copy].least_sent;
+    double round_transfer = 0, on_the_path = 0, *delays = bounds->costs.factors == NULL ? &round_transfer : &on_the_path;
+    for (uint32_t s = 0; s < stages; s++) {
+        double forward = ppi_scaled_delay(instance[s].forward_delay, instance[s].forward_latency, sent);
+        double backward = s > 0 ? ppi_scaled_delay(instance[s - 1].backward_delay, instance[s - 1].backward_latency, sent) : 0;
+        least[s].head = s > 0 ? least[s - 1].head + scale * least[s - 1].forward + forward : 0;
+        least[s].tail = s > 0 ? least[s - 1].tail + scale * least[s - 1].input + backward : scale * least[s].weight;
+    }
+    for (uint32_t s = stages; s-- > 0;) {
+        round_transfer += least[s].forward + least[s].input;
+        double rise = bounds->costs.rises != NULL ? bounds->costs.rises[s].input : 0;
+        double rest = instance[s].memory[PPSCHED_KIND_F] + ppi_smaller(rise + instance[s].memory[PPSCHED_KIND_I], 0);
+        least[s].area = instance[s].memory[PPSCHED_KIND_F] * round_transfer + rest * least[s].weight;
+        least[s].on_the_path = instance[s].memory[PPSCHED_KIND_F] * on_the_path;
+        *delays += ppi_scaled_delay(instance[s].forward_delay, instance[s].forward_latency, sent) +
+                   (s > 0 ? ppi_scaled_delay(instance[s - 1].backward_delay, instance[s - 1].backward_latency, sent) : 0);
+    }
+}
+
+/* A pass of a copy's stage, as often as all iterations have it. */
+static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
+{
+    const struct least *least = &bounds->least[(size_t)copy * bounds->costs.stages + stage];
+    const struct ppi_instance *instance = &bounds->costs.instances[(size_t)copy * bounds->costs.stages + stage];
+    struct sums *sums = &bounds->sums[instance->device];
+    struct transfer *transfer = &bounds->transfers[(size_t)copy * bounds->config->shape.devices + instance->device];
+    const struct micro_slices *micro_slices = &bounds->micro_slices[copy];
+    const double most = instance->memory[PPSCHED_KIND_F] * (bounds->config->is_forward_only
+                                                                ? micro_slices->held * bounds->config->shape.iterations
+                                                                : micro_slices->most_held);
+    if (micro_slices->count == 0)
+        return;
+    sums->work += micro_slices->time * bounds->iterations * least->pass;
+    sums->area += micro_slices->held_time * bounds->iterations * least->area;
+    sums->area += micro_slices->held * bounds->iterations * least->on_the_path;
+    sums->hold = copy == 0 ? sums->hold + most : ppi_larger(sums->hold, most); /* a copy's microbatches alone */
+    transfer->chain += micro_slices->time * bounds->iterations * least->chain;
+    transfer->head = ppi_smaller(transfer->head, least->head);
+    transfer->tail = ppi_smaller(transfer->tail, least->tail);
+}
+
+static void sum_devices(struct bounds *bounds)
+{
+    uint32_t stages = bounds->costs.stages;
+    for (size_t i = 0; i < (size_t)bounds->place.copies * bounds->config->shape.devices; i++)
+        bounds->transfers[i] = (struct transfer){.head = PPI_INFINITE, .tail = PPI_INFINITE};
+    for (size_t i = 0; i < (size_t)bounds->place.copies * stages; i++) {
+        uint32_t stage = (uint32_t)(i % stages);
+        add_passes(bounds, (uint32_t)(i / stages), stage);
+        ppi_add_static_memory(&bounds->sums[bounds->costs.instances[i].device].fixed, bounds->config, stage, 1);
+    }
+    for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
+        ppi_add_other_memory(&bounds->sums[d].fixed, bounds->config, d);
+}
+
+/* `time` is that of all iterations. */
+static void raise(const struct bounds *bounds, ppsched_bound *out, double *part, double time, uint32_t device)
+{
+    double value = time / bounds->iterations;
+    *part = ppi_larger(*part, value);
+    if (value > out->value) {
+        out->value = value;
+        out->device = device;
+    }
+}
+
+/* From the start of one copy to its end; nobody knows how much later or earlier another one starts. */
+static double longest_transfer(const struct bounds *bounds, uint32_t device)
+{
+    double longest = 0;
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++) {
+        const struct transfer *transfer = &bounds->transfers[(size_t)copy * bounds->config->shape.devices + device];
+        if (transfer->head < PPI_INFINITE)
+            longest = ppi_larger(longest, transfer->head + ppi_larger(0, transfer->chain) + transfer->tail);
+    }
+    return longest;
+}
+
+/* From 0 to the last end of all copies. */
+static struct transfer whole_transfer(const struct bounds *bounds, uint32_t device)
+{
+    struct transfer whole = bounds->transfers[device];
+    for (uint32_t copy = 1; copy < bounds->place.copies; copy++) {
+        const struct transfer *transfer = &bounds->transfers[(size_t)copy * bounds->config->shape.devices + device];
+        whole.chain += transfer->chain;
+        whole.head = ppi_smaller(whole.head, transfer->head);
+        whole.tail = ppi_smaller(whole.tail, transfer->tail);
+    }
+    return whole;
+}
+
+static void add_device(const struct bounds *bounds, uint32_t device, bool by_span, ppsched_bound *out)
+{
+    const struct ppi_values *limit = &bounds->config->values[PPSCHED_QUANTITY_MEM_LIMIT];
+    const struct sums *sums = &bounds->sums[device];
+    const struct transfer whole = whole_transfer(bounds, device);
+    double head = by_span ? 0 : whole.head;
+    out->least_limit = ppi_larger(out->least_limit, sums->hold + sums->fixed);
+    if (whole.head == PPI_INFINITE) /* nothing runs here */
+        return;
+    raise(bounds, out, &out->work, head + ppi_larger(0, sums->work), device);
+    if (!by_span || !bounds->config->is_forward_only) /* else no device has the chain's beginning and its end */
+        raise(bounds, out, &out->fill_drain,
+              by_span ? longest_transfer(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail, device);
+    if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
+        raise(bounds, out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
+}
+
+/* Checked, and handed over. */
+static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bound *out, ppsched_error *error)
+{
+    ppsched_bound bound = {.size = sizeof bound};
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
+        sum_micro_slices(bounds, copy);
+    find_least(bounds);
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++) {
+        follow_chain(bounds, copy);
+        if (bounds->config->is_forward_only)
+            end_chain(bounds, copy);
+    }
+    sum_devices(bounds);
+    for (uint32_t d = 0; d < bounds->config->shape.devices; d++)
+        add_device(bounds, d, by_span, &bound);
+    if (!ppi_is_finite(bound.work) || !ppi_is_finite(bound.fill_drain) || !ppi_is_finite(bound.memory))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    if (!ppi_is_finite(bound.least_limit))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of memory is too large for a double");
+    *out = bound;
+    return PPSCHED_OK;
+}
+
+/* What a device's ops take one behind the other, none before its input can come and with all that must follow. A sum of other
+ * terms than those of the others: where it is above them by rounding alone, they hold. */
+static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *config,
+                                     const struct ppi_bound_question *question, ppsched_error *error)
+{
+    bool by_span = question->objective == PPSCHED_OBJECTIVE_SPAN;
+    struct ppi_arena arena = {.host = &config->host};
+    struct ppi_problem problem;
+    uint32_t device = 0;
+    ppsched_status status = ppi_problem_make(&problem, &arena, config, question->placement, by_span, error);
+    if (status == PPSCHED_OK)
+        status = ppi_one_machine_bound(&out->one_machine, &device, &problem, question->poll, error);
+    ppi_arena_clear(&arena);
+    if (status != PPSCHED_OK || !(out->one_machine > out->value * (1 + 1e-12)))
+        return status;
+    out->value = out->one_machine;
+    out->device = device;
+    return status;
+}
+
+ppsched_status ppi_lower_bound(ppsched_bound *out, const ppsched_config *config, const struct ppi_bound_question *question,
+                               ppsched_error *error)
+{
+    struct ppi_arena arena = {.host = &config->host};
+    struct bounds bounds = {.config = config, .iterations = question->unflushed, .costs.host = config->host};
+    ppsched_status status = ppi_config_place(&bounds.place, config, question->placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    bounds.least = ppi_arena_take(&arena, (size_t)bounds.place.copies * config->shape.stages, sizeof *bounds.least);
+    bounds.transfers = ppi_arena_take(&arena, (size_t)bounds.place.copies * config->shape.devices, sizeof *bounds.transfers);
+    bounds.sums = ppi_arena_take_zeroed(&arena, config->shape.devices, sizeof *bounds.sums);
+    status = ppi_arena_check(&arena, "the lower bound", error);
+    if (status == PPSCHED_OK)
+        status = ppi_costs_make(&bounds.costs, config, &bounds.place, error);
+    if (status == PPSCHED_OK)
+        status = find_bound(&bounds, question->objective == PPSCHED_OBJECTIVE_SPAN, out, error);
+    if (status == PPSCHED_OK && question->depth == PPI_BOUND_OPS && question->unflushed == 1 && bounds.place.copies == 1 &&
+        !config->is_forward_only && bounds.costs.overlapped.values == NULL && bounds.costs.factors == NULL &&
+        config->shape.slices == 1)
+        status = bound_machines(out, config, question, error);
+    ppi_costs_clear(&bounds.costs);
+    ppi_arena_clear(&arena);
+    ppi_release(&config->host, bounds.place.device_of);
+    return status;
+}

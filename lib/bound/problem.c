@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bound/problem.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "ir/other_memory.h"
+
+static struct ppi_stage read_stage(const struct ppi_instance *instance, const struct ppi_ratio *scale, bool splits)
+{
+    struct ppi_stage stage = {
+        .device = instance->device,
+        .splits = splits,
+        .forward_delay = ppi_scaled_delay(instance->forward_delay, instance->forward_latency, scale->sent),
+        .backward_delay = ppi_scaled_delay(instance->backward_delay, instance->backward_latency, scale->sent),
+        .forward_latency = instance->forward_latency,
+        .backward_latency = instance->backward_latency};
+    for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        stage.duration[kind] = instance->duration[kind] * scale->time;
+        stage.memory[kind] = ppi_memory_at(instance->memory + PPSCHED_KIND_F, kind, scale->memory);
+    }
+    double input = stage.duration[PPSCHED_KIND_I], full = stage.duration[PPSCHED_KIND_B];
+    double split = input + stage.duration[PPSCHED_KIND_W];
+    stage.fuses = !splits || full < split * (1 - 1e-9);
+    stage.input = !splits || (stage.fuses && full < input) ? full : input;
+    stage.weight = (stage.fuses ? full : split) - stage.input;
+    return stage;
+}
+
+/* What rises when an I starts stays until W's end. A B that holds less is worth its while, too. */
+static void raise_stage(struct ppi_stage *stage, const struct ppi_rise *rise, double scale)
+{
+    double *memory = stage->memory;
+    stage->rise[PPSCHED_KIND_I] = rise->input * scale;
+    stage->rise[PPSCHED_KIND_B] = rise->whole * scale;
+    memory[PPSCHED_KIND_I] += stage->rise[PPSCHED_KIND_I];
+    memory[PPSCHED_KIND_W] = -(memory[PPSCHED_KIND_F] + memory[PPSCHED_KIND_I]);
+    stage->fuses |= stage->rise[PPSCHED_KIND_B] < stage->rise[PPSCHED_KIND_I];
+    stage->least_rise = stage->splits ? stage->rise[PPSCHED_KIND_I] : stage->rise[PPSCHED_KIND_B];
+    if (stage->fuses)
+        stage->least_rise = ppi_smaller(stage->least_rise, stage->rise[PPSCHED_KIND_B]);
+}
+
+/* What is there while a backward runs and not behind it. A B of a stage that may split is left out, as few orders have any:
+ * candidates are held against `peak_limit`. */
+static double passing_rise(const struct ppi_stage *stage)
+{
+    return stage->splits ? stage->rise[PPSCHED_KIND_I] - ppi_larger(stage->memory[PPSCHED_KIND_I], 0)
+                         : stage->rise[PPSCHED_KIND_B];
+}
+
+/* Memory beside activations, on the safe side: an output counts from the start of its F, gradients from the beginning, and the
+ * largest work space all the time. `work`: of each device, the largest yet. */
+static void add_holding(struct ppi_problem *problem, uint32_t s, const struct ppi_other_memory *holding, double scale,
+                        double *work)
+{
+    struct ppi_stage *stage = &problem->stage[s];
+    double largest = holding->work[PPSCHED_KIND_F], output = holding->output * scale;
+    stage->memory[PPSCHED_KIND_F] += output;
+    stage->memory[PPSCHED_KIND_B] -= output;
+    stage->memory[PPSCHED_KIND_I] -= output;
+    problem->device[stage->device].fixed += holding->gradients;
+    if (!stage->splits || stage->fuses)
+        largest = ppi_larger(largest, holding->work[PPSCHED_KIND_B]);
+    if (stage->splits)
+        largest = ppi_larger(largest, ppi_larger(holding->work[PPSCHED_KIND_I], holding->work[PPSCHED_KIND_W]));
+    largest *= scale;
+    if (largest > work[stage->device]) {
+        problem->device[stage->device].fixed += largest - work[stage->device];
+        work[stage->device] = largest;
+    }
+}
+
+/* `scale`: of the largest microbatch. */
+static ppsched_status add_holdings(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_placement *place,
+                                   double scale, ppsched_error *error)
+{
+    struct ppi_other_memory *holdings = ppi_allocate(&config->host, problem->stages, sizeof *holdings);
+    double *work = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *work);
+    bool has_room = holdings != NULL && work != NULL;
+    if (has_room) {
+        ppi_holdings_fill(holdings, config, place);
+        for (uint32_t s = 0; s < problem->stages; s++)
+            add_holding(problem, s, &holdings[s], scale, work);
+    }
+    ppi_release(&config->host, work);
+    ppi_release(&config->host, holdings);
+    return has_room ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
+}
+
+/* The stages of each device, in one list: a counting sort. */
+static void list_stages(struct ppi_problem *problem)
+{
+    uint32_t first = 0;
+    for (uint32_t s = 0; s < problem->stages; s++)
+        problem->stage[s].place = problem->device[problem->stage[s].device].count++;
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        struct ppi_device *device = &problem->device[d];
+        device->first = first;
+        first += device->count;
+        problem->most_stages = device->count > problem->most_stages ? device->count : problem->most_stages;
+    }
+    for (uint32_t s = 0; s < problem->stages; s++)
+        problem->stage_list[problem->device[problem->stage[s].device].first + problem->stage[s].place] = s;
+}
+
+/* What a device must hold at least: one microbatch on its way, which comes back to its last stage first. `held` is what the
+ * stages up to one hold of it. */
+static void raise_least(struct ppi_device *device, const struct ppi_problem *problem, const struct ppi_stage *stage,
+                        double *held)
+{
+    *held += stage->memory[PPSCHED_KIND_F] * problem->held;
+    device->least = ppi_larger(device->least, *held + stage->least_rise);
+}
+
+/* Where memory rises inside backwards. */
+static void find_rises(struct ppi_problem *problem)
+{
+    for (uint32_t s = 0; s < problem->stages && problem->rises; s++) {
+        struct ppi_device *device = &problem->device[problem->stage[s].device];
+        device->limit = ppi_smaller(device->limit, device->peak_limit - passing_rise(&problem->stage[s]));
+    }
+}
+
+static void sum_devices(struct ppi_problem *problem, const ppsched_config *config, double *held)
+{
+    const struct ppi_values *limit = &config->values[PPSCHED_QUANTITY_MEM_LIMIT];
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        const struct ppi_stage *stage = &problem->stage[s];
+        struct ppi_device *device = &problem->device[stage->device];
+        const double *duration = stage->duration;
+        device->work += problem->microbatches * (duration[PPSCHED_KIND_F] + stage->input + stage->weight);
+        device->split_work += problem->microbatches *
+                              (duration[PPSCHED_KIND_F] + duration[PPSCHED_KIND_I] + duration[PPSCHED_KIND_W]);
+        raise_least(device, problem, stage, &held[stage->device]);
+        ppi_add_static_memory(&device->fixed, config, s, 1);
+    }
+    for (uint32_t d = 0; d < problem->devices; d++) {
+        struct ppi_device *device = &problem->device[d];
+        ppi_add_other_memory(&device->fixed, config, d);
+        device->peak_limit = PPI_INFINITE;
+        if (limit->values != NULL) /* decimal limits are rounded */
+            device->peak_limit = ppi_value_at(limit, d) * (1 + 1e-12) - device->fixed;
+        device->limit = device->peak_limit;
+        problem->least_limit = ppi_larger(problem->least_limit, device->least + device->fixed);
+        problem->least_period = ppi_larger(problem->least_period, device->work / problem->microbatches);
+        problem->split_work = ppi_larger(problem->split_work, device->split_work / problem->microbatches);
+    }
+}
+
+/* What must follow I: the Is of all stages before it, down to stage 0, each of which may also end with its W. For the span a W
+ * of another device than stage 0's tells nothing: nobody knows here when that device started. */
+static void find_tails(struct ppi_problem *problem)
+{
+    for (uint32_t s = 0; s < problem->stages; s++) {
+        struct ppi_stage *stage = &problem->stage[s];
+        stage->tail.backward = s == 0 || !problem->by_span ? stage->weight : 0;
+        if (s > 0)
+            stage->tail.backward = ppi_larger(stage->tail.backward,
+                                              stage[-1].backward_delay + stage[-1].input + stage[-1].tail.backward);
+    }
+    for (uint32_t s = problem->stages; s-- > 0;) {
+        struct ppi_stage *stage = &problem->stage[s];
+        stage->tail.forward = stage->input + stage->tail.backward;
+        if (s + 1 < problem->stages)
+            stage->tail.forward = ppi_larger(stage->tail.forward, stage[1].forward_delay + stage[1].duration[PPSCHED_KIND_F] +
+                                                                      stage[1].tail.forward);
+    }
+}
+
+/* A stage pass holds its activation from the start of its F to the end of its I at least, and the rest to the end of its W. */
+static void find_areas(struct ppi_problem *problem)
+{
+    double time = 0;
+    for (uint32_t s = problem->stages; s-- > 0;) {
+        struct ppi_stage *stage = &problem->stage[s];
+        time += stage->duration[PPSCHED_KIND_F] + stage->input;
+        stage->rest = stage->memory[PPSCHED_KIND_F] + ppi_smaller(stage->memory[PPSCHED_KIND_I], 0);
+        stage->area = stage->memory[PPSCHED_KIND_F] * time + stage->rest * stage->weight;
+        time += stage->forward_delay + (s > 0 ? stage[-1].backward_delay : 0);
+    }
+}
+
+/* What the slices of one microbatch hold, of the largest sum. */
+static double most_held(const struct ppi_problem *problem)
+{
+    double most = 0;
+    for (uint32_t first = 0; first < problem->microbatches; first += problem->slices) {
+        double sum = 0;
+        for (uint32_t k = 0; k < problem->slices; k++)
+            sum += problem->ratio[first + k].memory;
+        most = ppi_larger(most, sum);
+    }
+    return most;
+}
+
+/* What stages are multiplied by: the mean of times and of what is sent, the most of memory. Makes the ratios. */
+static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_costs *costs)
+{
+    const uint32_t microbatches = problem->microbatches;
+    struct ppi_ratio scale = {0, 0, 0};
+    problem->held = problem->slices;
+    if (problem->ratio == NULL)
+        return (struct ppi_ratio){1, 1, 1};
+    for (uint32_t m = 0; m < microbatches; m++) {
+        scale.time += costs->factors[m].time / microbatches;
+        scale.sent += costs->factors[m].memory / microbatches;
+        scale.memory = ppi_larger(scale.memory, costs->factors[m].memory);
+    }
+    for (uint32_t m = 0; m < microbatches; m++)
+        problem->ratio[m] = (struct ppi_ratio){.time = costs->factors[m].time / scale.time,
+                                               .memory = costs->factors[m].memory / scale.memory,
+                                               .sent = costs->factors[m].memory / scale.sent};
+    problem->held = most_held(problem);
+    return scale;
+}
+
+static ppsched_status fill(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_costs *costs,
+                           const struct ppi_placement *place, ppsched_error *error)
+{
+    const struct ppi_ratio scale = scale_of(problem, costs);
+    double *held = ppi_allocate_zeroed(&config->host, problem->devices, sizeof *held);
+    ppsched_status status = held != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
+    for (uint32_t s = 0; s < problem->stages; s++)
+        problem->stage[s] = read_stage(&costs->instances[s], &scale, !config->has_whole_backwards);
+    for (uint32_t s = 0; s < problem->stages && costs->rises != NULL; s++)
+        raise_stage(&problem->stage[s], &costs->rises[s], scale.memory);
+    if (status == PPSCHED_OK && ppi_holds_more(config))
+        status = add_holdings(problem, config, place, scale.memory, error);
+    list_stages(problem);
+    if (status == PPSCHED_OK)
+        sum_devices(problem, config, held);
+    find_rises(problem);
+    find_tails(problem);
+    find_areas(problem);
+    ppi_release(&config->host, held);
+    return status;
+}
+
+ppsched_status ppi_problem_make(struct ppi_problem *out, struct ppi_arena *arena, const ppsched_config *config,
+                                int32_t placement, bool by_span, ppsched_error *error)
+{
+    struct ppi_problem problem = {
+        .host = config->host,
+        .devices = config->shape.devices,
+        .stages = config->shape.stages,
+        .microbatches = config->shape.microbatches * config->shape.slices,
+        .slices = config->shape.slices,
+        .by_span = by_span,
+        .span_share = by_span ? 1 : 0,
+        .has_limits = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL,
+        .rises = ppi_memory_rises(config),
+        .stage = ppi_arena_take(arena, config->shape.stages, sizeof *problem.stage),
+        .device = ppi_arena_take_zeroed(arena, config->shape.devices, sizeof *problem.device),
+        .stage_list = ppi_arena_take(arena, config->shape.stages, sizeof *problem.stage_list),
+    };
+    if (ppi_has_factors(config))
+        problem.ratio = ppi_arena_take(arena, problem.microbatches, sizeof *problem.ratio);
+    struct ppi_placement place;
+    struct ppi_costs costs;
+    ppsched_status status = ppi_arena_check(arena, "the problem", error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_place(&place, config, placement, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_costs_make(&costs, config, &place, error);
+    if (status == PPSCHED_OK) {
+        status = fill(&problem, config, &costs, &place, error);
+        ppi_costs_clear(&costs);
+    }
+    ppi_release(&config->host, place.device_of);
+    if (status == PPSCHED_OK)
+        *out = problem;
+    return status;
+}
+
+ppsched_status ppi_problem_make_units(struct ppi_problem *out, struct ppi_arena *arena, const ppsched_config *config,
+                                      int32_t placement, double most, ppsched_error *error)
+{
+    ppsched_config units = {.host = config->host, .shape = config->shape, .placement = config->placement, .map = config->map};
+    units.values[PPSCHED_QUANTITY_MEM_LIMIT] = (struct ppi_values){.values = &most, .count = 1};
+    return ppi_problem_make(out, arena, &units, placement, true, error);
+}
+
+uint32_t ppi_problem_unfit_device(const struct ppi_problem *problem)
+{
+    for (uint32_t d = 0; d < problem->devices; d++)
+        if (problem->device[d].least > problem->device[d].peak_limit)
+            return d;
+    return PPSCHED_NONE;
+}

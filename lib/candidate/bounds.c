@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What none like a candidate can do better, and whether that is proved of it. */
+#include "base/checked.h"
+#include "bound/bound.h"
+#include "candidate/candidate.h"
+#include "split/split_search.h"
+
+/* The lower bound of a config that is one of the plan, on a placement, unless one for the same question is known. */
+static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                 const struct ppi_known_bound *asked, const ppsched_config *config, ppsched_error *error)
+{
+    const struct ppi_bound_question question = {asked->placement, plan->objective, asked->unflushed, PPI_BOUND_OPS, NULL};
+    ppsched_bound bound;
+    for (uint32_t i = 0; known != NULL && i < PPI_KNOWN_BOUNDS; i++) {
+        const struct ppi_known_bound *other = &known->bound[i];
+        if (other->placement == asked->placement && other->unflushed == asked->unflushed && other->stages == asked->stages &&
+            other->microbatches == asked->microbatches && other->slices == asked->slices &&
+            other->memory_limit == asked->memory_limit) {
+            *out = other->value;
+            return PPSCHED_OK;
+        }
+    }
+    ppsched_status status = ppi_lower_bound(&bound, config, &question, error);
+    if (status == PPSCHED_OK && known != NULL) {
+        struct ppi_known_bound *oldest = &known->bound[known->count++ % PPI_KNOWN_BOUNDS];
+        *oldest = *asked;
+        oldest->value = bound.value;
+    }
+    *out = bound.value;
+    return status;
+}
+
+/* The bound of a candidate whose activations may go to the host: that without a limit. */
+static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan, const struct ppi_known_bound *asked,
+                                          const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_config *unlimited = NULL;
+    ppsched_status status = ppi_config_copy(&unlimited, config, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(unlimited, PPSCHED_QUANTITY_MEM_LIMIT, NULL, 0, error);
+    if (status == PPSCHED_OK)
+        status = find_bound(out, NULL, plan, asked, unlimited, error);
+    ppi_config_destroy(unlimited);
+    return status;
+}
+
+/* What goes from device to device on the way of one microbatch takes at least so long; slices may go by other times. */
+static double least_on_links(const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    const struct ppi_values *latency = &config->values[PPSCHED_QUANTITY_P2P_TIME];
+    const uint32_t *device_of = schedule->placement.device_of;
+    double least = latency->values != NULL && config->shape.slices == 1 ? latency->values[0] : 0;
+    uint32_t hops = 0;
+    for (size_t i = 1; i < latency->count && latency->values != NULL; i++)
+        least = ppi_smaller(least, latency->values[i]);
+    for (uint32_t s = 1; s < config->shape.stages; s++)
+        hops += device_of[s] != device_of[s - 1];
+    return least * hops * (config->is_forward_only ? 1 : 2);
+}
+
+/* What the runtime takes for the ops of a stage pass, at least. */
+static double overhead_of_pass(const ppsched_config *config)
+{
+    double overhead[PPI_COMPUTE_KINDS] = {0};
+    ppi_add_op_overhead(overhead, config);
+    const double split = overhead[PPSCHED_KIND_I] + overhead[PPSCHED_KIND_W], whole = overhead[PPSCHED_KIND_B];
+    return overhead[PPSCHED_KIND_F] + (config->is_forward_only       ? 0
+                                       : config->has_whole_backwards ? whole
+                                                                     : ppi_smaller(whole, split));
+}
+
+/* With layers, whatever their split is: the fullest device's work, or the way of one microbatch, which without a flush more
+ * than one step may take. */
+static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    const struct ppi_shape *shape = &config->shape;
+    const uint32_t unflushed = schedule->flushes ? 1 : shape->iterations;
+    const double size = ppi_candidate_size(plan, config);
+    double least = PPI_INFINITE;
+    struct ppi_split_load load = {.layers = plan->layers,
+                                  .device_of = schedule->placement.device_of,
+                                  .devices = shape->devices,
+                                  .stages = shape->stages,
+                                  .copies = schedule->placement.copies,
+                                  .overhead = overhead_of_pass(config) / size,
+                                  .may_be_empty = plan->may_be_empty,
+                                  .has_whole_backwards = config->has_whole_backwards};
+    for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++) {
+        const double time = ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
+        load.passes[ppi_copy_of(&schedule->placement, shape, i / shape->slices)] += time;
+        least = ppi_smaller(least, time);
+    }
+    load.is_chain = !ppi_has_factors(config) && plan->objective != PPSCHED_OBJECTIVE_SPAN && unflushed == 1 &&
+                    load.copies == 1 && shape->stages == shape->devices;
+    const double work = size * ppi_split_bound(&load);
+    if (!schedule->flushes)
+        return work;
+    return ppi_larger(work, size * least * ppi_split_path(plan->layers) + least_on_links(schedule, config));
+}
+
+ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                   const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
+                                   const ppsched_config *config, ppsched_error *error)
+{
+    uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
+    if (plan->layers != NULL) {
+        *out = bound_of_layers(plan, schedule, config);
+        return PPSCHED_OK;
+    }
+    const struct ppi_known_bound asked = {.placement = schedule->placement.kind,
+                                          .unflushed = unflushed,
+                                          .stages = candidate->stages,
+                                          .microbatches = candidate->microbatches,
+                                          .slices = candidate->slices,
+                                          .memory_limit = candidate->memory_limit};
+    if (candidate->offloads || candidate->strategy->offloads)
+        return bound_without_limit(out, plan, &asked, config, error);
+    return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
+}
+
+/* --- what that says of it --- */
+
+/* A bound that is above what is there by the rounding of its sums alone is that; with layers, whose sums are others than those
+ * of stages, also one that is as little below. */
+static double bound_below(const ppsched_plan *plan, double bound, double step)
+{
+    const double rounding = plan->layers != NULL ? 1e-11 : 1e-12;
+    const bool is_near = bound <= step * (1 + rounding) &&
+                         (bound > step || (plan->layers != NULL && bound >= step * (1 - rounding)));
+    return is_near ? step : bound;
+}
+
+/* Whether it is proved that the candidate's step has its least time: it reaches the bound, or all splits were tried. That says
+ * nothing of times that vary, of splits with transfers, which the search knows not of, nor of other orders of microbatches that
+ * go through two copies of the model. */
+static bool is_proved(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_schedule *schedule)
+{
+    const bool has_other_orders = candidate->microbatch_order != NULL && schedule->placement.copies > 1;
+    if (candidate->metrics.limit_device != PPSCHED_NONE || plan->scenario_count > 0 || has_other_orders)
+        return false;
+    return candidate->bound == ppi_candidate_step(plan, candidate) ||
+           (candidate->proved && plan->lower.lowering == PPSCHED_LOWERING_NONE);
+}
+
+void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,
+                              double bound)
+{
+    candidate->bound = bound_below(plan, bound, ppi_candidate_step(plan, candidate));
+    candidate->proved = is_proved(plan, candidate, schedule);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "candidate/candidate.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "channel/evaluate_transfers.h"
+#include "eval/timeline.h"
+#include "lower/lower.h"
+#include "microbatches/order.h"
+#include "offload/offload.h"
+
+enum { MANY_OPS = 1000000 };
+
+/* --- its problem --- */
+
+/* Options of other strategies are not for this one. */
+static void drop_foreign_options(ppsched_config *config, const struct ppi_strategy *strategy)
+{
+    for (size_t i = config->option_count; i-- > 0;) {
+        uint32_t k = 0;
+        while (k < strategy->option_count && strcmp(strategy->options[k].name, config->options[i].name) != 0)
+            k++;
+        if (k == strategy->option_count)
+            ppi_config_set_option(config, config->options[i].name, NULL, NULL);
+    }
+}
+
+/* Searches look for what the plan ranks by. */
+static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, ppsched_error *error)
+{
+    const struct ppi_robust_objective goal = {
+        .options = plan->scenarios, .count = plan->scenario_count, .rank_by = plan->rank_by, .quantile = plan->quantile};
+    if (plan->scenario_count == 0 || plan->rank_by == PPSCHED_RANK_BY_STEP || plan->effort == 0 ||
+        plan->scenarios.dispatch != PPSCHED_DISPATCH_PLANNED)
+        return PPSCHED_OK;
+    ppi_robust_objective_destroy(config->goal, &config->host);
+    config->goal = NULL;
+    return ppi_robust_objective_make(&config->goal, &config->host, &goal, error);
+}
+
+/* The options that a candidate stands for. */
+static void set_roles(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const struct ppi_option_row *placement = ppi_option_for(candidate->strategy, PPI_ROLE_PLACEMENT);
+    if (candidate->group_size > 0)
+        ppi_config_set_role(config, PPI_ROLE_GROUP_SIZE, candidate->group_size);
+    if (candidate->min_group_size > 0)
+        ppi_config_set_role(config, PPI_ROLE_MIN_GROUP_SIZE, candidate->min_group_size);
+    if (placement != NULL)
+        ppi_config_set_role(config, PPI_ROLE_PLACEMENT, ppi_choice_number(placement, ppi_placement_name(candidate->placement)));
+    ppi_config_set_role(config, PPI_ROLE_OBJECTIVE, plan->objective == PPSCHED_OBJECTIVE_SPAN ? PPI_BY_SPAN : PPI_BY_MAKESPAN);
+    if (plan->effort > 0)
+        ppi_config_set_role(config, PPI_ROLE_EFFORT, plan->effort);
+    if (candidate->offloads)
+        ppi_config_set_role(config, PPI_ROLE_OFFLOAD, PPI_OFFLOAD_TO_LIMIT);
+}
+
+static ppsched_status specialise(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                 ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    config->progress = NULL; /* the plan's own: see ppsched_plan_run */
+    config->progress_user = NULL;
+    drop_foreign_options(config, candidate->strategy);
+    set_roles(config, plan, candidate);
+    if (ppi_option_for(candidate->strategy, PPI_ROLE_EFFORT) != NULL)
+        status = set_goal(config, plan, error);
+    if (status == PPSCHED_OK && candidate->memory_limit >= 0)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &candidate->memory_limit, 1, error);
+    return status;
+}
+
+double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config)
+{
+    const struct ppi_shape *old = &plan->config->shape, *new = &config->shape;
+    return (double)old->microbatches / new->microbatches / (new->slices / old->slices);
+}
+
+/* Of its split; microbatches of another size, and slices, cost so much more or less. */
+static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                     const struct ppi_shape *shape, ppsched_error *error)
+{
+    const ppsched_split split = {sizeof split, candidate->stages, candidate->layers, candidate->recomputes};
+    ppsched_config *config = NULL;
+    ppsched_status status = ppi_layers_config(&config, plan->config, plan->layers, &split, error);
+    if (status != PPSCHED_OK || (shape->microbatches == config->shape.microbatches && shape->slices == config->shape.slices)) {
+        *out = config;
+        return status;
+    }
+    status = ppi_restage(out, config, shape, NULL, NULL, &plan->slicing, error);
+    ppi_config_destroy(config);
+    return status;
+}
+
+ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                                    ppsched_error *error)
+{
+    const struct ppi_shape *old = &plan->config->shape;
+    struct ppi_shape shape = *old;
+    ppsched_config *config = NULL;
+    ppsched_status status = ppi_shape_make(&shape, old->devices, candidate->stages, candidate->microbatches, old->iterations,
+                                           error);
+    if (status == PPSCHED_OK)
+        status = ppi_shape_cut(&shape, candidate->slices, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (plan->layers != NULL)
+        status = layered_config(&config, plan, candidate, &shape, error);
+    else if (shape.stages == old->stages && shape.microbatches == old->microbatches && shape.slices == old->slices)
+        status = ppi_config_copy(&config, plan->config, error);
+    else
+        status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, &plan->slicing, error);
+    if (status == PPSCHED_OK)
+        status = specialise(config, plan, candidate, error);
+    if (status == PPSCHED_OK && candidate->microbatch_order != NULL)
+        ppi_put_microbatch_order(config, plan->config, candidate->microbatch_order);
+    if (status != PPSCHED_OK) {
+        ppi_config_destroy(config);
+        return status;
+    }
+    *out = config;
+    return PPSCHED_OK;
+}
+
+void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate *candidate, ppsched_config *config)
+{
+    double ops = 3.0 * config->shape.stages * config->shape.microbatches * config->shape.iterations;
+    if (!candidate->strategy->flushes || plan->lower.lowering != PPSCHED_LOWERING_NONE || ops < MANY_OPS ||
+        config->shape.iterations == 1)
+        return;
+    config->repeats = config->shape.iterations;
+    config->shape.iterations = 1;
+}
+
+/* --- its timeline --- */
+
+uint64_t ppi_count_offloads(const ppsched_schedule *schedule)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        count += schedule->ops[i].kind == PPSCHED_KIND_OFFLOAD;
+    return count;
+}
+
+/* Replaces a schedule by one whose activations go to the host, but where its strategy has done so. */
+static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_candidate *candidate, const ppsched_config *config,
+                              ppsched_error *error)
+{
+    const ppsched_offload_options options = {.size = sizeof options,
+                                             .until_limit = config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL};
+    if (ppi_option_for(candidate->strategy, PPI_ROLE_OFFLOAD) == NULL) {
+        ppsched_schedule *next = NULL;
+        ppsched_status status = ppi_offload(&next, *schedule, config, &options, false, error);
+        if (status != PPSCHED_OK)
+            return status;
+        ppi_schedule_release(*schedule);
+        *schedule = next;
+    }
+    if (ppi_count_offloads(*schedule) == 0)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", candidate->strategy->name,
+                        options.until_limit != 0 ? "it holds its memory limit without offload"
+                                                 : "no copy fits between a forward and its backward");
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
+                                      const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
+                                      ppsched_error *error)
+{
+    ppsched_schedule *schedule = NULL, *lowered = NULL;
+    ppsched_status status = ppi_generate(&schedule, candidate->strategy, config, error);
+    if (status == PPSCHED_OK && candidate->offloads)
+        status = offload(&schedule, candidate, config, error);
+    if (status == PPSCHED_OK && plan->lower.lowering != PPSCHED_LOWERING_NONE)
+        status = ppi_lower(&lowered, schedule, config, &plan->lower, error);
+    if (status == PPSCHED_OK && lowered != NULL)
+        status = ppi_evaluate_transfers(out, lowered, config, &plan->channel, error);
+    else if (status == PPSCHED_OK)
+        status = ppi_evaluate(out, schedule, config, flags, error);
+    ppi_schedule_release(lowered);
+    if (order != NULL && status == PPSCHED_OK)
+        *order = schedule;
+    else
+        ppi_schedule_release(schedule);
+    return status;
+}
+
+/* --- its figures --- */
+
+ppsched_metrics ppi_candidate_metrics(const ppsched_timeline *timeline, const ppsched_config *config)
+{
+    ppsched_metrics metrics = timeline->metrics;
+    double repeats = config->repeats > 0 ? config->repeats : 1, busy = metrics.span * (1 - metrics.bubble_of_span);
+    if (repeats > 1 && metrics.span > 0) { /* each begins where the one before has ended on all devices */
+        metrics.span += (repeats - 1) * metrics.makespan;
+        metrics.makespan *= repeats;
+        metrics.bubble_of_span = 1 - repeats * busy / metrics.span;
+    }
+    return metrics;
+}
+
+double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    double whole = plan->objective == PPSCHED_OBJECTIVE_SPAN ? candidate->metrics.span : candidate->metrics.makespan;
+    return whole / plan->config->shape.iterations;
+}
+
+double ppi_overshoot_of(const ppsched_timeline *timeline)
+{
+    double overshoot = 0;
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        const ppsched_device_metrics *device = &timeline->devices[d];
+        if (ppi_is_over_limit(device->peak_memory, device->memory_limit))
+            overshoot = ppi_larger(overshoot, device->peak_memory - device->memory_limit);
+    }
+    return overshoot;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "channel/proof.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/format.h"
+#include "channel/comm_run.h"
+
+struct run {
+    struct ppi_comm_run comms;
+    const ppsched_schedule *schedule;
+    uint32_t *ready, ready_count; /* stack of devices that can go on */
+    bool *is_ready;
+    uint32_t *mark; /* of ops on the walk along a circle */
+};
+
+static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
+{
+    return &run->comms.channels.comms[i];
+}
+
+/* --- the run --- */
+
+/* A comm op is done: its queue goes on, and if it is a receive its device may. */
+static void finish(struct run *run, uint32_t i)
+{
+    uint32_t device = comm_of(run, i)->device;
+    ppi_comm_finish(&run->comms, i);
+    if (!run->is_ready[device]) {
+        run->is_ready[device] = true;
+        run->ready[run->ready_count++] = device;
+    }
+}
+
+/* Looks whether a comm op can be done now. */
+static void look_at(struct run *run, uint32_t i)
+{
+    struct ppi_comm_run *comms = &run->comms;
+    const struct ppi_transfer_ops *ops = ppi_moved_by(&comms->channels, i);
+    uint32_t send = ops->send, receive = ops->receive, transfer = comm_of(run, i)->transfer;
+    bool rendezvous = comms->model.rendezvous != 0;
+    if (comms->done[i] || !ppi_comm_turn(comms, i))
+        return;
+    if (i == send && !rendezvous) {
+        finish(run, i);
+        ppi_comm_tell(comms, receive);
+        return;
+    }
+    bool can_send = rendezvous ? ppi_comm_turn(comms, send) : comms->done[send];
+    if (!can_send || !ppi_comm_turn(comms, receive) || !ppi_comm_oldest(comms, transfer))
+        return;
+    if (rendezvous)
+        finish(run, send);
+    finish(run, receive);
+    ppi_comm_take(comms, transfer);
+}
+
+/* Runs a device until a compute op waits for its receive. */
+static void run_device(struct run *run, uint32_t d)
+{
+    const ppsched_queue *queue = &run->schedule->queues[d];
+    uint32_t *position = &run->comms.position[d];
+    for (; *position < queue->count; ++*position) {
+        uint32_t i = (uint32_t)(queue->first + *position);
+        if (ppi_is_comm(&run->schedule->ops[i])) {
+            ppi_comm_tell(&run->comms, i);
+            continue;
+        }
+        uint32_t receive = ppi_awaited_by(&run->comms.channels, i);
+        if (receive != PPSCHED_NONE && !run->comms.done[receive])
+            return;
+    }
+}
+
+static void run_all(struct run *run)
+{
+    for (uint32_t d = run->schedule->shape.devices; d-- > 0;) {
+        run->is_ready[d] = true;
+        run->ready[run->ready_count++] = d;
+    }
+    while (run->ready_count > 0) {
+        uint32_t d = run->ready[--run->ready_count];
+        run->is_ready[d] = false;
+        run_device(run, d);
+        for (uint32_t i = 0; ppi_comm_next(&run->comms, &i);)
+            look_at(run, i);
+    }
+}
+
+/* --- the circle --- */
+
+/* The first comm op of a queue that is not done. */
+static uint32_t head_of(const struct run *run, uint32_t queue)
+{
+    return run->comms.channels.queued[run->comms.channels.queue_first[queue] + run->comms.head[queue]];
+}
+
+/* The receive for which a device's compute op waits. */
+static uint32_t awaited_by(const struct run *run, uint32_t device)
+{
+    uint32_t i = (uint32_t)run->schedule->queues[device].first + run->comms.position[device];
+    return ppi_awaited_by(&run->comms.channels, i);
+}
+
+/* What keeps a comm op from having its turn, or itself where nothing does. A device that does nothing else meanwhile has not
+ * come to what stands behind the head of its queue. */
+static uint32_t obstacle(const struct run *run, uint32_t i)
+{
+    if (!ppi_comm_issued(&run->comms, i)) {
+        uint32_t awaited = awaited_by(run, comm_of(run, i)->device);
+        bool is_reached = run->comms.model.blocking == 0 || ppi_comm_turn(&run->comms, awaited);
+        return is_reached ? awaited : head_of(run, comm_of(run, awaited)->queue);
+    }
+    return ppi_comm_turn(&run->comms, i) ? i : head_of(run, comm_of(run, i)->queue);
+}
+
+/* The transfer that an op's channel has to deliver first. */
+static uint32_t oldest_before(const struct run *run, uint32_t i)
+{
+    const struct ppi_channels *channels = &run->comms.channels;
+    uint32_t channel = channels->routes[comm_of(run, i)->transfer].channel;
+    return channels->carried[channels->channel_first[channel] + run->comms.received[channel]];
+}
+
+/* The op for which one that is not done waits: on its own device what has not let it come to its turn; else what is wrong at
+ * the other end: its partner, or the transfer before it. */
+static uint32_t next_in_cycle(const struct run *run, uint32_t i)
+{
+    const struct ppi_channels *channels = &run->comms.channels;
+    const struct ppi_transfer_ops *ops = ppi_moved_by(channels, i);
+    uint32_t before = obstacle(run, i), partner = i == ops->send ? ops->receive : ops->send;
+    if (before != i)
+        return before;
+    if (!run->comms.done[partner] && obstacle(run, partner) != partner)
+        return obstacle(run, partner);
+    uint32_t oldest = oldest_before(run, i), send = channels->transfers.ops[oldest].send,
+             receive = channels->transfers.ops[oldest].receive;
+    if (run->comms.model.rendezvous != 0 && obstacle(run, send) != send)
+        return obstacle(run, send);
+    return obstacle(run, receive);
+}
+
+/* Length of the circle that the walk from an op comes to; `*entry` gets an op of it. 0 where another walk has been there. */
+static size_t find_cycle(struct run *run, uint32_t from, uint32_t walk, uint32_t *entry)
+{
+    uint32_t i = from;
+    while (run->mark[i] == 0) {
+        run->mark[i] = walk;
+        i = next_in_cycle(run, i);
+    }
+    if (run->mark[i] != walk)
+        return 0;
+    size_t length = 1;
+    for (uint32_t k = next_in_cycle(run, i); k != i; k = next_in_cycle(run, k))
+        length++;
+    *entry = i;
+    return length;
+}
+
+/* A shortest circle, from its op on the lowest device on. */
+static size_t shortest_cycle(struct run *run, uint32_t *first)
+{
+    const struct ppi_channels *channels = &run->comms.channels;
+    size_t shortest = 0;
+    for (uint32_t q = 0; q < channels->queue_count; q++) {
+        uint32_t entry = 0;
+        if (channels->queue_first[q] + run->comms.head[q] == channels->queue_first[q + 1])
+            continue;
+        size_t length = find_cycle(run, head_of(run, q), q + 1, &entry);
+        if (length == 0 || (shortest != 0 && length >= shortest))
+            continue;
+        shortest = length;
+        *first = entry;
+    }
+    for (uint32_t k = next_in_cycle(run, *first), n = 1; n < shortest; n++, k = next_in_cycle(run, k))
+        if (comm_of(run, k)->device < comm_of(run, *first)->device)
+            *first = k;
+    return shortest;
+}
+
+static uint32_t position_of(const struct run *run, uint32_t i)
+{
+    return (uint32_t)(i - run->schedule->queues[comm_of(run, i)->device].first);
+}
+
+static ppsched_wait wait_of(const struct run *run, uint32_t i)
+{
+    uint32_t device = comm_of(run, i)->device;
+    return (ppsched_wait){.device = device, .position = position_of(run, i), .op = run->schedule->ops[i]};
+}
+
+/* What an op waits for that keeps its device waiting for itself: an op before it in its queue, or, as a receive takes what was
+ * sent first, the receive of that. */
+static void describe_own(const struct run *run, uint32_t i, char *text, size_t capacity)
+{
+    char other[PPI_TOKEN_SIZE], sent[PPI_TOKEN_SIZE];
+    uint32_t before = obstacle(run, i);
+    if (before != i) {
+        ppi_op_token(other, &run->schedule->ops[before]);
+        ppi_print(text, capacity, "for its %s, which stands before, at position %u", other, position_of(run, before));
+        return;
+    }
+    const struct ppi_transfer_ops *first = &run->comms.channels.transfers.ops[oldest_before(run, i)];
+    ppi_op_token(other, &run->schedule->ops[first->receive]);
+    ppi_op_token(sent, &run->schedule->ops[first->send]);
+    ppi_print(text, capacity, "for its %s, which stands %s, at position %u, as %s comes first", other,
+              first->receive < i ? "before" : "later", position_of(run, first->receive), sent);
+}
+
+/* Of one wait. */
+enum { LINK_SIZE = 4 * PPI_TOKEN_SIZE + 80 };
+
+/* "device 0 waits in 0SEND_F1 for device 1"; `before` stands before the second and all others. */
+static void describe_link(const struct run *run, uint32_t i, const char *before, char text[LINK_SIZE])
+{
+    char token[PPI_TOKEN_SIZE];
+    uint32_t next = next_in_cycle(run, i), device = comm_of(run, i)->device;
+    ppi_op_token(token, &run->schedule->ops[i]);
+    if (before == NULL)
+        ppi_print(text, LINK_SIZE, "device %u waits in %s ", device, token);
+    else
+        ppi_print(text, LINK_SIZE, "%s waits in %s ", before, token);
+    size_t used = strlen(text);
+    if (comm_of(run, next)->device == device)
+        describe_own(run, i, text + used, LINK_SIZE - used);
+    else
+        ppi_print(text + used, LINK_SIZE - used, "for device %u", comm_of(run, next)->device);
+}
+
+/* "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0" */
+static void describe(const struct run *run, uint32_t first, size_t length, char *text, size_t capacity)
+{
+    static const char end[] = ", and so on, 18446744073709551615 waits in all";
+    const char *before = NULL;
+    size_t used = 0, n = 0;
+    for (uint32_t i = first; n < length; n++) {
+        char link[LINK_SIZE];
+        uint32_t next = next_in_cycle(run, i);
+        describe_link(run, i, before, link);
+        if (used + strlen(link) + sizeof end > capacity)
+            break;
+        ppi_print(text + used, capacity - used, "%s", link);
+        used += strlen(link);
+        before = comm_of(run, next)->device == comm_of(run, i)->device ? "; it" : ", which";
+        i = next;
+    }
+    if (n < length)
+        ppi_print(text + used, capacity - used, ", and so on, %zu waits in all", length);
+}
+
+static ppsched_status report(struct run *run, ppsched_wait *cycle, size_t capacity, size_t *count, ppsched_error *error)
+{
+    uint32_t first = 0;
+    char text[460] = "";
+    size_t length = shortest_cycle(run, &first);
+    for (uint32_t i = first, n = 0; n < length && n < capacity; n++, i = next_in_cycle(run, i))
+        cycle[n] = wait_of(run, i);
+    if (count != NULL)
+        *count = length;
+    describe(run, first, length, text, sizeof text);
+    struct ppi_place place = {comm_of(run, first)->device, run->schedule->ops[first].stage,
+                              run->schedule->ops[first].microbatch, wait_of(run, first).position};
+    return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place, "%s", text);
+}
+
+/* --- room --- */
+
+static ppsched_status make_room(struct run *run, ppsched_error *error)
+{
+    const struct ppi_host *host = &run->schedule->host;
+    size_t devices = run->schedule->shape.devices;
+    run->mark = ppi_allocate_zeroed(host, (size_t)run->schedule->op_count, sizeof *run->mark);
+    run->ready = ppi_allocate(host, devices, sizeof *run->ready);
+    run->is_ready = ppi_allocate_zeroed(host, devices, sizeof *run->is_ready);
+    if (run->mark == NULL || run->ready == NULL || run->is_ready == NULL)
+        return ppi_fail_memory(error, "the proof");
+    return PPSCHED_OK;
+}
+
+static void clear(struct run *run)
+{
+    const struct ppi_host *host = &run->schedule->host;
+    ppi_release(host, run->is_ready);
+    ppi_release(host, run->ready);
+    ppi_release(host, run->mark);
+    ppi_comm_run_clear(&run->comms);
+}
+
+ppsched_status ppi_prove(const ppsched_schedule *schedule, const ppsched_channel_model *model, ppsched_wait *cycle,
+                         size_t capacity, size_t *count, ppsched_error *error)
+{
+    struct run run = {.schedule = schedule};
+    if (count != NULL)
+        *count = 0;
+    ppsched_status status = ppi_comm_run_make(&run.comms, schedule, model, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = make_room(&run, error);
+    if (status == PPSCHED_OK) {
+        run_all(&run);
+        if (!ppi_comm_all_done(&run.comms))
+            status = report(&run, cycle, capacity, count, error);
+    }
+    clear(&run);
+    return status;
+}

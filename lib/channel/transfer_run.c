@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run in the order of time. Events are: a device has computed or called, a send's bytes have left, a value is there. What
+ * follows at the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they
+ * can. */
+#include "channel/transfer_run.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "channel/proof.h"
+#include "channel/transfer_state.h"
+#include "eval/idle.h"
+
+enum { COMPUTED, LEFT, THERE, SHARDED, COPIED, CALLED };
+
+static const struct ppi_comm *comm_of(const struct ppi_transfer_run *run, uint32_t i)
+{
+    return &run->comms.channels.comms[i];
+}
+
+static void make_ready(struct ppi_transfer_run *run, uint32_t device)
+{
+    struct ppi_machine *machine = &run->machines[device];
+    if (machine->computes || machine->is_ready)
+        return;
+    machine->is_ready = true;
+    run->ready[run->ready_count++] = device;
+}
+
+/* --- transfers --- */
+
+static void finish(struct ppi_transfer_run *run, uint32_t i)
+{
+    run->timeline->spans[i].end = run->now;
+    ppi_comm_finish(&run->comms, i);
+    make_ready(run, comm_of(run, i)->device);
+}
+
+/* Whether the one before a transfer in its channel, and so all of them, have started. */
+static bool may_overtake_none(const struct ppi_transfer_run *run, uint32_t transfer)
+{
+    const struct ppi_channels *channels = &run->comms.channels;
+    const struct ppi_route *route = &channels->routes[transfer];
+    return route->place == 0 ||
+           run->states[channels->carried[channels->channel_first[route->channel] + route->place - 1]].has_started;
+}
+
+/* A transfer asks for its link. */
+static void start(struct ppi_transfer_run *run, uint32_t transfer)
+{
+    const struct ppi_channels *channels = &run->comms.channels;
+    const struct ppi_route *route = &channels->routes[transfer];
+    const struct ppi_transfer_ops *ops = &channels->transfers.ops[transfer];
+    const ppsched_op *op = &run->schedule->ops[ops->send];
+    struct ppi_transfer_state *state = &run->states[transfer];
+    double *link = &run->link_free[route->link];
+    uint32_t next = channels->channel_first[route->channel] + route->place + 1;
+    struct ppi_transfer_cost cost = ppi_transfer_cost_of(run->config, op->stage, ppi_goes_back(op->kind),
+                                                         comm_of(run, ops->send)->device, comm_of(run, ops->receive)->device);
+    double factor = ppi_factor_of(&run->timeline->costs, run->schedule, op).memory;
+    state->has_started = true;
+    state->asked = run->now;
+    state->started = run->now < *link ? *link : run->now;
+    run->timeline->spans[ops->send].start = state->started;
+    *link = state->started + cost.occupancy * factor;
+    state->there = *link + cost.latency;
+    ppi_heap_put(&run->heap, *link, LEFT, transfer);
+    ppi_heap_put(&run->heap, state->there, THERE, transfer);
+    if (next < channels->channel_first[route->channel + 1])
+        ppi_comm_tell(&run->comms, channels->transfers.ops[channels->carried[next]].send);
+}
+
+/* A receive takes its transfer, if that is there and all before it have been taken. */
+static void receive_if_there(struct ppi_transfer_run *run, uint32_t transfer)
+{
+    const struct ppi_transfer_state *state = &run->states[transfer];
+    uint32_t receive = run->comms.channels.transfers.ops[transfer].receive;
+    ppsched_span *span = &run->timeline->spans[receive];
+    if (!state->is_there || !ppi_comm_turn(&run->comms, receive) || !ppi_comm_oldest(&run->comms, transfer))
+        return;
+    span->start = span->start > state->started ? span->start : state->started;
+    finish(run, receive);
+    ppi_comm_take(&run->comms, transfer);
+}
+
+/* Looks whether a comm op can start, or be done, now. */
+static void look_at(struct ppi_transfer_run *run, uint32_t i)
+{
+    struct ppi_comm_run *comms = &run->comms;
+    const struct ppi_transfer_ops *ops = ppi_moved_by(&comms->channels, i);
+    uint32_t transfer = comm_of(run, i)->transfer;
+    if (comms->done[i] || !ppi_comm_turn(comms, i))
+        return;
+    if (run->timeline->spans[i].start < 0)
+        run->timeline->spans[i].start = run->now; /* its turn has come; a send begins with its transfer */
+    bool is_met = comms->model.rendezvous == 0 || ppi_comm_turn(comms, ops->receive);
+    if (!run->states[transfer].has_started && ppi_comm_turn(comms, ops->send) && is_met && may_overtake_none(run, transfer))
+        start(run, transfer);
+    if (i == ops->receive)
+        receive_if_there(run, transfer);
+}
+
+/* Whether a send is done when its value is there, not when its bytes have left. */
+static bool sends_until_there(const struct ppi_transfer_run *run)
+{
+    return run->comms.model.order == PPSCHED_CHANNEL_ORDER_SENDS;
+}
+
+/* --- devices --- */
+
+/* Splits the wait of a device for a comm op that is done now, or was before it had its weights or what is
+ * copied back. */
+static void split_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+{
+    ppsched_idle *idle = &run->timeline->idle[device];
+    bool is_send = ppi_is_send(run->schedule->ops[i].kind), has_computed = run->machines[device].has_computed;
+    const struct ppi_transfer_state *state = &run->states[comm_of(run, i)->transfer];
+    double *from = &run->machines[device].clock, end = run->timeline->spans[i].end;
+    bool may_wait_longer = ppi_sharding_takes_time(&run->sharding) || run->copies.saving != NULL;
+    double now = may_wait_longer && end < run->now ? end : run->now;
+    double made = run->timeline->spans[ppi_moved_by(&run->comms.channels, i)->producer].end;
+    ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(from, is_send ? state->asked : made, now));
+    if (run->calls != NULL && !is_send) {
+        const ppsched_span *call = &run->calls[comm_of(run, i)->transfer];
+        idle->head_of_line += ppi_part_of_wait(from, call->start, now);
+        idle->calls += ppi_part_of_wait(from, call->end, now);
+    }
+    idle->head_of_line += ppi_part_of_wait(from, state->asked, now);
+    idle->link += ppi_part_of_wait(from, state->started, now);
+    idle->transfer += ppi_part_of_wait(from, is_send ? now : state->there, now);
+    idle->head_of_line += ppi_part_of_wait(from, now, now);
+}
+
+/* Whether a device is blocked by the comm op before its position, or by the batch that ends there. */
+static bool is_blocked(const struct ppi_transfer_run *run, uint32_t device)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    uint32_t position = run->comms.position[device];
+    if (run->comms.model.blocking == 0 || position == 0 || !ppi_is_comm(&queue->ops[position - 1]))
+        return false;
+    if (run->comms.model.batched != 0 && position < queue->count && ppi_is_comm(&queue->ops[position]))
+        return false; /* the batch goes on */
+    const struct ppi_comm *last = comm_of(run, (uint32_t)queue->first + position - 1);
+    return run->comms.head[last->queue] <= last->place;
+}
+
+/* A device goes on behind the comm ops that have blocked it: its wait is that for the one which was done last. */
+static void leave_block(struct ppi_transfer_run *run, uint32_t device)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    uint32_t i = (uint32_t)queue->first + run->comms.position[device];
+    if (!run->machines[device].is_blocked)
+        return;
+    run->machines[device].is_blocked = false;
+    for (uint32_t k = i, batch = comm_of(run, i - 1)->batch; k-- > queue->first && ppi_is_comm(&run->schedule->ops[k]);)
+        if (comm_of(run, k)->batch == batch && run->timeline->spans[k].end >= run->now) {
+            split_wait(run, device, k);
+            return;
+        }
+}
+
+/* The receive of a unit that was done last, or is not done; PPSCHED_NONE where it needs none. */
+static uint32_t last_receive(const struct ppi_transfer_run *run, uint32_t i)
+{
+    uint32_t last = PPSCHED_NONE;
+    for (uint32_t k = i; k < i + ppi_unit_length(&run->schedule->ops[i]); k++) {
+        uint32_t receive = ppi_awaited_by(&run->comms.channels, k);
+        if (receive == PPSCHED_NONE)
+            continue;
+        if (!run->comms.done[receive])
+            return receive;
+        if (last == PPSCHED_NONE || run->timeline->spans[receive].end > run->timeline->spans[last].end)
+            last = receive;
+    }
+    return last;
+}
+
+/* UNSHARD or REDUCE_GRAD: the device goes on. */
+static void shard(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+{
+    ppsched_span *span = &run->timeline->spans[i];
+    *span = ppi_sharding_run(&run->sharding, device, &run->schedule->ops[i], run->now);
+    if (span->end > run->now)
+        ppi_heap_put(&run->heap, span->end, SHARDED, device);
+}
+
+/* The device computes from now on: `count` ops at once. */
+static void start_computing(struct ppi_transfer_run *run, uint32_t device, uint32_t i, size_t count, double duration)
+{
+    struct ppi_machine *machine = &run->machines[device];
+    double end = ppi_copy_run_begin(&run->copies, device, run->now, duration);
+    machine->sums.busy += ppi_copy_run_slows(&run->copies) ? 0 : duration;
+    for (size_t k = 0; k < count; k++)
+        run->timeline->spans[i + k] = (ppsched_span){run->now, end};
+    machine->clock = end;
+    machine->computes = machine->has_computed = true;
+    machine->unit = i;
+    run->comms.position[device] += machine->length = (uint32_t)count;
+    ppi_heap_put(&run->heap, end, COMPUTED, device);
+}
+
+/* Starts a unit whose inputs are there. */
+static void compute(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+{
+    const ppsched_op *unit = &run->schedule->ops[i];
+    for (size_t k = 0; k < ppi_unit_length(unit); k++) {
+        ppi_sum_memory(&run->machines[device].sums, ppi_memory_of(&run->timeline->costs, run->schedule, &unit[k]), &unit[k]);
+        run->passes_done += unit[k].kind == PPSCHED_KIND_B || unit[k].kind == PPSCHED_KIND_W;
+    }
+    double duration = ppi_unit_duration(&run->timeline->costs, run->schedule, unit);
+    start_computing(run, device, i, ppi_unit_length(unit), ppi_sharding_slowed(&run->sharding, device, duration, run->now));
+}
+
+/* Whether the copies for which a unit waits are done; if not, the device is told when they are. */
+static bool has_copies(struct ppi_transfer_run *run, uint32_t device, const ppsched_op *unit)
+{
+    double until;
+    if (run->copies.saving == NULL)
+        return true;
+    bool has_all = ppi_copy_run_lets(&run->copies, device, unit, run->now, &until);
+    if (until > run->now)
+        ppi_heap_put(&run->heap, until, COPIED, device);
+    return has_all;
+}
+
+/* An op that keeps less. */
+static bool step_saving(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+{
+    const ppsched_op *op = &run->schedule->ops[i];
+    struct ppi_machine *machine = &run->machines[device];
+    ppsched_span *span = &run->timeline->spans[i];
+    double began = machine->clock;
+    if (ppi_is_copy(op->kind)) {
+        run->comms.position[device]++;
+        return ppi_copy_run_ask(&run->copies, device, op, run->now);
+    }
+    if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT) {
+        if (!has_copies(run, device, op))
+            return false;
+        run->comms.position[device]++;
+        run->timeline->idle[device].reload += ppi_part_of_wait(&machine->clock, run->now, run->now);
+        *span = (ppsched_span){began, run->now};
+        return true;
+    }
+    double duration = ppi_sharding_slowed(&run->sharding, device,
+                                          ppi_copy_run_recompute(&run->copies, op, &run->timeline->costs), run->now);
+    start_computing(run, device, i, 1, duration);
+    return false;
+}
+
+/* --- calls --- */
+
+/* How many comm ops from one on a device issues at the end of their calls. */
+static uint32_t count_calls(const struct ppi_transfer_run *run, const ppsched_queue *queue, uint32_t position)
+{
+    uint32_t end = position + 1;
+    while (run->comms.model.batched != 0 && end < queue->count && ppi_is_comm(&queue->ops[end]) &&
+           queue->ops[end].microbatch < run->iteration_end)
+        end++;
+    return end - position;
+}
+
+/* Calls for a comm op, or a batch of them, where that takes time; the device does nothing else meanwhile. */
+static bool starts_calls(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    struct ppi_machine *machine = &run->machines[device];
+    double end = run->now;
+    if (run->calls == NULL || run->timeline->call_times[device] == 0)
+        return false;
+    machine->unit = i;
+    machine->length = count_calls(run, queue, run->comms.position[device]);
+    for (uint32_t k = i; k < i + machine->length; k++) {
+        double start = end;
+        end += run->timeline->call_times[device];
+        if (ppi_is_send(run->schedule->ops[k].kind))
+            run->calls[comm_of(run, k)->transfer] = (ppsched_span){start, end};
+    }
+    run->timeline->idle[device].calls += end - run->now;
+    machine->clock = end;
+    machine->computes = true;
+    ppi_heap_put(&run->heap, end, CALLED, device);
+    return true;
+}
+
+/* What a device has called for is issued. */
+static void end_calls(struct ppi_transfer_run *run, uint32_t device)
+{
+    struct ppi_machine *machine = &run->machines[device];
+    machine->computes = false;
+    run->comms.position[device] += machine->length;
+    for (uint32_t k = machine->unit; k < machine->unit + machine->length; k++)
+        run->timeline->spans[k] = (ppsched_span){-1, -1};
+    for (uint32_t k = machine->unit; k < machine->unit + machine->length; k++)
+        look_at(run, k);
+    make_ready(run, device);
+}
+
+/* --- steps --- */
+
+/* Does a device's next op, or starts it; false where it must wait. */
+static bool step(struct ppi_transfer_run *run, uint32_t device)
+{
+    const ppsched_queue *queue = &run->schedule->queues[device];
+    uint32_t i = (uint32_t)queue->first + run->comms.position[device];
+    if (run->machines[device].computes)
+        return false;
+    if (is_blocked(run, device)) {
+        run->machines[device].is_blocked = true;
+        return false;
+    }
+    leave_block(run, device);
+    if (run->comms.position[device] == queue->count)
+        return false;
+    const ppsched_op *op = &run->schedule->ops[i];
+    if (op->microbatch >= run->iteration_end && ppi_kind_has_microbatch(op->kind))
+        return false;
+    if (ppi_is_compute(op->kind)) {
+        uint32_t receive = last_receive(run, i);
+        if ((receive != PPSCHED_NONE && !run->comms.done[receive]) || !has_copies(run, device, op) ||
+            !ppi_sharding_lets_compute(&run->sharding, device, op, run->now))
+            return false;
+        if (receive != PPSCHED_NONE)
+            split_wait(run, device, receive);
+        if (ppi_sharding_takes_time(&run->sharding))
+            run->timeline->idle[device].weights += ppi_part_of_wait(&run->machines[device].clock, run->now, run->now);
+        run->timeline->idle[device].reload += ppi_part_of_wait(&run->machines[device].clock, run->now, run->now);
+        compute(run, device, i);
+        return false;
+    }
+    if (ppi_keeps_less(op->kind))
+        return step_saving(run, device, i);
+    if (ppi_is_comm(op) && starts_calls(run, device, i))
+        return false;
+    run->comms.position[device]++;
+    run->timeline->spans[i] = ppi_is_comm(op) ? (ppsched_span){-1, -1} : (ppsched_span){run->now, run->now};
+    if (ppi_is_comm(op))
+        look_at(run, i);
+    else if (ppi_sharding_takes_time(&run->sharding) && ppi_is_sharding(op->kind))
+        shard(run, device, i);
+    return true;
+}
+
+/* --- the run --- */
+
+/* Does all that can be done at this moment. */
+static void settle(struct ppi_transfer_run *run)
+{
+    uint32_t i;
+    for (;;) {
+        if (ppi_comm_next(&run->comms, &i)) {
+            look_at(run, i);
+        } else if (run->ready_count > 0) {
+            uint32_t device = run->ready[--run->ready_count];
+            run->machines[device].is_ready = false;
+            while (step(run, device))
+                ;
+        } else {
+            return;
+        }
+    }
+}
+
+/* Where the schedule flushes, all devices go on together once an iteration is done on all of them. */
+static void flush_if_done(struct ppi_transfer_run *run)
+{
+    size_t passes = ppi_cell_count(run->schedule) / run->schedule->shape.iterations;
+    if (run->flushed == run->timeline->flush_count || run->passes_done != (run->flushed + 1) * passes)
+        return;
+    for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
+        if (run->machines[d].computes || ppi_sharding_end(&run->sharding, d) > run->now)
+            return;
+    run->timeline->flush_times[run->flushed++] = run->now;
+    run->iteration_end += run->schedule->shape.microbatches;
+    for (uint32_t d = 0; d < run->schedule->shape.devices; d++) {
+        run->timeline->idle[d].drain += ppi_part_of_wait(&run->machines[d].clock, run->now, run->now);
+        run->machines[d].has_computed = false;
+        make_ready(run, d);
+    }
+}
+
+/* A device would be done now; false where copies have slowed it meanwhile, and it goes on. */
+static bool has_computed(struct ppi_transfer_run *run, uint32_t device)
+{
+    struct ppi_machine *machine = &run->machines[device];
+    ppsched_span *spans = &run->timeline->spans[machine->unit];
+    if (!ppi_copy_run_slows(&run->copies))
+        return true;
+    machine->clock = spans[0].end = spans[machine->length - 1].end = ppi_copy_run_end(&run->copies, device);
+    bool ends = machine->clock <= run->now;
+    machine->sums.busy += ends ? run->now - spans[0].start : 0;
+    if (!ends)
+        ppi_heap_put(&run->heap, machine->clock, COMPUTED, device);
+    return ends;
+}
+
+static void happen(struct ppi_transfer_run *run, const struct ppi_event *event)
+{
+    switch (event->what) {
+    case COMPUTED:
+        if (!has_computed(run, event->index))
+            return;
+        run->machines[event->index].computes = false;
+        make_ready(run, event->index);
+        if (!ppi_sharding_takes_time(&run->sharding))
+            flush_if_done(run);
+        return;
+    case CALLED:
+        end_calls(run, event->index);
+        return;
+    case SHARDED:
+    case COPIED:
+        make_ready(run, event->index);
+        return;
+    case LEFT:
+        if (!sends_until_there(run))
+            finish(run, run->comms.channels.transfers.ops[event->index].send);
+        return;
+    default:
+        run->states[event->index].is_there = true;
+        if (sends_until_there(run))
+            finish(run, run->comms.channels.transfers.ops[event->index].send);
+        receive_if_there(run, event->index);
+        return;
+    }
+}
+
+/* The copies that are to be looked at before anything else happens. */
+static void go_on_with_copies(struct ppi_transfer_run *run)
+{
+    uint32_t device;
+    if (run->copies.saving == NULL)
+        return;
+    for (double next; (next = ppi_copy_run_next(&run->copies)) < PPI_INFINITE;) {
+        if (run->heap.count > 0 && run->heap.events[0].time <= next)
+            return;
+        run->now = next;
+        if (ppi_copy_run_go_on(&run->copies, &device)) {
+            make_ready(run, device);
+            settle(run);
+        }
+    }
+}
+
+static bool run_all(struct ppi_transfer_run *run)
+{
+    struct ppi_event event;
+    for (uint32_t d = run->schedule->shape.devices; d-- > 0;)
+        make_ready(run, d);
+    settle(run);
+    go_on_with_copies(run);
+    while (ppi_heap_take(&run->heap, &event)) {
+        run->now = event.time;
+        happen(run, &event);
+        settle(run);
+        if (ppi_sharding_takes_time(&run->sharding)) { /* what a device does behind its last op belongs to the iteration */
+            flush_if_done(run);
+            settle(run);
+        }
+        go_on_with_copies(run);
+    }
+    for (uint32_t d = 0; d < run->schedule->shape.devices; d++)
+        if (run->comms.position[d] != run->schedule->queues[d].count)
+            return false;
+    return ppi_comm_all_done(&run->comms);
+}
+
+ppsched_status ppi_time_transfers(ppsched_timeline *timeline, const ppsched_config *config, const ppsched_channel_model *model,
+                                  ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    struct ppi_transfer_run run;
+    ppsched_status status = ppi_transfer_run_make(&run, timeline, config, model, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (!run_all(&run)) {
+        status = ppi_prove(schedule, model, NULL, 0, NULL, error);
+        if (status == PPSCHED_OK)
+            status = ppi_fail(error, PPSCHED_ERROR_INTERNAL, "proof and run of %q disagree", schedule->name);
+    }
+    timeline->has_sharding = ppi_sharding_takes_time(&run.sharding);
+    for (uint32_t d = 0; status == PPSCHED_OK && d < schedule->shape.devices; d++) {
+        timeline->sharding_end = ppi_larger(timeline->sharding_end, ppi_sharding_end(&run.sharding, d));
+        timeline->idle[d].size = sizeof timeline->idle[d];
+        timeline->idle[d].drain += ppi_part_of_wait(&run.machines[d].clock, run.now, run.now);
+        ppi_sums_note(&run.machines[d].sums, timeline, d);
+    }
+    ppi_transfer_run_clear(&run);
+    return status;
+}

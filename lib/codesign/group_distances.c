@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The split for a rule that looks at costs for one number alone: how many steps are at least between a microbatch's forwards on
+ * two chunks of a device, rounded up to whole groups. Each number that makes an order of its own gets the split that suits it,
+ * and goes with that, as the split's costs may lead to another. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "codesign/codesign.h"
+
+/* With more splits, or ops of all orders, not all are tried; the share of the first one's visits that another has then. */
+enum { FEW_SPLITS = 20000, FEW_OPS = 2000000, OTHER_SHARE = 8 };
+
+/* The best so far, and what holds for all that were tried. */
+struct measuring {
+    uint32_t group, least, most; /* of distances */
+    uint32_t best;
+    struct ppi_same_kind same;
+    bool proved, tried_all;
+};
+
+/* Of an order in whole groups. */
+static uint32_t groups_of(const struct measuring *own, uint32_t distance)
+{
+    return (distance + own->group - 1) / own->group;
+}
+
+/* The number that the split at hand leads to, or that which the candidate tells. */
+static ppsched_status find_distance(uint32_t *out, const struct ppi_codesign *codesign, ppsched_error *error)
+{
+    const struct ppi_strategy *strategy = codesign->candidate->strategy;
+    ppsched_config *config = NULL;
+    struct ppi_task task;
+    ppsched_status status = ppi_candidate_config(&config, codesign->plan, codesign->candidate, error);
+    if (status == PPSCHED_OK)
+        status = ppi_task_make(&task, strategy, config, error);
+    if (status == PPSCHED_OK)
+        *out = (uint32_t)task.option[ppi_option_for(strategy, PPI_ROLE_MIN_GROUP_SIZE) - strategy->options];
+    ppi_config_destroy(config);
+    return status;
+}
+
+/* The split for the order of such a distance, kept where it is the best. */
+static ppsched_status try_distance(struct measuring *own, struct ppi_codesign *codesign, uint32_t distance, uint64_t visits,
+                                   ppsched_error *error)
+{
+    struct ppi_candidate *candidate = codesign->candidate;
+    ppsched_config *config = NULL;
+    ppsched_schedule *schedule = NULL;
+    bool better = false;
+    candidate->min_group_size = distance;
+    ppsched_status status = ppi_codesign_order(&schedule, &config, codesign, error);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_ask_order(codesign->plan, candidate, schedule, error);
+    if (status == PPSCHED_OK)
+        status = ppi_codesign_fit_for(codesign, visits, config, schedule, error);
+    ppi_schedule_release(schedule);
+    ppi_config_destroy(config);
+    if (status == PPSCHED_OK)
+        status = ppi_codesign_try_order(&better, codesign, error);
+    own->proved &= candidate->proved;
+    own->tried_all &= candidate->tried_all;
+    if (better) {
+        own->best = distance;
+        own->same = candidate->same;
+    }
+    return status;
+}
+
+static bool may_try_all(const struct measuring *own, const struct ppi_codesign *codesign)
+{
+    const uint64_t orders = groups_of(own, own->most) - groups_of(own, own->least) + 1;
+    return orders * ppi_codesign_ops(codesign) <= FEW_OPS && ppi_codesign_count_splits(codesign) <= FEW_SPLITS;
+}
+
+/* The others: all where splits are few, else the least and the one that is larger than the first; none near another's split. */
+static ppsched_status try_others(struct measuring *own, struct ppi_codesign *codesign, uint32_t first, ppsched_error *error)
+{
+    const bool all = may_try_all(own, codesign);
+    const uint64_t visits = all ? codesign->plan->most_visited : codesign->plan->most_visited / OTHER_SHARE;
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t n = own->least; n <= own->most && status == PPSCHED_OK; n = groups_of(own, n) * own->group + 1) {
+        const bool is_next = groups_of(own, n) == groups_of(own, first) + 1;
+        if (groups_of(own, n) == groups_of(own, first))
+            continue;
+        if (!all && (codesign->candidate->only_near || (n != own->least && !is_next))) {
+            own->proved = own->tried_all = false;
+            continue;
+        }
+        status = try_distance(own, codesign, n, visits, error);
+        status = status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
+    }
+    return status;
+}
+
+ppsched_status ppi_codesign_distances(struct ppi_codesign *codesign, ppsched_error *error)
+{
+    struct ppi_candidate *candidate = codesign->candidate;
+    const uint32_t devices = codesign->plan->config->shape.devices;
+    struct measuring own = {.group = candidate->group_size > 0 && candidate->group_size < devices ? candidate->group_size
+                                                                                                  : devices,
+                            .least = (devices + 1) / 2,
+                            .most = devices,
+                            .proved = true,
+                            .tried_all = true};
+    uint32_t first = 0, usual = 0;
+    ppsched_status status = find_distance(&first, codesign, error);
+    if (status == PPSCHED_OK)
+        status = try_distance(&own, codesign, first, codesign->plan->most_visited, error);
+    if (status == PPSCHED_OK)
+        status = try_others(&own, codesign, first, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_codesign_go_back(codesign);
+    candidate->same = own.same;
+    candidate->proved = own.proved && !candidate->strategy->offloads;
+    candidate->tried_all = own.tried_all && !candidate->strategy->offloads;
+    candidate->min_group_size = 0;
+    status = find_distance(&usual, codesign, error);
+    candidate->min_group_size = status == PPSCHED_OK && groups_of(&own, usual) == groups_of(&own, own.best) ? 0 : own.best;
+    return status;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "eval/wait_graph.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/inline.h"
+
+static const struct ppi_wait NOTHING = {PPI_NO_NODE, -PPI_INFINITE};
+
+static size_t iteration_of(const struct ppi_waits *waits, size_t unit)
+{
+    const ppsched_schedule *schedule = waits->timeline->schedule;
+    return schedule->ops[unit].microbatch / schedule->shape.microbatches;
+}
+
+PPI_INLINE void note_unit(struct ppi_waits *waits, size_t unit, uint32_t slices)
+{
+    const ppsched_op *ops = &waits->timeline->schedule->ops[unit];
+    for (size_t i = 0; i < ppi_unit_length(ops); i++) {
+        if (ops[i].kind == PPSCHED_KIND_F)
+            waits->forward[ppi_cell_with(waits->timeline->schedule, &ops[i], slices)] = unit;
+        else if (ppi_is_backward(ops[i].kind))
+            waits->backward[ppi_cell_with(waits->timeline->schedule, &ops[i], slices)] = unit;
+    }
+}
+
+/* Goes through a worker's queue. */
+PPI_INLINE void note_worker(struct ppi_waits *waits, size_t number, uint32_t slices)
+{
+    struct ppi_worker *worker = &waits->workers[number];
+    const ppsched_queue *queue = &waits->timeline->schedule->queues[worker->device];
+    size_t flush = 0, flushes = waits->timeline->flush_count;
+    for (size_t i = worker->first - queue->first; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+        if (!ppi_is_compute(queue->ops[i].kind))
+            continue;
+        for (; flush < flushes && iteration_of(waits, queue->first + i) > flush; flush++)
+            waits->before_flush[flush * waits->worker_count + number] = worker->last;
+        worker->last = queue->first + i;
+        note_unit(waits, worker->last, slices);
+    }
+}
+
+static void note_workers(struct ppi_waits *waits)
+{
+    uint32_t slices = waits->timeline->schedule->shape.slices;
+    for (size_t w = 0; w < waits->worker_count; w++)
+        if (slices == 1)
+            note_worker(waits, w, 1);
+        else
+            note_worker(waits, w, slices);
+}
+
+/* Finds the devices that compute. */
+static void find_workers(struct ppi_waits *waits)
+{
+    const ppsched_schedule *schedule = waits->timeline->schedule;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &schedule->queues[d];
+        size_t i = 0;
+        while (i < queue->count && !ppi_is_compute(queue->ops[i].kind))
+            i++;
+        if (i < queue->count)
+            waits->workers[waits->worker_count++] = (struct ppi_worker){d, queue->first + i, queue->first + i};
+    }
+}
+
+ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *timeline, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    const struct ppi_host *host = &timeline->host;
+    struct ppi_waits waits = {.timeline = timeline, .senders = ppi_senders_of(timeline)};
+    size_t cells = ppi_cell_count(schedule), rows;
+    waits.forward = ppi_allocate(host, cells, sizeof *waits.forward);
+    waits.backward = ppi_allocate(host, cells, sizeof *waits.backward);
+    waits.workers = ppi_allocate(host, schedule->shape.devices, sizeof *waits.workers);
+    if (waits.workers != NULL) {
+        find_workers(&waits);
+        if (ppi_mul_size(&rows, waits.worker_count, timeline->flush_count))
+            waits.before_flush = ppi_allocate(host, rows, sizeof *waits.before_flush);
+    }
+    if (waits.forward == NULL || waits.backward == NULL || waits.before_flush == NULL) {
+        ppi_waits_clear(&waits);
+        return ppi_fail_memory(error, "the waits");
+    }
+    note_workers(&waits);
+    *out = waits;
+    return PPSCHED_OK;
+}
+
+void ppi_waits_clear(struct ppi_waits *waits)
+{
+    const struct ppi_host *host = &waits->timeline->host;
+    ppi_release(host, waits->forward);
+    ppi_release(host, waits->backward);
+    ppi_release(host, waits->workers);
+    ppi_release(host, waits->before_flush);
+}
+
+size_t ppi_previous_unit(const struct ppi_waits *waits, size_t unit)
+{
+    const ppsched_schedule *schedule = waits->timeline->schedule;
+    size_t first = schedule->queues[ppi_device_of_unit(waits, unit)].first, i = unit;
+    while (i > first)
+        if (ppi_is_compute(schedule->ops[--i].kind))
+            return i > first && ppi_unit_length(&schedule->ops[i - 1]) == 2 ? i - 1 : i;
+    return PPI_NO_NODE;
+}
+
+/* When a unit's turn has come behind another: when what that one sent is there, or its own I's. Ops in pairs do not wait. */
+static double turn_behind(const struct ppi_waits *waits, size_t unit, size_t previous)
+{
+    const struct ppi_sender *sender = &waits->senders->ops[unit];
+    double delay = sender->input == previous ? ppi_larger(sender->turn, sender->own) : sender->turn;
+    return waits->timeline->spans[previous].end + delay;
+}
+
+/* Of a W, its I, as far as it is not the unit before it. */
+static struct ppi_wait own_input_of(const struct ppi_waits *waits, size_t unit)
+{
+    const struct ppi_sender *sender = &waits->senders->ops[unit];
+    if (sender->input == PPI_NO_OP || sender->input == ppi_previous_unit(waits, unit))
+        return NOTHING;
+    return (struct ppi_wait){sender->input, waits->timeline->spans[sender->input].end + sender->own};
+}
+
+/* The previous unit of the device, the flush before the unit, or the beginning. */
+static struct ppi_wait turn_of(const struct ppi_waits *waits, size_t unit)
+{
+    const ppsched_timeline *timeline = waits->timeline;
+    size_t previous = ppi_previous_unit(waits, unit), iteration = timeline->flush_count > 0 ? iteration_of(waits, unit) : 0;
+    if (iteration > 0 && (previous == PPI_NO_NODE || iteration_of(waits, previous) < iteration)) {
+        size_t flush = (size_t)timeline->schedule->op_count + iteration - 1;
+        return (struct ppi_wait){flush, ppi_start_of(waits, flush)};
+    }
+    if (waits->senders != NULL && previous != PPI_NO_NODE)
+        return (struct ppi_wait){previous, turn_behind(waits, unit, previous)};
+    return (struct ppi_wait){previous, previous != PPI_NO_NODE ? timeline->spans[previous].end : 0};
+}
+
+/* What an op needs of another device. */
+static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op *op)
+{
+    const ppsched_timeline *timeline = waits->timeline;
+    const struct ppi_instance *instance = ppi_instance_of(&timeline->costs, timeline->schedule, op);
+    size_t unit;
+    double delay;
+    if (op->kind == PPSCHED_KIND_F && op->stage > 0 && instance[-1].device != instance->device) {
+        unit = waits->forward[ppi_cell_of(timeline->schedule, op) - timeline->schedule->micro_slices];
+        delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, false);
+    } else if (ppi_is_backward(op->kind) && op->stage + 1u < timeline->costs.stages && instance[1].device != instance->device) {
+        unit = waits->backward[ppi_cell_of(timeline->schedule, op) + timeline->schedule->micro_slices];
+        delay = ppi_delay_of(&timeline->costs, timeline->schedule, op, true);
+    } else {
+        return NOTHING;
+    }
+    return (struct ppi_wait){unit, timeline->spans[unit].end + delay};
+}
+
+size_t ppi_wait_count(const struct ppi_waits *waits, size_t node)
+{
+    if (ppi_is_flush(waits, node))
+        return waits->worker_count;
+    return 1 + ppi_unit_length(&waits->timeline->schedule->ops[node]) + (waits->senders != NULL);
+}
+
+struct ppi_wait ppi_wait_at(const struct ppi_waits *waits, size_t node, size_t i)
+{
+    const ppsched_timeline *timeline = waits->timeline;
+    if (ppi_is_flush(waits, node)) {
+        size_t flush = node - (size_t)timeline->schedule->op_count;
+        size_t unit = waits->before_flush[flush * waits->worker_count + i];
+        return (struct ppi_wait){unit, timeline->spans[unit].end};
+    }
+    if (waits->senders != NULL && i > ppi_unit_length(&timeline->schedule->ops[node]))
+        return own_input_of(waits, node);
+    return i == 0 ? turn_of(waits, node) : input_of(waits, &timeline->schedule->ops[node + i - 1]);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A timeline as a graph, seen backwards: what each unit waited for before it started.
+ *
+ * A node is a unit (an op or an overlapped pair), named by the index of its first op among all ops of the schedule; or a flush,
+ * behind those. A unit waits for the previous unit of its device, or the flush before it, and for what other devices made; a
+ * flush waits for the last unit of each device before it. What the unit's own device made is left out: the previous unit never
+ * ends before that. Where senders wait (see senders.h), turns come later, and Ws wait for their Is too. */
+#ifndef PPSCHED_EVAL_WAIT_GRAPH_H
+#define PPSCHED_EVAL_WAIT_GRAPH_H
+
+#include "eval/timeline.h"
+
+/* In place of a node: time 0. */
+#define PPI_NO_NODE SIZE_MAX
+
+/* A device that computes: its first and its last unit. */
+struct ppi_worker {
+    uint32_t device;
+    size_t first, last;
+};
+
+struct ppi_waits {
+    const ppsched_timeline *timeline;
+    const struct ppi_senders *senders; /* NULL where they do not wait */
+    size_t *forward, *backward;        /* the unit with F, and with B or I, of each stage pass; stage by stage */
+    struct ppi_worker *workers;        /* by device */
+    size_t worker_count;
+    size_t *before_flush; /* each flush's last unit of each worker, flush by flush */
+};
+
+/* What a node waited for, and when it was there: minus infinity where the node has nothing of the sort. */
+struct ppi_wait {
+    size_t node;
+    double ready;
+};
+
+/* The timeline must be one of ppi_evaluate and outlive `out`. */
+ppsched_status ppi_waits_make(struct ppi_waits *out, const ppsched_timeline *timeline, ppsched_error *error);
+void ppi_waits_clear(struct ppi_waits *waits);
+
+/* Number of waits of a node, some of which may be none: those of a unit are its device or flush, then the input of each op,
+ * then, where senders wait, its I. */
+size_t ppi_wait_count(const struct ppi_waits *waits, size_t node);
+struct ppi_wait ppi_wait_at(const struct ppi_waits *waits, size_t node, size_t i);
+
+/* The previous unit of the unit's device, whether a flush is between or not; PPI_NO_NODE for the first. */
+size_t ppi_previous_unit(const struct ppi_waits *waits, size_t unit);
+
+static inline bool ppi_is_flush(const struct ppi_waits *waits, size_t node)
+{
+    return node >= waits->timeline->schedule->op_count;
+}
+
+/* When a unit started, or a flush was. */
+static inline double ppi_start_of(const struct ppi_waits *waits, size_t node)
+{
+    const ppsched_timeline *timeline = waits->timeline;
+    return ppi_is_flush(waits, node) ? timeline->flush_times[node - (size_t)timeline->schedule->op_count]
+                                     : timeline->spans[node].start;
+}
+
+static inline uint32_t ppi_device_of_unit(const struct ppi_waits *waits, size_t unit)
+{
+    return ppi_schedule_device_of(waits->timeline->schedule, &waits->timeline->schedule->ops[unit]);
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The problem's numbers with all defaults resolved, laid out as the evaluator reads them. */
+#ifndef PPSCHED_IR_COSTS_H
+#define PPSCHED_IR_COSTS_H
+
+#include "ir/config.h"
+#include "ir/op.h"
+#include "ir/schedule.h"
+
+/* Decimal input is rounded; sums and differences may be off by this share. */
+#define PPI_ROUNDING 1e-9
+
+/* A stage of one model copy: where it runs, and what its ops cost, by kind. */
+struct ppi_instance {
+    uint32_t device;
+    double duration[PPI_COMPUTE_KINDS];
+    double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
+    double forward_delay;             /* of a transfer from the device of the stage before */
+    double backward_delay;            /* from the device of the next stage */
+    double forward_latency;           /* of these, what does not grow with what is sent */
+    double backward_latency;
+};
+
+/* By how much memory of a stage pass rises: from the start of I until W's end, and while B runs. */
+struct ppi_rise {
+    double input, whole;
+};
+
+/* What a piece takes, as a multiple of what its lane says. */
+struct ppi_factor {
+    double time, memory;
+};
+
+/* What a stage always holds, in the order of enum ppsched_memory_cause; a device has one more, what it holds beside. */
+enum { PPI_FIXED_STAGE_CAUSES = 3, PPI_FIXED_CAUSES = 4 };
+
+struct ppi_costs {
+    struct ppi_host host;
+    struct ppi_values overlapped; /* borrowed from the config */
+    uint32_t stages;
+    bool senders_wait;              /* between ops of one kind on a stage */
+    struct ppi_instance *instances; /* copies x stages, as ppi_placement */
+    struct ppi_rise *rises;         /* by stage; NULL where nothing rises */
+    struct ppi_factor *factors;     /* by piece of one iteration; NULL where all are 1 */
+};
+
+/* A transfer takes its link for `occupancy`, and is there `latency` later. */
+struct ppi_transfer_cost {
+    double latency, occupancy;
+};
+
+/* Size of what F (backward: B or I) of a stage hands to the next stage (to the one before). */
+double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward);
+
+/* Of so many bytes, between two devices. */
+struct ppi_transfer_cost ppi_link_cost_of(const ppsched_config *config, double bytes, uint32_t from, uint32_t to);
+
+/* Of what F or B hands on, between two devices. */
+struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
+                                              uint32_t to);
+
+/* Adds a stage's static memory: its own, all versions of its weights, `versions` where the config does not say how many, and
+ * its optimizer states. */
+void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);
+
+/* How long UNSHARD (else REDUCE_GRAD) of a stage takes on a device. */
+double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool unshards, uint32_t device);
+
+/* How much longer a device's compute ops take meanwhile: 1 or more, infinite where they stand still. */
+double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device);
+
+/* Whether the config gives any time of these. */
+bool ppi_has_sharding_times(const ppsched_config *config);
+
+/* How long RECOMPUTE of a stage takes, whose F takes `forward`. */
+double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward);
+
+/* How long the copy of OFFLOAD (else RELOAD) of a stage takes on a device. */
+double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device);
+
+/* What of that does not grow with what is copied; where the times are given, nothing. */
+double ppi_copy_latency(const ppsched_config *config, uint32_t device);
+
+/* How much longer a device's compute ops take while a copy runs: 1 or more, infinite where they stand still. */
+double ppi_copy_slowdown(const ppsched_config *config, uint32_t device);
+
+/* How long the call of a SEND or RECV takes of a device. */
+double ppi_send_overhead(const ppsched_config *config, uint32_t device);
+
+/* Adds what a device holds beside its stages. */
+void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
+
+/* The same of a stage by cause. */
+void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
+
+/* Durations and memory of a stage, without the runtime's part; RANGE where the lists contradict each other. */
+ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error);
+
+/* Whether some stage's memory rises when an I or a B starts, and by how much a stage's does. */
+bool ppi_memory_rises(const ppsched_config *config);
+struct ppi_rise ppi_config_rise(const ppsched_config *config, uint32_t stage);
+
+/* Adds what the runtime takes for F, B, I and W, at their kinds. */
+void ppi_add_op_overhead(double *duration, const ppsched_config *config);
+
+/* Whether microbatches or slices differ; what the config says of one. */
+bool ppi_has_factors(const ppsched_config *config);
+struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t microbatch, uint32_t slice);
+
+/* The factors of a config into costs that may have some already. */
+ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error);
+
+/* All lanes for a placement, and the factors. `config` must outlive `out`. */
+ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
+                              ppsched_error *error);
+
+/* The same into lanes that are there, zeroed or filled before. On an error they are of no use. */
+ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
+                              ppsched_error *error);
+void ppi_costs_clear(struct ppi_costs *costs);
+
+/* The lane of an op. */
+static inline const struct ppi_instance *ppi_instance_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
+                                                         const ppsched_op *op)
+{
+    if (schedule->placement.copies == 1)
+        return &costs->instances[op->stage];
+    return &costs->instances[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
+}
+
+/* A piece's factor. */
+static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, const struct ppi_shape *shape, uint32_t microbatch,
+                                              uint32_t slice)
+{
+    if (costs->factors == NULL)
+        return (struct ppi_factor){1, 1};
+    if (microbatch >= shape->microbatches)
+        microbatch %= shape->microbatches;
+    return costs->factors[ppi_micro_slice(shape, microbatch, slice)];
+}
+
+/* An op's. */
+static inline struct ppi_factor ppi_factor_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
+                                              const ppsched_op *op)
+{
+    return ppi_factor_at(costs, &schedule->shape, op->microbatch, op->slice);
+}
+
+/* How long F, B, I or W takes on its own. */
+static inline double ppi_duration_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return ppi_instance_of(costs, schedule, op)->duration[op->kind] * ppi_factor_of(costs, schedule, op).time;
+}
+
+/* What F, B, I or W adds where nothing rises; `memory` is that of kind k at k - 1. What I and W give back is what F took, as it
+ * is rounded. */
+static inline double ppi_memory_at(const double *memory, uint8_t kind, double factor)
+{
+    if (kind != PPSCHED_KIND_W || factor == 1)
+        return memory[kind - 1] * factor;
+    return -(memory[PPSCHED_KIND_F - 1] * factor + memory[PPSCHED_KIND_I - 1] * factor);
+}
+
+static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    const struct ppi_instance *instance = ppi_instance_of(costs, schedule, op);
+    double factor = ppi_factor_of(costs, schedule, op).memory;
+    if (op->kind == PPSCHED_KIND_W && costs->rises != NULL)
+        return instance->memory[PPSCHED_KIND_W] * factor;
+    return ppi_memory_at(instance->memory + PPSCHED_KIND_F, op->kind, factor);
+}
+
+/* What it takes more while it runs; that of I stays until W ends. */
+static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    if (costs->rises == NULL || (op->kind != PPSCHED_KIND_I && op->kind != PPSCHED_KIND_B))
+        return 0;
+    const struct ppi_rise *rise = &costs->rises[op->stage];
+    return (op->kind == PPSCHED_KIND_I ? rise->input : rise->whole) * ppi_factor_of(costs, schedule, op).memory;
+}
+
+/* What B, I or W gives back when it ends, with what rose while a B ran: at most 0. */
+static inline double ppi_released_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    double released = ppi_memory_of(costs, schedule, op);
+    return op->kind == PPSCHED_KIND_B ? released - ppi_rise_of(costs, schedule, op) : released;
+}
+
+/* How long what an op takes from the stage before it (backward: from the next) is on its way when nothing else is. */
+static inline double ppi_scaled_delay(double delay, double latency, double factor)
+{
+    return factor == 1 ? delay : (delay - latency) * factor + latency;
+}
+
+static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op,
+                                  bool backward)
+{
+    const struct ppi_instance *instance = ppi_instance_of(costs, schedule, op);
+    if (costs->factors == NULL)
+        return backward ? instance->backward_delay : instance->forward_delay;
+    double factor = ppi_factor_of(costs, schedule, op).memory;
+    return backward ? ppi_scaled_delay(instance->backward_delay, instance->backward_latency, factor)
+                    : ppi_scaled_delay(instance->forward_delay, instance->forward_latency, factor);
+}
+
+/* What the config gives for a pair; it gives something. */
+static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage)
+{
+    const struct ppi_values *given = &costs->overlapped;
+    if (given->count == 1)
+        return given->values[0];
+    if (given->count == costs->stages)
+        return given->values[forward_stage];
+    return given->values[(size_t)forward_stage * costs->stages + backward_stage];
+}
+
+/* Duration of an overlapped pair; that of its ops one after the other where the config gives no duration. What it gives grows
+ * as that sum does. */
+static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule,
+                                             const ppsched_op *pair)
+{
+    double plain = ppi_instance_of(costs, schedule, &pair[0])->duration[pair[0].kind] +
+                   ppi_instance_of(costs, schedule, &pair[1])->duration[pair[1].kind];
+    double sum = costs->factors == NULL
+                     ? plain
+                     : ppi_duration_of(costs, schedule, &pair[0]) + ppi_duration_of(costs, schedule, &pair[1]);
+    if (costs->overlapped.values == NULL)
+        return sum;
+    double given = ppi_given_overlap(costs, pair[0].stage, pair[1].stage);
+    return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
+}
+
+/* Duration of an op or an overlapped pair. */
+static inline double ppi_unit_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *unit)
+{
+    return ppi_unit_length(unit) == 1 ? ppi_duration_of(costs, schedule, unit) : ppi_overlapped_duration(costs, schedule, unit);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The immutable schedule and its queues. */
+#ifndef PPSCHED_IR_SCHEDULE_H
+#define PPSCHED_IR_SCHEDULE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <ppsched/schedule.h>
+
+#include "base/inline.h"
+#include "ir/config.h"
+#include "ir/op.h"
+
+struct ppsched_queue {
+    const ppsched_op *ops;
+    size_t count;
+    size_t first; /* index of the first op among all ops of the schedule */
+    uint32_t device;
+};
+
+struct ppsched_schedule {
+    ppsched_schedule *self; /* for who changes the count, and for who frees it; all else is constant */
+    struct ppi_host host;
+    atomic_uint references;
+    struct ppi_shape shape;
+    uint32_t micro_slices; /* over all iterations */
+    struct ppi_placement placement;
+    bool flushes;
+    uint32_t weight_versions;
+    char *name;
+    ppsched_op *ops; /* all queues, device by device */
+    uint64_t op_count;
+    struct ppsched_queue *queues;
+};
+
+void ppi_schedule_retain(const ppsched_schedule *schedule);
+void ppi_schedule_release(const ppsched_schedule *schedule);
+
+static inline uint32_t ppi_schedule_device_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return ppi_device_of(&schedule->placement, &schedule->shape, op->stage, op->microbatch);
+}
+
+/* An op's piece, over all iterations. */
+static inline uint32_t ppi_micro_slice_of(const struct ppi_shape *shape, const ppsched_op *op)
+{
+    return ppi_micro_slice(shape, op->microbatch, op->slice);
+}
+
+/* An op of a piece. */
+static inline ppsched_op ppi_op_of_micro_slice(const struct ppi_shape *shape, uint32_t micro_slice, uint32_t stage,
+                                               uint8_t kind)
+{
+    return (ppsched_op){.microbatch = micro_slice / shape->slices,
+                        .stage = (uint16_t)stage,
+                        .slice = (uint16_t)(micro_slice % shape->slices),
+                        .kind = kind,
+                        .flags = shape->slices > 1 ? PPSCHED_OP_FLAG_SLICED : 0};
+}
+
+/* Stage passes, of a piece each: one F and one backward. */
+static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
+{
+    return (size_t)schedule->shape.stages * schedule->micro_slices;
+}
+
+/* An op's stage pass among them, stage by stage, for loops that know the number of slices. */
+PPI_INLINE size_t ppi_cell_with(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t slices)
+{
+    return (size_t)op->stage * schedule->micro_slices +
+           (slices == 1 ? op->microbatch : ppi_micro_slice_of(&schedule->shape, op));
+}
+
+static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    return (size_t)op->stage * schedule->micro_slices + ppi_micro_slice_of(&schedule->shape, op);
+}
+
+/* Most ops of a device. */
+size_t ppi_longest_queue(const ppsched_schedule *schedule);
+
+/* Whether there are Fs, and no B, I or W. A look at the last op where there are. */
+bool ppi_is_forward_only(const ppsched_schedule *schedule);
+
+/* Whether some op sends or receives. */
+bool ppi_has_comm_ops(const ppsched_schedule *schedule);
+
+/* Whether some of its ops recompute, offload or reload. */
+bool ppi_has_saving(const ppsched_schedule *schedule);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sizes of a problem, and which device holds which stage. */
+#ifndef PPSCHED_IR_SHAPE_H
+#define PPSCHED_IR_SHAPE_H
+
+#include <stdint.h>
+
+#include <ppsched/config.h>
+
+#include "base/host.h"
+
+struct ppi_shape {
+    uint32_t devices, stages, microbatches, iterations;
+    uint32_t slices; /* of each microbatch, 1 or more */
+};
+
+/* Microbatches over all iterations. Fits by PPSCHED_MAX_CELLS. */
+static inline uint32_t ppi_total_microbatches(const struct ppi_shape *shape)
+{
+    return shape->microbatches * shape->iterations;
+}
+
+/* A piece is a slice of a microbatch, all of it where it is whole; over all iterations. Fits by PPSCHED_MAX_CELLS. */
+static inline uint32_t ppi_total_micro_slices(const struct ppi_shape *shape)
+{
+    return ppi_total_microbatches(shape) * shape->slices;
+}
+
+/* A microbatch's slice among the pieces. */
+static inline uint32_t ppi_micro_slice(const struct ppi_shape *shape, uint32_t microbatch, uint32_t slice)
+{
+    return microbatch * shape->slices + slice;
+}
+
+/* The piece whose backward has a forward's place in the order. */
+static inline uint32_t ppi_backward_micro_slice(uint32_t place, uint32_t slices)
+{
+    return slices == 1 ? place : place + slices - 1 - 2 * (place % slices);
+}
+
+/* Which device runs a stage. `device_of` has `copies` rows of S devices; with two copies (bidirectional) the second half of an
+ * iteration's microbatches uses the second row. */
+struct ppi_placement {
+    int32_t kind;
+    uint32_t copies;
+    uint32_t *device_of;
+};
+
+/* Checks the sizes; they are wider than those of a shape so that absurd ones are seen. Microbatches are whole. */
+ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches, int64_t iterations,
+                              ppsched_error *error);
+
+/* The same sizes with microbatches cut; RANGE where that is too many. */
+ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_error *error);
+
+/* Tells whether a placement suits the sizes: REFUSED with the nearest sizes that do. */
+ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, ppsched_error *error);
+
+/* Device that has a stage (of the first copy, where there are two); `map` is for MAP. */
+uint32_t ppi_placed_device(int32_t kind, const struct ppi_shape *shape, uint32_t stage, const uint32_t *map);
+
+/* Fills the table of a placement that fits; `map` is for MAP. The caller releases `device_of`. */
+ppsched_status ppi_placement_make(struct ppi_placement *out, const struct ppi_host *host, int32_t kind,
+                                  const struct ppi_shape *shape, const uint32_t *map, ppsched_error *error);
+
+/* "linear", "loop" and so on; NULL for an unknown kind. */
+const char *ppi_placement_name(int32_t kind);
+
+/* Row of `device_of` that a microbatch uses. */
+static inline uint32_t ppi_copy_of(const struct ppi_placement *placement, const struct ppi_shape *shape, uint32_t microbatch)
+{
+    uint32_t index = microbatch < shape->microbatches ? microbatch : microbatch % shape->microbatches;
+    return placement->copies == 2 && index >= shape->microbatches - shape->microbatches / 2;
+}
+
+/* Device that runs a stage for a microbatch, both in range. */
+static inline uint32_t ppi_device_of(const struct ppi_placement *placement, const struct ppi_shape *shape, uint32_t stage,
+                                     uint32_t microbatch)
+{
+    return placement->device_of[ppi_copy_of(placement, shape, microbatch) * shape->stages + stage];
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses how OFFLOAD and RELOAD are placed. By the times of the schedule without them; where that is over a limit, or lower
+ * peaks cost nothing, devices wait for their offloads, and the times with these waits say anew when activations are needed. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "offload/fit_limit.h"
+#include "offload/fit_search.h"
+#include "offload/offload.h"
+#include "offload/reduce_peaks.h"
+#include "offload/select.h"
+
+/* Tries leads while the makespan is longer than without copies; keeps the shortest. */
+static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i <= ppi_most_leads(placing) && (i == 0 || ppi_choice_is_longer(best, placing)); i++) {
+        struct ppi_choice next;
+        placing->lead = ppi_lead(placing, i);
+        status = ppi_choice_make(&next, placing, error);
+        if (status != PPSCHED_OK)
+            break;
+        if (best->schedule == NULL || ppi_choice_step(&next) < ppi_choice_step(best))
+            ppi_choice_keep(best, &next);
+        ppi_choice_clear(&next);
+    }
+    return status;
+}
+
+/* All trips, with waits that hold the limits, if any do. */
+static ppsched_status hold_limits(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
+{
+    struct ppi_fit_search within;
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        placing->limits[d] = best->timeline->devices[d].memory_limit;
+    ppsched_status status = ppi_within_make(&within, placing, error);
+    if (status == PPSCHED_OK)
+        status = ppi_within_all(&within, error);
+    if (status == PPSCHED_OK && within.best.schedule != NULL) {
+        ppi_choice_clear(best);
+        *best = within.best;
+        within.best = (struct ppi_choice){0};
+    }
+    ppi_within_clear(&within);
+    return status;
+}
+
+/* All trips; waits where they hold limits, or cost nothing. */
+static ppsched_status choose_all(struct ppi_choice *best, struct ppi_placing *placing, bool searches, ppsched_error *error)
+{
+    *best = (struct ppi_choice){0};
+    ppi_pick_chunks(placing, UINT32_MAX);
+    ppsched_status status = choose_lead(best, placing, error);
+    if (status == PPSCHED_OK && best->timeline->metrics.limit_device != PPSCHED_NONE)
+        status = hold_limits(best, placing, error);
+    else if (status == PPSCHED_OK)
+        status = ppi_lower_peaks(best, placing, searches, error);
+    if (status != PPSCHED_OK)
+        ppi_choice_clear(best);
+    return status;
+}
+
+static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_placing *placing,
+                            const ppsched_offload_options *options, bool searches, ppsched_error *error)
+{
+    struct ppi_choice best;
+    placing->lead_ops = options->prefetch_distance;
+    ppi_list_transfers(placing, options->chunks);
+    if (options->share > 0 && options->share < 1)
+        ppi_keep_shortest(placing, options->share);
+    ppsched_status status = options->until_limit != 0 ? ppi_offload_until_limit(&best, least, placing, error)
+                                                      : choose_all(&best, placing, searches, error);
+    if (status != PPSCHED_OK)
+        return status;
+    *out = best.schedule;
+    best.schedule = NULL;
+    ppi_choice_clear(&best);
+    return PPSCHED_OK;
+}
+
+static ppsched_status offload(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
+                              const ppsched_config *config, const ppsched_offload_options *options, bool searches,
+                              ppsched_error *error)
+{
+    ppsched_timeline *plain = NULL;
+    ppsched_status status = ppi_require_whole(schedule, true, error);
+    if (status == PPSCHED_OK)
+        status = ppi_evaluate(&plain, schedule, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status == PPSCHED_OK) {
+        struct ppi_placing placing = {.schedule = schedule, .config = config, .plain = plain};
+        status = ppi_placing_make(&placing, error);
+        if (status == PPSCHED_OK)
+            status = place(out, least, &placing, options, searches, error);
+        ppi_placing_clear(&placing);
+    }
+    ppi_timeline_destroy(plain);
+    return status;
+}
+
+ppsched_status ppi_offload(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                           const ppsched_offload_options *options, bool searches, ppsched_error *error)
+{
+    double least;
+    return offload(out, &least, schedule, config, options, searches, error);
+}
+
+ppsched_status ppi_offload_to_fit(ppsched_schedule **out, double *least, const ppsched_schedule *schedule,
+                                  const ppsched_config *config, ppsched_error *error)
+{
+    const ppsched_offload_options options = {.size = sizeof options, .until_limit = 1};
+    return offload(out, least, schedule, config, &options, false, error);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "offload/select.h"
+
+#include "base/checked.h"
+#include "eval/event_loop.h"
+#include "offload/offload.h"
+
+void ppi_pick_chunks(const struct ppi_placing *placing, uint32_t chunks)
+{
+    for (uint32_t i = 0; i < placing->count; i++)
+        placing->transfers[i].is_picked = placing->transfers[i].chunk < chunks && !placing->transfers[i].stays;
+}
+
+static struct ppi_offload_transfer *transfer_of(const struct ppi_placing *placing, const ppsched_op *op)
+{
+    uint32_t number = placing->transfer_of[ppi_cell_of(placing->schedule, op)];
+    return number == PPSCHED_NONE ? NULL : &placing->transfers[number];
+}
+
+/* What a unit takes when it starts, activations that come back counted, and what it gives back when it ends. */
+static void find_changes(const struct ppi_placing *placing, const ppsched_op *unit, size_t length, double *rise, double *fall)
+{
+    *rise = *fall = 0;
+    for (size_t k = 0; k < length; k++) {
+        const struct ppi_offload_transfer *transfer = ppi_is_backward(unit[k].kind) ? transfer_of(placing, &unit[k]) : NULL;
+        *rise += ppi_taken_by(placing->plain, &unit[k]);
+        *fall += ppi_released_by(placing->plain, &unit[k]);
+        *rise += transfer != NULL && transfer->is_picked ? transfer->moved : 0;
+    }
+}
+
+static bool may_go(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
+{
+    if (transfer->stays)
+        return false;
+    if (placing->is_forced)
+        return transfer->backward > transfer->forward + 1;
+    return transfer->due - transfer->ready >= transfer->offload + transfer->reload;
+}
+
+/* Those that a unit leaves behind. */
+static void note_resident(struct ppi_placing *placing, const ppsched_op *unit, size_t length)
+{
+    for (size_t k = 0; k < length; k++) {
+        const struct ppi_offload_transfer *transfer = unit[k].kind == PPSCHED_KIND_F ? transfer_of(placing, &unit[k]) : NULL;
+        if (transfer != NULL && may_go(placing, transfer))
+            ppi_heap_put(&placing->resident, -(double)transfer->backward, 0, (uint32_t)(transfer - placing->transfers));
+    }
+}
+
+/* Takes the one that is needed last, behind the unit at `position`; NULL where there is none. */
+static struct ppi_offload_transfer *take_last(struct ppi_placing *placing, size_t position)
+{
+    struct ppi_event event;
+    if (!ppi_heap_take(&placing->resident, &event))
+        return NULL;
+    if (placing->transfers[event.index].backward <= position) /* it has been there already, as have all others */
+        return NULL;
+    return &placing->transfers[event.index];
+}
+
+uint32_t ppi_pick_needed(struct ppi_placing *placing, uint32_t device, double target)
+{
+    const ppsched_queue *queue = &placing->schedule->queues[device];
+    double level = placing->plain->devices[device].static_memory;
+    uint32_t count = 0;
+    placing->resident.count = 0;
+    for (uint32_t i = ppi_first_transfer(placing, device); i < placing->ends[device]; i++)
+        placing->transfers[i].is_picked = false;
+    for (size_t i = 0; i < queue->count;) {
+        const ppsched_op *unit = &queue->ops[i];
+        size_t length = ppi_unit_length(unit);
+        double rise, fall;
+        struct ppi_offload_transfer *transfer;
+        find_changes(placing, unit, length, &rise, &fall);
+        while (rise > 0 && ppi_is_over_limit(level + rise, target) && (transfer = take_last(placing, i)) != NULL) {
+            transfer->is_picked = true;
+            level -= transfer->moved;
+            count++;
+        }
+        note_resident(placing, unit, length);
+        level += rise + fall;
+        i += length;
+    }
+    return count;
+}
+
+double ppi_least_held(const struct ppi_placing *placing, uint32_t device)
+{
+    const ppsched_queue *queue = &placing->schedule->queues[device];
+    double most = 0;
+    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+        double rise = 0;
+        for (size_t k = 0; k < ppi_unit_length(&queue->ops[i]); k++)
+            rise += ppi_taken_by(placing->plain, &queue->ops[i + k]);
+        most = ppi_larger(most, rise);
+    }
+    return placing->plain->devices[device].static_memory + most;
+}

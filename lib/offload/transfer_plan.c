@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "offload/transfer_plan.h"
+
+#include "base/checked.h"
+#include "offload/waits.h"
+
+void ppi_choice_clear(struct ppi_choice *choice)
+{
+    ppi_timeline_destroy(choice->timeline);
+    if (choice->schedule != NULL)
+        ppi_schedule_release(choice->schedule);
+    *choice = (struct ppi_choice){0};
+}
+
+/* Prices the schedule that is there, if `status` is OK. */
+static ppsched_status price(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_status status,
+                            ppsched_error *error)
+{
+    if (status == PPSCHED_OK)
+        status = ppi_evaluate(&choice->timeline, choice->schedule, placing->config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status != PPSCHED_OK)
+        ppi_choice_clear(choice);
+    return status;
+}
+
+static ppsched_status place(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
+{
+    *out = (struct ppi_choice){0};
+    ppsched_status status = ppi_place_transfers(&out->schedule, placing, error);
+    for (uint32_t i = 0; i < placing->count; i++)
+        out->copies += placing->transfers[i].goes;
+    return status;
+}
+
+ppsched_status ppi_choice_make(struct ppi_choice *out, const struct ppi_placing *placing, ppsched_error *error)
+{
+    return price(out, placing, place(out, placing, error), error);
+}
+
+ppsched_status ppi_choice_wait(struct ppi_choice *out, const struct ppi_placing *placing, const struct ppi_choice *placed,
+                               const double *limits, ppsched_error *error)
+{
+    *out = (struct ppi_choice){.copies = placed->copies};
+    return price(out, placing,
+                 ppi_hold(&out->schedule, placing->peaks, placed->schedule, placing->plain, placing->config, limits, error),
+                 error);
+}
+
+ppsched_status ppi_choice_hold(struct ppi_choice *out, const struct ppi_placing *placing, const double *limits,
+                               ppsched_error *error)
+{
+    struct ppi_choice placed;
+    ppsched_status status = place(&placed, placing, error);
+    if (status == PPSCHED_OK)
+        status = ppi_choice_wait(out, placing, &placed, limits, error);
+    ppi_choice_clear(&placed);
+    return status;
+}
+
+double ppi_lead(const struct ppi_placing *placing, uint32_t number)
+{
+    double makespan = placing->plain->metrics.makespan, ops = (double)placing->schedule->op_count;
+    double step = ops > 0 ? makespan * placing->schedule->shape.devices / ops : 0; /* about that of an op */
+    return number == 0 ? 0 : step / 2 * (double)(1u << (number - 1));
+}
+
+bool ppi_choice_is_within(const struct ppi_choice *choice, const double *limits)
+{
+    for (uint32_t d = 0; d < choice->schedule->shape.devices; d++)
+        if (ppi_is_over_limit(choice->timeline->devices[d].peak_memory, limits[d]))
+            return false;
+    return true;
+}
+
+static bool is_better(const struct ppi_choice *choice, const struct ppi_choice *than)
+{
+    double own = ppi_choice_step(choice), other = ppi_choice_step(than);
+    return own < other * (1 - 1e-12) || (own <= other * (1 + 1e-12) && choice->copies < than->copies);
+}
+
+bool ppi_choice_keep(struct ppi_choice *best, struct ppi_choice *next)
+{
+    bool is_kept = best->schedule == NULL || is_better(next, best);
+    if (is_kept) {
+        struct ppi_choice before = *best;
+        *best = *next;
+        *next = before;
+    }
+    ppi_choice_clear(next);
+    return is_kept;
+}

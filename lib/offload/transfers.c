@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times say when each activation is there and when it is needed again; reloads get places on their link from the last one on,
+ * each as late as it is done in time and before the next one. */
+#include "offload/transfers.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/sort.h"
+#include "ir/builder.h"
+#include "offload/offload.h"
+
+/* --- room --- */
+
+/* Which stage of its device each lane is. */
+static ppsched_status count_chunks(struct ppi_placing *placing, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = placing->schedule;
+    const struct ppi_placement *placement = &schedule->placement;
+    uint32_t *count = ppi_allocate_zeroed(&schedule->host, schedule->shape.devices, sizeof *count);
+    if (count == NULL)
+        return ppi_fail_memory(error, "the offloads");
+    for (uint32_t s = 0; s < schedule->shape.stages; s++)
+        for (uint32_t copy = 0; copy < placement->copies; copy++) {
+            size_t instance = (size_t)copy * schedule->shape.stages + s;
+            placing->chunk_of[instance] = count[placement->device_of[instance]]++;
+        }
+    ppi_release(&schedule->host, count);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = placing->schedule;
+    const struct ppi_host *host = &schedule->host;
+    size_t cells = ppi_cell_count(schedule), devices = schedule->shape.devices;
+    placing->chunk_of = ppi_allocate(host, (size_t)schedule->placement.copies * schedule->shape.stages, sizeof(uint32_t));
+    placing->transfer_of = ppi_allocate(host, cells, 3 * sizeof *placing->transfer_of);
+    placing->transfers = ppi_allocate(host, cells, sizeof *placing->transfers);
+    placing->keys = ppi_allocate(host, cells, sizeof *placing->keys);
+    placing->ends = ppi_allocate(host, devices, sizeof *placing->ends);
+    placing->free = ppi_allocate(host, devices, 3 * sizeof *placing->free);
+    placing->resident.events = ppi_allocate(host, cells, sizeof *placing->resident.events);
+    placing->spans = ppi_allocate(host, (size_t)schedule->op_count, sizeof *placing->spans);
+    if (placing->chunk_of == NULL || placing->transfer_of == NULL || placing->transfers == NULL || placing->keys == NULL ||
+        placing->ends == NULL || placing->free == NULL || placing->resident.events == NULL || placing->spans == NULL)
+        return ppi_fail_memory(error, "the offloads");
+    placing->order = placing->transfer_of + cells;
+    placing->scratch = placing->order + cells;
+    placing->limits = placing->free + devices;
+    placing->peaks = placing->limits + devices;
+    if (schedule->op_count > 0)
+        memcpy(placing->spans, placing->plain->spans, (size_t)schedule->op_count * sizeof *placing->spans);
+    return count_chunks(placing, error);
+}
+
+void ppi_placing_clear(struct ppi_placing *placing)
+{
+    const struct ppi_host *host = &placing->schedule->host;
+    ppi_release(host, placing->chunk_of);
+    ppi_release(host, placing->transfer_of);
+    ppi_release(host, placing->transfers);
+    ppi_release(host, placing->keys);
+    ppi_release(host, placing->ends);
+    ppi_release(host, placing->free);
+    ppi_release(host, placing->resident.events);
+    ppi_release(host, placing->spans);
+}
+
+/* --- trips --- */
+
+static uint32_t link_of(const ppsched_config *config, uint32_t device)
+{
+    const struct ppi_values *given = &config->values[PPSCHED_QUANTITY_HOST_LINK];
+    double number = given->values != NULL ? ppi_value_at(given, device) : device;
+    return number < config->shape.devices ? (uint32_t)number : 0; /* the evaluator refuses what is none */
+}
+
+static double moved_by(const struct ppi_placing *placing, const ppsched_op *op, double factor)
+{
+    const struct ppi_values *given = &placing->config->values[PPSCHED_QUANTITY_MEM_OFFLOAD];
+    double whole = ppi_instance_of(&placing->plain->costs, placing->schedule, op)->memory[PPSCHED_KIND_F];
+    return (given->values != NULL ? ppi_value_at(given, op->stage) : whole) * factor;
+}
+
+static double copy_time(const struct ppi_placing *placing, const ppsched_op *op, bool away, uint32_t device, double factor)
+{
+    return ppi_scaled_delay(ppi_copy_time(placing->config, op->stage, away, device), ppi_copy_latency(placing->config, device),
+                            factor);
+}
+
+static void add_transfer(struct ppi_placing *placing, const ppsched_queue *queue, uint32_t position, uint32_t unit)
+{
+    const ppsched_op *op = &queue->ops[position];
+    uint32_t *number = &placing->transfer_of[ppi_cell_of(placing->schedule, op)], device = queue->device;
+    const ppsched_span *span = &placing->spans[queue->first + position];
+    if (op->kind == PPSCHED_KIND_F && !ppi_recomputes(placing->plain, op)) {
+        double factor = ppi_factor_of(&placing->plain->costs, placing->schedule, op).memory;
+        *number = placing->count++;
+        placing->transfers[*number] = (struct ppi_offload_transfer){
+            .device = device,
+            .link = link_of(placing->config, device),
+            .chunk = placing->chunk_of[ppi_keep_instance(placing->schedule, op)],
+            .forward = unit,
+            .ready = span->end,
+            .offload = copy_time(placing, op, true, device, factor),
+            .reload = copy_time(placing, op, false, device, factor),
+            .moved = moved_by(placing, op, factor),
+            .op = *op};
+    } else if (ppi_is_backward(op->kind) && *number != PPSCHED_NONE) {
+        placing->transfers[*number].backward = unit;
+        placing->transfers[*number].due = span->start;
+    }
+}
+
+void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks)
+{
+    const ppsched_schedule *schedule = placing->schedule;
+    for (size_t i = 0; i < ppi_cell_count(schedule); i++)
+        placing->transfer_of[i] = PPSCHED_NONE;
+    placing->count = 0;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        const ppsched_queue *queue = &schedule->queues[d];
+        for (uint32_t i = 0; i < queue->count;) {
+            uint32_t length = (uint32_t)ppi_unit_length(&queue->ops[i]);
+            for (uint32_t k = i; k < i + length; k++)
+                if (ppi_is_compute(queue->ops[k].kind) &&
+                    (chunks == 0 || placing->chunk_of[ppi_keep_instance(schedule, &queue->ops[k])] < chunks))
+                    add_transfer(placing, queue, k, i);
+            i += length;
+        }
+        placing->ends[d] = placing->count;
+    }
+}
+
+void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *timeline)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    ppsched_span *to = placing->spans;
+    for (uint64_t i = 0; i < schedule->op_count; i++)
+        if (!ppi_is_copy(schedule->ops[i].kind) && schedule->ops[i].kind != PPSCHED_KIND_OFFLOAD_WAIT)
+            *to++ = timeline->spans[i];
+    for (uint32_t i = 0; i < placing->count; i++) {
+        struct ppi_offload_transfer *transfer = &placing->transfers[i];
+        const ppsched_span *first = placing->spans + placing->schedule->queues[transfer->device].first;
+        transfer->ready = first[transfer->forward].end;
+        transfer->due = first[transfer->backward].start;
+    }
+}
+
+/* --- places on the links --- */
+
+static bool is_less(const void *keys, uint32_t a, uint32_t b)
+{
+    return ((const double *)keys)[a] < ((const double *)keys)[b];
+}
+
+/* Puts the trips `first` to `last` - 1 that go, by their keys, where they are returned; those of one key stay as they are
+ * listed. */
+static const uint32_t *sorted(const struct ppi_placing *placing, uint32_t first, uint32_t last, uint32_t *count)
+{
+    *count = 0;
+    for (uint32_t i = first; i < last; i++)
+        if (placing->transfers[i].goes)
+            placing->order[(*count)++] = i;
+    return ppi_sort(placing->order, placing->scratch, *count, is_less, placing->keys);
+}
+
+void ppi_keep_shortest(const struct ppi_placing *placing, double share)
+{
+    for (uint32_t i = 0; i < placing->count; i++) {
+        placing->transfers[i].goes = true;
+        placing->keys[i] = placing->transfers[i].ready - placing->transfers[i].due; /* the longest first */
+    }
+    for (uint32_t d = 0, count; d < placing->schedule->shape.devices; d++) {
+        const uint32_t *order = sorted(placing, ppi_first_transfer(placing, d), placing->ends[d], &count);
+        double whole = 0, moved = 0;
+        for (uint32_t i = 0; i < count; i++)
+            whole += placing->transfers[order[i]].moved;
+        for (uint32_t i = 0; i < count; i++) {
+            moved += placing->transfers[order[i]].moved;
+            placing->transfers[order[i]].stays = ppi_is_over_limit(moved, share * whole);
+        }
+    }
+}
+
+static void set_free(const struct ppi_placing *placing, double time)
+{
+    for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
+        placing->free[d] = time;
+}
+
+/* Whether there are so many ops as the lead between a pass's forward and its backward. */
+static bool has_lead(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
+{
+    return transfer->backward - transfer->forward > placing->lead_ops;
+}
+
+/* When the first of them begins. */
+static double lead_start(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
+{
+    return placing->spans[placing->schedule->queues[transfer->device].first + transfer->backward - placing->lead_ops].start;
+}
+
+static void place_reloads(const struct ppi_placing *placing)
+{
+    uint32_t count;
+    for (uint32_t i = 0; i < placing->count; i++) {
+        struct ppi_offload_transfer *transfer = &placing->transfers[i];
+        transfer->goes = transfer->is_picked && has_lead(placing, transfer);
+        if (placing->is_forced)
+            transfer->goes = transfer->goes && transfer->backward > transfer->forward + 1;
+        placing->keys[i] = -transfer->due;
+    }
+    const uint32_t *order = sorted(placing, 0, placing->count, &count);
+    set_free(placing, PPI_INFINITE);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ppi_offload_transfer *transfer = &placing->transfers[order[i]];
+        double end = ppi_smaller(transfer->due - placing->lead, placing->free[transfer->link]);
+        transfer->start = placing->lead_ops > 0 ? lead_start(placing, transfer) : end - transfer->reload;
+        if (placing->is_forced)
+            transfer->start = placing->is_late && placing->lead_ops == 0 ? transfer->due
+                                                                         : ppi_larger(transfer->start, transfer->ready);
+        else
+            transfer->goes = transfer->start >= transfer->ready + transfer->offload;
+        if (transfer->goes)
+            placing->free[transfer->link] = transfer->start;
+    }
+}
+
+/* Leaves out those whose offload is not done when their reload is to start. */
+static void place_offloads(const struct ppi_placing *placing)
+{
+    uint32_t count;
+    for (uint32_t i = 0; i < placing->count; i++)
+        placing->keys[i] = placing->transfers[i].ready;
+    const uint32_t *order = sorted(placing, 0, placing->count, &count);
+    set_free(placing, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ppi_offload_transfer *transfer = &placing->transfers[order[i]];
+        double end = ppi_larger(transfer->ready, placing->free[transfer->link]) + transfer->offload;
+        transfer->goes = placing->is_forced || end <= transfer->start;
+        if (transfer->goes)
+            placing->free[transfer->link] = end;
+    }
+}
+
+/* --- the schedule --- */
+
+static ppsched_status put(ppsched_builder *builder, const struct ppi_offload_transfer *transfer, uint8_t kind,
+                          ppsched_error *error)
+{
+    ppsched_op op = ppi_op_beside(&transfer->op, transfer->op.stage, kind);
+    return ppi_builder_append(builder, transfer->device, &op, 1, error);
+}
+
+/* The ops of a queue from `*first` on. */
+static ppsched_status put_up_to(ppsched_builder *builder, const ppsched_queue *queue, uint32_t *first, uint32_t end,
+                                ppsched_error *error)
+{
+    uint32_t from = *first;
+    *first = end;
+    return from == end ? PPSCHED_OK : ppi_builder_append(builder, queue->device, queue->ops + from, end - from, error);
+}
+
+/* A device's queue; `reloads` are its trips that go, by when they start. */
+static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_builder *builder, const ppsched_queue *queue,
+                                const uint32_t *reloads, const uint32_t *end, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    uint32_t first = 0; /* that has not been put */
+    for (uint32_t i = 0; i < queue->count && status == PPSCHED_OK;) {
+        const ppsched_op *unit = &queue->ops[i];
+        const ppsched_span *span = &placing->spans[queue->first + i];
+        uint32_t length = (uint32_t)ppi_unit_length(unit);
+        for (; reloads < end && status == PPSCHED_OK; reloads++) {
+            const struct ppi_offload_transfer *transfer = &placing->transfers[*reloads];
+            if (transfer->forward >= i || (span->end <= transfer->start && span->start < transfer->start))
+                break;
+            status = put_up_to(builder, queue, &first, i, error);
+            if (status == PPSCHED_OK)
+                status = put(builder, transfer, PPSCHED_KIND_RELOAD, error);
+        }
+        for (uint32_t k = 0; k < length && status == PPSCHED_OK; k++) {
+            uint32_t number = unit[k].kind == PPSCHED_KIND_F ? placing->transfer_of[ppi_cell_of(placing->schedule, &unit[k])]
+                                                             : PPSCHED_NONE;
+            if (number == PPSCHED_NONE || !placing->transfers[number].goes)
+                continue;
+            status = put_up_to(builder, queue, &first, i + length, error);
+            if (status == PPSCHED_OK)
+                status = put(builder, &placing->transfers[number], PPSCHED_KIND_OFFLOAD, error);
+        }
+        i += length;
+    }
+    return status == PPSCHED_OK ? put_up_to(builder, queue, &first, (uint32_t)queue->count, error) : status;
+}
+
+ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_status status = ppi_builder_like(&builder, placing->schedule, error);
+    place_reloads(placing);
+    place_offloads(placing);
+    for (uint32_t i = 0; i < placing->count; i++)
+        placing->keys[i] = placing->transfers[i].start;
+    for (uint32_t d = 0, count; d < placing->schedule->shape.devices && status == PPSCHED_OK; d++) {
+        const uint32_t *reloads = sorted(placing, ppi_first_transfer(placing, d), placing->ends[d], &count);
+        status = put_queue(placing, builder, &placing->schedule->queues[d], reloads, reloads + count, error);
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_builder_finish(out, builder, error);
+    ppi_builder_destroy(builder);
+    return status;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "offload/waits.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "ir/builder.h"
+#include "offload/offload.h"
+
+enum { HAS_GONE = 1, IS_BACK = 2 }; /* an offload: a wait has seen its end; its reload came before any */
+
+struct hold {
+    const ppsched_schedule *schedule;
+    const ppsched_timeline *plain;
+    const struct ppi_values *moved; /* the config's */
+    uint8_t *states;                /* of stage passes */
+    ppsched_builder *builder;
+};
+
+/* One device's queue. */
+struct walk {
+    const ppsched_queue *queue;
+    double level, peak, limit;
+    size_t offload; /* position from which on OFFLOADs have not been waited for */
+    size_t put;     /* up to here the queue has been */
+};
+
+/* What a unit takes when it starts; what each of its ops gives back when it ends. */
+struct changes {
+    double rise, falls[2];
+};
+
+/* What OFFLOAD and RELOAD move. */
+static double moved_by(const struct hold *hold, const ppsched_op *op)
+{
+    double whole = ppi_instance_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
+    double moved = hold->moved->values != NULL ? ppi_value_at(hold->moved, op->stage) : whole;
+    return moved * ppi_factor_of(&hold->plain->costs, hold->schedule, op).memory;
+}
+
+static uint8_t *state_of(const struct hold *hold, const ppsched_op *op)
+{
+    return &hold->states[ppi_cell_of(hold->schedule, op)];
+}
+
+static struct changes changes_of(const struct hold *hold, const ppsched_op *unit, size_t length)
+{
+    struct changes changes = {0};
+    if (unit->kind == PPSCHED_KIND_RELOAD)
+        changes.rise = *state_of(hold, unit) == HAS_GONE ? moved_by(hold, unit) : 0;
+    for (size_t i = 0; i < length; i++) {
+        changes.rise += ppi_taken_by(hold->plain, &unit[i]);
+        changes.falls[i] = ppi_released_by(hold->plain, &unit[i]);
+    }
+    return changes;
+}
+
+/* The memory of the next OFFLOAD before `end` that has not been waited for is free; false where there is none. */
+static bool wait_for_next(const struct hold *hold, struct walk *walk, size_t end, const ppsched_op **last)
+{
+    for (; walk->offload < end; walk->offload++) {
+        const ppsched_op *op = &walk->queue->ops[walk->offload];
+        if (op->kind != PPSCHED_KIND_OFFLOAD || *state_of(hold, op) != 0)
+            continue;
+        *state_of(hold, op) = HAS_GONE;
+        walk->level -= moved_by(hold, op);
+        walk->offload++;
+        *last = op;
+        return true;
+    }
+    return false;
+}
+
+/* Puts the ops before a position that have not been. */
+static ppsched_status put_up_to(const struct hold *hold, struct walk *walk, size_t end, ppsched_error *error)
+{
+    size_t first = walk->put;
+    walk->put = end;
+    return first == end ? PPSCHED_OK
+                        : ppi_builder_append(hold->builder, walk->queue->device, walk->queue->ops + first, end - first, error);
+}
+
+/* Goes on with a unit; what it waits for is put before it. */
+static ppsched_status pass_unit(const struct hold *hold, struct walk *walk, size_t i, size_t length, ppsched_error *error)
+{
+    const ppsched_op *unit = &walk->queue->ops[i], *last = NULL;
+    const struct changes changes = changes_of(hold, unit, length);
+    ppsched_status status = PPSCHED_OK;
+    while (changes.rise > 0 && ppi_is_over_limit(walk->level + changes.rise, walk->limit) &&
+           wait_for_next(hold, walk, i, &last))
+        ;
+    if (last != NULL) {
+        ppsched_op wait = ppi_op_beside(last, last->stage, PPSCHED_KIND_OFFLOAD_WAIT);
+        status = put_up_to(hold, walk, i, error);
+        if (status == PPSCHED_OK)
+            status = ppi_builder_append(hold->builder, walk->queue->device, &wait, 1, error);
+    }
+    walk->peak = ppi_larger(walk->peak, walk->level + changes.rise);
+    walk->level += changes.rise;
+    if (unit->kind == PPSCHED_KIND_RELOAD)
+        *state_of(hold, unit) |= IS_BACK;
+    for (size_t k = 0; k < length; k++)
+        walk->level += changes.falls[k];
+    return status;
+}
+
+static ppsched_status put_all(const struct hold *hold, double *peaks, const double *limits, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t d = 0; d < hold->schedule->shape.devices && status == PPSCHED_OK; d++) {
+        double level = hold->plain->devices[d].static_memory;
+        struct walk walk = {.queue = &hold->schedule->queues[d], .level = level, .peak = level, .limit = limits[d]};
+        for (size_t i = 0, length; i < walk.queue->count && status == PPSCHED_OK; i += length) {
+            length = ppi_unit_length(&walk.queue->ops[i]);
+            status = pass_unit(hold, &walk, i, length, error);
+        }
+        if (status == PPSCHED_OK)
+            status = put_up_to(hold, &walk, walk.queue->count, error);
+        peaks[d] = walk.peak;
+    }
+    return status;
+}
+
+ppsched_status ppi_hold(ppsched_schedule **out, double *peaks, const ppsched_schedule *schedule, const ppsched_timeline *plain,
+                        const ppsched_config *config, const double *limits, ppsched_error *error)
+{
+    struct hold hold = {.schedule = schedule, .plain = plain, .moved = &config->values[PPSCHED_QUANTITY_MEM_OFFLOAD]};
+    hold.states = ppi_allocate_zeroed(&schedule->host, ppi_cell_count(schedule), sizeof *hold.states);
+    ppsched_status status = hold.states == NULL ? ppi_fail_memory(error, "the offloads")
+                                                : ppi_builder_like(&hold.builder, schedule, error);
+    if (status == PPSCHED_OK)
+        status = put_all(&hold, peaks, limits, error);
+    if (status == PPSCHED_OK)
+        status = ppi_builder_finish(out, hold.builder, error);
+    ppi_builder_destroy(hold.builder);
+    ppi_release(&schedule->host, hold.states);
+    return status;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One candidate from its split to its figures. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "eval/timeline.h"
+#include "plan/plan.h"
+
+/* Transfers and bytes that go from device to device in an iteration. */
+static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *config, const ppsched_schedule *schedule)
+{
+    const struct ppi_placement *placement = &schedule->placement;
+    uint32_t stages = schedule->shape.stages, m = schedule->shape.microbatches;
+    double sent[2] = {0, 0}; /* pieces by copy, each as often as it is larger than what the lists say */
+    candidate->transfers = 0;
+    candidate->bytes = 0;
+    for (uint32_t i = 0; i < m; i++)
+        sent[ppi_copy_of(placement, &schedule->shape, i)] += ppi_config_factor(config, i, 0).memory * schedule->shape.slices;
+    for (uint32_t copy = 0; copy < placement->copies; copy++) {
+        uint32_t passes = placement->copies == 1 ? m : copy == 0 ? m - m / 2 : m / 2;
+        const uint32_t *device = placement->device_of + (size_t)copy * stages;
+        for (uint32_t s = 0; s + 1 < stages; s++)
+            if (device[s] != device[s + 1]) {
+                candidate->transfers += 2 * (uint64_t)passes * schedule->shape.slices;
+                candidate->bytes += sent[copy] * (ppi_bytes_of(config, s, false) + ppi_bytes_of(config, s + 1, true));
+            }
+    }
+}
+
+/* What devices have less to do than the one that has most, as a share of all time of all devices. */
+static double imbalance_of(const ppsched_timeline *timeline)
+{
+    const uint32_t devices = timeline->schedule->shape.devices;
+    double most = 0, sum = 0;
+    for (uint32_t d = 0; d < devices; d++) {
+        most = ppi_larger(most, timeline->devices[d].busy);
+        sum += timeline->devices[d].busy;
+    }
+    return timeline->metrics.makespan > 0 ? ppi_larger(0, most - sum / devices) / timeline->metrics.makespan : 0;
+}
+
+static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsched_plan *plan, struct ppi_known_bounds *known,
+                                   const ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    double bound = 0;
+    ppsched_status status = ppi_candidate_bound(&bound, known, plan, candidate, schedule, config, error);
+    if (status != PPSCHED_OK)
+        return status;
+    candidate->metrics = ppi_candidate_metrics(timeline, config);
+    if (!ppi_is_finite(candidate->metrics.makespan) || !ppi_is_finite(candidate->metrics.span))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
+    candidate->imbalance = imbalance_of(timeline);
+    candidate->overshoot = ppi_overshoot_of(timeline);
+    ppi_candidate_take_bound(candidate, plan, schedule, bound);
+    sum_traffic(candidate, config, schedule);
+    candidate->copies = candidate->offloads ? ppi_count_offloads(schedule) / schedule->shape.iterations : 0;
+    return PPSCHED_OK;
+}
+
+/* A refusal is an answer, and so is that an order hangs in the channel model; the others are errors. */
+static ppsched_status keep_reason(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_status status,
+                                  const ppsched_error *reason, ppsched_error *error)
+{
+    if (status != PPSCHED_ERROR_REFUSED && status != PPSCHED_ERROR_INVALID_SCHEDULE) {
+        if (error != NULL)
+            *error = *reason;
+        return status;
+    }
+    candidate->reason = ppi_copy_text(&plan->host, reason->message);
+    return candidate->reason != NULL ? PPSCHED_OK : ppi_fail_memory(error, "a reason");
+}
+
+/* The work that is left once there is a split, or an order. */
+struct rest {
+    ppsched_progress_function progress;
+    void *user;
+    double from;
+};
+
+static int32_t tell_rest(void *user, const ppsched_progress *progress)
+{
+    const struct rest *rest = user;
+    const ppsched_progress part = {
+        .size = sizeof part, .share = rest->from + (1 - rest->from) * progress->share, .best = progress->best};
+    return rest->progress(rest->user, &part);
+}
+
+static void drop_finds(const ppsched_plan *plan, struct ppi_candidate *candidate)
+{
+    ppi_candidate_drop_split(plan, candidate);
+    ppi_candidate_drop_order(plan, candidate);
+}
+
+ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
+                                      ppsched_progress_function progress, void *user, ppsched_error *error)
+{
+    ppsched_config *config = NULL;
+    ppsched_timeline *timeline = NULL;
+    const ppsched_schedule *order = NULL;
+    struct rest rest = {progress, user, plan->layers != NULL ? PPI_SPLIT_SHARE : plan->order_effort > 0 ? PPI_ORDER_SHARE : 0};
+    ppsched_error reason;
+    ppsched_status status = ppi_candidate_split(plan, candidate, progress, user, &reason);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_order(plan, candidate, progress, user, &reason);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_config(&config, plan, candidate, &reason);
+    if (status == PPSCHED_OK) {
+        ppi_candidate_take_one(plan, candidate, config);
+        config->progress = progress != NULL ? tell_rest : NULL;
+        config->progress_user = &rest;
+        status = ppi_candidate_timeline(&timeline, &order, plan, candidate, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY,
+                                        &reason);
+    }
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_ask_runtimes(plan, candidate, order, &reason);
+    if (status == PPSCHED_OK)
+        status = ppi_candidate_take_scenarios(plan, candidate, order, config, &reason);
+    if (status == PPSCHED_OK)
+        status = take_figures(candidate, plan, known, timeline, config, &reason);
+    if (status != PPSCHED_OK)
+        status = keep_reason(plan, candidate, status, &reason, error);
+    candidate->evaluated = status == PPSCHED_OK;
+    if (!ppi_candidate_runs(candidate))
+        drop_finds(plan, candidate);
+    ppi_timeline_destroy(timeline);
+    ppi_schedule_release(order);
+    ppi_config_destroy(config);
+    return status;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lifetimes are found in one pass over the queue; each arena's then take the lowest slot that is free, from the earliest on. */
+#include "resources/slots.h"
+
+#include "base/error.h"
+#include "base/heap.h"
+#include "base/sort.h"
+
+/* A stage pass of the device; positions, PPSCHED_NONE where it has not come. */
+struct pass {
+    uint32_t first, last;
+    uint32_t received[2]; /* an activation, a gradient */
+    bool has_input_backward;
+};
+
+struct finding {
+    const ppsched_schedule *schedule;
+    const ppsched_queue *queue;
+    struct ppi_slots *slots;
+    uint32_t micro_slices; /* over all iterations */
+    uint32_t *rows;        /* by stage: its row of passes, PPSCHED_NONE where it is on other devices alone */
+    uint32_t *stages;      /* by row */
+    uint32_t row_count;
+    struct pass *passes; /* row by row */
+};
+
+static struct pass *pass_of(const struct finding *finding, const ppsched_op *op)
+{
+    return &finding->passes[(size_t)finding->rows[op->stage] * finding->micro_slices +
+                            ppi_micro_slice_of(&finding->schedule->shape, op)];
+}
+
+static ppsched_status fail_op(const struct finding *finding, const ppsched_op *op, const char *why, ppsched_error *error)
+{
+    uint32_t device = finding->queue->device, position = (uint32_t)(op - finding->queue->ops);
+    char token[PPI_TOKEN_SIZE];
+    ppi_op_token(token, op);
+    return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, (struct ppi_place){device, op->stage, op->microbatch, position},
+                       "device %u has %s at position %u, %s", device, token, position, why);
+}
+
+/* --- lifetimes --- */
+
+static ppsched_status note_op(struct finding *finding, const ppsched_op *op, uint32_t position, ppsched_error *error)
+{
+    struct pass *pass = pass_of(finding, op);
+    if (op->kind == PPSCHED_KIND_F) {
+        if (pass->first != PPSCHED_NONE)
+            return fail_op(finding, op, "a second time", error);
+        pass->first = position;
+        return PPSCHED_OK;
+    }
+    if (pass->first == PPSCHED_NONE)
+        return fail_op(finding, op, "before its forward", error);
+    if (op->kind == PPSCHED_KIND_W && !pass->has_input_backward)
+        return fail_op(finding, op, "before its I", error);
+    if (pass->last != PPSCHED_NONE || (op->kind != PPSCHED_KIND_W && pass->has_input_backward))
+        return fail_op(finding, op, "behind a backward of the same stage pass", error);
+    if (op->kind == PPSCHED_KIND_I)
+        pass->has_input_backward = true;
+    else
+        pass->last = position;
+    return PPSCHED_OK;
+}
+
+static ppsched_status note_queue(struct finding *finding, ppsched_error *error)
+{
+    const ppsched_queue *queue = finding->queue;
+    ppsched_status status = PPSCHED_OK;
+    for (size_t i = 0; i < queue->count && status == PPSCHED_OK;) {
+        size_t length = ppi_unit_length(&queue->ops[i]);
+        for (size_t k = i; k < i + length && status == PPSCHED_OK; k++) {
+            if (!ppi_is_compute(queue->ops[k].kind))
+                continue;
+            if (ppi_schedule_device_of(finding->schedule, &queue->ops[k]) != queue->device)
+                return fail_op(finding, &queue->ops[k], "whose stage is on another device", error);
+            status = note_op(finding, &queue->ops[k], (uint32_t)i, error);
+        }
+        i += length;
+    }
+    return status;
+}
+
+/* All stage passes of the device must have come to their end. */
+static ppsched_status check_complete(const struct finding *finding, ppsched_error *error)
+{
+    const ppsched_schedule *schedule = finding->schedule;
+    uint32_t device = finding->queue->device;
+    for (uint32_t r = 0; r < finding->row_count; r++)
+        for (uint32_t p = 0; p < finding->micro_slices; p++) {
+            const struct pass *pass = &finding->passes[(size_t)r * finding->micro_slices + p];
+            uint32_t stage = finding->stages[r];
+            uint32_t own = p / schedule->shape.slices;
+            if (pass->last == PPSCHED_NONE && ppi_device_of(&schedule->placement, &schedule->shape, stage, own) == device)
+                return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, (struct ppi_place){device, stage, own, PPSCHED_NONE},
+                                   "device %u lacks %s of stage %u, microbatch %u", device,
+                                   pass->first == PPSCHED_NONE ? "the forward" : "the backward", stage, own);
+        }
+    return PPSCHED_OK;
+}
+
+/* The device's stages, in their order. */
+static void find_rows(struct finding *finding)
+{
+    const ppsched_schedule *schedule = finding->schedule;
+    uint32_t stages = schedule->shape.stages;
+    for (uint32_t s = 0; s < stages; s++) {
+        bool is_here = false;
+        for (uint32_t c = 0; c < schedule->placement.copies; c++)
+            is_here |= schedule->placement.device_of[(size_t)c * stages + s] == finding->queue->device;
+        finding->rows[s] = is_here ? finding->row_count : PPSCHED_NONE;
+        if (is_here)
+            finding->stages[finding->row_count++] = s;
+    }
+}
+
+static void put(struct finding *finding, ppsched_lifetime lifetime)
+{
+    finding->slots->lifetimes[finding->slots->lifetime_count++] = lifetime;
+}
+
+/* What is listed shares one arena, if it is anything. */
+static void make_one_arena(struct ppi_slots *slots)
+{
+    slots->arena_count = slots->lifetime_count > 0;
+    slots->arenas[0] = (ppsched_arena){.stage = PPSCHED_NONE, .kind = PPSCHED_KIND_F, .count = (uint32_t)slots->lifetime_count};
+}
+
+static void list_passes(struct finding *finding)
+{
+    for (uint32_t r = 0; r < finding->row_count; r++)
+        for (uint32_t p = 0; p < finding->micro_slices; p++) {
+            const struct pass *pass = &finding->passes[(size_t)r * finding->micro_slices + p];
+            if (pass->last != PPSCHED_NONE)
+                put(finding, (ppsched_lifetime){p, finding->stages[r], PPSCHED_KIND_F, 0, pass->first, pass->last});
+        }
+    make_one_arena(finding->slots);
+}
+
+static void list_microbatches(struct finding *finding)
+{
+    for (uint32_t p = 0; p < finding->micro_slices; p++) {
+        ppsched_lifetime all = {p, PPSCHED_NONE, PPSCHED_KIND_F, 0, PPSCHED_NONE, 0};
+        for (uint32_t r = 0; r < finding->row_count; r++) {
+            const struct pass *pass = &finding->passes[(size_t)r * finding->micro_slices + p];
+            if (pass->last == PPSCHED_NONE)
+                continue;
+            all.first = pass->first < all.first ? pass->first : all.first;
+            all.last = pass->last > all.last ? pass->last : all.last;
+        }
+        if (all.first != PPSCHED_NONE)
+            put(finding, all);
+    }
+    make_one_arena(finding->slots);
+}
+
+/* --- receives --- */
+
+static ppsched_status note_receive(struct finding *finding, uint32_t position, ppsched_error *error)
+{
+    const ppsched_op *op = &finding->queue->ops[position];
+    if (ppi_schedule_device_of(finding->schedule, op) != finding->queue->device)
+        return fail_op(finding, op, "whose stage is on another device", error);
+    struct pass *pass = pass_of(finding, op);
+    uint32_t *received = &pass->received[ppi_goes_back(op->kind)];
+    if (*received != PPSCHED_NONE)
+        return fail_op(finding, op, "a second time", error);
+    if (pass->last < position)
+        return fail_op(finding, op, "behind the backward of its stage pass", error);
+    *received = position;
+    return PPSCHED_OK;
+}
+
+/* A stage's slots for what it receives one way. */
+static void list_received(struct finding *finding, uint32_t row, bool backward)
+{
+    struct ppi_slots *slots = finding->slots;
+    int32_t kind = backward ? PPSCHED_KIND_RECV_B : PPSCHED_KIND_RECV_F;
+    ppsched_arena arena = {.stage = finding->stages[row], .kind = kind, .first = (uint32_t)slots->lifetime_count};
+    for (uint32_t p = 0; p < finding->micro_slices; p++) {
+        const struct pass *pass = &finding->passes[(size_t)row * finding->micro_slices + p];
+        if (pass->received[backward] != PPSCHED_NONE)
+            put(finding, (ppsched_lifetime){p, arena.stage, kind, 0, pass->received[backward], pass->last});
+    }
+    arena.count = (uint32_t)slots->lifetime_count - arena.first;
+    if (arena.count > 0)
+        slots->arenas[slots->arena_count++] = arena;
+}
+
+static ppsched_status list_receives(struct finding *finding, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (size_t i = 0; i < finding->queue->count && status == PPSCHED_OK; i++)
+        if (ppi_is_receive(finding->queue->ops[i].kind))
+            status = note_receive(finding, (uint32_t)i, error);
+    for (uint32_t r = 0; r < finding->row_count && status == PPSCHED_OK; r++) {
+        list_received(finding, r, false);
+        list_received(finding, r, true);
+    }
+    return status;
+}
+
+/* --- colouring --- */
+
+struct colouring {
+    uint32_t *order, *scratch;
+    struct ppi_heap held, spare; /* slots: by the position at which they become free, by number */
+};
+
+static bool comes_before(const void *context, uint32_t a, uint32_t b)
+{
+    const ppsched_lifetime *x = (const ppsched_lifetime *)context + a, *y = (const ppsched_lifetime *)context + b;
+    return x->first != y->first ? x->first < y->first : x->last < y->last;
+}
+
+static void take_slot(struct colouring *colouring, ppsched_arena *arena, ppsched_lifetime *lifetime)
+{
+    struct ppi_event event;
+    while (colouring->held.count > 0 && colouring->held.events[0].time < lifetime->first) {
+        ppi_heap_take(&colouring->held, &event);
+        ppi_heap_put(&colouring->spare, event.index, 0, event.index);
+    }
+    lifetime->slot = ppi_heap_take(&colouring->spare, &event) ? event.index : arena->slots++;
+    ppi_heap_put(&colouring->held, lifetime->last, 0, lifetime->slot);
+}
+
+static void colour(struct colouring *colouring, ppsched_arena *arena, ppsched_lifetime *lifetimes)
+{
+    for (uint32_t i = 0; i < arena->count; i++)
+        colouring->order[i] = i;
+    uint32_t *order = ppi_sort(colouring->order, colouring->scratch, arena->count, comes_before, lifetimes);
+    colouring->held.count = colouring->spare.count = 0;
+    for (uint32_t i = 0; i < arena->count; i++)
+        take_slot(colouring, arena, &lifetimes[order[i]]);
+}
+
+static ppsched_status colour_all(struct ppi_slots *slots, ppsched_error *error)
+{
+    const struct ppi_host *host = &slots->host;
+    size_t count = slots->lifetime_count;
+    struct colouring colouring = {.order = ppi_allocate(host, count, sizeof *colouring.order),
+                                  .scratch = ppi_allocate(host, count, sizeof *colouring.scratch),
+                                  .held.events = ppi_allocate(host, count, sizeof *colouring.held.events),
+                                  .spare.events = ppi_allocate(host, count, sizeof *colouring.spare.events)};
+    bool has_room = colouring.order != NULL && colouring.scratch != NULL && colouring.held.events != NULL &&
+                    colouring.spare.events != NULL;
+    for (size_t i = 0; has_room && i < slots->arena_count; i++)
+        colour(&colouring, &slots->arenas[i], slots->lifetimes + slots->arenas[i].first);
+    ppi_release(host, colouring.spare.events);
+    ppi_release(host, colouring.held.events);
+    ppi_release(host, colouring.scratch);
+    ppi_release(host, colouring.order);
+    return has_room ? PPSCHED_OK : ppi_fail_memory(error, "the slots");
+}
+
+/* --- all of it --- */
+
+static ppsched_status make_room(struct finding *finding, ppsched_error *error)
+{
+    const struct ppi_host *host = &finding->schedule->host;
+    size_t cells;
+    finding->rows = ppi_allocate(host, finding->schedule->shape.stages, 2 * sizeof *finding->rows);
+    if (finding->rows == NULL)
+        return ppi_fail_memory(error, "the slots");
+    finding->stages = finding->rows + finding->schedule->shape.stages;
+    find_rows(finding);
+    cells = (size_t)finding->row_count * finding->micro_slices;
+    finding->passes = ppi_allocate(host, cells, sizeof *finding->passes);
+    finding->slots->lifetimes = ppi_allocate(host, finding->queue->count, sizeof *finding->slots->lifetimes);
+    finding->slots->arenas = ppi_allocate(host, 2 * (size_t)finding->row_count + 1, sizeof *finding->slots->arenas);
+    if (finding->passes == NULL || finding->slots->lifetimes == NULL || finding->slots->arenas == NULL)
+        return ppi_fail_memory(error, "the slots");
+    for (size_t i = 0; i < cells; i++)
+        finding->passes[i] = (struct pass){PPSCHED_NONE, PPSCHED_NONE, {PPSCHED_NONE, PPSCHED_NONE}, false};
+    return PPSCHED_OK;
+}
+
+static ppsched_status find(struct finding *finding, int32_t use, ppsched_error *error)
+{
+    ppsched_status status = make_room(finding, error);
+    if (status == PPSCHED_OK)
+        status = note_queue(finding, error);
+    if (status == PPSCHED_OK)
+        status = check_complete(finding, error);
+    if (status != PPSCHED_OK)
+        return status;
+    if (use == PPSCHED_SLOT_USE_RECEIVE)
+        status = list_receives(finding, error);
+    else if (use == PPSCHED_SLOT_USE_MICROBATCH)
+        list_microbatches(finding);
+    else
+        list_passes(finding);
+    return status == PPSCHED_OK ? colour_all(finding->slots, error) : status;
+}
+
+ppsched_status ppi_slots_make(struct ppi_slots *out, const ppsched_schedule *schedule, uint32_t device, int32_t use,
+                              ppsched_error *error)
+{
+    struct ppi_slots slots = {.host = schedule->host};
+    struct finding finding = {.schedule = schedule,
+                              .queue = &schedule->queues[device],
+                              .slots = &slots,
+                              .micro_slices = ppi_total_micro_slices(&schedule->shape)};
+    ppsched_status status = find(&finding, use, error);
+    ppi_release(&schedule->host, finding.passes);
+    ppi_release(&schedule->host, finding.rows);
+    if (status != PPSCHED_OK)
+        ppi_slots_clear(&slots);
+    else
+        *out = slots;
+    return status;
+}
+
+void ppi_slots_clear(struct ppi_slots *slots)
+{
+    ppi_release(&slots->host, slots->lifetimes);
+    ppi_release(&slots->host, slots->arenas);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cheapest recomputation of a device of few stages: a good choice first, then a search that leaves out what cannot cost
+ * less. */
+#include "split/cheapest_recompute.h"
+
+/* Steps of the search, beyond which the best so far is taken: more make splits no better. */
+enum { MOST_STEPS = 16, MOST_STAGES = 16, MOST_SETS = 64 };
+
+/* Steps of the lower bounds of all stages together. */
+enum { MOST_SAVINGS = 128 };
+
+/* Less need, for so much more cost, of the i-th stage, by the dish that it leads to. */
+struct saving {
+    double need, cost;
+    uint32_t i, option;
+};
+
+struct search {
+    const struct ppi_fit *fit;
+    uint32_t now[MOST_STAGES], best[MOST_STAGES];
+    double best_cost;
+    double passes[MOST_STAGES][PPI_HELD][MOST_SETS];              /* of each stage, in the holding's sets that may lack room */
+    uint8_t used[MOST_STAGES][PPI_HELD], used_count[MOST_STAGES]; /* how far passes of each stage are in some set */
+    uint32_t set_count;
+    double least[MOST_STAGES + 1][MOST_SETS]; /* what a set needs at least for its stages from the i-th on */
+    uint32_t steps;
+    uint32_t tight;                      /* the set by which costs are bounded from below */
+    double first_need[MOST_STAGES + 1];  /* what it needs for the stages from the i-th on with the first dish of each */
+    struct saving savings[MOST_SAVINGS]; /* of it, those first that give most for their cost */
+    uint32_t saving_count;
+    bool is_bounded; /* there is room for all savings */
+};
+
+/* What the i-th stage needs in a set with a dish. */
+static double need_in(const struct search *search, uint32_t i, uint32_t set, const struct ppi_recompute_option *option)
+{
+    double need = 0;
+    for (uint32_t k = 0; k < search->used_count[i]; k++) {
+        uint32_t held = search->used[i][k];
+        need += search->passes[i][held][set] * option->held[held];
+    }
+    return need;
+}
+
+/* Whether each set has room for a dish of the i-th stage beside what it needs for the others. */
+static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_recompute_option *option)
+{
+    for (uint32_t k = 0; k < search->set_count; k++)
+        if (need[k] + need_in(search, i, k, option) + search->least[i + 1][k] > search->fit->room)
+            return false;
+    return true;
+}
+
+/* The first dish of the i-th stage for which there is room, or the one behind the last. In a menu with an order those behind a
+ * dish hold no more. */
+static uint32_t first_with_room(const struct search *search, uint32_t i, const double *need)
+{
+    uint32_t stage = search->fit->holding->stages[i], low = ppi_fit_first_of(search->fit, stage),
+             high = ppi_fit_last_of(search->fit, stage) + 1;
+    const struct ppi_recompute_option *options = search->fit->fronts[stage].options;
+    if (!search->fit->fronts[stage].is_ordered) {
+        while (low < high && !has_room(search, i, need, &options[low]))
+            low++;
+        return low;
+    }
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (has_room(search, i, need, &options[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void add_option(const struct search *search, uint32_t i, const struct ppi_recompute_option *option, const double *need,
+                       double *sum)
+{
+    for (uint32_t k = 0; k < search->set_count; k++)
+        sum[k] = need[k] + need_in(search, i, k, option);
+}
+
+/* --- what the others cost at least --- */
+
+/* Whether a saving gives more for its cost. */
+static bool is_cheaper(const struct saving *a, const struct saving *b)
+{
+    return a->need * b->cost > b->need * a->cost;
+}
+
+static void put_saving(struct search *search, struct saving saving)
+{
+    uint32_t i = search->saving_count++;
+    for (; i > 0 && is_cheaper(&saving, &search->savings[i - 1]); i--)
+        search->savings[i] = search->savings[i - 1];
+    search->savings[i] = saving;
+}
+
+/* The steps of a stage's dishes that are on the lower hull of what they need and cost; false where there are too many. */
+static bool put_hull(struct search *search, uint32_t i)
+{
+    const struct ppi_fit *fit = search->fit;
+    uint32_t stage = fit->holding->stages[i], count = 0;
+    const struct ppi_recompute_option *options = fit->fronts[stage].options;
+    struct saving hull[MOST_SAVINGS];
+    double least = need_in(search, i, search->tight, &options[ppi_fit_first_of(fit, stage)]);
+    const struct ppi_recompute_option *last = &options[ppi_fit_first_of(fit, stage)];
+    for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage); d++) {
+        double need = need_in(search, i, search->tight, &options[d]);
+        if (need >= least)
+            continue;
+        struct saving step = {least - need, fit->weight[stage] * (options[d].added - last->added), i, d};
+        while (count > 0 && !is_cheaper(&hull[count - 1], &step)) {
+            step.need += hull[count - 1].need;
+            step.cost += hull[count - 1].cost;
+            count--;
+        }
+        if (count == MOST_SAVINGS)
+            return false;
+        hull[count++] = step;
+        least = need;
+        last = &options[d];
+    }
+    bool has_place = search->saving_count + count <= MOST_SAVINGS;
+    for (uint32_t k = 0; k < count && has_place; k++)
+        put_saving(search, hull[k]);
+    return has_place;
+}
+
+/* What can be saved of a set, which bounds costs from below. */
+static void list_savings(struct search *search, uint32_t tight)
+{
+    const struct ppi_fit *fit = search->fit;
+    uint32_t count = fit->holding->count;
+    search->tight = tight;
+    search->saving_count = 0;
+    search->first_need[count] = 0;
+    search->is_bounded = true;
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t stage = fit->holding->stages[i];
+        double need = need_in(search, i, tight, &fit->fronts[stage].options[ppi_fit_first_of(fit, stage)]);
+        search->first_need[i] = search->first_need[i + 1] + need;
+        search->is_bounded &= put_hull(search, i);
+    }
+}
+
+/* The set that needs most. */
+static uint32_t tightest(const struct search *search, const double *need)
+{
+    uint32_t which = 0;
+    for (uint32_t k = 1; k < search->set_count; k++)
+        which = need[k] > need[which] ? k : which;
+    return which;
+}
+
+/* By more than rounding. */
+static bool has_all_room(const struct search *search, const double *need)
+{
+    return need[tightest(search, need)] <= search->fit->room * (1 - 1e-12);
+}
+
+static void change_option(const struct search *search, uint32_t i, uint32_t from, uint32_t to, double *need)
+{
+    const struct ppi_recompute_option *options = search->fit->fronts[search->fit->holding->stages[i]].options;
+    for (uint32_t k = 0; k < search->set_count; k++)
+        need[k] += need_in(search, i, k, &options[to]) - need_in(search, i, k, &options[from]);
+}
+
+static void keep_best(struct search *search, double cost)
+{
+    search->best_cost = cost;
+    for (uint32_t i = 0; i < search->fit->holding->count; i++)
+        search->best[i] = search->now[i];
+}
+
+static void choose_first(struct search *search, double *need)
+{
+    const struct ppi_fit *fit = search->fit;
+    for (uint32_t k = 0; k < search->set_count; k++)
+        need[k] = 0;
+    for (uint32_t i = 0; i < fit->holding->count; i++) {
+        uint32_t stage = fit->holding->stages[i];
+        search->now[i] = ppi_fit_first_of(fit, stage);
+        add_option(search, i, &fit->fronts[stage].options[search->now[i]], need, need);
+    }
+}
+
+/* What saves most for its cost, until all sets have room. Returns the set that needs most then. */
+static uint32_t save_enough(struct search *search, double *need)
+{
+    uint32_t tight = search->tight;
+    for (uint32_t k = 0; k < search->saving_count && need[tight] > search->fit->room; k++) {
+        const struct saving *saving = &search->savings[k];
+        change_option(search, saving->i, search->now[saving->i], saving->option, need);
+        search->now[saving->i] = saving->option;
+        tight = tightest(search, need);
+    }
+    return tight;
+}
+
+/* Less of a stage, as long as there is room. */
+static void give_back(struct search *search, uint32_t i, double *need)
+{
+    uint32_t first = ppi_fit_first_of(search->fit, search->fit->holding->stages[i]);
+    while (search->now[i] > first) {
+        uint32_t less = search->now[i] - 1;
+        change_option(search, i, search->now[i], less, need);
+        if (!has_all_room(search, need)) {
+            change_option(search, i, less, search->now[i], need);
+            break;
+        }
+        search->now[i] = less;
+    }
+}
+
+/* A choice that fits, to begin with, and the set that is the tightest with it. */
+static void choose_greedily(struct search *search)
+{
+    const struct ppi_fit *fit = search->fit;
+    double need[MOST_SETS], cost = 0;
+    choose_first(search, need);
+    list_savings(search, tightest(search, need));
+    uint32_t tight = save_enough(search, need);
+    if (has_all_room(search, need)) {
+        for (uint32_t i = 0; i < fit->holding->count; i++) {
+            give_back(search, i, need);
+            cost += fit->weight[fit->holding->stages[i]] * fit->fronts[fit->holding->stages[i]].options[search->now[i]].added;
+        }
+        keep_best(search, cost);
+    }
+    if (tight != search->tight)
+        list_savings(search, tight);
+}
+
+/* What the stages from the i-th on cost at least, beside what the set needs for those before. */
+static double least_cost(const struct search *search, uint32_t i, double need)
+{
+    double overshoot = need + search->first_need[i] - search->fit->room * (1 + 1e-12), cost = 0;
+    for (uint32_t k = 0; k < search->saving_count && overshoot > 0 && search->is_bounded; k++) {
+        const struct saving *saving = &search->savings[k];
+        if (saving->i < i)
+            continue;
+        cost += saving->cost * (overshoot < saving->need ? overshoot / saving->need : 1);
+        overshoot -= saving->need;
+    }
+    return cost;
+}
+
+/* Stages up to the i-th are chosen; `need`: what each set needs for them. */
+static void search_from(struct search *search, uint32_t i, double cost, const double *need)
+{
+    const struct ppi_fit *fit = search->fit;
+    uint32_t stage = fit->holding->stages[i], last = ppi_fit_last_of(fit, stage);
+    const struct ppi_recompute_option *options = fit->fronts[stage].options;
+    double sum[MOST_SETS];
+    for (uint32_t d = first_with_room(search, i, need); d <= last && search->steps < MOST_STEPS; d++) {
+        double with = cost + fit->weight[stage] * options[d].added;
+        if (with >= search->best_cost)
+            break;
+        search->steps++;
+        search->now[i] = d;
+        if (i + 1 == fit->holding->count) {
+            keep_best(search, with);
+            break;
+        }
+        if (!fit->fronts[stage].is_ordered && !has_room(search, i, need, &options[d]))
+            continue;
+        add_option(search, i, &options[d], need, sum);
+        if (with + least_cost(search, i + 1, sum[search->tight]) >= search->best_cost * (1 - 1e-12))
+            continue;
+        search_from(search, i + 1, with, sum);
+    }
+}
+
+/* The most of what a stage's sets hold, however far a pass is. */
+static struct ppi_recompute_option most_of(const struct ppi_fit *fit, uint32_t stage)
+{
+    const struct ppi_recompute_front *front = &fit->fronts[stage];
+    struct ppi_recompute_option most = front->options[ppi_fit_first_of(fit, stage)];
+    for (uint32_t d = ppi_fit_first_of(fit, stage) + 1; d <= ppi_fit_last_of(fit, stage) && !front->is_ordered; d++)
+        for (int i = 0; i < PPI_HELD; i++)
+            most.held[i] = ppi_larger(most.held[i], front->options[d].held[i]);
+    return most;
+}
+
+static void add_set(struct search *search, const uint32_t *set)
+{
+    const uint32_t width = search->fit->holding->width;
+    uint32_t k = search->set_count++;
+    for (uint32_t i = 0; i < width * search->fit->holding->count; i++)
+        search->passes[i / width][i % width][k] = set[i];
+}
+
+static void find_used(struct search *search)
+{
+    const struct ppi_held_passes *holding = search->fit->holding;
+    for (uint32_t i = 0; i < holding->count; i++) {
+        search->used_count[i] = 0;
+        for (uint32_t held = 0; held < holding->width; held++)
+            if (holding->has_any[(size_t)holding->width * i + held])
+                search->used[i][search->used_count[i]++] = (uint8_t)held;
+    }
+}
+
+/* Lists the sets that may lack room: the others have it whatever is chosen. False where they are too many. */
+static bool list_sets(struct search *search)
+{
+    const struct ppi_fit *fit = search->fit;
+    uint32_t count = fit->holding->count;
+    struct ppi_recompute_option most[MOST_STAGES];
+    for (uint32_t i = 0; i < count; i++)
+        most[i] = most_of(fit, fit->holding->stages[i]);
+    search->set_count = 0;
+    for (uint32_t k = 0; k < fit->holding->set_count; k++) {
+        const uint32_t *set = ppi_fit_set_at(fit, k);
+        double need = 0;
+        for (uint32_t i = 0; i < count; i++)
+            need += ppi_fit_need(fit, set, i, &most[i]);
+        if (need <= fit->room * (1 - 1e-12))
+            continue;
+        if (search->set_count == MOST_SETS)
+            return false;
+        add_set(search, set);
+    }
+    return true;
+}
+
+/* Fills in what sets need at least. */
+static void sum_least(struct search *search)
+{
+    const struct ppi_fit *fit = search->fit;
+    uint32_t count = fit->holding->count;
+    for (uint32_t k = 0; k < search->set_count; k++)
+        search->least[count][k] = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const struct ppi_recompute_option least = ppi_fit_least_of(fit, fit->holding->stages[i]);
+        add_option(search, i, &least, search->least[i + 1], search->least[i]);
+    }
+}
+
+/* The cheapest of all sets where there are few, else of those tried; false where the device is too large for that. */
+bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
+{
+    struct search search; /* large, so that what is not read is not zeroed */
+    if (fit->holding->count > MOST_STAGES)
+        return false;
+    search.fit = fit;
+    search.best_cost = PPI_INFINITE;
+    search.steps = 0;
+    find_used(&search);
+    if (!list_sets(&search))
+        return false;
+    sum_least(&search);
+    if (search.set_count > 0)
+        choose_greedily(&search);
+    search_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: all zero */
+    *visited += (uint64_t)fit->holding->count * (2 * fit->holding->set_count + 16) +
+                (uint64_t)search.steps * (3 * search.set_count + 8);
+    for (uint32_t i = 0; i < fit->holding->count && search.best_cost < PPI_INFINITE; i++)
+        options[fit->holding->stages[i]] = search.best[i];
+    return search.best_cost < PPI_INFINITE;
+}

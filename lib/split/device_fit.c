@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/cheapest_recompute.h"
+
+#include <string.h>
+
+#include <ppsched/op.h>
+
+#include "base/checked.h"
+
+/* Sets that are added up together. */
+enum { AT_ONCE = 64 };
+
+static const struct ppi_recompute_option *option_of(const struct ppi_fit *fit, const uint32_t *options, uint32_t i)
+{
+    uint32_t stage = fit->holding->stages[i];
+    return &fit->fronts[stage].options[options[stage]];
+}
+
+static double need_of(const struct ppi_fit *fit, const uint32_t *set, const uint32_t *options)
+{
+    double need = 0;
+    for (uint32_t i = 0; i < fit->holding->count; i++)
+        need += ppi_fit_need(fit, set, i, option_of(fit, options, i));
+    return need;
+}
+
+/* What sets from the first on need, by adding up what each stage holds in all of them. */
+static void sum_columns(double *need, const struct ppi_fit *fit, const uint32_t *options, uint32_t first, uint32_t count)
+{
+    const struct ppi_held_passes *holding = fit->holding;
+    memset(need, 0, AT_ONCE * sizeof *need);
+    for (uint32_t i = 0; i < holding->width * holding->count; i++) {
+        const double *passes = holding->passes + (size_t)i * holding->set_count + first;
+        double held = option_of(fit, options, i / holding->width)->held[i % holding->width];
+        for (uint32_t k = 0; k < count && holding->has_any[i]; k++)
+            need[k] += passes[k] * held;
+    }
+}
+
+double ppi_fit_most(const uint32_t *options, const struct ppi_fit *fit, uint32_t *which)
+{
+    uint32_t sets = fit->holding->set_count;
+    double most = 0, need[AT_ONCE];
+    *which = 0;
+    for (uint32_t first = 0; first < sets; first += AT_ONCE) {
+        uint32_t count = sets - first < AT_ONCE ? sets - first : AT_ONCE;
+        sum_columns(need, fit, options, first, count);
+        for (uint32_t k = 0; k < count; k++) {
+            *which = need[k] > most ? first + k : *which;
+            most = ppi_larger(most, need[k]);
+        }
+    }
+    return most;
+}
+
+double ppi_fit_overshoot(const uint32_t *options, const struct ppi_fit *fit)
+{
+    uint32_t which;
+    return ppi_fit_most(options, fit, &which) - fit->room;
+}
+
+static void choose_all(const struct ppi_fit *fit, uint32_t *options, bool least_memory)
+{
+    for (uint32_t i = 0; i < fit->holding->count; i++) {
+        uint32_t stage = fit->holding->stages[i];
+        options[stage] = least_memory ? ppi_fit_last_of(fit, stage) : ppi_fit_first_of(fit, stage);
+    }
+}
+
+/* The step that gives most memory to the set that lacks it, for its cost. False where there is none. */
+static bool step_down(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
+{
+    uint32_t which, best_stage = 0, best_option = 0;
+    double overshoot = ppi_fit_most(options, fit, &which) - fit->room, best = 0;
+    const uint32_t *set = ppi_fit_set_at(fit, which);
+    *visited += (uint64_t)fit->holding->count * (2 + fit->holding->set_count / 4);
+    for (uint32_t i = 0; i < fit->holding->count; i++) {
+        uint32_t stage = fit->holding->stages[i];
+        const struct ppi_recompute_option *now = option_of(fit, options, i);
+        for (uint32_t d = options[stage] + 1; d <= ppi_fit_last_of(fit, stage); d++) {
+            const struct ppi_recompute_option *option = &fit->fronts[stage].options[d];
+            double given = ppi_fit_need(fit, set, i, now) - ppi_fit_need(fit, set, i, option);
+            double cost = fit->weight[stage] * (option->added - now->added);
+            double value = ppi_smaller(given, overshoot) / (cost > 0 ? cost : 1e-300);
+            if (given > 0 && value > best) {
+                best = value;
+                best_stage = stage;
+                best_option = d;
+            }
+        }
+    }
+    if (best > 0)
+        options[best_stage] = best_option;
+    return best > 0;
+}
+
+bool ppi_fit_may(const struct ppi_fit *fit)
+{
+    for (uint32_t k = 0; k < fit->holding->set_count; k++) {
+        const uint32_t *set = ppi_fit_set_at(fit, k);
+        double need = 0;
+        for (uint32_t i = 0; i < fit->holding->count; i++) {
+            const struct ppi_recompute_option least = ppi_fit_least_of(fit, fit->holding->stages[i]);
+            need += ppi_fit_need(fit, set, i, &least);
+        }
+        if (need > fit->room)
+            return false;
+    }
+    return fit->holding->set_count > 0 || fit->room >= 0;
+}
+
+/* Whether all sets have room with what is chosen. */
+static bool fits(const struct ppi_fit *fit, const uint32_t *options)
+{
+    for (uint32_t i = 0; i < fit->holding->set_count; i++)
+        if (need_of(fit, ppi_fit_set_at(fit, i), options) > fit->room)
+            return false;
+    return true;
+}
+
+/* Whether there is nothing to choose. */
+static bool is_settled(const struct ppi_fit *fit)
+{
+    for (uint32_t i = 0; i < fit->holding->count; i++)
+        if (ppi_fit_first_of(fit, fit->holding->stages[i]) != ppi_fit_last_of(fit, fit->holding->stages[i]))
+            return false;
+    return true;
+}
+
+static bool is_ordered(const struct ppi_fit *fit)
+{
+    for (uint32_t i = 0; i < fit->holding->count; i++)
+        if (!fit->fronts[fit->holding->stages[i]].is_ordered)
+            return false;
+    return true;
+}
+
+/* The set of the i-th stage with which the device holds least beside what the others have; false where none is better. */
+static bool choose_leaner(const struct ppi_fit *fit, uint32_t *options, uint32_t i, double *most)
+{
+    uint32_t stage = fit->holding->stages[i], best = options[stage], which;
+    bool is_leaner = false;
+    for (uint32_t d = ppi_fit_first_of(fit, stage); d <= ppi_fit_last_of(fit, stage); d++) {
+        options[stage] = d;
+        double with = ppi_fit_most(options, fit, &which);
+        if (with < *most) {
+            *most = with;
+            best = d;
+            is_leaner = true;
+        }
+    }
+    options[stage] = best;
+    return is_leaner;
+}
+
+/* The sets that hold least. In menus with an order they are the last ones; else they are looked for stage by stage. */
+static void choose_leanest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
+{
+    uint32_t which;
+    choose_all(fit, options, true);
+    double most = ppi_fit_most(options, fit, &which);
+    for (bool goes_on = !is_ordered(fit); goes_on && most > fit->room;) {
+        goes_on = false;
+        for (uint32_t i = 0; i < fit->holding->count; i++) {
+            goes_on |= choose_leaner(fit, options, i, &most);
+            *visited += (uint64_t)fit->fronts[fit->holding->stages[i]].count * (1 + fit->holding->set_count);
+        }
+    }
+}
+
+double ppi_fit_device(uint32_t *options, const struct ppi_fit *fit, uint64_t *visited)
+{
+    choose_all(fit, options, false);
+    if (is_settled(fit))
+        return ppi_larger(0, ppi_fit_overshoot(options, fit));
+    if (fits(fit, options) || ppi_fit_cheapest(fit, options, visited))
+        return 0;
+    choose_leanest(fit, options, visited);
+    double overshoot = ppi_fit_overshoot(options, fit);
+    if (overshoot > 0 || !is_ordered(fit))
+        return ppi_larger(0, overshoot);
+    choose_all(fit, options, false);
+    while (!fits(fit, options) && step_down(fit, options, visited))
+        continue;
+    return ppi_larger(0, ppi_fit_overshoot(options, fit));
+}
+
+/* --- two copies of the model --- */
+
+static bool both_fit(const struct ppi_fit *pair, const uint32_t *options, uint64_t *visited)
+{
+    *visited += 4 * ((uint64_t)pair[0].holding->set_count + pair[1].holding->set_count);
+    return fits(&pair[0], options) && fits(&pair[1], options);
+}
+
+/* Where a menu has no order: all sets of the one stage, with the first of the other that fit. */
+static void try_all_pairs(uint32_t *options, const struct ppi_fit *pair, uint64_t *visited)
+{
+    const uint32_t one = pair->holding->stages[0], other = pair->holding->stages[1];
+    const struct ppi_recompute_option *of_one = pair->fronts[one].options, *of_other = pair->fronts[other].options;
+    uint32_t best[2] = {ppi_fit_last_of(pair, one), ppi_fit_last_of(pair, other)};
+    double best_cost = PPI_INFINITE;
+    for (options[one] = ppi_fit_first_of(pair, one); options[one] <= ppi_fit_last_of(pair, one); options[one]++)
+        for (options[other] = ppi_fit_first_of(pair, other); options[other] <= ppi_fit_last_of(pair, other); options[other]++) {
+            double cost = pair->weight[one] * of_one[options[one]].added + pair->weight[other] * of_other[options[other]].added;
+            if (cost >= best_cost)
+                break;
+            if (!both_fit(pair, options, visited))
+                continue;
+            best_cost = cost;
+            best[0] = options[one];
+            best[1] = options[other];
+        }
+    options[one] = best[0];
+    options[other] = best[1];
+}
+
+/* With more for the one stage less will do for the other. */
+void ppi_fit_pair(uint32_t *options, const struct ppi_fit *pair, uint64_t *visited)
+{
+    const struct ppi_held_passes *holding = pair->holding;
+    if (!is_ordered(pair)) {
+        try_all_pairs(options, pair, visited);
+        return;
+    }
+    uint32_t one = holding->stages[0], other = holding->stages[1],
+             best[2] = {ppi_fit_last_of(pair, one), ppi_fit_last_of(pair, other)};
+    const struct ppi_recompute_option *of_one = pair->fronts[one].options, *of_other = pair->fronts[other].options;
+    double best_cost = PPI_INFINITE;
+    options[other] = ppi_fit_last_of(pair, other);
+    for (options[one] = ppi_fit_first_of(pair, one); options[one] <= ppi_fit_last_of(pair, one); options[one]++) {
+        if (!both_fit(pair, options, visited))
+            continue;
+        while (options[other] > ppi_fit_first_of(pair, other)) {
+            options[other]--;
+            if (both_fit(pair, options, visited))
+                continue;
+            options[other]++;
+            break;
+        }
+        double cost = pair->weight[one] * of_one[options[one]].added + pair->weight[other] * of_other[options[other]].added;
+        if (cost < best_cost) {
+            best_cost = cost;
+            best[0] = options[one];
+            best[1] = options[other];
+        }
+    }
+    options[one] = best[0];
+    options[other] = best[1];
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/long_paths.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+/* Numbers of ways that take as long to look at as a node of a walk. */
+enum { A_VISIT = 8 };
+
+ppsched_status ppi_long_paths_open(struct ppi_long_paths *out, struct ppi_arena *arena, const struct ppi_walk *walk,
+                                   ppsched_error *error)
+{
+    uint32_t stages = walk->schedule->shape.stages;
+    *out = (struct ppi_long_paths){.stages = stages, .kinds = walk->splits_backward ? 4 : 2};
+    out->width = (stages * out->kinds + 3) / 4 * 4;
+    out->full = ppi_arena_take(arena, (size_t)stages * PPI_LONG_PATH_KINDS, sizeof *out->full);
+    out->duration = ppi_arena_take_zeroed(arena, out->width, sizeof *out->duration);
+    for (int i = 0; i < PPI_LONG_PATHS; i++)
+        out->paths[i].weight = ppi_arena_take_zeroed(arena, out->width, sizeof *out->duration);
+    return ppi_arena_check(arena, "the split", error);
+}
+
+void ppi_long_paths_set_times(struct ppi_long_paths *paths, uint32_t stage, const double *duration)
+{
+    memcpy(paths->duration + (size_t)stage * paths->kinds, duration + 1, paths->kinds * sizeof *duration);
+}
+
+/* By four sums, one a kind, which a processor adds at once. */
+static double sum_of(const struct ppi_long_paths *paths, const double *weight)
+{
+    double sum[PPI_LONG_PATH_KINDS] = {0};
+    for (uint32_t i = 0; i < paths->width; i += PPI_LONG_PATH_KINDS)
+        for (uint32_t kind = 0; kind < PPI_LONG_PATH_KINDS; kind++)
+            sum[kind] += weight[i + kind] * paths->duration[i + kind];
+    return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+
+static void put_first(struct ppi_long_paths *paths, uint32_t number, struct ppi_long_path path)
+{
+    memmove(paths->paths + 1, paths->paths, number * sizeof *paths->paths);
+    paths->paths[0] = path;
+}
+
+bool ppi_long_paths_take_longer(struct ppi_long_paths *paths, double most, uint64_t *visited)
+{
+    uint32_t looked = 0;
+    bool longer = false;
+    while (looked < paths->count && !longer) {
+        const struct ppi_long_path path = paths->paths[looked];
+        longer = sum_of(paths, path.weight) + path.rest > most * (1 + 1e-9);
+        if (longer)
+            put_first(paths, looked, path);
+        looked++;
+    }
+    *visited += (uint64_t)looked * paths->width / A_VISIT;
+    return longer;
+}
+
+void ppi_long_paths_keep(struct ppi_long_paths *paths, const struct ppi_walk *walk, double time, bool has_delays,
+                         uint64_t *visited)
+{
+    if (paths->count < PPI_LONG_PATHS)
+        paths->count++;
+    struct ppi_long_path path = paths->paths[paths->count - 1];
+    memset(paths->full, 0, (size_t)paths->stages * PPI_LONG_PATH_KINDS * sizeof *paths->full);
+    ppi_walk_weigh(walk, paths->full);
+    for (uint32_t s = 0; s < paths->stages; s++)
+        memcpy(path.weight + (size_t)s * paths->kinds, paths->full + (size_t)s * PPI_LONG_PATH_KINDS,
+               paths->kinds * sizeof *path.weight);
+    path.rest = has_delays ? 0 : ppi_larger(0, time - sum_of(paths, path.weight));
+    put_first(paths, paths->count - 1, path);
+    *visited += walk->count / walk->schedule->shape.devices;
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "split/split_state.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "ir/costs.h"
+
+/* Visits that a price takes beside those of its walk: by itself, for each stage, each whose layers are others, and each device
+ * of such. */
+enum { KINDS = PPI_COMPUTE_KINDS - 1, A_PRICE = 64, A_STAGE = 5, A_CHANGE = 32, A_DEVICE = 32 };
+
+/* --- making it --- */
+
+static bool copies_embedding(const struct ppi_layer_entry *entry)
+{
+    return (entry->given.flags & PPSCHED_LAYER_FLAG_COPIES_EMBEDDING) != 0;
+}
+
+static void sum_layers(struct ppi_split_state *state)
+{
+    const ppsched_layers *layers = state->layers;
+    for (int cost = 0; cost < PPI_LAYER_COSTS; cost++) {
+        double *sums = state->sums[cost];
+        sums[0] = 0;
+        for (uint32_t i = 0; i < layers->count; i++)
+            sums[i + 1] = sums[i] + ppi_layer_at(layers, i)->kinds[0].cost[cost];
+    }
+    for (uint32_t e = 0; e < layers->entry_count; e++) {
+        const ppsched_layer *layer = &layers->entries[e].given;
+        double memory = layer->count * (layer->mem_static + state->versions * layer->mem_weights);
+        state->tied += (layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0 ? memory : 0;
+        state->first += layer->place == PPSCHED_LAYER_PLACE_FIRST ? memory : 0;
+    }
+    for (uint32_t i = 0; state->copies != NULL && i < layers->count; i++)
+        state->copies[i + 1] = state->copies[i] + copies_embedding(ppi_layer_at(layers, i));
+    for (uint32_t e = 0; e < layers->entry_count; e++)
+        state->has_bytes |= layers->entries[e].given.output_bytes > 0;
+    state->has_bytes &= state->config->values[PPSCHED_QUANTITY_P2P_BANDWIDTH].values != NULL;
+}
+
+static ppsched_status take_room(struct ppi_split_state *state, bool has_same, ppsched_error *error)
+{
+    struct ppi_arena *arena = state->arena;
+    size_t stages = state->stages, devices = state->schedule->shape.devices, layers = state->layers->count;
+    for (int cost = 0; cost < PPI_LAYER_COSTS; cost++)
+        state->sums[cost] = ppi_arena_take(arena, layers + 1, sizeof *state->sums[cost]);
+    for (uint32_t e = 0; e < state->layers->entry_count && state->copies == NULL; e++)
+        if (copies_embedding(&state->layers->entries[e]))
+            state->copies = ppi_arena_take_zeroed(arena, layers + 1, sizeof *state->copies);
+    if (state->config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL || has_same)
+        state->fronts = ppi_arena_take_zeroed(arena, stages, sizeof *state->fronts);
+    state->border = ppi_arena_take(arena, stages + 1, sizeof *state->border);
+    state->like = ppi_arena_take_zeroed(arena, 2 * stages, sizeof *state->like);
+    state->option = ppi_arena_take_zeroed(arena, stages, sizeof *state->option);
+    state->weight = ppi_arena_take_zeroed(arena, stages * KINDS, sizeof *state->weight);
+    state->backward_weight = ppi_arena_take(arena, stages, sizeof *state->backward_weight);
+    state->pin = ppi_arena_take(arena, stages, sizeof *state->pin);
+    state->load = ppi_arena_take_zeroed(arena, devices, sizeof *state->load);
+    state->is_stale = ppi_arena_take_zeroed(arena, devices, sizeof *state->is_stale);
+    state->overshoots = ppi_arena_take_zeroed(arena, devices, sizeof *state->overshoots);
+    return ppi_arena_check(arena, "the split", error);
+}
+
+ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
+                                    const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
+                                    const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
+{
+    *out = (struct ppi_split_state){.config = config,
+                                    .layers = layers,
+                                    .schedule = schedule,
+                                    .arena = arena,
+                                    .most_overshoot = PPI_INFINITE,
+                                    .most_time = PPI_INFINITE};
+    memcpy(out->overhead, overhead, sizeof out->overhead);
+    out->stages = schedule->shape.stages;
+    out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
+    ppsched_status status = take_room(out, same != NULL, error);
+    if (status == PPSCHED_OK)
+        status = ppi_walk_make(&out->walk, arena, schedule, by_span, config->senders_wait, error);
+    if (status == PPSCHED_OK)
+        status = ppi_holding_make(&out->holdings, arena, schedule, ppi_layers_rise(layers), error);
+    if (status == PPSCHED_OK)
+        status = ppi_builder_open(&out->builder, arena, layers, same, error);
+    if (status == PPSCHED_OK)
+        status = ppi_fitted_open(&out->fitted, arena, schedule->shape.devices, out->stages, error);
+    if (status == PPSCHED_OK)
+        status = ppi_long_paths_open(&out->long_paths, arena, &out->walk, error);
+    if (status != PPSCHED_OK)
+        return status;
+    for (uint32_t d = 0; d < schedule->shape.devices; d++)
+        out->builder.has_whole |= ppi_holding_has_whole(&out->holdings[d]);
+    sum_layers(out);
+    for (uint32_t s = 0; s <= out->stages; s++)
+        out->border[s] = PPSCHED_NONE;
+    for (uint32_t s = 0; s < out->stages; s++)
+        out->pin[s] = PPSCHED_NONE, out->backward_weight[s] = 1, out->like[2 * (size_t)s] = PPSCHED_NONE;
+    return PPSCHED_OK;
+}
+
+void ppi_split_state_leave_out(struct ppi_split_state *state, uint32_t microbatches)
+{
+    const struct ppi_shape *shape = &state->schedule->shape;
+    const double *overhead = state->overhead;
+    double backward = state->walk.splits_backward ? overhead[PPSCHED_KIND_I] + overhead[PPSCHED_KIND_W]
+                                                  : overhead[PPSCHED_KIND_B];
+    state->left_out = (double)microbatches * shape->slices;
+    state->pass_overhead = (overhead[PPSCHED_KIND_F] + backward) * shape->stages / shape->devices;
+}
+
+/* --- what a stage costs --- */
+
+static double between(const struct ppi_split_state *state, int cost, uint32_t stage)
+{
+    const uint32_t *like = &state->like[2 * (size_t)stage];
+    return state->sums[cost][like[1]] - state->sums[cost][like[0]];
+}
+
+static double added_to(const struct ppi_split_state *state, uint32_t stage)
+{
+    return state->fronts != NULL ? state->fronts[stage].options[state->option[stage]].added : 0;
+}
+
+static void load_times(struct ppi_split_state *state, uint32_t stage)
+{
+    double added = added_to(state, stage);
+    double duration[PPI_COMPUTE_KINDS] = {
+        [PPSCHED_KIND_F] = between(state, PPI_LAYER_FORWARD, stage),
+        [PPSCHED_KIND_B] = between(state, PPI_LAYER_BACKWARD, stage) + added,
+        [PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added,
+        [PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage),
+    };
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        duration[kind] += state->overhead[kind];
+    ppi_walk_set_times(&state->walk, stage, duration);
+    ppi_long_paths_set_times(&state->long_paths, stage, duration);
+}
+
+/* Of what goes over the border before a stage, when nothing else is on the way. */
+static double delay_over(const struct ppi_split_state *state, uint32_t stage, uint32_t from, uint32_t to)
+{
+    uint32_t layer = state->border[stage];
+    double bytes = layer > 0 ? ppi_layer_at(state->layers, layer - 1)->given.output_bytes : 0;
+    struct ppi_transfer_cost cost = ppi_link_cost_of(state->config, bytes, from, to);
+    return cost.occupancy + cost.latency;
+}
+
+static void load_delays(struct ppi_split_state *state)
+{
+    const struct ppi_placement *placement = &state->schedule->placement;
+    for (uint32_t copy = 0; copy < placement->copies; copy++)
+        for (uint32_t s = 0; s < state->stages; s++) {
+            const uint32_t *device = placement->device_of + (size_t)copy * state->stages + s;
+            ppi_walk_set_delays(&state->walk, copy, s, s > 0 ? delay_over(state, s, device[-1], device[0]) : 0,
+                                s + 1 < state->stages ? delay_over(state, s + 1, device[1], device[0]) : 0);
+        }
+}
+
+/* --- memory --- */
+
+static double limit_of(const struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_values *limit = &state->config->values[PPSCHED_QUANTITY_MEM_LIMIT];
+    return limit->values != NULL ? ppi_value_at(limit, device) : PPI_INFINITE;
+}
+
+/* What a device's stages always take. */
+static double fixed_of(const struct ppi_split_state *state, const struct ppi_held_passes *holding)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < holding->count; i++) {
+        uint32_t stage = holding->stages[i];
+        sum += between(state, PPI_LAYER_STATIC, stage) + state->versions * between(state, PPI_LAYER_WEIGHTS, stage);
+        sum += ppi_split_state_copied(state, stage, state->like[2 * (size_t)stage], state->like[2 * (size_t)stage + 1]);
+    }
+    return sum;
+}
+
+/* What a device may hold of activations. */
+static double room_of(const struct ppi_split_state *state, uint32_t device)
+{
+    double fixed = fixed_of(state, &state->holdings[device]);
+    return limit_of(state, device) * (1 + 5e-10) - fixed; /* half of what the evaluator allows for rounding */
+}
+
+struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device)
+{
+    return (struct ppi_fit){&state->holdings[device], state->fronts, state->backward_weight, state->pin,
+                            room_of(state, device)};
+}
+
+/* What a device lacks. */
+static double fit_device(struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_fit fit = ppi_split_state_fit(state, device);
+    double overshoot = ppi_fit_device(state->option, &fit, &state->visited);
+    return fit.room < 0 && overshoot <= 0 ? -fit.room : overshoot;
+}
+
+static double fit_or_remember(struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_held_passes *holding = &state->holdings[device];
+    uint32_t *options;
+    double *overshoot;
+    bool known = ppi_fitted_find(&state->fitted, device, holding, state->like, state->pin, &options, &overshoot);
+    if (options == NULL)
+        return fit_device(state, device);
+    if (!known)
+        *overshoot = fit_device(state, device);
+    for (uint32_t i = 0; i < holding->count; i++) {
+        uint32_t *option = &state->option[holding->stages[i]];
+        if (known)
+            *option = options[i];
+        else
+            options[i] = *option;
+    }
+    return *overshoot;
+}
+
+uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t device)
+{
+    const struct ppi_placement *placement = &state->schedule->placement;
+    if (placement->copies == 1)
+        return device;
+    uint32_t stage = state->holdings[device].stages[0], first = placement->device_of[stage];
+    return first != device ? first : placement->device_of[state->stages + stage];
+}
+
+/* Those of a pair together, when it comes to the first. */
+static void fit_with_partner(struct ppi_split_state *state, uint32_t device, uint32_t partner)
+{
+    const struct ppi_fit pair[2] = {ppi_split_state_fit(state, device), ppi_split_state_fit(state, partner)};
+    if (device < partner)
+        ppi_fit_pair(state->option, pair, &state->visited);
+    state->overshoots[device] = ppi_larger(0, ppi_fit_overshoot(state->option, &pair[0]));
+}
+
+static void fit_one(struct ppi_split_state *state, uint32_t device)
+{
+    uint32_t partner = ppi_split_state_partner(state, device);
+    if (partner != device)
+        fit_with_partner(state, device, partner);
+    else
+        state->overshoots[device] = fit_or_remember(state, device);
+}
+
+static void fit_stale(struct ppi_split_state *state)
+{
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
+        if (!state->is_stale[d])
+            continue;
+        double work = 0;
+        state->visited += A_DEVICE + 16 * (uint64_t)state->holdings[d].count;
+        if (state->fronts != NULL)
+            fit_one(state, d);
+        for (uint32_t i = 0; i < state->holdings[d].count; i++) {
+            uint32_t stage = state->holdings[d].stages[i];
+            load_times(state, stage);
+            work += ppi_split_work(state, state->like[2 * stage], state->like[2 * stage + 1]) + added_to(state, stage);
+        }
+        state->load[d] = work;
+        state->is_stale[d] = false;
+    }
+}
+
+/* --- going over to others --- */
+
+/* Layers that are all of one entry are like as many others of it, its first. */
+static bool put_like(struct ppi_split_state *state, uint32_t stage)
+{
+    const ppsched_layers *layers = state->layers;
+    uint32_t begin = state->border[stage], end = state->border[stage + 1], *like = &state->like[2 * (size_t)stage];
+    bool is_one = begin < end && layers->entry_of[begin] == layers->entry_of[end - 1];
+    uint32_t first = is_one ? state->builder.begin[layers->entry_of[begin]] : begin, last = first + (end - begin);
+    bool differs = like[0] != first || like[1] != last;
+    like[0] = first;
+    like[1] = last;
+    return differs;
+}
+
+static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage, ppsched_error *error)
+{
+    const struct ppi_placement *placement = &state->schedule->placement;
+    state->visited++;
+    if (!put_like(state, stage))
+        return PPSCHED_OK;
+    state->visited += A_CHANGE;
+    for (uint32_t copy = 0; copy < placement->copies; copy++)
+        state->is_stale[placement->device_of[(size_t)copy * state->stages + stage]] = true;
+    if (state->fronts == NULL)
+        return PPSCHED_OK;
+    return ppi_front_make(&state->fronts[stage], &state->builder, state->border[stage], state->border[stage + 1], error);
+}
+
+static uint32_t most_loaded(const struct ppi_split_state *state)
+{
+    uint32_t most = 0;
+    for (uint32_t d = 1; d < state->schedule->shape.devices; d++)
+        most = state->load[d] > state->load[most] ? d : most;
+    return most;
+}
+
+/* Of two copies of the model each passes half of the microbatches. */
+static double time_left_out(const struct ppi_split_state *state)
+{
+    if (state->left_out <= 0)
+        return 0;
+    double load = state->load[most_loaded(state)] / state->schedule->placement.copies;
+    return state->left_out * (load + state->pass_overhead);
+}
+
+/* Infinite where it is known to be too long. A way's end is that of the makespan; a span ends where it begins. */
+static double time_of(struct ppi_split_state *state)
+{
+    bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span;
+    double beside = time_left_out(state), most = state->most_time - beside;
+    if (asks && ppi_long_paths_take_longer(&state->long_paths, most, &state->visited))
+        return PPI_INFINITE;
+    double time = ppi_walk_price(&state->walk);
+    state->visited += state->walk.count;
+    if (asks && time > most)
+        ppi_long_paths_keep(&state->long_paths, &state->walk, time, state->has_bytes, &state->visited);
+    return time + beside;
+}
+
+static struct ppi_split_price price_of(struct ppi_split_state *state)
+{
+    struct ppi_split_price price = {.time = PPI_INFINITE};
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++) {
+        price.overshoot += state->overshoots[d];
+        price.unevenness += state->load[d] * state->load[d];
+    }
+    if (price.overshoot <= state->most_overshoot * (1 + 1e-9))
+        price.time = time_of(state);
+    state->visited += A_PRICE + A_STAGE * (uint64_t)state->stages + 8 * (state->builder.work - state->worked);
+    state->worked = state->builder.work;
+    return price;
+}
+
+ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t *border, struct ppi_split_price *price,
+                                   ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    bool first_time = state->border[0] == PPSCHED_NONE;
+    uint32_t before = state->border[0];
+    state->border[0] = border[0];
+    for (uint32_t s = 0; s < state->stages && status == PPSCHED_OK; s++) {
+        bool same = before == border[s] && state->border[s + 1] == border[s + 1];
+        before = state->border[s + 1];
+        state->border[s + 1] = border[s + 1];
+        if (!same)
+            status = change_stage(state, s, error);
+    }
+    if (status != PPSCHED_OK)
+        return status;
+    if (state->has_bytes || first_time)
+        load_delays(state);
+    fit_stale(state);
+    *price = price_of(state);
+    return PPSCHED_OK;
+}
+
+void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin, struct ppi_split_price *price)
+{
+    ppi_split_state_set_pin(state, stage, pin);
+    fit_stale(state);
+    *price = price_of(state);
+}
+
+/* What is left out is the work of the most loaded device. */
+static void weigh_left_out(struct ppi_split_state *state)
+{
+    const struct ppi_held_passes *holding = &state->holdings[most_loaded(state)];
+    const double passes = state->left_out / state->schedule->placement.copies;
+    const bool splits = state->walk.splits_backward;
+    for (uint32_t i = 0; i < holding->count; i++) {
+        double *weight = &state->weight[(size_t)holding->stages[i] * KINDS];
+        weight[PPSCHED_KIND_F - 1] += passes;
+        weight[PPSCHED_KIND_B - 1] += splits ? 0 : passes;
+        weight[PPSCHED_KIND_I - 1] += splits ? passes : 0;
+        weight[PPSCHED_KIND_W - 1] += splits ? passes : 0;
+    }
+}
+
+void ppi_split_state_weigh(struct ppi_split_state *state)
+{
+    memset(state->weight, 0, (size_t)state->stages * KINDS * sizeof *state->weight);
+    ppi_walk_weigh(&state->walk, state->weight);
+    if (state->left_out > 0)
+        weigh_left_out(state);
+}
+
+static void make_stale(struct ppi_split_state *state)
+{
+    ppi_fitted_forget(&state->fitted);
+    for (uint32_t d = 0; d < state->schedule->shape.devices; d++)
+        state->is_stale[d] = true;
+}
+
+void ppi_split_state_choose_by(struct ppi_split_state *state, const double *weight)
+{
+    memcpy(state->backward_weight, weight, state->stages * sizeof *weight);
+    make_stale(state);
+}
+
+void ppi_split_state_choose_alike(struct ppi_split_state *state)
+{
+    for (uint32_t s = 0; s < state->stages; s++)
+        state->backward_weight[s] = 1;
+    make_stale(state);
+}
+
+void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same)
+{
+    ppi_builder_recompute(&state->builder, same);
+    for (uint32_t s = 0; s <= state->stages; s++)
+        state->border[s] = PPSCHED_NONE;
+    for (uint32_t s = 0; s < state->stages; s++) {
+        state->pin[s] = PPSCHED_NONE;
+        state->like[2 * (size_t)s] = PPSCHED_NONE;
+    }
+    ppi_split_state_choose_alike(state);
+}
+
+void ppi_split_state_choose_by_path(struct ppi_split_state *state)
+{
+    for (uint32_t s = 0; s < state->stages; s++) {
+        const double *weight = &state->weight[(size_t)s * KINDS];
+        state->backward_weight[s] = weight[PPSCHED_KIND_B - 1] + weight[PPSCHED_KIND_I - 1] + 0.01;
+    }
+    make_stale(state);
+}
+
+double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *option)
+{
+    memcpy(state->option, option, state->stages * sizeof *option);
+    for (uint32_t s = 0; s < state->stages; s++)
+        load_times(state, s);
+    make_stale(state);
+    state->visited += state->walk.count;
+    return ppi_walk_price(&state->walk);
+}
+
+bool ppi_split_is_better(const struct ppi_split_price *a, const struct ppi_split_price *b)
+{
+    if (a->overshoot != b->overshoot && (a->overshoot > b->overshoot * (1 + 1e-9) || b->overshoot > a->overshoot * (1 + 1e-9)))
+        return a->overshoot < b->overshoot;
+    if (a->time > b->time * (1 + 1e-11) || b->time > a->time * (1 + 1e-11))
+        return a->time < b->time;
+    return a->unevenness < b->unevenness * (1 - 1e-11);
+}
