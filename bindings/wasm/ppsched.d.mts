@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of ppsched.mjs. What the library fills is typed by abi.d.mts, which is written from the headers.
 import type { Bound as AbiBound, Candidate as AbiCandidate, CriticalOp, DeviceMetrics, Finding as AbiFinding, Idle, MemoryPoint,
-  Metrics, Op, OptionInfo as AbiOption, PlanOptions as AbiPlanOptions, Span, StrategyInfo as AbiStrategy } from "./abi.mjs";
+  Metrics, Op, OptionInfo as AbiOption, PlanOptions as AbiPlanOptions, SliceOptions as AbiSliceOptions, Span, StrategyInfo as AbiStrategy } from "./abi.mjs";
 import { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status } from "./abi.mjs";
 
 export { Format, Kind, MemoryCause, NONE, Objective, Placement, Quantity, Runtime, SenderWaits, Status };
@@ -109,7 +109,7 @@ export class Schedule extends Handle {
   ops(device: number): Records<Op>;
   evaluate(config: Config, options?: { earliestOnly?: boolean }): Timeline;
   recompute(options?: { chunks?: number }): Schedule;
-  offload(config: Config, options?: { chunks?: number; untilLimit?: boolean; share?: number; lead?: number }): Schedule;
+  offload(config: Config, options?: { chunks?: number; untilLimit?: boolean; share?: number; prefetchDistance?: number }): Schedule;
   findings(most?: number): Finding[];
   export(format: Of<typeof Format>, timeline?: Timeline | null): string;
   launchArguments(runtime: Of<typeof Runtime>): string;
@@ -129,16 +129,20 @@ export class Timeline extends Handle {
   export(format: Of<typeof Format>): string;
 }
 
-/** Lists take the place of the header's pointers and counts; other fields are as there. */
-export interface PlanOptions extends Partial<Pick<AbiPlanOptions, "placements" | "effort" | "runtimes" | "runtime" | "order_effort" | "slice_time"
-  | "attention_share" | "offload">> {
+/** Lists take the place of the header's pointers and counts, and objects that of groups; other fields are as there. */
+export interface PlanOptions extends Partial<Pick<AbiPlanOptions, "placements" | "effort" | "runtimes" | "runtime" | "order_effort" | "offload">> {
   objective?: Of<typeof Objective>;
   strategies?: readonly string[];
   chunks?: readonly number[];
   group_sizes?: readonly number[];
   microbatches?: readonly number[];
-  slices?: readonly number[];
   memory_limits?: readonly number[];
+  slice?: SliceOptions;
+}
+
+/** Microbatches that are cut. */
+export interface SliceOptions extends Partial<Pick<AbiSliceOptions, "slice_time" | "attention_share">> {
+  slices?: readonly number[];
 }
 
 export interface Candidate extends Omit<AbiCandidate, "placement" | "rank" | "strategy"> {

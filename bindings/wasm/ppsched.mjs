@@ -329,7 +329,8 @@ export class Config extends Handle {
     return this.struct("Bound", "ppsched_config_find_bound", valueOf(Objective, "objective", objective));
   }
 
-  /** All candidates; options are those of ppsched_plan_options that are numbers, texts or lists. */
+  /** All candidates; options are those of ppsched_plan_options: numbers, texts, lists, and groups as objects, such as
+   * slice: { slices: [1, 2], slice_time: 0.1 }. */
   plan(options = {}) {
     return this.engine.scratch((room) =>
       new Plan(this.engine, this.engine.made("ppsched_plan_create", this.alive(), room.planOptions(options))));
@@ -413,11 +414,11 @@ export class Schedule extends Handle {
   }
 
   /** The schedule with the passes of so many chunks of each device offloaded, 0 for all; untilLimit: as few as hold the limit;
-   * share: those alone that live longest, up to that share; lead: so many ops between a RELOAD and its backward. */
-  offload(config, { chunks = 0, untilLimit = false, share = 1, lead = 0 } = {}) {
+   * share: those alone that live longest, up to that share; prefetchDistance: so many ops between a RELOAD and its backward. */
+  offload(config, { chunks = 0, untilLimit = false, share = 1, prefetchDistance = 0 } = {}) {
     return this.engine.scratch((room) =>
       new Schedule(this.engine, this.engine.made("ppsched_schedule_offload", this.alive(), config.alive(),
-        room.struct("OffloadOptions", { chunks, until_limit: untilLimit ? 1 : 0, share, lead }))));
+        room.struct("OffloadOptions", { chunks, until_limit: untilLimit ? 1 : 0, share, prefetch_distance: prefetchDistance }))));
   }
 
   /** All that is wrong, in words; empty where nothing is. */
@@ -510,9 +511,11 @@ export class Plan extends Handle {
   }
 }
 
-/** Lists of a plan's options, with their numbers of values. */
+/** Lists of a plan's options, with their numbers of values, and its groups with the structs that they are. */
 const PLAN_LISTS = { chunks: ["u32", "chunk_count"], group_sizes: ["u32", "group_size_count"], microbatches: ["u32", "microbatch_count"],
-                     slices: ["u32", "slice_count"], memory_limits: ["f64", "memory_limit_count"] };
+                     memory_limits: ["f64", "memory_limit_count"] };
+const SLICE_LISTS = { slices: ["u32", "slice_count"] };
+const PLAN_GROUPS = { lower: "LowerOptions", slice: "SliceOptions", ranking: "RankingOptions" };
 
 /** Room for arguments, until a call is over. */
 class Room {
@@ -568,18 +571,30 @@ class Room {
     return pointer;
   }
 
-  /** {chunks: [1, 2], strategies: ["1f1b"], objective: "span", ...}: a list goes with its count. */
+  /** Options with their lists as pointers, each with its count. */
+  withLists(options, lists) {
+    const found = { ...options };
+    for (const [name, [type, count]] of Object.entries(lists)) {
+      const list = listOf(name, options[name] ?? []);
+      Object.assign(found, { [name]: this.list(type, `one of ${name}`, list), [count]: list.length });
+    }
+    return found;
+  }
+
+  /** {chunks: [1, 2], strategies: ["1f1b"], objective: "span", slice: {slices: [1, 2]}, ...} */
   planOptions({ objective = "makespan", strategies = [], ...others }) {
-    const options = { ...others, objective: valueOf(Objective, "objective", objective) };
+    const options = { ...this.withLists(others, PLAN_LISTS), objective: valueOf(Objective, "objective", objective) };
     const names = [...listOf("strategies", strategies)].map((name) => {
       if (typeof name !== "string")
         throw new TypeError(`a strategy is ${shown(name)}; it must be a name`);
       return this.text(name);
     });
     Object.assign(options, { strategies: this.list("u32", "a strategy", names), strategy_count: names.length });
-    for (const [name, [type, count]] of Object.entries(PLAN_LISTS)) {
-      const list = listOf(name, others[name] ?? []);
-      Object.assign(options, { [name]: this.list(type, `one of ${name}`, list), [count]: list.length });
+    for (const [name, struct] of Object.entries(PLAN_GROUPS)) {
+      const group = others[name] ?? null;
+      if (group !== null && (typeof group !== "object" || Array.isArray(group)))
+        throw new TypeError(`${name} is ${shown(group)}; it must be an object with fields of ${struct}`);
+      options[name] = group && this.struct(struct, this.withLists(group, name === "slice" ? SLICE_LISTS : {}));
     }
     return this.struct("PlanOptions", options);
   }

@@ -79,7 +79,7 @@ ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *c
     __builtin_trap();
 }
 
-ppsched_status ppi_harden(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated, double visits,
+ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated, double visits,
                           ppsched_error *error)
 {
     (void)attempt, (void)pool, (void)stated, (void)visits, (void)error;
@@ -124,7 +124,7 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
     return lacks("layers", error);
 }
 
-double ppi_split_way(const ppsched_layers *layers)
+double ppi_split_path(const ppsched_layers *layers)
 {
     (void)layers;
     __builtin_trap();

@@ -158,7 +158,7 @@ class ModelTest(unittest.TestCase):
 class TraceTest(unittest.TestCase):
     def test_nodes(self):
         config = ppsched.Config(2, 2, forward_times=10, backward_times=20, activation_bytes=[700, 0])
-        schedule = ppsched.generate("gpipe", config).lower("just_in_time", receive_lead=0)
+        schedule = ppsched.generate("gpipe", config).lower("just_in_time", receive_prefetch=0)
         first, second = (nodes_of(trace) for trace in ppsched.chakra_traces(schedule))
         self.assertEqual([(node.id, node.name, node.type, node.ctrl, node.data) for node in first],
                          [(0, "0F0", COMP, [], []), (1, "0SEND_F0", SEND, [], [0]), (2, "0F1", COMP, [0], []),

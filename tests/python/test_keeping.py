@@ -248,10 +248,10 @@ class CommandTest(unittest.TestCase):
 
     def test_share_and_lead(self):
         schedule = ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=0.5))
-        for words, kept in ((("--offload-share", 0.25), schedule.offload(share=0.25)), (("--reload-lead", 3), schedule.offload(lead=3))):
+        for words, kept in ((("--offload-share", 0.25), schedule.offload(share=0.25)), (("--reload-prefetch", 3), schedule.offload(prefetch_distance=3))):
             data = json.loads(run(*GIS, "--offload", "all", "--offload-times", 0.5, *words, "--format", "json").stdout)
             self.assertEqual([queue["ops"] for queue in data["queues"]], [list(map(str, queue)) for queue in kept.queues])
-        for queue in schedule.offload(lead=3).queues:
+        for queue in schedule.offload(prefetch_distance=3).queues:
             for i, op in enumerate(queue):
                 if op.kind is ppsched.Kind.RELOAD:
                     ops = [other for other in queue[i + 1:] if other.kind in (ppsched.Kind.F, ppsched.Kind.B, ppsched.Kind.I, ppsched.Kind.W)]
@@ -266,8 +266,8 @@ class CommandTest(unittest.TestCase):
         for share in (0, 1.5, float("nan")):
             with self.assertRaisesRegex(ppsched.Error, "share is .*; it must be above 0"):
                 schedule.offload(share=share)
-        with self.assertRaisesRegex(ppsched.Error, "lead is 2, but with until_limit"):
-            schedule.offload(until_limit=True, lead=2)
+        with self.assertRaisesRegex(ppsched.Error, "prefetch_distance is 2, but with until_limit"):
+            schedule.offload(until_limit=True, prefetch_distance=2)
 
     def test_recompute_and_offload(self):
         words = (*GIS, "--offload-times", 0.5, "--format", "json")
@@ -299,8 +299,8 @@ class CommandTest(unittest.TestCase):
                             (("--offload-share", "0.5"), "--offload-share: nothing goes to the host; give --offload"),
                             (("--offload", "all", "--offload-share", "0"), "--offload-share 0: it must be above 0, and 1 at most"),
                             (("--offload", "all", "--offload-share", "nan"), "--offload-share nan: it must be above 0, and 1 at most"),
-                            (("--offload", "all", "--reload-lead", "0"), "--reload-lead 0: it must be 1 op or more"),
-                            (("--offload", "limit", "--reload-lead", "2"), "--reload-lead: with --offload limit the limit says what goes"),
+                            (("--offload", "all", "--reload-prefetch", "0"), "--reload-prefetch 0: it must be 1 op or more"),
+                            (("--offload", "limit", "--reload-prefetch", "2"), "--reload-prefetch: with --offload limit the limit says what goes"),
                             (("--copy-slowdown", "0.5"), "copy_slowdown"),
                             (("--host-links", "all", "--host-link", "0"), "both say which devices share a link"),
                             (("--offload", "all", "--offload-times", "1", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),

@@ -106,7 +106,7 @@ class LoweringTest(unittest.TestCase):
                 self.assertEqual(queue["ops"][first], f"{stage}RECV_{direction}{microbatch}")
                 self.assertRegex(queue["ops"][last], f"{stage}[BW]{microbatch}")
             self.assertEqual(len(slots["microbatch"]["slots"]), 6)
-        self.assertEqual((row["edge_rounds"], row["preconnect_rounds"]), ([[[0, 1]], [[1, 0]]], [[[0, 1]], [[2, 3]]]))
+        self.assertEqual((row["link_rounds"], row["preconnect_rounds"]), ([[[0, 1]], [[1, 0]]], [[[0, 1]], [[2, 3]]]))
         self.assertEqual((run(*words, "--slots").returncode, run(*words[:-2], "--unshard-lookahead", "auto").returncode), (2, 2))
 
     def test_gradients_are_reduced_by_iteration(self):
@@ -122,21 +122,21 @@ class LoweringTest(unittest.TestCase):
 
     def test_receives_ahead(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 3, p2p_time=0.25))
-        late, ahead = (schedule.lower(receive_lead=lead) for lead in (0, 1))
+        late, ahead = (schedule.lower(receive_prefetch=lead) for lead in (0, 1))
         self.assertEqual(" ".join(tokens(late, 1)), "1RECV_F0 1F0 1B0 1RECV_F1 1SEND_B0 1F1 1B1 1RECV_F2 1SEND_B1 1F2 1B2 1SEND_B2")
         self.assertEqual(tokens(ahead, 1), tokens(schedule.lower(), 1))  # the default
         self.assertEqual(" ".join(tokens(ahead, 1)), "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1RECV_F2 1B1 1SEND_B1 1F2 1B2 1SEND_B2")
         self.assertTrue(ahead.prove("group", rendezvous=True, blocking=True))
         longer = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.25))
-        self.assertLess(*(longer.lower(receive_lead=lead).evaluate_transfers(rendezvous=True).metrics.makespan for lead in (1, 0)))
-        for given, text in ((dict(receive_lead=65), "receive_lead is 65; it must be 0 to 64"),
-                            (dict(receive_lead=-1), "must not be negative"),
-                            (dict(lowering="pytorch", receive_lead=1), "goes with the just_in_time lowering alone")):
+        self.assertLess(*(longer.lower(receive_prefetch=lead).evaluate_transfers(rendezvous=True).metrics.makespan for lead in (1, 0)))
+        for given, text in ((dict(receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
+                            (dict(receive_prefetch=-1), "must not be negative"),
+                            (dict(lowering="pytorch", receive_prefetch=1), "goes with the just_in_time lowering alone")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower(**given)
         words = ("schedule", "--num-devices", "2", "-b", "3", "--lower", "just_in_time", "--format", "csv")
         self.assertEqual(run(*words).stdout, ahead.export("csv"))
-        self.assertEqual(run(*words, "--receive-lead", "0").stdout, late.export("csv"))
+        self.assertEqual(run(*words, "--receive-prefetch", "0").stdout, late.export("csv"))
 
     def test_backwards(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 3))
@@ -164,10 +164,10 @@ class LoweringTest(unittest.TestCase):
             lowered().prove("ring")
 
     def test_traffic(self):
-        schedule = lowered(devices=3, microbatches=4, receive_lead=0)
-        self.assertEqual([(edge.sender, edge.receiver, edge.transfers) for edge in schedule.edges()],
+        schedule = lowered(devices=3, microbatches=4, receive_prefetch=0)
+        self.assertEqual([(link.sender, link.receiver, link.transfers) for link in schedule.links()],
                          [(1, 0, 4), (0, 1, 4), (2, 1, 4), (1, 2, 4)])
-        self.assertTrue(all(edge.most_in_flight == 1 for edge in schedule.edges()))
+        self.assertTrue(all(link.most_in_flight == 1 for link in schedule.links()))
         ops = tokens(schedule, 0)
         buffer = schedule.buffers(0)[ops.index("0SEND_F0")]
         self.assertEqual((buffer.slot, ops[buffer.until]), (None, "0B0"))
@@ -183,7 +183,7 @@ class LoweringTest(unittest.TestCase):
 
     def test_transfers(self):
         config = ppsched.Config(2, 3, p2p_time=0.5, p2p_bandwidth=2, activation_bytes=6)
-        schedule = ppsched.generate("gpipe", config).lower(receive_lead=0)
+        schedule = ppsched.generate("gpipe", config).lower(receive_prefetch=0)
         timeline = schedule.evaluate_transfers()
         self.assertEqual(timeline.metrics.makespan, 25)
         self.assertEqual(timeline.idle[1], ppsched.Idle(1, 7.5, 0, 0, 7.5, 0, 0))
@@ -201,7 +201,7 @@ class LoweringTest(unittest.TestCase):
     def test_calls(self):
         """Of a device each: by hand, as in tests/unit/transfers_test.c."""
         config = ppsched.Config(2, 2, send_overhead=[0.25, 0.5])
-        schedule = ppsched.generate("gpipe", config).lower(receive_lead=0)
+        schedule = ppsched.generate("gpipe", config).lower(receive_prefetch=0)
         timeline = schedule.evaluate_transfers()
         self.assertEqual(timeline.metrics.makespan, 10.75)
         self.assertEqual(timeline.idle[1], ppsched.Idle(0.5, 2, 0, 0, 0, 0, 0, calls=2.25))
@@ -213,7 +213,7 @@ class LoweringTest(unittest.TestCase):
                 ppsched.Config(2, 2, send_overhead=wrong)
 
     def test_command_with_calls(self):
-        words = ("schedule", "--strategy", "gpipe", "-s", "2", "-b", "2", "--lower", "just_in_time", "--receive-lead", "0", "--format", "json")
+        words = ("schedule", "--strategy", "gpipe", "-s", "2", "-b", "2", "--lower", "just_in_time", "--receive-prefetch", "0", "--format", "json")
         row = json.loads(run(*words, "--send-overhead", "0.25", "0.5").stdout)
         self.assertEqual((row["metrics"]["makespan"], row["idle_by_cause"]["calls"]), (10.75, [1.75, 2.25]))
         self.assertNotIn("calls", json.loads(run(*words).stdout)["idle_by_cause"])
@@ -273,7 +273,7 @@ class LoweringTest(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             result = run("check", file)
             self.assertEqual(result.returncode, 0)
-            self.assertRegex(result.stdout, "ok: .*\ntransfers: 16 on 4 edges, at most 1 in flight on one\nsafe with .*\n"
+            self.assertRegex(result.stdout, "ok: .*\ntransfers: 16 on 4 links, at most 1 in flight on one\nsafe with .*\n"
                                             "hangs with group rendezvous channels: device 1 waits in 1SEND_F1 for device 2")
             row = json.loads(run("check", file, "--json").stdout)
             self.assertEqual((row["valid"], row["transfers"]["receive_slots"], len(row["transfers"]["channels"])), (True, [1, 1, 1], 6))

@@ -12,7 +12,7 @@ import unittest
 from in_process import run_command
 
 import ppsched
-from ppsched import Accelerator, Config, Link, Model, Split, Training, Transformer
+from ppsched import Accelerator, Config, LinkRate, Model, Split, Training, Transformer
 from ppsched.command.estimate_errors import ERRORS
 from ppsched.command.model_estimate import even_memory, even_split, links_of, update_time
 from ppsched.readers.model_files import model_of
@@ -57,7 +57,7 @@ def link(network, devices):
     def factor(operation):
         scalar, offset = network["ops"][operation]
         return scalar * (1 + (offset or 0) / devices) / (1 - 1 / devices)
-    return Link(network["bandwidth"] * 1e9, network["efficiency"], network["latency"], factor("all_reduce") / 2,
+    return LinkRate(network["bandwidth"] * 1e9, network["efficiency"], network["latency"], factor("all_reduce") / 2,
                 factor("all_gather"))
 
 
@@ -479,7 +479,7 @@ class CommandTest(unittest.TestCase):
 
     def test_attention_share_is_that_of_its_products(self):
         """Where all but products of matrices is free: 7 s H a layer and token beside 6 a parameter."""
-        free, length, hidden = ppsched.Link(1e30), 4096, 512
+        free, length, hidden = ppsched.LinkRate(1e30), 4096, 512
         device = ppsched.Accelerator("free", 1e12, 1e30, 1e30, 1e12, free, free)
         shape = ppsched.Transformer(layers=3, hidden_size=hidden, heads=8, vocabulary_size=1000, ffn_size=2048)
         model = ppsched.Model(shape, ppsched.Training(sequence_length=length), device)

@@ -135,9 +135,9 @@ class FilesTest(FolderTest):
 
     def test_words_that_need_a_lowering(self):
         for command in ("pick", "compare"):
-            for words in (("--unshard", 2), ("--reduce-grad",), ("--receive-lead", 1)):
+            for words in (("--unshard", 2), ("--reduce-grad",), ("--receive-prefetch", 1)):
                 self.fail_with(2, "they go with --lower", command, *PROBLEM, "--strategies", "1f1b", *words)
-            self.succeed(command, *PROBLEM, "--strategies", "1f1b", "--lower", "just_in_time", "--receive-lead", 1)
+            self.succeed(command, *PROBLEM, "--strategies", "1f1b", "--lower", "just_in_time", "--receive-prefetch", 1)
 
     def test_words_are_not_cut_short(self):
         for command in ("pick", "compare"):
@@ -251,8 +251,8 @@ class AgainTest(FolderTest):
         for more in ((), ("--channel", "group", "--rendezvous"), ("--channel", "pair", "--batched"), ("--channel", "direction", "--blocking")):
             for lower in ("pytorch", "just_in_time", "by_time"):
                 self.expect_again(*PROBLEM, "--strategies", "1f1b", "zb_h1", "--p2p-time", 0.2, "--lower", lower, *more)
-        _, command = self.expect_again(*PROBLEM, "--strategies", "1f1b", "--p2p-time", 0.2, "--lower", "just_in_time", "--receive-lead", 0, "--rendezvous")
-        self.assertIn("--receive-lead 0", command)
+        _, command = self.expect_again(*PROBLEM, "--strategies", "1f1b", "--p2p-time", 0.2, "--lower", "just_in_time", "--receive-prefetch", 0, "--rendezvous")
+        self.assertIn("--receive-prefetch 0", command)
 
     def test_config_files(self):
         self.write("problem.json", {"num_devices": 4, "num_stages": 24, "num_batches": 8, "chunks": [1, 2], "microbatch_counts": [8, 12],

@@ -298,14 +298,14 @@ class CommandTest(unittest.TestCase):
         schedule = ppsched.generate("1f1b", config)
         times = {}
         for lead in (None, 0, 1, 3):
-            best = ppsched.plan(config, strategies="1f1b", chunks=1, lowering="just_in_time", rendezvous=True, receive_lead=lead).best
+            best = ppsched.plan(config, strategies="1f1b", chunks=1, lowering="just_in_time", rendezvous=True, receive_prefetch=lead).best
             times[lead] = best.step_time
-            lowered = schedule.lower("just_in_time", receive_lead=1 if lead is None else lead)
+            lowered = schedule.lower("just_in_time", receive_prefetch=1 if lead is None else lead)
             self.assertEqual(best.step_time, lowered.evaluate_transfers(rendezvous=True).metrics.makespan)
         self.assertLess(times[1], times[0])
-        for given, text in ((dict(lowering="pytorch", receive_lead=1), "goes with the just_in_time lowering alone"),
-                            (dict(lowering="just_in_time", receive_lead=65), "receive_lead is 65; it must be 0 to 64"),
-                            (dict(lowering="just_in_time", receive_lead=-1), "receive_lead is -1; it must be 0 to 64")):
+        for given, text in ((dict(lowering="pytorch", receive_prefetch=1), "goes with the just_in_time lowering alone"),
+                            (dict(lowering="just_in_time", receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
+                            (dict(lowering="just_in_time", receive_prefetch=-1), "receive_prefetch is -1; it must be 0 to 64")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 ppsched.plan(config, **given)
 

@@ -173,9 +173,9 @@ class PageTest(unittest.TestCase):
 
     def test_numbers_that_are_none(self):
         data = {"title": "", "candidates": [{"step_time": math.nan, "span": math.inf, "bound": -math.inf, "bytes": 1e300,
-                                             "excess": 0.1 + 0.2, "transfers": 2**60}]}
+                                             "overshoot": 0.1 + 0.2, "transfers": 2**60}]}
         (row,) = Page(report.report_html(data)).data()["candidates"]
-        self.assertEqual(row, {"step_time": None, "span": None, "bound": None, "bytes": 1e300, "excess": 0.3,
+        self.assertEqual(row, {"step_time": None, "span": None, "bound": None, "bytes": 1e300, "overshoot": 0.3,
                                "transfers": 2**60})
 
     def test_assets(self):

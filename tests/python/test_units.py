@@ -294,7 +294,7 @@ class OutputTest(CommandTest):
     def test_commands_run_again(self):
         transfers = ("--p2p-bandwidth", "400Gbps", "--activation-bytes", "16MiB")
         line, row = self.again(*SIZES, *TIMES, *MEMORY, *transfers)
-        self.assertIn("--forward-times 6.1ms --backward-times 12.2ms --p2p-time 24us --mem-forward 800MB --mem-static 60GB",
+        self.assertIn("--forward-times 6.1ms --backward-times 12.2ms --mem-forward 800MB --mem-static 60GB --p2p-time 24us",
                       line)
         self.assertEqual(row["units"], {"time": "ms", "memory": "GB", "bytes": "B"})
         self.again(*SIZES, *TIMES, *MEMORY[:4], "--mem-limits", "0.07TB", "66e3MB", *transfers)

@@ -8,6 +8,7 @@
 
 #include "ir/builder.h"
 #include "ir/layers.h"
+#include "support/last.h"
 
 /* --- making --- */
 
@@ -216,7 +217,7 @@ void print_config(FILE *file, const ppsched_config *config)
             ppsched_config_microbatches(config), ppsched_config_iterations(config), ppsched_config_placement(config),
             config->weight_versions);
     print_map(file, config->map, ppsched_config_stages(config));
-    for (int32_t q = 1; ppsched_quantity_name(q) != NULL; q++) {
+    for (int32_t q = 1; q <= LAST_QUANTITY; q++) {
         size_t count = 0;
         const double *values = ppsched_config_values(config, q, &count);
         for (size_t i = 0; i < count; i++)

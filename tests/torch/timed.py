@@ -127,7 +127,7 @@ def measured(job, ranks, steps):
 def planned(schedule, lowering):
     """The timeline, and for each rank the ends of its units by the token of the last op; of a full backward that of its W."""
     lowered = schedule.lower("pytorch" if lowering == "torch" else lowering, unshard=3, reduce_grad=True,
-                             receive_lead=int(lowering == "just_in_time"))
+                             receive_prefetch=int(lowering == "just_in_time"))
     timeline = lowered.evaluate_transfers(None, "none", rendezvous=True)
     ends = [{str(op).replace("B", "W"): span.end for op, span in zip(ops, spans)
              if op.kind.name in "FBIW" and not op.overlapped}

@@ -111,9 +111,13 @@ const tests = {
       assert.throws(() => config.set("forward_times", wrong), isType(/^a value of forward_times is .*; it must be a number/));
     assert.throws(() => config.place("map", "0110"), isType(/the map of a placement is "0110"; it must be a list/));
     assert.throws(() => config.place("map", ["0", "1", "1", "0"]), isType(/a device of the map is "0"/));
-    for (const name of ["strategies", "chunks", "group_sizes", "microbatches", "slices", "memory_limits"])
+    for (const name of ["strategies", "chunks", "group_sizes", "microbatches", "memory_limits"])
       for (const wrong of ["12", 2, {}])
         assert.throws(() => config.plan({ [name]: wrong }), isType(new RegExp(`^${name} is .*; it must be a list`)));
+    for (const wrong of ["12", 2, [1]])
+      assert.throws(() => config.plan({ slice: wrong }), isType(/^slice is .*; it must be an object with fields of SliceOptions/));
+    assert.throws(() => config.plan({ slice: { slices: "12" } }), isType(/^slices is "12"; it must be a list/));
+    assert.throws(() => config.plan({ slice: { slice: 1 } }), isType(/no field slice in SliceOptions/));
     assert.throws(() => config.plan({ strategies: ["1f1b", 2] }), isType(/a strategy is 2; it must be a name/));
     assert.throws(() => config.plan({ chunks: ["2"] }), isType(/one of chunks is "2"/));
     assert.throws(() => config.plan({ effort: "2" }), isType(/effort is "2"; it must be a number/));
@@ -229,12 +233,12 @@ const tests = {
   },
   "what the module is without says so"() {
     const config = pp.config(2, 2, 4), schedule = config.generate("gpipe");
-    for (const [what, options] of [["lowerings", { lowering: 1 }], ["scenarios", { scenario_count: 4 }]])
+    for (const [what, options] of [["lowerings", { lower: { lowering: 1 } }], ["scenarios", { ranking: { scenario_count: 4 } }]])
       assert.match(refusal(() => config.plan({ strategies: ["gpipe"], ...options }).run().candidate(0)), new RegExp(`without ${what}`));
     assert.throws(() => schedule.export("sail"), /without the formats text, deepspeed and sail/);
   },
   "slices that a plan tries"() {
-    const plan = pp.config(4, 4, 8).plan({ slices: [1, 2], strategies: ["1f1b"], chunks: [1] }).run();
+    const plan = pp.config(4, 4, 8).plan({ slice: { slices: [1, 2] }, strategies: ["1f1b"], chunks: [1] }).run();
     assert.deepEqual(plan.ranked().map(({ slices }) => slices).sort(), [1, 2]);
   },
   "why a device is idle, and the way that takes longest"() {

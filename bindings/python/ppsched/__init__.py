@@ -14,16 +14,15 @@ with Start():
     from ._core._abi import (ChakraLinks, ChakraSizes, ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause,
                              Objective, Placement, Reason, Runtime, SenderWaits, SlotUse, Status)
     from ._core._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
-    from ._core.accelerators import Accelerator, Link, accelerators, find_accelerator
+    from ._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
     from ._core.bound import Bound, lower_bound
     from ._core.candidate import Candidate, LeastLimit
     from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
     from ._core.config import Config, Quantities
     from ._core.explain import CriticalOp, Relief, Sensitivity
-    from ._core.goal import with_goal
     from ._core.layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
     from ._core.layout import Layout, LayoutStage
-    from ._core.lowering import Buffer, Edge, Proof, Wait
+    from ._core.lowering import Buffer, Link, Proof, Wait
     from ._core.memory import IdleWindow, MemoryItem, MemoryPoint
     from ._core.microbatches import Balance, balance_microbatches
     from ._core.model import LayerMemory, MegatronMemory, Model, Parameters, PassCost, Training, Transformer, UpdateCost
@@ -31,6 +30,7 @@ with Start():
     from ._core.number_lists import Numbers
     from ._core.op import Op
     from ._core.plan import Plan, plan
+    from ._core.robust_objective import with_robust_objective
     from ._core.scenarios import ScenarioMetrics, Scenarios
     from ._core.schedule import Builder, Finding, Schedule, generate, read
     from ._core.slots import Arena, Connection, Lifetime
@@ -47,14 +47,14 @@ __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
     "Accelerator", "Arena", "Balance", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
-    "CriticalOp", "DeviceMetrics", "DeviceSum", "Edge", "Error", "Finding", "FindingKind", "Format", "Idle",
-    "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link",
+    "CriticalOp", "DeviceMetrics", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
+    "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link", "LinkRate",
     "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
     "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
-    "read", "read_chakra", "read_model", "report", "strategies", "with_goal", "write_chakra",
+    "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 
 

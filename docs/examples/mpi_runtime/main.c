@@ -32,8 +32,8 @@ static void require(ppsched_status status, const ppsched_error *error)
 /* --- the schedule --- */
 
 /* Those with a value first. */
-static const char *const options[] = {"--strategy", "--file", "--chunks",       "--microbatches", "--iterations", "--slices",
-                                      "--steps",    "--work", "--receive-lead", "--blocking",     "--unsafe"};
+static const char *const options[] = {"--strategy", "--file", "--chunks",           "--microbatches", "--iterations", "--slices",
+                                      "--steps",    "--work", "--receive-prefetch", "--blocking",     "--unsafe"};
 enum { WITH_VALUE = 9, OPTIONS = sizeof options / sizeof *options };
 static char **words; /* of the command line, behind the program's name */
 
@@ -45,7 +45,7 @@ static void check_words(void)
             k++;
         if (k == OPTIONS || (k < WITH_VALUE && *++word == NULL))
             agree("--strategy NAME or --file SCHEDULE.csv|.json, --chunks V, --microbatches M, --iterations N, --slices K, "
-                  "--steps K, --work MILLISECONDS, --receive-lead OPS, --blocking, --unsafe");
+                  "--steps K, --work MILLISECONDS, --receive-prefetch OPS, --blocking, --unsafe");
     }
 }
 
@@ -62,7 +62,7 @@ static long number(const char *option, long otherwise)
 {
     const char *text = given(option);
     if (text != NULL && (*text == '\0' || text[strspn(text, "0123456789")] != '\0'))
-        agree("--chunks, --microbatches, --iterations, --slices, --steps, --work and --receive-lead are whole numbers");
+        agree("--chunks, --microbatches, --iterations, --slices, --steps, --work and --receive-prefetch are whole numbers");
     return text != NULL ? strtol(text, NULL, 10) : otherwise;
 }
 
@@ -116,7 +116,7 @@ static const ppsched_schedule *lower(const ppsched_schedule *schedule)
 {
     const ppsched_lower_options how = {.size = sizeof how,
                                        .lowering = PPSCHED_LOWERING_JUST_IN_TIME,
-                                       .receive_prefetch = (uint32_t)number("--receive-lead", 1)};
+                                       .receive_prefetch = (uint32_t)number("--receive-prefetch", 1)};
     ppsched_schedule *lowered = NULL;
     ppsched_error error;
     ppsched_status status = ppsched_schedule_lower(&lowered, schedule, NULL, &how, &error);

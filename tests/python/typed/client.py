@@ -52,9 +52,9 @@ def choose(config: ppsched.Config) -> str:
     again: ppsched.Config = plan.config.with_stages(plan.config.devices, head={"forward_time": 0.5}).with_microbatches(16)
     lowered = plan.schedule(best).lower(ppsched.Lowering.BY_TIME, unshard=3)
     proof: ppsched.Proof = lowered.prove("pair", rendezvous=True)
-    edges: List[int] = [edge.transfers for edge in lowered.edges()]
+    links: List[int] = [link.transfers for link in lowered.links()]
     waits: List[str] = [f"{wait.device} waits in {wait.op}" for wait in proof.circle]
-    return (f"{best.strategy} {best.step_time:g} of {len(ranked)} {plan.listed[0].number}: {sum(edges)} {waits} {bool(proof)} {words} "
+    return (f"{best.strategy} {best.step_time:g} of {len(ranked)} {plan.listed[0].number}: {sum(links)} {waits} {bool(proof)} {words} "
             f"{len(table)} {again.microbatches}")
 
 

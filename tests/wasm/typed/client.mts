@@ -11,7 +11,7 @@ const makespan: number = timeline.metrics.makespan;
 const times: Float64Array = timeline.spans(3).view(Float64Array), bytes: Uint8Array = timeline.schedule.ops(0).view();
 const kinds = Array.from(timeline.schedule.ops(3), (op: Op) => op.kind === Kind.F);
 const stage: number = timeline.schedule.ops(3).get(0, "stage");
-const best: Candidate | undefined = config.plan({ chunks: [1, 2], objective: "span", order_effort: 2 }).run().ranked()[0];
+const best: Candidate | undefined = config.plan({ chunks: [1, 2], objective: "span", order_effort: 2, slice: { slices: [1, 2], slice_time: 0.1 } }).run().ranked()[0];
 const placement: "default" | "linear" | "loop" | "v" | "bidirectional" | "map" | undefined = best?.placement;
 const mine = config.builder().append(0, [{ kind: Kind.F, stage: 0, microbatch: 0 }]).finish();
 const found: string[] = mine.findings().map(({ text }) => text);
@@ -32,6 +32,7 @@ config.devices = 3; // wrong
 config.place("zigzag"); // wrong
 config.plan({ chunk: [1] }); // wrong
 config.plan({ layers: 3 }); // wrong
+config.plan({ slices: [1, 2] }); // wrong
 timeline.metrics.span = "long"; // wrong
 timeline.metric; // wrong
 timeline.spans(0).get(0, "begin"); // wrong

@@ -13,7 +13,7 @@ from .words import nearest
 Efficiencies = Union[float, Sequence[Tuple[float, float]]]
 
 
-class Link(NamedTuple):
+class LinkRate(NamedTuple):
     """Between two devices, of one device in one direction: bytes a second, share of large messages, seconds.
 
     all_reduce, all_gather: factors of a collective's time; 1 is a ring's.
@@ -39,8 +39,8 @@ class Accelerator(NamedTuple):
     vector_rate: float
     memory_bandwidth: float
     memory: float
-    inside: Link
-    between: Link
+    inside: LinkRate
+    between: LinkRate
     node_devices: int = 8
     matrix_efficiency: Efficiencies = ()
     vector_efficiency: Efficiencies = ()
@@ -65,12 +65,12 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
         setattr(record, name, ctypes.cast(kept, ctypes.POINTER(_abi.Efficiency)))
         setattr(record, f"{name}_count", len(pairs))
         setattr(record, f"_{name}", kept)
-    record.inside, record.between = _abi.Link(*device.inside), _abi.Link(*device.between)
+    record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
     return record
 
 
-def _link(record: Any) -> Link:
-    return Link(record.bandwidth, record.efficiency or 1.0, record.latency, record.all_reduce or 1.0, record.all_gather or 1.0)
+def _link(record: Any) -> LinkRate:
+    return LinkRate(record.bandwidth, record.efficiency or 1.0, record.latency, record.all_reduce or 1.0, record.all_gather or 1.0)
 
 
 def _known(record: Any) -> Accelerator:

@@ -14,7 +14,7 @@ class Candidate(NamedTuple):
     options: the strategy's own, such as {"group_size": 8}; chunks, stages, microbatches: its V, S and M; memory_limit: of all
     devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
     words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
-    the first device over its limit; excess: the most that a device lacks; bound: what no schedule of this placement can do
+    the first device over its limit; overshoot: the most that a device lacks; bound: what no schedule of this placement can do
     better, None where there are scenarios; least_bound: the least bound of all candidates under this memory limit, whatever their
     placement; bytes, transfers: what goes from device to device in an iteration; proved: that it fits and reaches its bound, or with
     layers that no other split of them with this strategy and these options is shorter, never where there are scenarios; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
     peak_memory: Optional[float] = None
     peak_device: Optional[int] = None
     limit_device: Optional[int] = None
-    excess: Optional[float] = None
+    overshoot: Optional[float] = None
     bound: Optional[float] = None
     bytes: Optional[float] = None
     transfers: Optional[int] = None

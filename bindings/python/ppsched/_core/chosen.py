@@ -5,6 +5,7 @@ import shlex
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from .candidate import Candidate
+from .former_names import with_former
 from .launching import launch_row
 from .plan_table import candidate_row, split_row
 from .progress import ProgressBar
@@ -73,13 +74,13 @@ class Chosen:
         """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
         timeline, runs = self.timeline(candidate), self.runs_on(candidate)
         devices = timeline.device_metrics
-        return {**candidate_row(candidate, self.plan.config.units), **self._split_row(candidate),
+        return {**with_former(candidate_row(candidate, self.plan.config.units)), **self._split_row(candidate),
                 "devices": timeline.schedule.devices,
                 "memory_limits": [figures.memory_limit if math.isfinite(figures.memory_limit) else None for figures in devices],
                 "peak_memory_by_device": [figures.peak_memory for figures in devices],
                 "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
                                       for figures, queue in zip(devices, timeline.schedule.queues)],
-                "idle_by_device": [idle._asdict() for idle in timeline.idle],
+                "idle_by_device": [with_former(idle._asdict()) for idle in timeline.idle],
                 "runs_on": runs.order, "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
                 "command": self.command(self.plan, candidate)}

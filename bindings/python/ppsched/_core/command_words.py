@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 from ._abi import Lowering, Placement, SenderWaits
 from .candidate import Candidate
 from .config import QUANTITIES, Config
-from .goal import goal_words
 from .layer_words import OF_LAYERS, UNREAD, split_words
 from .layers import Layers
-from .lowering import lead_of
+from .lowering import prefetch_of
 from .model_end import ModelEnd, model_end
+from .robust_objective import robust_objective_words
 from .same_units import places, worded
 from .strategy import find_strategy
 from .units import Units
@@ -109,8 +109,8 @@ def _lowering_words(plan: "Plan") -> List[str]:
     sharding = ["--unshard", str(passes.unshard), "--unshard-lookahead", passes.unshard_lookahead] if passes.unshard else []
     if passes.reduce_grad:
         sharding.append("--reduce-grad")
-    if passes.receive_lead != lead_of(plan.lowering, None, channel.blocking):
-        sharding += ["--receive-lead", str(passes.receive_lead)]
+    if passes.receive_prefetch != prefetch_of(plan.lowering, None, channel.blocking):
+        sharding += ["--receive-prefetch", str(passes.receive_prefetch)]
     return ["--lower", plan.lowering.name.lower(), *sharding, *(["--channel", order.lower()] if order.lower() != "none" else []), *flags]
 
 
@@ -122,7 +122,7 @@ def _offload_words(plan: "Plan", candidate: Candidate) -> List[str]:
 
 def schedule_words(plan: "Plan", candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
     """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
-    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *goal_words(plan, candidate.strategy)]
+    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *robust_objective_words(plan, candidate.strategy)]
     if is_own(plan, candidate):
         own = plan.config_of(candidate)
         return [*words, *_size_words(own, False), *cost_words(own), *list_words(own, OF_CANDIDATES), *_lowering_words(plan), *_offload_words(plan, candidate)]

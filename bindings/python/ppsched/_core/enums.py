@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members of the library's enums, by name or value."""
 import enum
-from typing import Type, TypeVar
+import re
+from typing import List, Type, TypeVar
 
-from ._library import Error
+from ._library import Error, decoded, lib
 from .shown import shown
 
 Member = TypeVar("Member", bound=enum.IntEnum)
+
+
+# Of enums whose names the library tells in functions that are not called as the enum is.
+_FUNCTIONS = {"Kind": "ppsched_kind_token"}
+
+
+def name_of(value: enum.IntEnum) -> str:
+    """The library's name of a member, such as "by_time": what options, JSON and Python take."""
+    kind = type(value).__name__
+    function = _FUNCTIONS.get(kind) or f"ppsched_{re.sub('(?<!^)(?=[A-Z])', '_', kind).lower()}_name"
+    return decoded(getattr(lib, function)(value))
+
+
+def names_of(kind: Type[enum.IntEnum]) -> List[str]:
+    """Those of all members, in the order of their numbers."""
+    return [name_of(value) for value in kind]
 
 
 def member(kind: Type[Member], what: str, value: object) -> Member:

@@ -76,7 +76,7 @@ def sensitivities(timeline: "Timeline", objective: Union[Objective, str], kind: 
     of = member(Objective, "objective", objective), _kind_of(kind)
     with Interrupts() as interrupts:  # where longest ways go to and fro between many stages it takes seconds
         tell = _abi.ProgressFunction(lambda _user, _progress: interrupts.error is not None)
-        records = records_of(_abi.Sensitivity, lib.ppsched_timeline_get_sensitivities_watched, timeline._handle, *of, tell, None)
+        records = records_of(_abi.Sensitivity, lib.ppsched_timeline_get_sensitivities, timeline._handle, *of, tell, None)
     return [Sensitivity(record.more, record.less) for record in records]
 
 

@@ -35,7 +35,7 @@ class Proof(NamedTuple):
         return self.safe
 
 
-class Edge(NamedTuple):
+class Link(NamedTuple):
     """A directed pair of devices; most_in_flight: receives, at most at once, that the receiver has come to and not used yet."""
 
     sender: int
@@ -52,17 +52,17 @@ class Buffer(NamedTuple):
     until: Optional[int]
 
 
-def lead_of(lowering: Union[Lowering, str], receive_lead: Optional[int], blocking: bool = False) -> int:
+def prefetch_of(lowering: Union[Lowering, str], receive_prefetch: Optional[int], blocking: bool = False) -> int:
     """By how many ops receives come ahead; without a number 1 with JUST_IN_TIME, which measured best: a message that starts once
     both sides are there is then there in time. 0 where a device does nothing else meanwhile."""
-    if receive_lead is not None:
-        return integer("receive_lead", receive_lead)
+    if receive_prefetch is not None:
+        return integer("receive_prefetch", receive_prefetch)
     return int(member(Lowering, "lowering", lowering) == Lowering.JUST_IN_TIME and not blocking)
 
 
-def edges(schedule: "Schedule") -> List[Edge]:
-    records = records_of(_abi.Edge, lib.ppsched_schedule_get_edges, schedule._handle)
-    return [Edge(*(getattr(record, name) for name, _ in record._fields_)) for record in records]
+def links(schedule: "Schedule") -> List[Link]:
+    records = records_of(_abi.Link, lib.ppsched_schedule_get_links, schedule._handle)
+    return [Link(*(getattr(record, name) for name, _ in record._fields_)) for record in records]
 
 
 def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
@@ -118,5 +118,5 @@ def proof(schedule: "Schedule", model: _abi.ChannelModel) -> Proof:
     message = record.message.decode("utf-8", "replace")
     if status != Status.ERROR_INVALID_SCHEDULE:
         raise Error(message, status, record)
-    links = [Wait(link.device, link.position, from_record(link.op)) for link in circle[:min(count.value, room)]]
-    return Proof(False, links, message)
+    waits = [Wait(wait.device, wait.position, from_record(wait.op)) for wait in circle[:min(count.value, room)]]
+    return Proof(False, waits, message)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Union
 from . import _abi
 from ._abi import MemoryCause
 from ._library import lib
-from .enums import member
+from .enums import member, names_of
 from .filling import records_of
 from .number_lists import integer
 from .views import none_if_unset
@@ -43,7 +43,7 @@ class IdleWindow(NamedTuple):
     free: float
 
 
-CAUSES = [cause.name.lower() for cause in MemoryCause]
+CAUSES = names_of(MemoryCause)
 
 
 def _known(timeline: "Timeline", device: int) -> int:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple, U
 
 from . import _abi
 from ._abi import Objective, Status
-from ._library import Refused, call, lib, new_handle
+from ._library import Refused, call, lib
 from .config import Config
 from .enums import member
 from .listener import Listener, Progress, check_progress
@@ -21,11 +21,11 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
     """The schedule's config with its microbatches in the best order, and that order."""
     options = sized(_abi.OrderOptions)
     options.objective, options.effort = member(Objective, "objective", objective), integer("effort", effort) & 0xFFFFFFFF
-    order = (ctypes.c_uint32 * schedule.microbatches)()
+    order, handle = (ctypes.c_uint32 * schedule.microbatches)(), ctypes.c_void_p()
     check_progress(progress)
     with schedule.config.units.telling(), Listener(schedule.config, progress) as told:
-        handle = new_handle(lib.ppsched_schedule_order_microbatches, order, schedule._handle, told._handle,
-                            ctypes.byref(options))
+        call(lib.ppsched_schedule_order_microbatches, order, len(order), None, ctypes.byref(handle), schedule._handle, told._handle,
+             ctypes.byref(options))
         call(lib.ppsched_config_set_progress, handle, ctypes.cast(0, _abi.ProgressFunction), None)  # the listener's ends here
     config = schedule.config._like(handle)
     before = schedule.config.microbatch_order
@@ -74,6 +74,6 @@ def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: 
     as little as can be found. even_counts: each gets as many, or one more where they do not divide evenly."""
     flat = numbers("costs", costs)
     record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
-    call(lib.ppsched_microbatches_balance, ctypes.byref(record), replica, (ctypes.c_double * len(flat))(*flat), len(flat),
-         min(max(integer("replicas", replicas), 0), 2**32 - 1), int(bool(even_counts)), None)
+    call(lib.ppsched_microbatches_balance, replica, len(flat), None, ctypes.byref(record), (ctypes.c_double * len(flat))(*flat), len(flat),
+         integer("replicas", replicas), int(bool(even_counts)), None)
     return Balance(list(replica), record.most, record.bound, bool(record.is_best))

@@ -43,13 +43,13 @@ def candidate_of(timeline: Timeline, number: int, objective: Objective) -> Candi
     """A timeline as plans tell of theirs; the bound is that of its placement."""
     schedule, metrics, units = timeline.schedule, timeline.metrics, timeline.config.units
     whole = metrics.span if objective == Objective.SPAN else metrics.makespan
-    step, excess = whole / schedule.iterations, _lacks(timeline)
+    step, overshoot = whole / schedule.iterations, _lacks(timeline)
     is_over = metrics.limit_device is not None
-    lack = f"device {metrics.limit_device} is over its limit; the most that a device lacks is {at_least(excess)}{units.after_memory}"
+    lack = f"device {metrics.limit_device} is over its limit; the most that a device lacks is {at_least(overshoot)}{units.after_memory}"
     return Candidate(**_fields(schedule, number), memory_limit=_limit_of(timeline), status="over limit" if is_over else "fits",
                      reason=lack if is_over else None, step_time=step, makespan=metrics.makespan, span=metrics.span,
                      bubble=metrics.bubble, peak_memory=metrics.peak_memory, peak_device=metrics.peak_device,
-                     limit_device=metrics.limit_device, excess=excess, bound=_bound(timeline, objective, step), imbalance=_imbalance(timeline))
+                     limit_device=metrics.limit_device, overshoot=overshoot, bound=_bound(timeline, objective, step), imbalance=_imbalance(timeline))
 
 
 def _imbalance(timeline: Timeline) -> float:
@@ -105,10 +105,10 @@ def _rounded(number: float) -> float:
 
 def _key(candidate: Candidate) -> Tuple[float, ...]:
     group = ("fits", "over limit", "refused").index(candidate.status)
-    if candidate.excess is None or candidate.step_time is None or candidate.peak_memory is None:
+    if candidate.overshoot is None or candidate.step_time is None or candidate.peak_memory is None:
         return (group,)
-    excess = _rounded(candidate.excess) if group == 1 else 0.0
-    return (group, excess, _rounded(candidate.step_time), _rounded(candidate.peak_memory))
+    overshoot = _rounded(candidate.overshoot) if group == 1 else 0.0
+    return (group, overshoot, _rounded(candidate.step_time), _rounded(candidate.peak_memory))
 
 
 def ranked(candidates: Sequence[Candidate]) -> List[Candidate]:

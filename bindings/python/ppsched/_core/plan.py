@@ -9,25 +9,25 @@ from os import PathLike
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union, cast, overload
 
 from . import _abi
-from ._abi import MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status, UnshardLookahead
+from ._abi import MAX_SCENARIOS, MAX_STAGES, ChannelOrder, Dispatch, Format, Lowering, Objective, Placement, RankBy, Runtime, Status, UnshardLookahead
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .candidate import Candidate, LeastLimit, with_least_bounds
 from .chosen import Chosen
 from .command_words import schedule_words
 from .config import Config, config_of
-from .enums import member
+from .enums import member, name_of
 from .exporting import format_name
-from .goal import words_of_goal
-from .keeping import chooses_offload
 from .layers import Layer, LayerSplit, Layers, Split
 from .listener import Listener, Progress, check_progress
-from .lowering import channel_model, lead_of
+from .lowering import channel_model, prefetch_of
+from .memory_saving import chooses_offload
 from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .output import write_text
 from .own_schedules import Own, evaluate_own, ranked
 from .pages import page_of
 from .plan_table import candidates_csv, html_table, plain_row
+from .robust_objective import words_of_robust_objective
 from .rounding import at_least
 from .scenarios import Factors, scenario_options
 from .schedule import Function, Schedule, generate
@@ -39,12 +39,14 @@ from .views import Plain, Shared, none_if_unset, sized
 from .words import counted, names_checked
 from .writing import PAGES, ending_of, write_file
 
+MOST_SPLIT_EFFORT = 4
+
 
 def _figures(record: _abi.Candidate) -> Dict[str, Any]:
     bubble = Bubble(record.bubble_of_total, record.bubble_of_ideal, record.bubble_of_span)
     return {"step_time": record.step_time, "makespan": record.makespan, "span": record.span, "bubble": bubble,
             "peak_memory": record.peak_memory, "peak_device": record.peak_device,
-            "limit_device": none_if_unset(record.limit_device), "excess": record.excess, "bound": record.bound,
+            "limit_device": none_if_unset(record.limit_device), "overshoot": record.overshoot, "bound": record.bound,
             "bytes": record.bytes, "transfers": record.transfers, "proved": bool(record.proved), "ordered": bool(record.ordered), "offloads": record.offloads,
             "imbalance": record.imbalance}
 
@@ -57,7 +59,7 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
         options = {"placement": placement, "objective": objective.name.lower(), **({"effort": effort} if effort else {})}
     refused = record.status != Status.OK
     if not refused and not record.fits:
-        lack = f"{at_least(record.excess)}{units.after_memory}"
+        lack = f"{at_least(record.overshoot)}{units.after_memory}"
         reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {lack}"
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
     status = "refused" if refused else "fits" if record.fits else "over limit"
@@ -76,12 +78,12 @@ class _Channel(NamedTuple):
 
 
 class _Passes(NamedTuple):
-    """Those of a lowering for sharded parameters, and its lead; see Schedule.lower."""
+    """Those of a lowering for sharded parameters, and its prefetch distance; see Schedule.lower."""
 
     unshard: int
     unshard_lookahead: str
     reduce_grad: bool
-    receive_lead: int
+    receive_prefetch: int
 
 
 class Plan(Shared, Sequence[Candidate]):
@@ -108,7 +110,7 @@ class Plan(Shared, Sequence[Candidate]):
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
         self._has_scenarios, self._listing, self._varying = has_scenarios, {}, {}
-        self._goal: List[str] = []  # of searches, in the words of the command
+        self._robust_words: List[str] = []  # of searches, in the words of the command
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
         self._own: Dict[int, Own] = {}  # by number, behind the library's
@@ -328,7 +330,7 @@ class Plan(Shared, Sequence[Candidate]):
                 f"fit{words}>")
 
 
-def _list(options: _abi.PlanOptions, name: str, count: str, values: Optional[Sequence[Any]], kind: Any) -> Any:
+def _list(options: Union[_abi.PlanOptions, _abi.SliceOptions], name: str, count: str, values: Optional[Sequence[Any]], kind: Any) -> Any:
     """Sets a list of the options, if there is one; returns what must stay alive."""
     if values is None:
         return None
@@ -379,6 +381,32 @@ def _placement_bits(placements: Union[Iterable[Union[Placement, str]], Placement
     return bits
 
 
+def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Union[UnshardLookahead, str], reduce_grad: bool,
+                   receive_prefetch: int) -> _abi.LowerOptions:
+    """Where they say nothing of a lowering the plan goes without them, so that what would be lost is refused here."""
+    options = sized(_abi.LowerOptions)
+    options.lowering, options.unshard_lookahead = member(Lowering, "lowering", lowering), member(UnshardLookahead, "unshard_lookahead", lookahead)
+    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
+    options.receive_prefetch = _within("receive_prefetch", receive_prefetch, 64)
+    if options.lowering == Lowering.NONE and (unshard or reduce_grad):
+        raise Error("unshard and reduce_grad go with a lowering")
+    if options.lowering == Lowering.NONE and receive_prefetch:
+        raise Error("receive_prefetch goes with the just_in_time lowering alone")
+    if options.lowering == Lowering.NONE and options.unshard_lookahead != UnshardLookahead.FULL:
+        raise Error("unshard_lookahead goes with unshard, 1 or more stages")
+    return options
+
+
+def _split_options(layers: Optional[Layers], empty_stages: bool, effort: int) -> _abi.SplitOptions:
+    options = sized(_abi.SplitOptions)
+    if layers is None and effort:
+        raise Error("split_effort goes with layers")
+    if not 0 <= integer("split_effort", effort) <= MOST_SPLIT_EFFORT:
+        raise Error(f"split_effort is {effort}; it must be 1 to {MOST_SPLIT_EFFORT}, or 0", Status.ERROR_RANGE)
+    options.layers, options.empty_stages, options.effort = None if layers is None else layers._handle.value, bool(empty_stages), effort
+    return options
+
+
 @names_checked
 def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strategies: Union[Iterable[Union[str, Function]], str, Function, None] = None,
          chunks: Union[Iterable[int], int, None] = None, group_sizes: Union[Iterable[int], int, None] = None,
@@ -386,7 +414,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          placements: Union[Iterable[Union[Placement, str]], Placement, str, None] = None, effort: int = 0,
          lowering: Union[Lowering, str] = "none", order: Union[ChannelOrder, str] = "none", rendezvous: bool = False,
          batched: bool = False, blocking: bool = False, unshard: int = 0, unshard_lookahead: Union[UnshardLookahead, str] = "full",
-         reduce_grad: bool = False, receive_lead: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
+         reduce_grad: bool = False, receive_prefetch: Optional[int] = None, slices: Union[Iterable[int], int, None] = None, slice_time: float = 0.0,
          attention_share: float = 0.0, order_effort: int = 0, scenarios: int = 0, seed: int = 0, jitter: float = 0.0,
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
@@ -409,7 +437,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     runtimes: which are asked whether they run a candidate (Candidate.runs_on).
     runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
     With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
-    reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad; receive_lead (see Schedule.lower).
+    reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad; receive_prefetch (see Schedule.lower).
     slices: into how many slices the config's whole microbatches are cut, such as [1, 2, 4, 8]; an op of slice k of K then takes
     (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K), slice_time but for W. order_effort: 1 to 10 to run
     microbatches that differ in the best order that is found for each candidate (Plan.microbatch_order).
@@ -422,13 +450,12 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     """
     config_of(config)
     check_progress(progress)
-    goal = member(Objective, "objective", objective)
+    aim = member(Objective, "objective", objective)
     options = sized(_abi.PlanOptions)
-    options.objective, options.effort = goal, _within("effort", effort, 12)
-    options.lowering, options.placements = member(Lowering, "lowering", lowering), _placement_bits(placements)
-    options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
-    options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", unshard_lookahead)
-    options.receive_lead = _within("receive_lead", lead_of(lowering, receive_lead, blocking), 64)
+    options.objective, options.effort, options.placements = aim, _within("effort", effort, 12), _placement_bits(placements)
+    lower = _lower_options(lowering, unshard, unshard_lookahead, reduce_grad, prefetch_of(lowering, receive_prefetch, blocking))
+    if lower.lowering != Lowering.NONE:
+        options.lower = ctypes.pointer(lower)
     chosen = [] if strategies is None else _several("strategies", strategies)
     own = [function for function in chosen if callable(function)]
     named = [encoded("strategy", name) for name in chosen if not callable(name)]
@@ -443,39 +470,42 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.runtimes = sum({1 << member(Runtime, "runtime", name) for name in asked})
     planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
     options.runtime = planned_for or 0
-    options.split_effort = _within("split_effort", split_effort, 4)
-    options.slice_time, options.attention_share, options.order_effort = slice_time, attention_share, _within("order_effort", order_effort, 10)
-    options.rank_by, options.quantile = member(RankBy, "rank_by", rank_by), quantile
-    options.offload = bool(offload)
-    options.scenario_count = _within("scenarios", scenarios, 2**24)
+    options.order_effort, options.offload = _within("order_effort", order_effort, 10), bool(offload)
+    slicing, ranking = sized(_abi.SliceOptions), sized(_abi.RankingOptions)
+    slicing.slice_time, slicing.attention_share = slice_time, attention_share
+    ranking.rank_by, ranking.quantile = member(RankBy, "rank_by", rank_by), quantile
+    ranking.scenario_count = _within("scenarios", scenarios, MAX_SCENARIOS)
     varying = scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors)
     if scenarios or jitter or message_jitter or len(device_factors) or len(link_factors):
-        options.scenario_options = ctypes.pointer(varying)
+        ranking.scenario_options = ctypes.pointer(varying)
+    options.slice, options.ranking = ctypes.pointer(slicing), ctypes.pointer(ranking)
     if layers is not None and not isinstance(layers, Layers):
         layers = Layers(layers)
+    split = _split_options(layers, empty_stages, split_effort)
     if layers is not None:
-        options.layers, options.empty_stages = layers._handle.value, bool(empty_stages)
+        options.split = ctypes.pointer(split)
     alive = [_list(options, "strategies", "strategy_count", names, ctypes.c_char_p),
              _list(options, "chunks", "chunk_count", _counts("chunks", chunks), ctypes.c_uint32),
              _list(options, "group_sizes", "group_size_count", _counts("group_sizes", group_sizes), ctypes.c_uint32),
              _list(options, "microbatches", "microbatch_count", _counts("microbatches", microbatches), ctypes.c_uint32),
-             _list(options, "slices", "slice_count", _counts("slices", slices), ctypes.c_uint32),
+             _list(slicing, "slices", "slice_count", _counts("slices", slices), ctypes.c_uint32),
              _list(options, "memory_limits", "memory_limit_count", limits, ctypes.c_double)]
     with config.units.telling(), Listener(config, progress) as told:
-        made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, goal, options.effort,
-                    Lowering(options.lowering), _Passes(unshard, UnshardLookahead(options.unshard_lookahead).name.lower(), bool(reduce_grad), options.receive_lead), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
+        made = Plan(new_handle(lib.ppsched_plan_create, told._handle, ctypes.byref(options)), config, aim, options.effort,
+                    Lowering(lower.lowering), _Passes(unshard, name_of(UnshardLookahead(lower.unshard_lookahead)), bool(reduce_grad), lower.receive_prefetch), _Channel(order, rendezvous, batched, blocking), embedding, head, layers, planned_for,
                     bool(asked), scenarios > 0)
         del alive
-        made._ranks_by_step = options.rank_by == RankBy.STEP
+        made._ranks_by_step = ranking.rank_by == RankBy.STEP
         if not made._ranks_by_step and options.effort and varying.dispatch == Dispatch.PLANNED:
-            made._goal = words_of_goal(options, config.devices)
+            made._robust_words = words_of_robust_objective(ranking, config.devices)
         made._varying = {} if not scenarios else {"scenarios": scenarios, "seed": seed, "jitter": jitter, "message_jitter": message_jitter,
                                                   "device_factors": device_factors, "link_factors": link_factors}
         made._has_listed = bool(named) or not own
         made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
-                         "microbatches": _counts("microbatches", microbatches), "slices": _counts("slices", slices), "memory_limits": limits or [],
-                         "placements": options.placements, "effort": options.effort, "slice_time": slice_time,
-                         "attention_share": attention_share, "order_effort": order_effort, "split_effort": split_effort, "offload": int(offload)}
+                         "microbatches": _counts("microbatches", microbatches), "memory_limits": limits or [], "placements": options.placements,
+                         "effort": options.effort, "order_effort": order_effort, "offload": int(offload),
+                         "slice": {name: value for name, value in {"slices": _counts("slices", slices), "slice_time": slice_time,
+                                                                   "attention_share": attention_share}.items() if value}}
         if made._has_listed:
             call(lib.ppsched_plan_run, made._handle)
     made._add_own(own)

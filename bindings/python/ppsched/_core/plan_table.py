@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .candidate import Candidate
+from .former_names import with_former
 from .layer_words import recompute_words
 from .layers import LayerSplit
 from .microbatch_map import words_of
@@ -205,12 +206,12 @@ def candidates_csv(candidates: Iterable[Candidate], units: Units,
     options = dict.fromkeys(option.name for strategy in strategies() for option in strategy.options)
     nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields,
                                          "units": Units._fields if any(units) else ()}
-    keys = [(name, part) for name in (*Candidate._fields[1:], "fits", "units") for part in nested.get(name, ("",))]
+    keys = [(name, part) for name in (*with_former(dict.fromkeys(Candidate._fields[1:])), "fits", "units") for part in nested.get(name, ("",))]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(f"{name}.{part}" if part else name for name, part in keys), *([] if models is None else ["split", "recompute"])])
     for candidate in candidates:
-        row, model = candidate_row(candidate, units), (models or {}).get(candidate.rank)
+        row, model = with_former(candidate_row(candidate, units)), (models or {}).get(candidate.rank)
         split: List[object] = [] if models is None else ["", ""]
         if model is not None:
             split = [_cell(model.split.layers), _cell(recompute_words(model))]

@@ -154,5 +154,5 @@ class Runnable:
         closest = next(self.over_limit(), None)
         if closest is not None:
             words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
-                      f"lacks is {at_least(closest.excess or 0.0)}{self._plan.config.units.after_memory}")
+                      f"lacks is {at_least(closest.overshoot or 0.0)}{self._plan.config.units.after_memory}")
         return words

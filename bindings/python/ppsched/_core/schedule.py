@@ -12,11 +12,11 @@ from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_h
 from .config import Config, Quantities, config_of, quantities_in
 from .exporting import export, export_format
 from .filling import text_of
-from .keeping import offloaded, recomputed
 from .launching import launch_line
 from .layers import LayerSplit
 from .listener import Listener, Progress, check_progress
-from .lowering import Buffer, Edge, Proof, buffers, channel_model, edges, lead_of, lowered, proof
+from .lowering import Buffer, Link, Proof, buffers, channel_model, links, prefetch_of, lowered, proof
+from .memory_saving import offloaded, recomputed
 from .microbatch_map import with_order
 from .microbatches import ordered, renumbered
 from .number_lists import Numbers, integer
@@ -175,7 +175,7 @@ class Schedule(Shared):
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
               unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: bool = False, merge_backwards: bool = False,
-              split_backwards: bool = False, defer_receives: bool = False, receive_lead: Optional[int] = None) -> "Schedule":
+              split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None) -> "Schedule":
         """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
         "just_in_time", or "none" for the other passes alone).
 
@@ -183,10 +183,10 @@ class Schedule(Shared):
         many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, a number for
         each device, or "needed": as late as gathering hides by the config's times; reduce_grad: REDUCE_GRAD behind a stage's last
         weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back; defer_receives: PyTorch's
-        defer_pp_recv; receive_lead: with "just_in_time" each receive stands up to so many ops before its consumer, 1 by default.
+        defer_pp_recv; receive_prefetch: with "just_in_time" each receive stands up to so many ops before its consumer, 1 by default.
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
-                         split_backwards=split_backwards, defer_receives=defer_receives, receive_lead=lead_of(lowering, receive_lead))
+                         split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch))
         return Schedule(handle, self.config)
 
     def recompute(self, chunks: Optional[int] = None) -> "Schedule":
@@ -194,15 +194,15 @@ class Schedule(Shared):
         of all without `chunks`."""
         return Schedule(recomputed(self, chunks), self.config)
 
-    def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False, share: float = 1.0, lead: int = 0) -> "Schedule":
+    def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False, share: float = 1.0, prefetch_distance: int = 0) -> "Schedule":
         """A schedule that keeps less: with an OFFLOAD behind each forward of so many stages of each device, the lowest first (all
         without `chunks`), and a RELOAD as late as it hides; as few as hold the config's memory limit with `until_limit`.
 
         share: of each device those alone that live longest, as far as they are at most that share of what all of them would move.
-        lead: so many ops of its device are between a RELOAD and its backward instead; without until_limit. Stage passes that are
+        prefetch_distance: so many ops of its device are between a RELOAD and its backward instead; without until_limit. Stage passes that are
         recomputed stay so.
         """
-        return Schedule(offloaded(self, chunks, until_limit, share, lead), self.config)
+        return Schedule(offloaded(self, chunks, until_limit, share, prefetch_distance), self.config)
 
     def renumber(self) -> "Schedule":
         """The same schedule with its microbatches numbered as the last stage runs their forwards: PyTorch takes losses so."""
@@ -219,9 +219,9 @@ class Schedule(Shared):
         meanwhile or block."""
         return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))
 
-    def edges(self) -> List[Edge]:
+    def links(self) -> List[Link]:
         """Which devices of this lowered schedule send to which, and how many receives are in flight at most."""
-        return edges(self)
+        return links(self)
 
     def buffers(self, device: int) -> List[Buffer]:
         """For each op of a device's queue what it holds, if it sends or receives."""
@@ -234,8 +234,8 @@ class Schedule(Shared):
         return arenas(self, device, use)
 
     @names_checked
-    def connections(self, what: Union[Connecting, str] = "edges") -> List[Connection]:
-        """In which rounds all devices set up a communicator for each directed pair of devices ("edges"), or send a first message
+    def connections(self, what: Union[Connecting, str] = "links") -> List[Connection]:
+        """In which rounds all devices set up a communicator for each directed pair of devices ("links"), or send a first message
         between neighbouring stages ("stages"), as PyTorch does."""
         return connections(self, what)
 
@@ -331,8 +331,8 @@ class Schedule(Shared):
     @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
                            rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
-        """Times this lowered schedule with its sends and receives, which wait for their edges and, in the channel model (see
-        prove), for each other; by default for their edges alone."""
+        """Times this lowered schedule with its sends and receives, which wait for their links and, in the channel model (see
+        prove), for each other; by default for their links alone."""
         config = self.config if config is None else config_of(config)
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
         handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)

@@ -36,7 +36,7 @@ class Arena(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """What two devices set up in a round; the stages are None of a communicator for an edge."""
+    """What two devices set up in a round; the stages are None of a communicator for a link."""
 
     round: int
     sender: int

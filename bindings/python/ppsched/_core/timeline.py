@@ -74,7 +74,7 @@ class Idle(NamedTuple):
     """Why a device is idle; the parts sum to its idle time.
 
     fill, drain: before its first and after its last op of an iteration; neighbour: what it waits for is not made yet;
-    imbalance: the same, as far as other devices just have more work; transfer: it is on its way; edge: it waits for its edge,
+    imbalance: the same, as far as other devices just have more work; transfer: it is on its way; link: it waits for its link,
     which other values occupy; head_of_line: it, or its receive, waits behind other comm ops of its queue; weights: what it needs
     is not gathered yet, or gathering or reducing has the device stand still; reload: it is not back from the host yet; calls: it
     makes the call of a send or receive, or waits for that with which another device sends.
@@ -85,7 +85,7 @@ class Idle(NamedTuple):
     neighbour: float
     imbalance: float
     transfer: float
-    edge: float
+    link: float
     head_of_line: float
     weights: float = 0.0
     reload: float = 0.0

@@ -5,6 +5,7 @@ from typing import Any, Mapping, Optional
 
 from .._core._abi import ChakraLinks, ChakraSizes
 from .._core.chakra import memory_scale_of, write_chakra
+from .._core.enums import names_of
 from .._core.timeline import Timeline
 from .lowering_options import is_lowered
 from .usage import UsageError
@@ -14,10 +15,10 @@ _OPTIONS = {"links": "--links", "message_sizes": "--message-sizes", "most_loss":
 
 
 def add_chakra_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--links", choices=[links.name.lower() for links in ChakraLinks],
+    parser.add_argument("--links", choices=names_of(ChakraLinks),
                         help="in chakra traces: a device has one message on the way (senders, the default), or each directed link is a "
                              "rank of its own (ranks)")
-    parser.add_argument("--message-sizes", choices=[sizes.name.lower() for sizes in ChakraSizes],
+    parser.add_argument("--message-sizes", choices=names_of(ChakraSizes),
                         help="in chakra traces: the bytes that are given (the default), or the times of transfers at 2 bytes a nanosecond")
     parser.add_argument("--most-loss", type=float, metavar="X",
                         help="in chakra traces: share of a time or size that rounding to whole microseconds, nanoseconds or bytes may "

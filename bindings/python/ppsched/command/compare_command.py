@@ -6,6 +6,7 @@ from typing import List
 
 from .._core._library import Error
 from .._core.candidate import Candidate
+from .._core.former_names import with_former
 from .._core.microbatch_map import order_line
 from .._core.plan import Plan
 from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
@@ -36,7 +37,7 @@ def add_commands(commands: Commands) -> None:
 def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.Namespace) -> str:
     output, units = arguments.output, made.config.units
     if arguments.json or (output and ending_of(output, (".json",))):
-        return rows_text({**candidate_row(candidate, units), **split_row(made, candidate)} for candidate in candidates)
+        return rows_text({**with_former(candidate_row(candidate, units)), **split_row(made, candidate)} for candidate in candidates)
     if output and ending_of(output, PAGES):
         return page_text(made, candidates, arguments)
     if output and ending_of(output, (".csv",)):

@@ -11,8 +11,8 @@ from .._core.output import write_text
 from .._core.shown import printable
 from .._core.strategy import find_strategy
 from ..page.live import link_of, live_html
-from .keeping_options import add_keeping_arguments, keeping_words, link_hosts, take_recomputed_chunks
 from .layer_options import add_split_arguments
+from .memory_saving_options import add_memory_saving_arguments, memory_saving_words, link_hosts, take_recomputed_chunks
 from .number_options import whole
 from .printing import print_text
 from .problem_options import Commands, add_problem_arguments
@@ -30,7 +30,7 @@ def add_commands(commands: Commands) -> None:
     add_problem_arguments(parser)
     parser.add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     add_size_arguments(parser)
-    add_keeping_arguments(parser)
+    add_memory_saving_arguments(parser)
     add_split_arguments(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
@@ -71,7 +71,7 @@ def link_to(arguments: argparse.Namespace, values: Values, page: str) -> str:
     link_hosts(config, told)
     strategy = find_strategy(told.get("strategy") or "1f1b").name
     _check_problem(config, strategy)
-    kept = keeping_words(told)
+    kept = memory_saving_words(told)
     if len(kept) > 1:
         raise UsageError("--recompute chunks=N and --offload: the page recomputes or offloads, not both; leave one out")
     return link_of(config, strategy, page, kept)

@@ -3,25 +3,27 @@
 import argparse
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
-from .._core._abi import ChannelOrder
+from .._core._abi import ChannelOrder, Lowering, UnshardLookahead
 from .._core.config import Config
-from .._core.lowering import lead_of
+from .._core.enums import names_of
+from .._core.lowering import prefetch_of
 from .._core.schedule import Schedule
 from .._core.shown import shown
 from .._core.timeline import Timeline
 from .number_options import whole
 from .usage import UsageError
 
-LOWERINGS = ("pytorch", "by_time", "just_in_time")
+LOWERINGS = tuple(name for name in names_of(Lowering) if name != "none")
+LOOKAHEADS = tuple(name for name in names_of(UnshardLookahead) if name != "list")  # that have a name of their own
 PASSES = {
     "unshard": "gather and drop parameters of stages: at most N at once (PyTorch: 3)",
     "reduce_grad": "reduce a stage's gradients at their end",
     "merge_backwards": "make an I with its W right behind it a B",
     "split_backwards": "make a B an I with its W right behind it",
     "defer_receives": "with --lower pytorch: its defer_pp_recv",
-    "receive_lead": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
+    "receive_prefetch": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
 }
-OF_PLANS = ("unshard", "reduce_grad", "receive_lead")
+OF_PLANS = ("unshard", "reduce_grad", "receive_prefetch")
 CHANNEL = {
     "rendezvous": "a send starts when its receive has its turn, too",
     "batched": "neighbouring sends and receives of a device start together",
@@ -30,7 +32,7 @@ CHANNEL = {
 
 
 def _lookahead(word: str) -> Union[str, List[int]]:
-    if word in ("full", "auto", "needed"):
+    if word in LOOKAHEADS:
         return word
     try:
         return [whole(text) for text in word.split(",")]
@@ -56,11 +58,11 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
                              "(r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as the times of "
                              "gathering hide behind compute")
     parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
-    parser.add_argument("--receive-lead", type=whole, metavar="N", help=PASSES["receive_lead"])
+    parser.add_argument("--receive-prefetch", "--receive-lead", type=whole, metavar="N", help=PASSES["receive_prefetch"])
 
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
-    parser.add_argument("--channel", choices=[order.name.lower() for order in ChannelOrder],
+    parser.add_argument("--channel", choices=names_of(ChannelOrder),
                         help="which sends and receives of a device wait for each other: all, those of a direction (activations, "
                              "gradients), those of a pair of devices, all sends (each until its value is there; receives wait for "
                              f"themselves alone), or none (default: {default})")
@@ -71,7 +73,7 @@ def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none"
 def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     """The schedule, lowered as the options say."""
     passes: Dict[str, Any] = {name: values.get(name) for name in PASSES if values.get(name)}
-    passes["receive_lead"] = lead_of(values.get("lower") or "none", values.get("receive_lead"), bool(values.get("blocking")))
+    passes["receive_prefetch"] = prefetch_of(values.get("lower") or "none", values.get("receive_prefetch"), bool(values.get("blocking")))
     lookahead = values.get("unshard_lookahead")
     if lookahead is not None:
         if "unshard" not in passes:

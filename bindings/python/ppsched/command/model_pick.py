@@ -94,11 +94,11 @@ def _shown(job: Job) -> Dict[str, int]:
 
 def _why_none(made: JobPlan) -> Error:
     """In GiB; what no strategy can run is told as for other plans."""
-    closest = next((candidate for candidate in made.plan if candidate.excess), None)
-    if closest is None or closest.excess is None:
+    closest = next((candidate for candidate in made.plan if candidate.overshoot), None)
+    if closest is None or closest.overshoot is None:
         return Error(why_none(made.plan))
     error = DoesNotFit(f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} lacks "
-                       f"{closest.excess / GIB:.2f} GiB")
+                       f"{closest.overshoot / GIB:.2f} GiB")
     error.limit, error.made = made.limit, made
     return error
 

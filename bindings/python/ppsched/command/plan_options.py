@@ -3,15 +3,17 @@
 import argparse
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from .._core._abi import Objective
+from .._core.enums import names_of
 from .._core.launching import RUNTIME_NAMES
 from .._core.layer_words import OF_LAYERS
 from .._core.listener import Progress
 from .._core.plan import Plan, plan
 from .._core.progress import ProgressBar
-from .keeping_options import add_link_argument, link_hosts
 from .launch_options import add_batch_arguments
 from .layer_options import add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
+from .memory_saving_options import add_link_argument, link_hosts
 from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
 from .number_options import add_number_argument, whole
 from .page_options import add_page_arguments
@@ -40,7 +42,7 @@ def add_plan_problem(parser: argparse.ArgumentParser) -> None:
     add_slicing_arguments(parser)
     add_order_argument(parser)
     add_ranking_arguments(parser)
-    parser.add_argument("--objective", choices=("makespan", "span"),
+    parser.add_argument("--objective", choices=names_of(Objective),
                         help="the time of a step: makespan where the optimizer synchronises the devices (default), else span")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
@@ -110,7 +112,7 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
     with ProgressBar() as bar:
         return plan(config, objective=values.get("objective", "makespan"), effort=values.get("effort", 0),
                     lowering=values.get("lower") or "none", order=order, progress=progress or bar, unshard=values.get("unshard", 0),
-                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")), receive_lead=values.get("receive_lead"),
+                    unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")), receive_prefetch=values.get("receive_prefetch"),
                     offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
                     layers=layers, empty_stages=bool(values.get("empty_stages")), split_effort=values.get("split_effort") or 0, **_asked(values, layers is not None), **given)
 
@@ -119,8 +121,8 @@ def check_words(arguments: argparse.Namespace) -> None:
     """What is wrong with the words, whatever is written."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
         raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
-    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad or arguments.receive_lead):
-        raise UsageError("--unshard, --reduce-grad, --receive-lead: they go with --lower")
+    if arguments.lower is None and (arguments.unshard or arguments.reduce_grad or arguments.receive_prefetch):
+        raise UsageError("--unshard, --reduce-grad, --receive-prefetch: they go with --lower")
     if arguments.unshard_lookahead is not None and not arguments.unshard:
         raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
     if isinstance(arguments.unshard_lookahead, list):

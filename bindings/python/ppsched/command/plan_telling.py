@@ -23,7 +23,7 @@ MANY_GROUPS = 64  # of as many microbatches all sizes are tried
 
 def why_none(made: Plan) -> str:
     """One line for people: which comes closest, what it lacks, and what would do."""
-    closest = next((candidate for candidate in made if candidate.excess), None)
+    closest = next((candidate for candidate in made if candidate.overshoot), None)
     if closest is None and made.runtime is not None:
         return Runnable(made, made.runtime.name.lower()).why_none()
     try:
@@ -38,7 +38,7 @@ def _lack(made: Plan, closest: Optional[Candidate]) -> str:
     if closest is None:
         return ""
     return (f"; closest is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device lacks is "
-            f"{at_least(closest.excess or 0.0)}{made.config.units.after_memory} (device {_worst(made, closest)})")
+            f"{at_least(closest.overshoot or 0.0)}{made.config.units.after_memory} (device {_worst(made, closest)})")
 
 
 def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) -> str:
@@ -46,7 +46,7 @@ def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) 
     words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that would do is {at_least(least.limit)}{made.config.units.after_memory} "
     if closest is None or closest.number == least.candidate.number:
         return f"{words}({least.candidate.strategy})"
-    why = "finds no schedule below that" if least.candidate.excess is None else f"lacks {at_least(least.candidate.excess)} on one device"
+    why = "finds no schedule below that" if least.candidate.overshoot is None else f"lacks {at_least(least.candidate.overshoot)} on one device"
     return f"{words}({least.candidate.strategy}, which {why})"
 
 

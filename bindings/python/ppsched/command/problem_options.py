@@ -3,7 +3,9 @@
 import argparse
 from typing import Any
 
+from .._core._abi import SenderWaits
 from .._core.config import QUANTITIES, Config
+from .._core.enums import names_of
 from .number_options import add_number_argument, whole
 from .profile_options import add_profile_arguments
 
@@ -24,7 +26,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forward-only", action="store_true", default=None,
                         help="no backwards, as in inference: gpipe, looped_bfs and interleaved_1f1b; with slices chunked prefill")
     parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that live at once")
-    parser.add_argument("--sender-waits", choices=("never", "like_kind"),
+    parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
                         help="whether a device waits until what it sent is there: never (the default), or between ops of one kind and "
                              "stage, as in Megatron-LM's warm-up and flush; not with --lower")
     add_cost_arguments(parser)

@@ -4,7 +4,9 @@ import argparse
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from .._core._abi import RankBy
 from .._core._library import Error
+from .._core.enums import names_of
 from .._core.scenarios import Found, checked_seed, scenario_row
 from .._core.schedule import Schedule
 from .._core.shown import shown
@@ -13,7 +15,7 @@ from .number_options import whole
 from .slow_options import SLOW, add_slow_arguments, factors_of, slow_factors, slow_words
 from .usage import UsageError
 
-RANKINGS = ("step", "mean", "quantile", "worst")
+RANKINGS = tuple(names_of(RankBy))
 MOST = 2**24  # scenarios
 VARYING = ("jitter", "message_jitter", *SLOW, "scenarios_from")  # by any of which times vary
 BESIDE = ("scenarios", "seed", "dispatch", "rank_by", "quantile")  # options that go with these

@@ -13,20 +13,20 @@ from .._core.writing import FORMATS, PICTURES, draw_file, ending_of
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .explain_report import explain_row, explain_text
 from .export_options import add_export_arguments
-from .goal_options import add_goal_arguments, asked_goal
-from .keeping_options import add_keeping_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .launch_options import add_launch_argument, add_runtime_argument, check_runtime, launch_fault, print_launch
 from .layer_options import add_split_arguments
 from .limit_check import check_limit
 from .live_command import print_link
 from .lowering_options import add_channel_arguments, add_lowering_arguments, evaluate, lower
 from .memory_report import memory_rows, memory_text
+from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .microbatch_options import add_order_argument, in_best_order
 from .number_options import whole
 from .printing import print_text, tell_beside
 from .problem_options import Commands, add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .profile_options import add_measured_argument
+from .robust_objective_options import add_robust_objective_arguments, with_asked_objective
 from .scenario_options import add_scenario_arguments, found_scenarios, tells_scenarios, with_scenarios
 from .size_options import add_size_arguments
 from .slot_report import slot_rows
@@ -49,8 +49,8 @@ def add_commands(commands: Commands) -> None:
     add_measured_argument(parser)
     add_order_argument(parser)
     add_scenario_arguments(parser)
-    add_goal_arguments(parser)
-    add_keeping_arguments(parser)
+    add_robust_objective_arguments(parser)
+    add_memory_saving_arguments(parser)
     add_lowering_arguments(parser)
     add_channel_arguments(parser)
     add_launch_argument(parser)
@@ -78,7 +78,7 @@ def _build(values: Values) -> Timeline:
     """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
     values["model"] = found_split(values)
     asked = with_offload_option(values)
-    problem = asked_goal(problem_of(asked), asked)
+    problem = with_asked_objective(problem_of(asked), asked)
     link_hosts(problem, values)
     check_copies(problem, values)
     with ProgressBar() as bar:

@@ -4,6 +4,7 @@ from itertools import accumulate, groupby
 from typing import Any, Dict, List
 
 from .._core._abi import Kind
+from .._core.former_names import with_former
 from .._core.schedule import Schedule
 from .._core.slots import Connection
 
@@ -40,6 +41,7 @@ def _rounds(connections: List[Connection], *ends: str) -> List[List[List[int]]]:
 
 def slot_rows(schedule: Schedule) -> Dict[str, Any]:
     """The keys that --slots adds."""
-    return {"slots": [_device_row(schedule, device) for device in range(schedule.devices)],
-            "edge_rounds": _rounds(schedule.connections(), "sender", "receiver"),
+    rows = {"slots": [_device_row(schedule, device) for device in range(schedule.devices)],
+            "link_rounds": _rounds(schedule.connections(), "sender", "receiver"),
             "preconnect_rounds": _rounds(schedule.connections("stages"), "sending_stage", "receiving_stage")}
+    return with_former(rows)

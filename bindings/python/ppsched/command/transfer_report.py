@@ -3,6 +3,7 @@
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error, InvalidSchedule
+from .._core.former_names import with_former
 from .._core.lowering import Proof
 from .._core.schedule import Schedule
 from .._core.words import counted
@@ -29,7 +30,7 @@ def _name(order: str, flags: Mapping[str, bool]) -> str:
 
 
 def _proof_row(order: str, flags: Mapping[str, bool], proof: Proof) -> Dict[str, Any]:
-    circle = [{**link._asdict(), "op": str(link.op)} for link in proof.circle]
+    circle = [{**wait._asdict(), "op": str(wait.op)} for wait in proof.circle]
     return {"order": order, **flags, "safe": proof.safe, "text": proof.text, "circle": circle}
 
 
@@ -48,16 +49,16 @@ class TransferReport:
     def __init__(self, schedule: Schedule, values: Mapping[str, Any]) -> None:
         try:
             proofs = [(order, flags, schedule.prove(order, **flags)) for order, flags in _models(values)]
-            edges = schedule.edges()
+            links = schedule.links()
         except InvalidSchedule as error:
             self.row, self.lines, self.fault = {"error": error_row(error)}, [str(error)], str(error)
             return
-        self.row = {"edges": [edge._asdict() for edge in edges],
-                    "receive_slots": [_slots(schedule, device) for device in range(schedule.devices)],
-                    "channels": [_proof_row(*proof) for proof in proofs]}
+        self.row = with_former({"links": [link._asdict() for link in links],
+                                "receive_slots": [_slots(schedule, device) for device in range(schedule.devices)],
+                                "channels": [_proof_row(*proof) for proof in proofs]})
         hangs = [f"hangs with {_name(order, flags)} channels: {proof.text}" for order, flags, proof in proofs if not proof]
         safe = ", ".join(_name(order, flags) for order, flags, proof in proofs if proof)
-        flight = max((edge.most_in_flight for edge in edges), default=0)
-        self.lines = [f"transfers: {sum(edge.transfers for edge in edges)} on {counted(len(edges), 'edge')}, at most {flight} in flight "
+        flight = max((link.most_in_flight for link in links), default=0)
+        self.lines = [f"transfers: {sum(link.transfers for link in links)} on {counted(len(links), 'link')}, at most {flight} in flight "
                       "on one", *([f"safe with {safe} channels"] if safe else []), *hangs]
         self.fault = None if safe else hangs[0]

@@ -81,8 +81,8 @@ def _number(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: Mapping[str, str] = {}) -> str:
-    """The live page with this problem in it, as the page itself writes links. keeping: {"recompute": "chunks=1"}, or
+def link_of(config: Config, strategy: str, page: str = "ppsched.html", saving: Mapping[str, str] = {}) -> str:
+    """The live page with this problem in it, as the page itself writes links. saving: {"recompute": "chunks=1"}, or
     {"offload": ...} with chunks=N, all or limit."""
     fixed: Dict[str, Any] = {"strategy": strategy, "devices": config.devices, "stages": config.stages, "microbatches": config.microbatches}
     words: List[str] = [f"v={_VERSION}", *(f"{name}={quote(str(value), safe='')}" for name, value in fixed.items())]
@@ -99,7 +99,7 @@ def link_of(config: Config, strategy: str, page: str = "ppsched.html", keeping: 
         words.append(f"sender_waits={config.sender_waits.name.lower()}")
     if config._weight_versions:
         words.append(f"weight_versions={config._weight_versions}")
-    words += [f"{name}={quote(what, safe='')}" for name, what in keeping.items()]
+    words += [f"{name}={quote(what, safe='')}" for name, what in saving.items()]
     for name in QUANTITIES:
         values = getattr(config, name)
         if values is not None and len(values) > 0:

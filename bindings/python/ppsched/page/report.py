@@ -100,15 +100,15 @@ def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *
     given = list(timelines) if isinstance(timelines, Iterable) else []
     if not given or not all(isinstance(timeline, Timeline) for timeline in given):
         raise Error(f"timelines must be a list of ppsched.Timeline, one at least, not {shown(timelines)}")
-    goal, units = member(Objective, "objective", objective), given[0].config.units
+    by, units = member(Objective, "objective", objective), given[0].config.units
     if any(timeline.config.units != units for timeline in given):
         raise Error("the timelines are in different units, so that they cannot stand on one page")
-    candidates = with_least_bounds(ranked([candidate_of(timeline, number, goal) for number, timeline in enumerate(given)]))
+    candidates = with_least_bounds(ranked([candidate_of(timeline, number, by) for number, timeline in enumerate(given)]))
     first = given[0].schedule
     problem = {name: getattr(first, name) for name in ("devices", "stages", "microbatches", "iterations")}
     drawn_rows = [{**drawn(candidate, given[candidate.number]), "launch": launch_row(given[candidate.number].schedule, None, None)}
              for candidate in candidates]
-    return {"title": title or f"Pipeline schedules for {counted(first.devices, 'device')}", "objective": goal.name.lower(), "problem": problem,
+    return {"title": title or f"Pipeline schedules for {counted(first.devices, 'device')}", "objective": by.name.lower(), "problem": problem,
             "question": question_row(given[0].config), "units": units.row, "candidates": [candidate_row(candidate, units) for candidate in candidates], "timelines": drawn_rows}
 
 

@@ -4,7 +4,7 @@ import os
 from typing import Any, Dict, Mapping
 
 from .._core._library import Error
-from .._core.accelerators import EFFICIENCIES, Accelerator, Link, find_accelerator
+from .._core.accelerators import EFFICIENCIES, Accelerator, LinkRate, find_accelerator
 from .._core.model import Model, Training, Transformer
 from .._core.shown import shown
 from .._core.unit_advice import amount_in, unit_meant
@@ -32,15 +32,15 @@ def _number(where: str, name: str, value: Any) -> float:
     return float(value)
 
 
-def _link(where: str, name: str, given: Any) -> Link:
-    if isinstance(given, Link):
+def _link(where: str, name: str, given: Any) -> LinkRate:
+    if isinstance(given, LinkRate):
         return given
     if not isinstance(given, dict) or "bandwidth" not in given:
-        raise Error(f"{where}: {name} must be a mapping with bandwidth, and of {', '.join(Link._fields[1:])} what is known")
-    unknown = next((key for key in given if key not in Link._fields), None)
+        raise Error(f"{where}: {name} must be a mapping with bandwidth, and of {', '.join(LinkRate._fields[1:])} what is known")
+    unknown = next((key for key in given if key not in LinkRate._fields), None)
     if unknown is not None:
-        raise Error(f"{where}: {name} has no {shown(unknown)}; {nearest(unknown, Link._fields) or 'it has ' + ', '.join(Link._fields)}")
-    return Link(**{key: _number(where, f"{name}.{key}", value) for key, value in given.items()})
+        raise Error(f"{where}: {name} has no {shown(unknown)}; {nearest(unknown, LinkRate._fields) or 'it has ' + ', '.join(LinkRate._fields)}")
+    return LinkRate(**{key: _number(where, f"{name}.{key}", value) for key, value in given.items()})
 
 
 def _efficiency(where: str, name: str, given: Any) -> Any:

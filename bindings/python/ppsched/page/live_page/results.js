@@ -79,7 +79,7 @@ const RANK_COLUMNS = [
   ["above bound", (row) => aboveBound(row.step_time, row.bound, row.fits)],
   ["bubble of total", (row) => percent(row.bubble_of_total)], ["peak memory", (row) => figure(row.peak_memory)],
   ["V", (row) => row.chunks], ["group", (row) => row.group_size || ""], ["placement", (row) => row.placement],
-  ["status", (row) => (row.fits ? "fits" : `lacks ${figure(row.excess)}`)],
+  ["status", (row) => (row.fits ? "fits" : `lacks ${figure(row.overshoot)}`)],
 ];
 
 /** The knobs go to where a row was evaluated. */

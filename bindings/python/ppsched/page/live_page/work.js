@@ -56,7 +56,7 @@ function lessOf(plan, row, problem) {
     const lacks = Array.from({ length: config.devices }, (_, device) => timeline.deviceMetrics(device))
       .map((device) => device.peak_memory - device.memory_limit);
     const bound = problem.values.mem_limit ? null : row.bound; // that of a limit, which these may hold in other ways
-    return { ...row, ...metrics, bound, step_time: metrics.makespan * (row.step_time / row.makespan), excess: Math.max(0, ...lacks),
+    return { ...row, ...metrics, bound, step_time: metrics.makespan * (row.step_time / row.makespan), overshoot: Math.max(0, ...lacks),
              fits: metrics.limit_device === NO_DEVICE ? 1 : 0 };
   } catch (error) {
     return { ...row, reason: error.message };
@@ -74,7 +74,7 @@ async function rankLess(plan, problem, number, isNewest) {
     rows.push(row.reason === null ? lessOf(plan, row, problem) : row);
   });
   const rounded = (value) => Number(value.toPrecision(12)); // about as a plan does
-  const group = (row) => (row.reason !== null ? 2 : row.fits ? 0 : 1), keys = [(row) => group(row), (row) => (group(row) === 1 ? rounded(row.excess) : 0),
+  const group = (row) => (row.reason !== null ? 2 : row.fits ? 0 : 1), keys = [(row) => group(row), (row) => (group(row) === 1 ? rounded(row.overshoot) : 0),
     (row) => rounded(row.step_time), (row) => rounded(row.peak_memory), (row) => before.indexOf(byNumber.get(row.number))];
   const order = (a, b) => keys.reduce((sign, key) => sign || key(a) - key(b), 0);
   return isDone ? rows.sort(order) : null;

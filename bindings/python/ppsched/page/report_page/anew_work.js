@@ -11,7 +11,7 @@ function reportKinds({ Runtime }) {
     const isRefused = row.status !== 0, { bubble_of_total: ofTotal, bubble_of_ideal: ofIdeal, bubble_of_span: ofSpan } = row;
     const status = isRefused ? "refused" : row.fits ? "fits" : "over limit";
     const lack = `device ${row.limit_device} is over its limit; the most that a device lacks is `
-      + Number(row.excess.toPrecision(6));
+      + Number(row.overshoot.toPrecision(6));
     const auto = { placement: row.placement, objective: given.objective, ...(given.effort ? { effort: given.effort } : {}) };
     const { rank, number, strategy, placement, chunks, stages, microbatches, slices } = row;
     const sizes = { rank, number, strategy, placement, chunks, stages, microbatches, slices, status, fits: status === "fits",
@@ -20,8 +20,8 @@ function reportKinds({ Runtime }) {
                     reason: isRefused ? row.reason : row.fits ? null : lack };
     if (isRefused)
       return sizes;
-    const { step_time, makespan, span, peak_memory, peak_device, excess, bound, bytes, transfers, imbalance } = row;
-    return { ...sizes, step_time, makespan, span, peak_memory, peak_device, excess, bound, bytes, transfers, imbalance,
+    const { step_time, makespan, span, peak_memory, peak_device, overshoot, bound, bytes, transfers, imbalance } = row;
+    return { ...sizes, step_time, makespan, span, peak_memory, peak_device, overshoot, bound, bytes, transfers, imbalance,
              bubble: { of_total: ofTotal, of_ideal: ofIdeal, of_span: ofSpan } };
   };
 

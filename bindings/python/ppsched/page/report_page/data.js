@@ -56,7 +56,7 @@ const MARKS = {
 const CAUSES = {
   fill: "before its first op of an iteration", drain: "after its last op of an iteration",
   neighbour: "what it waits for is not made yet", imbalance: "as neighbour, as other devices have more work",
-  transfer: "what it waits for is on its way", edge: "its edge is taken",
+  transfer: "what it waits for is on its way", link: "its link is taken",
   head_of_line: "it waits behind others in a queue", weights: "its weights are not gathered yet",
   reload: "it is not back from the host yet, or an offload is not done",
   calls: "the call of a send or receive is made, here or where it comes from",
@@ -190,9 +190,10 @@ function curveOf(points) {
 const NOISE = 1e-9; // of the makespan: what the rounding of sums leaves is no idle time
 
 /** Idle times by cause, a device each, without the noise of rounding. */
-function readIdle(raw, end) {
+function readIdle(given, end) {
+  const { edge: former, ...raw } = given ?? {}; // link, as it was called before 1.0
   const cleaned = (times) => times.map((time) => (Math.abs(time) <= NOISE * end ? 0 : time));
-  return Object.fromEntries(Object.entries(raw ?? {}).map(([cause, times]) =>
+  return Object.fromEntries(Object.entries(raw).map(([cause, times]) =>
     [cause, Array.isArray(times) ? cleaned(times) : times]));
 }
 
@@ -223,7 +224,8 @@ function readTimeline(raw) {
     memory: list(raw.memory).map(curveOf),
     limits: list(raw.memory_limits), peaks: list(schedule.metrics?.peak_memory),
     held: readHeld(schedule.peak_by_cause),
-    busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle), idle: readIdle(schedule.idle_by_cause, end),
+    busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle),
+    idle: readIdle(schedule.idle_by_cause, end),
   };
 }
 

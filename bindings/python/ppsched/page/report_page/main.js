@@ -70,7 +70,7 @@ function closestCards() {
   if (!closest)
     return [makeCard("none ran", "No candidate fits", "all were refused; the reasons are below", "card warning")];
   const least = data.least_limit?.limit;
-  const lacks = isNumber(closest.excess) ? [makeCard("it lacks", memoryFigure(closest.excess),
+  const lacks = isNumber(closest.overshoot) ? [makeCard("it lacks", memoryFigure(closest.overshoot),
     `its peak is ${memoryFigure(closest.peak_memory)} on device ${closest.peak_device ?? DASH}`)] : [];
   return [makeCard("over the memory limit", "No candidate fits", "the table has what lacks least first", "card warning"),
           makeCard("closest", nameOf(closest), sizesText(closest)),

@@ -8,7 +8,7 @@ const PATTERNS = {
   neighbour: ["dots", 0, 5, 1.4],
   imbalance: ["cross", 45, 6, 1.2],
   transfer: ["lines", 90, 4, 1.6],
-  edge: ["lines", 0, 4, 1.6],
+  link: ["lines", 0, 4, 1.6],
   head_of_line: ["cross", 0, 6, 1.2],
   weights: ["solid", 0, 8, 0],
   reload: ["dots", 45, 8, 2.4],

@@ -7,7 +7,7 @@ from . import _abi
 from ._abi import RankBy
 from ._library import call, lib
 from .config import Config
-from .enums import member
+from .enums import member, name_of
 from .number_lists import integer
 from .scenarios import scenario_options
 from .strategy import find_strategy
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 QUANTILE = 0.9
 
 
-def with_goal(config: Config, rank_by: Union[RankBy, str], scenarios: int = 1000, *, quantile: float = QUANTILE, **varying: Any) -> Config:
+def with_robust_objective(config: Config, rank_by: Union[RankBy, str], scenarios: int = 1000, *, quantile: float = QUANTILE, **varying: Any) -> Config:
     """The same problem, for which searches that take an effort ("auto") look for the best "mean", "quantile" or "worst" of so many
     scenarios; varying: as of Schedule.scenarios (seed, jitter, message_jitter, device_factors, ...)."""
     made = config.__copy__()
     words: Dict[str, Any] = {"seed": 0, "jitter": 0.0, "message_jitter": 0.0, "device_factors": (), **varying}
     options = scenario_options(**words)
-    call(lib.ppsched_config_set_goal, made._handle, member(RankBy, "rank_by", rank_by), quantile, integer("scenarios", scenarios),
+    call(lib.ppsched_config_set_robust_objective, made._handle, member(RankBy, "rank_by", rank_by), quantile, integer("scenarios", scenarios),
          ctypes.byref(options))
     return made
 
 
-def words_of_goal(options: _abi.PlanOptions, devices: int) -> List[str]:
+def words_of_robust_objective(options: _abi.RankingOptions, devices: int) -> List[str]:
     """What a plan ranks by, as the options of the command; none where factors differ by scenario, which no options say."""
     varying = options.scenario_options.contents
     if varying.device_factor_count > devices:
         return []
-    words = ["--rank-by", RankBy(options.rank_by).name.lower(), "--scenarios", str(options.scenario_count), "--seed", str(varying.seed),
+    words = ["--rank-by", name_of(RankBy(options.rank_by)), "--scenarios", str(options.scenario_count), "--seed", str(varying.seed),
              "--jitter", number_word(varying.jitter)]
     if options.rank_by == RankBy.QUANTILE:
         words += ["--quantile", number_word(options.quantile)]
@@ -48,8 +48,8 @@ def words_of_goal(options: _abi.PlanOptions, devices: int) -> List[str]:
     return words
 
 
-def goal_words(plan: "Plan", strategy: str) -> List[str]:
+def robust_objective_words(plan: "Plan", strategy: str) -> List[str]:
     """The options that have a search look for what the plan ranks by."""
     if not any(option.name == "effort" for option in find_strategy(strategy).options):
         return []
-    return list(plan._goal)
+    return list(plan._robust_words)

@@ -6,21 +6,21 @@ from typing import Any, Dict, List, Mapping, MutableMapping, Optional
 
 from .._core._abi import Kind
 from .._core.config import Config
-from .._core.keeping import chooses_offload
+from .._core.memory_saving import chooses_offload
 from .._core.schedule import Schedule
 from .._core.strategy import find_strategy
 from .number_options import whole
 from .usage import UsageError
 
 
-def add_keeping_arguments(parser: argparse.ArgumentParser) -> None:
+def add_memory_saving_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", metavar="WHAT",
                         help="copy activations to the host and back: of so many stages of each device (chunks=N), all, or as few as "
                              "hold --mem-limit (limit)")
     parser.add_argument("--offload-share", metavar="SHARE", type=float,
                         help="with --offload: of each device those alone that live longest, as far as they are that share of what could go, "
                              "above 0 to 1 (default: 1)")
-    parser.add_argument("--reload-lead", metavar="N", type=whole,
+    parser.add_argument("--reload-prefetch", "--reload-lead", metavar="N", type=whole,
                         help="with --offload chunks=N or all: so many ops of its device are between a reload and its backward "
                              "(default: reloads come as late as they hide)")
     add_link_argument(parser)
@@ -59,7 +59,7 @@ def link_hosts(config: Config, values: Mapping[str, Any]) -> None:
     config._set_list("host_link", [device // shared for device in range(config.devices)])
 
 
-def keeping_words(values: Mapping[str, Any]) -> Dict[str, str]:
+def memory_saving_words(values: Mapping[str, Any]) -> Dict[str, str]:
     """What is recomputed or offloaded, by the words of its option."""
     chunks, offload = values.get("recompute_chunks"), values.get("offload")
     if isinstance(offload, str) and offload not in ("all", "limit"):
@@ -72,19 +72,19 @@ def keeping_words(values: Mapping[str, Any]) -> Dict[str, str]:
 
 def _check_places(values: Mapping[str, Any]) -> None:
     """Refuses options of --offload that are without it, or that it cannot meet."""
-    for name in ("offload_share", "reload_lead"):
+    for name in ("offload_share", "reload_prefetch"):
         option = f"--{name.replace('_', '-')}"
         if values.get(name) is None:
             continue
         if values.get("offload") is None:
             raise UsageError(f"{option}: nothing goes to the host; give --offload, or leave it out")
-        if values["offload"] == "limit" and (name == "reload_lead" or chooses_offload(values.get("strategy") or "1f1b")):
+        if values["offload"] == "limit" and (name == "reload_prefetch" or chooses_offload(values.get("strategy") or "1f1b")):
             raise UsageError(f"{option}: with --offload limit the limit says what goes and comes when; leave one out")
-    share, lead = values.get("offload_share"), values.get("reload_lead")
+    share, distance = values.get("offload_share"), values.get("reload_prefetch")
     if share is not None and not 0 < share <= 1:
         raise UsageError(f"--offload-share {share:g}: it must be above 0, and 1 at most")
-    if lead is not None and not 1 <= lead < 2**32:
-        raise UsageError(f"--reload-lead {lead}: it must be 1 op or more")
+    if distance is not None and not 1 <= distance < 2**32:
+        raise UsageError(f"--reload-prefetch {distance}: it must be 1 op or more")
 
 
 def with_offload_option(values: Dict[str, Any]) -> Dict[str, Any]:
@@ -97,7 +97,7 @@ def with_offload_option(values: Dict[str, Any]) -> Dict[str, Any]:
 def check_copies(config: Config, values: Mapping[str, Any]) -> None:
     """Refuses copies that would be free, or of nothing, and options that would do nothing."""
     strategy = find_strategy(values.get("strategy") or "1f1b")
-    keeping_words(values)
+    memory_saving_words(values)
     _check_places(values)
     offload, own = values.get("offload") or values.get("options", {}).get("offload"), strategy.offloads
     offload = None if offload == "none" or own and values.get("offload") is None else offload
@@ -129,7 +129,7 @@ def _check_chunks(most: int, option: str, chunks: int) -> None:
 
 def keep_less(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     """The schedule with what the options have it recompute and offload."""
-    words = keeping_words(values)
+    words = memory_saving_words(values)
     most = _most_chunks(schedule) if words else 0
     chunks = {option: _chunks_of(option, word) for option, word in words.items() if word not in ("all", "limit")}
     for option, count in chunks.items():
@@ -141,4 +141,4 @@ def keep_less(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     if "offload" not in words:
         return schedule
     return schedule.offload(chunks.get("offload"), until_limit=words["offload"] == "limit", share=values.get("offload_share") or 1.0,
-                            lead=values.get("reload_lead") or 0)
+                            prefetch_distance=values.get("reload_prefetch") or 0)

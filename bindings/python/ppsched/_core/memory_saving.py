@@ -22,7 +22,7 @@ def recomputed(schedule: "Schedule", chunks: Optional[int]) -> ctypes.c_void_p:
     return new_handle(lib.ppsched_schedule_recompute, schedule._handle, ctypes.byref(options))
 
 
-def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool, share: float, lead: int) -> ctypes.c_void_p:
+def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool, share: float, distance: int) -> ctypes.c_void_p:
     """The handle of a schedule that offloads."""
     options = sized(_abi.OffloadOptions)
     options.chunks = _count(chunks)
@@ -30,9 +30,9 @@ def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool, sh
     options.share, = numbers("share", [share])
     if not 0 < options.share <= 1:
         raise Error(f"share is {shown(share)}; it must be above 0, and 1 at most", Status.ERROR_RANGE)
-    if not 0 <= integer("lead", lead) < 2**32:
-        raise Error(f"lead is {shown(lead)}; it must be so many ops, 0 for as late as copies hide", Status.ERROR_RANGE)
-    options.lead = lead
+    if not 0 <= integer("prefetch_distance", distance) < 2**32:
+        raise Error(f"prefetch_distance is {shown(distance)}; it must be so many ops, 0 for as late as copies hide", Status.ERROR_RANGE)
+    options.prefetch_distance = distance
     return new_handle(lib.ppsched_schedule_offload, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
 

@@ -4,20 +4,20 @@ import argparse
 from typing import Any, Mapping
 
 from .._core.config import Config
-from .._core.goal import QUANTILE, with_goal
+from .._core.robust_objective import QUANTILE, with_robust_objective
 from .._core.strategy import find_strategy
 from .scenario_options import RANKINGS, asked_scenarios
 from .usage import UsageError
 
 
-def add_goal_arguments(parser: argparse.ArgumentParser) -> None:
+def add_robust_objective_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank-by", choices=RANKINGS[1:],
                         help="with these, and strategy auto: what of the makespans over the scenarios the search makes short")
     parser.add_argument("--quantile", type=float, metavar="Q", help=f"of --rank-by quantile (default: {QUANTILE})")
 
 
-def asked_goal(config: Config, values: Mapping[str, Any]) -> Config:
-    """The problem, with the goal that the options ask for."""
+def with_asked_objective(config: Config, values: Mapping[str, Any]) -> Config:
+    """The problem, with the robust objective that the options ask for."""
     rank_by = values.get("rank_by")
     if values.get("quantile") is not None and rank_by != "quantile":
         raise UsageError("--quantile: it goes with --rank-by quantile")
@@ -27,6 +27,6 @@ def asked_goal(config: Config, values: Mapping[str, Any]) -> Config:
     strategy = find_strategy(values.get("strategy", "1f1b"))
     if not any(option.name == "effort" for option in strategy.options):
         raise UsageError(f"--rank-by: it is for searches that take an effort (auto); {strategy.name} does not look at scenarios")
-    return with_goal(config, rank_by, varying.pop("count"), quantile=values.get("quantile") or QUANTILE, **varying)
+    return with_robust_objective(config, rank_by, varying.pop("count"), quantile=values.get("quantile") or QUANTILE, **varying)
 
 
