@@ -2,16 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the tests need (Debian, Ubuntu), builds with gcc, clang and the sanitizers, and runs all tests; with clang those
 # that are not slow, with the thread sanitizer those of threads alone.
-# usage: run.sh            the last line is "N passed, N failed, N skipped", counted from the tests that ran; what is skipped is named
+# usage: run.sh            what finds most: all of unit, golden and fuzz tests, of the interface and of search quality, most of the others
+#        run.sh --all      the rest too: other platforms, a second browser, long sweeps, types of all Python, mutants and so on
+#        run.sh --third N  the first and a third of the rest, 1 to 3; by commit: N is of the commit's time, as CI does it
 #        run.sh --quick    one build, without the tests of the suite "slow" and the browsers that they need
-# A test may be skipped only for what tests/allowed_skips.txt names, or what could not be installed (build-missing.txt); any other
-# counts as failed.
+# The last line is "N passed, N failed, N skipped", counted from the tests that ran. What is skipped is named, and so is what was left
+# out. A test may be skipped only for what tests/allowed_skips.txt names, or what could not be installed (build-missing.txt); any
+# other counts as failed.
 set -euo pipefail
+usage() {
+  echo "usage: tests/run.sh [--quick | --all | --third 1|2|3|by-commit]" >&2
+  exit 2
+}
+is_quick=
+third=none # of the rest that runs
 case ${*:-} in
-  "") is_quick= ;;
+  "") ;;
   --quick) is_quick=yes ;;
-  *) echo "usage: tests/run.sh [--quick]" >&2 && exit 2 ;;
+  --all) third=all ;;
+  --third\ [123]) third=$2 ;;
+  --third\ by-commit)
+    moment=$(git -C "$(dirname "${BASH_SOURCE[0]}")" log -1 --format=%ct 2>/dev/null || date +%s)
+    third=$((moment / 60 % 3 + 1))
+    ;;
+  *) usage ;;
 esac
+left_out=()
+for number in 1 2 3; do
+  [ "$third" = all ] || [ "$third" = "$number" ] || left_out+=("third-$number")
+done
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
@@ -61,6 +80,15 @@ logs=()
 fixed_places=()
 if setarch "$(uname -m)" -R true 2>/dev/null; then fixed_places=(setarch "$(uname -m)" -R); fi
 
+# Names the tests of a build that belong to the rest and were not asked for.
+tell_left_out() {
+  local suite names
+  for suite in ${left_out[@]+"${left_out[@]}"}; do
+    names=$(meson test -C "$1" --list --suite "$suite" 2>/dev/null | sed -n 's|.* / ||p' | tr '\n' ' ')
+    [ -z "$names" ] || echo "left out (tests/run.sh --all runs them): $names"
+  done
+}
+
 # check NAME C_COMPILER C++_COMPILER MESON_ARGUMENTS...: builds all into build-NAME and runs the tests there; with `only` builds
 # and runs that one, with `skipped` runs not those of these suites.
 check() {
@@ -76,6 +104,7 @@ check() {
   fi
   ${fixed_places[@]+"${fixed_places[@]}"} meson test -C "$build" --print-errorlogs ${only:+--no-rebuild "$only"} \
     ${skipped[@]+"${skipped[@]/#/--no-suite=}"} || true
+  tell_left_out "$build"
   logs+=("$build/meson-logs/testlog.json")
 }
 
@@ -95,10 +124,11 @@ if [ -n "$is_quick" ]; then
   check_quickly
   summarize build-quick/meson-logs/testlog.json
 fi
+skipped=(${left_out[@]+"${left_out[@]}"})
 check gcc gcc g++ -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
-skipped=(install python mpi torch mutants wasm search slow)
+skipped=(install python mpi torch mutants wasm search slow ${left_out[@]+"${left_out[@]}"})
 check clang clang clang++ --buildtype=release
-skipped=(long)
+skipped=(long ${left_out[@]+"${left_out[@]}"})
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared -Dc_args=-g1 -Dcpp_args=-g1
 only=threads check threads gcc g++ -Doptimization=0 -Db_sanitize=thread -Ddefault_library=shared -Dc_args=-g1
 

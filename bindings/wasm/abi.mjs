@@ -1047,6 +1047,7 @@ export const FUNCTIONS = {
   ppsched_schedule_slices: ["u32", "pointer"],
   ppsched_schedule_placement: ["i32", "pointer"],
   ppsched_schedule_device_of: ["u32", "pointer", "u32", "u32"],
+  ppsched_schedule_peer_of: ["u32", "pointer", "pointer"],
   ppsched_schedule_flushes: ["u32", "pointer"],
   ppsched_schedule_weight_versions: ["u32", "pointer"],
   ppsched_schedule_op_count: ["u64", "pointer"],

@@ -49,8 +49,8 @@ typedef struct ppsched_offload_options {
 /* Makes a schedule in which these passes are offloaded, with the config's times and links: an
  * OFFLOAD right behind each F, and a RELOAD as late as the copy is still done before its B or I,
  * the next ones on the same link counted. Left out are passes whose copies do not fit between
- * their F and their backward, or with a prefetch distance before the RELOAD has its place. Where reloads would
- * make the step longer they come earlier, as far as that helps.
+ * their F and their backward, or with a prefetch distance before the RELOAD has its place. Where
+ * reloads would make the step longer they come earlier, as long as that helps.
  *   - Passes that are recomputed stay so, and are not offloaded.
  *   - Orders of F, B, I and W stay as they are. The new schedule is the caller's to release;
  *     `schedule` stays as it is.

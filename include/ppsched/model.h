@@ -3,6 +3,9 @@
  * bytes, from its shape, how it is trained, and the data sheet of the device. Seconds, bytes and
  * single operations (a multiplication and an addition are two) throughout.
  *
+ * UNSTABLE: what this header declares may still change before release 1.0. The description of a
+ * model and the data sheet of a device will be able to say more.
+ *
  * Every figure is a sum over the ops of a layer. An op's time is
  *     matrix operations / (matrix rate * efficiency)
  *   + other operations / (vector rate * efficiency)

@@ -65,6 +65,12 @@ PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule)
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
 
+/* The device at the other end of a transfer: that of the next stage for SEND_F and RECV_B, that of
+ * the stage before for RECV_F and SEND_B. PPSCHED_NONE for an op of another kind, out of range, and
+ * where there is no such stage. */
+PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
+                                              const ppsched_op *op);
+
 /* 1 where an iteration starts only when the one before has ended everywhere, else 0. */
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 

@@ -74,6 +74,16 @@ uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t s
     return ppi_device_of(&schedule->placement, &schedule->shape, stage, microbatch);
 }
 
+uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule, const ppsched_op *op)
+{
+    if (schedule == NULL || op == NULL || !ppi_is_comm(op))
+        return PPSCHED_NONE;
+    bool is_next = op->kind == PPSCHED_KIND_SEND_F || op->kind == PPSCHED_KIND_RECV_B;
+    if (!is_next && op->stage == 0)
+        return PPSCHED_NONE;
+    return ppsched_schedule_device_of(schedule, is_next ? op->stage + 1u : op->stage - 1u, op->microbatch);
+}
+
 uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule)
 {
     return schedule != NULL && schedule->flushes;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arena blocks are a singly linked list: each array has a header that points to the block before it. */
 #include "base/arena.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* What stands before an array. */
+/* The header before each array. */
 struct ppi_arena_block {
     struct ppi_arena_block *before;
     max_align_t memory[];

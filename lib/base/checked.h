@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes that cannot overflow unseen; doubles that are told apart, and rounded as the results need it. */
+/* Checked size arithmetic; comparison of doubles, and what the build must guarantee about their rounding. */
 #ifndef PPSCHED_BASE_CHECKED_H
 #define PPSCHED_BASE_CHECKED_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Results are the same to the last bit everywhere where each operation rounds to a double of IEEE 754. */
+/* Results are identical to the last bit on every platform where each operation rounds to an IEEE 754 double. */
 #if FLT_RADIX != 2 || DBL_MANT_DIG != 53 || DBL_MAX_EXP != 1024 || DBL_MIN_EXP != -1021
 #error "double must be the 64 bits of IEEE 754"
 #elif FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 2
@@ -18,7 +18,7 @@
 #error "arithmetic must be that of the source: compile without -ffast-math and -Ofast"
 #endif
 
-/* *out = a * b; false, and *out untouched, where that does not fit. */
+/* *out = a * b; false, and *out untouched, if that overflows. */
 static inline bool ppi_mul_size(size_t *out, size_t a, size_t b)
 {
     if (b != 0 && a > SIZE_MAX / b)
@@ -27,7 +27,7 @@ static inline bool ppi_mul_size(size_t *out, size_t a, size_t b)
     return true;
 }
 
-/* *out = a + b; false, and *out untouched, where that does not fit. */
+/* *out = a + b; false, and *out untouched, if that overflows. */
 static inline bool ppi_add_size(size_t *out, size_t a, size_t b)
 {
     if (a > SIZE_MAX - b)

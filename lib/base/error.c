@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The message is formatted before the record is cleared, as its arguments may be the old message. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling the caller's error record. */
+/* Fills the caller's error record. */
 #ifndef PPSCHED_BASE_ERROR_H
 #define PPSCHED_BASE_ERROR_H
 
@@ -18,10 +18,10 @@ ppsched_status ppi_fail(ppsched_error *error, ppsched_status status, const char 
 /* The same, with a place. */
 ppsched_status ppi_fail_at(ppsched_error *error, ppsched_status status, struct ppi_place place, const char *format, ...);
 
-/* OK for a number of an enum that goes from `first` to `last`, else ARGUMENT; `what` the enum is of. */
+/* OK if `given` is in an enum's range `first` to `last`, else ARGUMENT; `what` names the enum's meaning in the message. */
 ppsched_status ppi_check_choice(const char *what, int32_t given, int32_t first, int32_t last, ppsched_error *error);
 
-/* "out of memory", for a purpose. */
+/* NO_MEMORY with the message "out of memory for <purpose>". */
 ppsched_status ppi_fail_memory(ppsched_error *error, const char *purpose);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Conversions append to a sink of fixed capacity; once something has been cut, the sink counts as full. */
 #include "base/format.h"
 
 #include <stdbool.h>
@@ -34,15 +35,14 @@ static void put_signed(struct sink *sink, long long value)
 
 static void put_unsigned(struct sink *sink, uint64_t value)
 {
-    if (value > INT64_MAX / 10) /* the last digit apart, as all of it may not fit */
+    if (value > INT64_MAX / 10) /* the last digit separately, as the whole may not fit an int64_t */
         put_unsigned(sink, value / 10), value %= 10;
     put_signed(sink, (long long)value);
 }
 
-enum { LONGEST_QUOTE = 64 };
+enum { LONGEST_QUOTE = 64 }; /* bytes of a caller's text in a message; the rest becomes "..." */
 
-/* A text that the caller gave: what would break the line or is no UTF-8 becomes '?', and what is too long for a message is
- * cut. */
+/* Puts a caller's text: control characters and invalid UTF-8 become '?', and a long text is cut. */
 static void put_quoted(struct sink *sink, const char *text)
 {
     const char *end = text + strlen(text), *start = text;
@@ -55,7 +55,7 @@ static void put_quoted(struct sink *sink, const char *text)
         put(sink, "...", 3);
 }
 
-/* Handles one conversion, `format` behind its '%'; returns what follows it. */
+/* Handles one conversion, `format` after its '%'; returns what follows it. */
 static const char *convert(struct sink *sink, const char *format, va_list *arguments)
 {
     char digits[PPI_NUMBER_SIZE];

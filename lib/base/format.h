@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few conversions that messages need, without stdio and without locale. */
+/* Formats messages with the few conversions that they need, without stdio and without locale. */
 #ifndef PPSCHED_BASE_FORMAT_H
 #define PPSCHED_BASE_FORMAT_H
 
@@ -11,7 +11,7 @@
  * %zu size_t, %lld long long, %g double (shortest form that reads back), %%. */
 void ppi_format(char *buffer, size_t capacity, const char *format, va_list arguments);
 
-/* The same with its arguments at once. */
+/* The same with variadic arguments. */
 void ppi_print(char *buffer, size_t capacity, const char *format, ...);
 
 #endif

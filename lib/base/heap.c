@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A binary heap in an array: the children of event i are 2i + 1 and 2i + 2. */
 #include "base/heap.h"
 
 static bool goes_before(const struct ppi_event *a, const struct ppi_event *b)

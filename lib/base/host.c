@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The default allocator is malloc, with huge pages for large blocks on Linux; the caller's functions replace it. */
 #ifdef __linux__
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
@@ -15,8 +16,8 @@
 #include "base/sized.h"
 
 #ifdef MADV_HUGEPAGE
-/* The first touch of a page costs a fault. From a quarter of a huge page on it is cheaper to touch that one than its small
- * ones; a schedule of a million ops takes several of them. */
+/* The first touch of a page costs a fault. A huge page of which at least a quarter is used costs less than its small pages; a
+ * schedule of a million ops takes several. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
 static void *default_allocate(void *user, size_t size)
@@ -27,7 +28,7 @@ static void *default_allocate(void *user, size_t size)
         return malloc(size);
     void *memory = aligned_alloc(HUGE_PAGE, (size / HUGE_PAGE + 1) * HUGE_PAGE);
     if (memory != NULL)
-        madvise(memory, pages * HUGE_PAGE, MADV_HUGEPAGE); /* a wish; without it all is the same, only slower */
+        madvise(memory, pages * HUGE_PAGE, MADV_HUGEPAGE); /* a hint: if refused, only slower */
     return memory;
 }
 #else
@@ -95,7 +96,7 @@ char *ppi_copy_text(const struct ppi_host *host, const char *text)
 
 void ppi_log(const struct ppi_host *host, int32_t level, const char *format, ...)
 {
-    char line[480];
+    char line[480]; /* longer lines are cut */
     va_list arguments;
     if (host->log == NULL || level > host->log_level)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller's environment, with defaults filled in: the only way to memory and to the log. */
+/* The caller's environment, with defaults filled in: all memory and log lines go through it. */
 #ifndef PPSCHED_BASE_HOST_H
 #define PPSCHED_BASE_HOST_H
 
@@ -20,19 +20,19 @@ struct ppi_host {
 /* Reads the caller's struct (NULL: defaults). */
 ppsched_status ppi_host_take(struct ppi_host *host, const ppsched_environment *environment, ppsched_error *error);
 
-/* `count` elements of `size` bytes, uninitialised; NULL where that overflows or memory is short. Never asks for 0 bytes. */
+/* `count` elements of `size` bytes, uninitialised; NULL if that overflows or memory is short. Never requests 0 bytes. */
 void *ppi_allocate(const struct ppi_host *host, size_t count, size_t size);
 
 /* The same, zeroed. */
 void *ppi_allocate_zeroed(const struct ppi_host *host, size_t count, size_t size);
 
-/* Gives it back; NULL is accepted. */
+/* Frees memory; NULL is accepted. */
 void ppi_release(const struct ppi_host *host, void *memory);
 
-/* A copy of the text. */
+/* A copy of the text; NULL if memory is short. */
 char *ppi_copy_text(const struct ppi_host *host, const char *text);
 
-/* Sends a formatted line (see ppi_format) to the caller's log, if one listens at that level. */
+/* Sends a formatted line (see ppi_format) to the caller's log, if there is one and it accepts that level. */
 void ppi_log(const struct ppi_host *host, int32_t level, const char *format, ...);
 
 #endif

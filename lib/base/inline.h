@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For a function that is better where it knows its arguments: inlined even where the compiler would rather not. And for one
- * that is rarely called, from where much is done: apart, likewise. */
+/* PPI_INLINE: for functions that gain from constant arguments; always inlined. PPI_APART: for functions called rarely from hot
+ * code; never inlined. */
 #ifndef PPSCHED_BASE_INLINE_H
 #define PPSCHED_BASE_INLINE_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Levenshtein distance with one row of the table, after case and '-' are folded. */
 #include "base/nearest.h"
 
 #include <stdint.h>
 
-enum { LONGEST = 64 };
+enum { LONGEST = 64 }; /* characters of a name that are compared; bounds the row */
 
 static char fold(char c)
 {
@@ -30,7 +31,7 @@ static size_t smallest(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Edits (insert, remove, replace) from one name to the other, of their first LONGEST characters. */
+/* Edits (insert, remove, replace) that turn one name into the other, each cut to LONGEST characters. */
 static size_t distance_between(const char *a, const char *b)
 {
     size_t row[LONGEST + 1], width = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short decimals are found by a multiplication and a division; all other doubles take the exact digits of shortest.h. */
 #include "base/number.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ size_t ppi_integer_to_text(char text[PPI_INTEGER_SIZE], int64_t value)
     return length;
 }
 
-/* Powers of ten that a double holds exactly, as far as they are needed. */
+/* Powers of ten up to the largest number of decimals tried; a double holds each exactly. */
 static const double power_of_ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
 
 /* Most times are short decimals: looks for the fewest decimals k with value == digits / 10^k. Both are exact and the division
@@ -79,7 +80,7 @@ static size_t scientific(char *text, const char *digits, size_t count, int expon
     return length + ppi_integer_to_text(text + length, exponent < 0 ? -exponent : exponent);
 }
 
-/* Shortest digits 0.d1d2... * 10^point as plain or scientific notation. */
+/* Writes the shortest digits 0.d1d2... * 10^point in plain or scientific notation. */
 static size_t from_digits(char *text, const char *digits, size_t count, int point)
 {
     size_t length = 0;
@@ -108,7 +109,7 @@ static size_t copy_word(char *text, const char *word)
     return length;
 }
 
-/* A number that is not negative. */
+/* Writes a number that is not negative. */
 static size_t magnitude(char *text, double value)
 {
     char digits[PPI_SHORTEST_DIGITS];

@@ -19,7 +19,7 @@ size_t ppi_integer_to_text(char text[PPI_INTEGER_SIZE], int64_t value);
  * length. Infinity and NaN become "Infinity", "-Infinity" and "NaN". */
 size_t ppi_number_to_text(char text[PPI_NUMBER_SIZE], double value);
 
-/* Reads a whole text as a decimal integer; false where it is none or does not fit. */
+/* Reads a whole text as a decimal integer; false if it is none or does not fit. */
 bool ppi_text_to_integer(const char *text, int64_t *out);
 
 #endif

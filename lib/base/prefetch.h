@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hint that memory some bytes behind (or before) a pointer will be used soon; it may lie outside of the array. */
+/* A hint that memory some bytes after (or before) a pointer will be used soon; the address may be outside the array. */
 #ifndef PPSCHED_BASE_PREFETCH_H
 #define PPSCHED_BASE_PREFETCH_H
 

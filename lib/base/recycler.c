@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes are rounded up to powers of two, with a list of free blocks for each power. */
 #include "base/recycler.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LEAST_CLASS = 14 }; /* below 16 KiB the system's allocator is fast enough */
+enum { LEAST_CLASS = 14 }; /* log2: below 16 KiB the system's allocator is fast enough */
 
-/* What stands before the memory; as large as the strictest alignment. */
+/* The header before each block; padded to the strictest alignment. */
 struct ppi_recycled_block {
     union {
-        unsigned size_class; /* there are 2^size_class bytes; 0: they are not kept */
+        unsigned size_class; /* the block has 2^size_class bytes; 0: small, not kept */
         max_align_t alignment;
     };
-    struct ppi_recycled_block *next; /* while it is kept */
+    struct ppi_recycled_block *next; /* in the list of kept blocks */
     max_align_t memory[];
 };
 

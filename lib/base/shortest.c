@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Generates digits from a fraction of big integers until the digits so far identify the double. */
 #include "base/shortest.h"
 
 #include <stdbool.h>
@@ -8,6 +9,7 @@
 /* A natural number in base 2^32, least significant word first. The largest needed are below 2^1130. */
 enum { WORDS = 37 };
 
+/* The top word, `word[used - 1]`, is not 0; a zero has `used` 0. */
 struct big {
     uint32_t word[WORDS];
     int used;
@@ -85,7 +87,7 @@ static void big_subtract(struct big *a, const struct big *b)
 }
 
 /* The state of digit generation: value = remainder / scale, and the distances below / scale and above / scale to the borders of
- * the interval that reads back as the value. `closed` where the borders themselves do (even mantissa). */
+ * the interval that reads back as the value. `closed`: the borders themselves read back as it (even mantissa). */
 struct digits_state {
     struct big remainder, scale, below, above;
     bool closed;
@@ -110,7 +112,7 @@ static void take_apart(struct digits_state *s, double value, int *exponent)
     if (biased != 0)
         mantissa |= (uint64_t)1 << 52;
     s->closed = mantissa % 2 == 0;
-    int shift = lower_gap ? 2 : 1; /* twice, so that half gaps are whole */
+    int shift = lower_gap ? 2 : 1; /* doubled, so that half gaps are integers */
     big_set(&s->remainder, mantissa);
     big_set(&s->scale, 1);
     big_set(&s->below, 1);
@@ -122,10 +124,10 @@ static void take_apart(struct digits_state *s, double value, int *exponent)
     int top = e + 52; /* floor(log2), too large for subnormals, which the fix-up corrects */
     while (biased == 0 && (mantissa >> (top - e)) == 0)
         top--;
-    *exponent = top * 1233 / 4096; /* about log10; fix_up mends it */
+    *exponent = top * 1233 / 4096; /* about log10; fix_up corrects it */
 }
 
-/* Scales so that the first digit is about to come: remainder + above is at most 10 * scale, and more than scale. */
+/* Scales so that the next digit is the first: remainder + above is at most 10 * scale, and more than scale. */
 static void fix_up(struct digits_state *s, int *point)
 {
     int k = *point;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies in and out by the smaller of both sizes; bytes that one side does not know must be, or become, zero. */
 #include "base/sized.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-enum { LARGEST_STRUCT = 4096 };
+enum { LARGEST_STRUCT = 4096 }; /* a larger `size` is refused as unset: no struct is that large */
 
 static uint32_t size_of(const void *given)
 {

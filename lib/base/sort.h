@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stable sort of numbers that stand for something: a merge sort, inline, so that the comparison is too. */
+/* A stable merge sort of indices, inline so that the comparison is inlined too. */
 #ifndef PPSCHED_BASE_SORT_H
 #define PPSCHED_BASE_SORT_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorts `items`; `scratch` has room for as many. Returns that of the two in which they are now. */
+/* Sorts `items`; `scratch` has the same capacity. Returns whichever of the two arrays holds the result. */
 static inline uint32_t *ppi_sort(uint32_t *items, uint32_t *scratch, size_t count,
                                  bool (*goes_before)(const void *context, uint32_t a, uint32_t b), const void *context)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Characters are validated by the ranges of their lead and second byte; format characters are a sorted table of ranges. */
 #include "base/utf8.h"
 
 #include <stdbool.h>
@@ -27,7 +28,7 @@ size_t ppi_utf8_length(const char *text, size_t size)
     return length;
 }
 
-/* The character of so many bytes. */
+/* Decodes a valid character of `length` bytes. */
 static uint32_t decode(const char *text, size_t length)
 {
     static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
@@ -37,7 +38,7 @@ static uint32_t decode(const char *text, size_t length)
     return character;
 }
 
-/* Control characters, line ends, and those of format: nothing to see, or others turned round. */
+/* Control characters, line separators and format characters: invisible, or they change how others are shown. */
 static bool is_obeyed(uint32_t character)
 {
     static const struct {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The bounds by work, by fill and drain, and by memory, from sums over the stage passes of each device; then, if asked for and
+ * applicable, the one-machine bound. */
 #include "bound/bound.h"
 
 #include "base/arena.h"
@@ -7,28 +9,28 @@
 #include "bound/one_machine.h"
 #include "ir/costs.h"
 
-/* The least times of a stage of one model copy. A pair may be shorter than its two ops. */
+/* The shortest times of a stage instance. An overlapped pair may be shorter than its two ops. */
 struct least {
-    double forward, input;    /* until the next stage (the stage before) can go on */
-    double weight;            /* from there to the end of the backward */
-    double chain, pass;       /* of the device, for F and I, for F and all of the backward; negative where a pair saves more */
+    double forward, input;    /* until the next stage (the stage before) can start */
+    double weight;            /* from there until the end of the backward */
+    double chain, pass;       /* device time of F and I, and of F and the whole backward; negative if a pair saves more */
     double head;              /* before the first F can start */
     double tail;              /* after an I, before the chain ends with stage 0 */
-    double area, on_the_path; /* activations times the time for which they are held: computed with, and sent */
+    double area, on_the_path; /* activations times the time they are held: during compute, and during transfers */
 };
 
-/* What the pieces of one iteration take, as multiples of what the lanes say. */
+/* Factors of the micro-slices of one iteration. */
 struct micro_slices {
-    double count, time, held, held_time; /* sums: of 1, of times, of memory, of memory times time */
+    double count, time, held, held_time; /* sums of 1, times, memory, memory times time */
     double least_time, least_sent, most_held;
 };
 
-/* One device's sums, over the passes of all iterations. */
+/* Sums of a device, over the stage passes of all iterations. */
 struct sums {
     double work, area, hold, fixed;
 };
 
-/* And those of one copy's passes alone. */
+/* Sums of a device over the stage passes of one copy. */
 struct transfer {
     double chain, head, tail;
 };
@@ -45,7 +47,8 @@ struct bounds {
     struct micro_slices micro_slices[2]; /* by copy */
 };
 
-/* Where pairs have times of their own, what saves is one of the largest microbatches: then all count as the shortest. */
+/* Sums a copy's factors. If pairs have given times, a pair of the largest microbatches may save most: then all microbatches
+ * count as the smallest. */
 static void sum_micro_slices(struct bounds *bounds, uint32_t copy)
 {
     const struct ppi_shape *shape = &bounds->config->shape;
@@ -68,7 +71,7 @@ static void sum_micro_slices(struct bounds *bounds, uint32_t copy)
     bounds->micro_slices[copy] = sum;
 }
 
-/* The shortest pair with the stage's F. */
+/* The shortest time of a pair with the stage's F. */
 static double shortest_as_forward(const struct ppi_values *given, uint32_t stages, uint32_t stage)
 {
     double shortest = PPI_INFINITE;
@@ -79,7 +82,7 @@ static double shortest_as_forward(const struct ppi_values *given, uint32_t stage
     return shortest;
 }
 
-/* The shortest pair with the stage's backward. */
+/* The shortest time of a pair with the stage's backward. */
 static double shortest_as_backward(const struct ppi_values *given, uint32_t stages, uint32_t stage)
 {
     double shortest = PPI_INFINITE;
@@ -106,7 +109,7 @@ static double most_saved(const struct bounds *bounds, uint32_t stage)
     return most;
 }
 
-/* Takes off what overlapped pairs could save at best. */
+/* Subtracts the most that overlapped pairs could save. */
 static void overlap(const struct bounds *bounds, uint32_t stage, struct least *least)
 {
     const struct ppi_values *given = &bounds->costs.overlapped;
@@ -143,7 +146,8 @@ static void find_least(struct bounds *bounds)
     }
 }
 
-/* Where forwards are all: what must follow the last F of a stage. What they hold stays, and its time says nothing. */
+/* With forwards only: sets the tail after a stage's last F. Their activations are never released, so the memory bound does not
+ * apply. */
 static void end_chain(struct bounds *bounds, uint32_t copy)
 {
     uint32_t stages = bounds->costs.stages;
@@ -155,7 +159,8 @@ static void end_chain(struct bounds *bounds, uint32_t copy)
     }
 }
 
-/* Along the chain of each copy: heads up, tails up, and the time from the start of an F to the end of its I down. */
+/* Follows the chain of a copy: heads and tails in ascending order, the time from the start of an F to the end of its I in
+ * descending order. */
 static void follow_chain(struct bounds *bounds, uint32_t copy)
 {
     uint32_t stages = bounds->costs.stages;
@@ -180,7 +185,7 @@ static void follow_chain(struct bounds *bounds, uint32_t copy)
     }
 }
 
-/* A pass of a copy's stage, as often as all iterations have it. */
+/* Adds the stage passes of a stage instance in all iterations. */
 static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
 {
     const struct least *least = &bounds->least[(size_t)copy * bounds->costs.stages + stage];
@@ -196,7 +201,7 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     sums->work += micro_slices->time * bounds->iterations * least->pass;
     sums->area += micro_slices->held_time * bounds->iterations * least->area;
     sums->area += micro_slices->held * bounds->iterations * least->on_the_path;
-    sums->hold = copy == 0 ? sums->hold + most : ppi_larger(sums->hold, most); /* a copy's microbatches alone */
+    sums->hold = copy == 0 ? sums->hold + most : ppi_larger(sums->hold, most); /* of one copy's microbatches only */
     transfer->chain += micro_slices->time * bounds->iterations * least->chain;
     transfer->head = ppi_smaller(transfer->head, least->head);
     transfer->tail = ppi_smaller(transfer->tail, least->tail);
@@ -216,7 +221,7 @@ static void sum_devices(struct bounds *bounds)
         ppi_add_other_memory(&bounds->sums[d].fixed, bounds->config, d);
 }
 
-/* `time` is that of all iterations. */
+/* Raises a part of the bound and, if larger, its value; `time` is of all iterations. */
 static void raise(const struct bounds *bounds, ppsched_bound *out, double *part, double time, uint32_t device)
 {
     double value = time / bounds->iterations;
@@ -227,7 +232,7 @@ static void raise(const struct bounds *bounds, ppsched_bound *out, double *part,
     }
 }
 
-/* From the start of one copy to its end; nobody knows how much later or earlier another one starts. */
+/* From the start of a copy to its end; the offset between copies is unknown. */
 static double longest_transfer(const struct bounds *bounds, uint32_t device)
 {
     double longest = 0;
@@ -259,17 +264,17 @@ static void add_device(const struct bounds *bounds, uint32_t device, bool by_spa
     const struct transfer whole = whole_transfer(bounds, device);
     double head = by_span ? 0 : whole.head;
     out->least_limit = ppi_larger(out->least_limit, sums->hold + sums->fixed);
-    if (whole.head == PPI_INFINITE) /* nothing runs here */
+    if (whole.head == PPI_INFINITE) /* no stage on this device */
         return;
     raise(bounds, out, &out->work, head + ppi_larger(0, sums->work), device);
-    if (!by_span || !bounds->config->is_forward_only) /* else no device has the chain's beginning and its end */
+    if (!by_span || !bounds->config->is_forward_only) /* else no device has both the start and the end of the chain */
         raise(bounds, out, &out->fill_drain,
               by_span ? longest_transfer(bounds, device) : whole.head + ppi_larger(0, whole.chain) + whole.tail, device);
     if (limit->values != NULL && ppi_value_at(limit, device) > sums->fixed)
         raise(bounds, out, &out->memory, head + sums->area / (ppi_value_at(limit, device) - sums->fixed), device);
 }
 
-/* Checked, and handed over. */
+/* Computes all parts, checks that they are finite, and sets `*out`. */
 static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bound *out, ppsched_error *error)
 {
     ppsched_bound bound = {.size = sizeof bound};
@@ -292,8 +297,8 @@ static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bo
     return PPSCHED_OK;
 }
 
-/* What a device's ops take one behind the other, none before its input can come and with all that must follow. A sum of other
- * terms than those of the others: where it is above them by rounding alone, they hold. */
+/* Adds the one-machine bound. It sums other terms than the rest of the bound: if it is larger only by rounding, the others are
+ * kept. */
 static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *config,
                                      const struct ppi_bound_question *question, ppsched_error *error)
 {

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Heads are found in ascending order of microbatches, tails in descending order, each as a longest path; then each device takes
+ * the ready row with the longest tail. */
 #include "bound/one_machine.h"
 
 #include "base/checked.h"
 
-/* Ops whose heads and tails are found, at most. */
+/* Bounds the work: with more ops, times devices for the span, there is no bound. Work and memory are linear in them. */
 static const double MOST_OPS = 4e6;
 
-enum { VISITS = 2 /* of a stage, for a microbatch, in each direction */ };
+enum { VISITS = 2 /* counted per stage and microbatch, in each direction */ };
 
-/* Ops of one kind of a stage, in the order of microbatches. Rows: the Fs of stages up, their backwards down, their Ws down. */
+/* Ops of one kind of a stage, in order of microbatches. Rows: the Fs of stages ascending, their backwards descending, their Ws
+ * descending. */
 struct row {
     uint32_t stage, device;
-    double length, delay; /* delay: behind the row before */
-    double *head, *tail;  /* by microbatch; tail: from the end on */
-    double before, after; /* one microbatch's time in the device's rows before, and behind; Ws count behind alone */
+    double length, delay; /* delay: after the previous row */
+    double *head, *tail;  /* by microbatch; tail: after the op's end */
+    double before, after; /* a microbatch's time in the device's rows before, and after */
 };
 
 struct relaxation {
     const struct ppi_problem *problem;
     uint32_t stages, microbatches;
-    uint32_t first; /* stages before it do not count: nobody knows when they run */
-    uint32_t owner; /* the device whose last end counts; NONE: that of all */
+    uint32_t first; /* stages before it do not count: their times are unknown */
+    uint32_t owner; /* the device whose last end counts; PPSCHED_NONE: all */
     struct row *row;
     uint32_t
-        *in_flight[2]; /* by stage: a microbatch's F comes behind the I of the one so many before, and behind its W; 0: any */
-    double *rest;      /* of the ops in the making, by a device's rows */
+        *in_flight[2]; /* by stage, n: F of microbatch m comes after I ([0]), or W ([1]), of microbatch m - n; 0: no limit */
+    double *rest;      /* time left of the current op, by row of a device */
     uint32_t *next, *list;
     struct ppi_poll *poll;
 };
@@ -62,8 +65,8 @@ static void fill_rows(struct relaxation *r)
     }
 }
 
-/* How many microbatches of a stage can be in flight, from F to I, and held, from F to W. On its way through a later stage of a
- * device a microbatch is held by the earlier ones too. */
+/* Finds how many microbatches of a stage can be in flight, from F to I, and held, from F to W. While a microbatch is in a later
+ * stage of a device, the earlier ones hold it too. */
 static void find_in_flight(struct relaxation *r)
 {
     const struct ppi_problem *problem = r->problem;
@@ -75,16 +78,16 @@ static void find_in_flight(struct relaxation *r)
             double rest = problem->stage[s].rest, counts[2] = {0, 0}, most = r->microbatches;
             own += memory[PPSCHED_KIND_F];
             if (own > 0 && limit < PPI_INFINITE)
-                counts[0] = limit / own + 1e-9;
+                counts[0] = limit / own + 1e-9; /* the quotient may round below an integer */
             if (rest > 0 && limit < PPI_INFINITE)
                 counts[1] = (limit - own) / rest + 1e-9 + 1;
-            for (int k = 0; k < 2; k++) /* where a device cannot hold one there is no schedule, and any bound will do */
+            for (int k = 0; k < 2; k++) /* if a device cannot hold one, there is no schedule, and any bound is valid */
                 r->in_flight[k][s] = counts[k] >= 1 && counts[k] < most ? (uint32_t)counts[k] : 0;
         }
     }
 }
 
-/* What a microbatch's ops in the rows of a device take before and behind each of them, of the stages that count. */
+/* Finds the time of a microbatch's ops in a device's rows before and after each row, over the stages that count. */
 static void find_loads(struct relaxation *r)
 {
     for (uint32_t i = 0; i < 2 * r->stages; i++) {
@@ -105,7 +108,7 @@ static void find_loads(struct relaxation *r)
 
 /* --- heads and tails --- */
 
-/* False where no more work is wanted: then what has been found means nothing. */
+/* False if the caller cancels: then the result is invalid. */
 static bool goes_on(const struct relaxation *r, double visits)
 {
     return r->poll == NULL || ppi_poll_spend(r->poll, visits, NULL) == PPSCHED_OK;
@@ -121,7 +124,7 @@ static double start_behind(const struct row *row, uint32_t m)
     return row->length + row->tail[m];
 }
 
-/* The first row of a device on the chain, of those that count. */
+/* The first row on the chain of a device's stages that count. */
 static const struct row *first_row(const struct relaxation *r, uint32_t device)
 {
     uint32_t i = 0;
@@ -184,7 +187,7 @@ static void find_tail(struct relaxation *r, uint32_t i, uint32_t m)
     }
     if (left > 1)
         tail = ppi_larger(tail, start_behind(row, m + 1));
-    if (last != row || left > 1) /* the last of the device's Fs and Is, and what follows it */
+    if (last != row || left > 1) /* the last of the device's Fs and Is, and its tail */
         tail = ppi_larger(tail,
                           left * row->after + (left - 1) * row->length + (last != row ? last->tail[r->microbatches - 1] : 0));
     row->tail[m] = tail;
@@ -218,8 +221,8 @@ static uint32_t list_rows(struct relaxation *r, uint32_t device)
     return count;
 }
 
-/* Of the rows whose next op is there, the one with the longest tail; NONE where there is none. `*coming`: when the next op
- * of another comes. */
+/* The row with the longest tail among those whose next op is ready; PPSCHED_NONE: none. `*coming`: when the next op of another
+ * row is ready. */
 static uint32_t choose_row(const struct relaxation *r, uint32_t count, double time, double *coming)
 {
     uint32_t best = PPSCHED_NONE;
@@ -239,8 +242,7 @@ static uint32_t choose_row(const struct relaxation *r, uint32_t count, double ti
     return best;
 }
 
-/* The longest time to an end, what follows included, when of the ops that are there always the one with the longest tail
- * runs. */
+/* The largest end plus tail, if the ready op with the longest tail always runs. */
 static double run_alone(struct relaxation *r, uint32_t device)
 {
     uint32_t count = list_rows(r, device);
@@ -272,7 +274,7 @@ static void relax(struct relaxation *r, uint32_t first, uint32_t owner)
     find_tails(r);
 }
 
-/* Of the span each device has times of its own, from the first F of its first stage on. */
+/* For the span, each device has its own heads and tails, from the first F of its first stage on. */
 static void find_bound(struct relaxation *r, double *value, uint32_t *device)
 {
     const struct ppi_problem *problem = r->problem;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the stages from the costs, scaled to average or largest microbatches, then sums by device and along the chain of
+ * stages. */
 #include "bound/problem.h"
 
 #include <string.h>
@@ -22,13 +24,14 @@ static struct ppi_stage read_stage(const struct ppi_instance *instance, const st
     }
     double input = stage.duration[PPSCHED_KIND_I], full = stage.duration[PPSCHED_KIND_B];
     double split = input + stage.duration[PPSCHED_KIND_W];
-    stage.fuses = !splits || full < split * (1 - 1e-9);
+    stage.fuses = !splits || full < split * (1 - 1e-9); /* shorter by more than rounding */
     stage.input = !splits || (stage.fuses && full < input) ? full : input;
     stage.weight = (stage.fuses ? full : split) - stage.input;
     return stage;
 }
 
-/* What rises when an I starts stays until W's end. A B that holds less is worth its while, too. */
+/* Adds the rises of a stage. What rises at the start of an I is held until the end of W, so a B that holds less is worth
+ * running. */
 static void raise_stage(struct ppi_stage *stage, const struct ppi_rise *rise, double scale)
 {
     double *memory = stage->memory;
@@ -42,16 +45,16 @@ static void raise_stage(struct ppi_stage *stage, const struct ppi_rise *rise, do
         stage->least_rise = ppi_smaller(stage->least_rise, stage->rise[PPSCHED_KIND_B]);
 }
 
-/* What is there while a backward runs and not behind it. A B of a stage that may split is left out, as few orders have any:
- * candidates are held against `peak_limit`. */
+/* Memory needed while a backward runs and not after it. A B of a stage that may split is left out, as few orders have any:
+ * candidates are checked against `peak_limit`. */
 static double passing_rise(const struct ppi_stage *stage)
 {
     return stage->splits ? stage->rise[PPSCHED_KIND_I] - ppi_larger(stage->memory[PPSCHED_KIND_I], 0)
                          : stage->rise[PPSCHED_KIND_B];
 }
 
-/* Memory beside activations, on the safe side: an output counts from the start of its F, gradients from the beginning, and the
- * largest work space all the time. `work`: of each device, the largest yet. */
+/* Adds memory other than activations, as an upper bound: an output counts from the start of its F, gradients from the start,
+ * and the largest work space all the time. `work`: by device, the largest so far. */
 static void add_holding(struct ppi_problem *problem, uint32_t s, const struct ppi_other_memory *holding, double scale,
                         double *work)
 {
@@ -72,7 +75,7 @@ static void add_holding(struct ppi_problem *problem, uint32_t s, const struct pp
     }
 }
 
-/* `scale`: of the largest microbatch. */
+/* Adds that of all stages; `scale`: of the largest microbatch. */
 static ppsched_status add_holdings(struct ppi_problem *problem, const ppsched_config *config, const struct ppi_placement *place,
                                    double scale, ppsched_error *error)
 {
@@ -89,7 +92,7 @@ static ppsched_status add_holdings(struct ppi_problem *problem, const ppsched_co
     return has_room ? PPSCHED_OK : ppi_fail_memory(error, "the problem");
 }
 
-/* The stages of each device, in one list: a counting sort. */
+/* Lists the stages by device, with a counting sort. */
 static void list_stages(struct ppi_problem *problem)
 {
     uint32_t first = 0;
@@ -105,8 +108,8 @@ static void list_stages(struct ppi_problem *problem)
         problem->stage_list[problem->device[problem->stage[s].device].first + problem->stage[s].place] = s;
 }
 
-/* What a device must hold at least: one microbatch on its way, which comes back to its last stage first. `held` is what the
- * stages up to one hold of it. */
+/* Raises the least memory of a device: that of one microbatch in flight, whose backward starts at the last stage. `held`: what
+ * the stages so far hold of it. */
 static void raise_least(struct ppi_device *device, const struct ppi_problem *problem, const struct ppi_stage *stage,
                         double *held)
 {
@@ -114,7 +117,7 @@ static void raise_least(struct ppi_device *device, const struct ppi_problem *pro
     device->least = ppi_larger(device->least, *held + stage->least_rise);
 }
 
-/* Where memory rises inside backwards. */
+/* Lowers the limits if memory rises inside backwards. */
 static void find_rises(struct ppi_problem *problem)
 {
     for (uint32_t s = 0; s < problem->stages && problem->rises; s++) {
@@ -149,8 +152,8 @@ static void sum_devices(struct ppi_problem *problem, const ppsched_config *confi
     }
 }
 
-/* What must follow I: the Is of all stages before it, down to stage 0, each of which may also end with its W. For the span a W
- * of another device than stage 0's tells nothing: nobody knows here when that device started. */
+/* Finds what must follow I: the Is of all stages before it, down to stage 0, each possibly followed by its W. For the span,
+ * only stage 0's W counts: when another device started is unknown here. */
 static void find_tails(struct ppi_problem *problem)
 {
     for (uint32_t s = 0; s < problem->stages; s++) {
@@ -169,7 +172,8 @@ static void find_tails(struct ppi_problem *problem)
     }
 }
 
-/* A stage pass holds its activation from the start of its F to the end of its I at least, and the rest to the end of its W. */
+/* Finds the areas: a stage pass holds its activations at least from the start of its F to the end of its I, and the rest to the
+ * end of its W. */
 static void find_areas(struct ppi_problem *problem)
 {
     double time = 0;
@@ -182,7 +186,7 @@ static void find_areas(struct ppi_problem *problem)
     }
 }
 
-/* What the slices of one microbatch hold, of the largest sum. */
+/* The largest sum of memory factors over the slices of a microbatch. */
 static double most_held(const struct ppi_problem *problem)
 {
     double most = 0;
@@ -195,7 +199,7 @@ static double most_held(const struct ppi_problem *problem)
     return most;
 }
 
-/* What stages are multiplied by: the mean of times and of what is sent, the most of memory. Makes the ratios. */
+/* The scale of stages: the mean of times and of bytes sent, the maximum of memory. Fills the ratios. */
 static struct ppi_ratio scale_of(struct ppi_problem *problem, const struct ppi_costs *costs)
 {
     const uint32_t microbatches = problem->microbatches;

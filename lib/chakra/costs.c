@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what nodes take to the numbers of a problem. */
+/* From amounts of nodes to the lists of a config: sweeps over all ops find one amount per stage, stage pair or link, and
+ * refuse traces in which the ops of a group differ. */
 #include "base/error.h"
 #include "chakra/reader.h"
 
-enum { DIRECTIONS = 2, BYTES_IN_MICRO = 2000, FEW = 4096, PER_OP = 16 };
+enum { DIRECTIONS = 2, BYTES_IN_MICRO = 2000, FEW = 4096, PER_OP = 16 }; /* the last two bound squares */
 
-#define UNKNOWN 0 /* no node takes that */
+#define UNKNOWN 0 /* no node has that amount */
 
 struct finding {
     const ppsched_schedule *schedule;
@@ -14,15 +15,15 @@ struct finding {
     ppsched_config *config;
     ppsched_error *error;
     uint64_t *times; /* by stage and kind */
-    uint64_t *sizes; /* by direction and stage that sends */
-    uint64_t *pairs; /* by forward stage; then by that and backward stage */
+    uint64_t *sizes; /* by direction and sending stage */
+    uint64_t *pairs; /* by forward stage, or by forward and backward stage */
     uint64_t *links; /* by sending and receiving device */
     double *values;  /* for a list of the config */
 };
 
 /* --- one amount for all of a group --- */
 
-/* Whether what is known of a group agrees with an amount. */
+/* Whether an amount agrees with that known of its group; notes it where none is known. */
 static bool agrees(uint64_t *known, uint64_t amount)
 {
     if (*known == UNKNOWN)
@@ -42,15 +43,15 @@ static ppsched_status refuse(const struct finding *finding, uint32_t device, siz
                        (unsigned long long)finding->amounts[queue->first + k], what, (unsigned long long)known);
 }
 
-/* Where a stage's amount of a message is. A receive tells the size, as with links of their own a send does not. */
+/* The entry for the size of a stage's message. Receives are used, as sends have no size where links are ranks. */
 static uint64_t *size_of(const struct finding *finding, const ppsched_op *receive)
 {
     bool back = ppi_goes_back(receive->kind);
     uint32_t stages = finding->schedule->shape.stages, sender = back ? receive->stage + 1u : receive->stage - 1u;
-    return sender < stages ? &finding->sizes[back * stages + sender] : NULL; /* also where it is -1 */
+    return sender < stages ? &finding->sizes[back * stages + sender] : NULL; /* also for -1 */
 }
 
-/* Where the amount of a pair of devices is. */
+/* The entry for a pair of devices. */
 static uint64_t *link_of(const struct finding *finding, uint32_t device, const ppsched_op *receive)
 {
     const ppsched_schedule *schedule = finding->schedule;
@@ -76,7 +77,7 @@ static ppsched_status find_times(struct finding *finding)
     return PPSCHED_OK;
 }
 
-/* Whether the pairs take the sum of their ops. */
+/* Whether all pairs take the sum of their ops. */
 static bool pairs_are_sums(const struct finding *finding)
 {
     const ppsched_schedule *schedule = finding->schedule;
@@ -92,7 +93,7 @@ static bool pairs_are_sums(const struct finding *finding)
     return true;
 }
 
-/* Fills `pairs` in a form, by forward stage alone or by both; false, with the op, where pairs differ in it. */
+/* Fills `pairs` by forward stage alone, or by both stages; false, with the op, where pairs of a group differ. */
 static bool find_pairs(struct finding *finding, bool by_both, uint32_t *device, size_t *position, uint64_t *known_there)
 {
     const ppsched_schedule *schedule = finding->schedule;
@@ -111,7 +112,7 @@ static bool find_pairs(struct finding *finding, bool by_both, uint32_t *device, 
     return true;
 }
 
-/* Fills `sizes`, or `links`; false, with the op, where messages differ in these. */
+/* Fills `sizes`, or `links`; false, with the op, where messages of a group differ. */
 static bool find_sizes(struct finding *finding, bool by_link, uint32_t *device, size_t *position, uint64_t *known_there)
 {
     const ppsched_schedule *schedule = finding->schedule;
@@ -132,7 +133,7 @@ static bool find_sizes(struct finding *finding, bool by_link, uint32_t *device, 
 
 /* --- lists of the config --- */
 
-/* How many values a list that is not linear in the traces may have. */
+/* Whether a list that is not linear in the traces has an acceptable number of values. */
 static bool has_few(const ppsched_schedule *schedule, size_t count)
 {
     return count * count <= FEW + PER_OP * schedule->op_count;
@@ -157,7 +158,7 @@ static ppsched_status set(struct finding *finding, int32_t quantity, const uint6
     return ppi_config_set_values(finding->config, quantity, finding->values, count, finding->error);
 }
 
-/* Times of a kind; those that no op shows are what the others leave. */
+/* Sets the times of a kind; times that no op shows follow from the other kinds. */
 static ppsched_status set_times(struct finding *finding, int32_t quantity, uint8_t kind)
 {
     uint32_t stages = finding->schedule->shape.stages;
@@ -194,7 +195,7 @@ static ppsched_status set_pairs(struct finding *finding)
     return set(finding, PPSCHED_QUANTITY_OVERLAPPED_TIMES, finding->pairs, (size_t)stages * stages, finding->scales->time);
 }
 
-/* A message of 1 byte stands for one of none. */
+/* A message of 1 byte represents an empty one. */
 static void take_least_as_none(uint64_t *sizes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -234,7 +235,7 @@ static ppsched_status set_sizes(struct finding *finding)
                BYTES_IN_MICRO * finding->scales->time);
 }
 
-/* --- all of it --- */
+/* --- the whole --- */
 
 static ppsched_status allocate(struct finding *finding)
 {

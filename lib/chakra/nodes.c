@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each message is a fill function of its fields, which protobuf.c runs twice: for the size, then for the bytes. */
 #include "chakra/nodes.h"
 
 #include "base/number.h"
@@ -14,7 +15,7 @@ struct attribute {
     const struct ppi_chakra_tensor *tensor;
 };
 
-/* Name and size of the tensor, where there is one. */
+/* Writes name and size of the tensor, if there is one. */
 static void fill_tensor(struct ppi_proto *proto, const void *what)
 {
     const struct ppi_chakra_tensor *tensor = what;

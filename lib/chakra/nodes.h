@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of a trace, as they are written. */
+/* Nodes of a trace, for writing. */
 #ifndef PPSCHED_CHAKRA_NODES_H
 #define PPSCHED_CHAKRA_NODES_H
 
@@ -12,9 +12,9 @@ struct ppi_chakra_deps {
     size_t count;
 };
 
-/* A tensor that a node writes or reads last. */
+/* A tensor that a node reads or writes. */
 struct ppi_chakra_tensor {
-    char name[32]; /* empty: there is none */
+    char name[32]; /* empty: no tensor */
     uint64_t bytes;
 };
 
@@ -25,11 +25,11 @@ struct ppi_chakra_node {
     struct ppi_chakra_deps ctrl, data;
     uint64_t micros;           /* COMP */
     uint64_t peer, tag, bytes; /* SEND, RECV */
-    bool has_tensors;          /* whether it tells what it reads and writes */
+    bool has_tensors;          /* its tensors are written */
     struct ppi_chakra_tensor in, out;
 };
 
-/* What a trace begins with. */
+/* Writes the first message of a trace. */
 void ppi_chakra_put_metadata(struct ppi_proto *proto, const ppsched_chakra *chakra);
 void ppi_chakra_put_node(struct ppi_proto *proto, const struct ppi_chakra_node *node);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole microseconds of ops, whole sizes of messages and tensors. */
+/* Converts times of ops to whole microseconds, and sizes of messages and tensors to whole numbers; refuses where rounding
+ * would lose too much, and advises a scale. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "chakra/traces.h"
 #include "ir/costs.h"
 
-#define MOST 1e15 /* of a number in a trace */
+#define MOST 1e15 /* largest number in a trace */
 
-enum { NANOSECONDS_IN_MICRO = 1000, BYTES_IN_NANO = 2, DECADES = 12 };
+enum { NANOSECONDS_IN_MICRO = 1000, BYTES_IN_NANO = 2, DECADES = 12 }; /* DECADES: scales that are tried for advice */
 
 struct pricing {
     ppsched_chakra *chakra;
@@ -16,7 +17,7 @@ struct pricing {
     struct ppi_costs costs;
 };
 
-/* The nearest whole number; false where that loses too much. */
+/* The nearest whole number; false where rounding loses too much. */
 static bool make_whole(const struct pricing *pricing, double value, uint64_t *out)
 {
     *out = (uint64_t)(value + 0.5);
@@ -24,7 +25,7 @@ static bool make_whole(const struct pricing *pricing, double value, uint64_t *ou
     return (loss < 0 ? -loss : loss) <= (pricing->chakra->options.most_loss + PPI_ROUNDING) * value;
 }
 
-/* --- what an op takes, before it is rounded --- */
+/* --- amounts before rounding --- */
 
 static bool has_times(const struct pricing *pricing)
 {
@@ -38,7 +39,7 @@ static double micros_of(const struct pricing *pricing, const ppsched_op *unit, d
                                                     : ppi_overlapped_duration(&pricing->costs, schedule, unit));
 }
 
-/* Of what a send moves: bytes, or nanoseconds. */
+/* The size of a message: bytes, or nanoseconds. */
 static double size_of(const struct pricing *pricing, uint32_t i, double time_scale, double bytes_scale)
 {
     const struct ppi_channels *channels = &pricing->chakra->channels;
@@ -51,7 +52,7 @@ static double size_of(const struct pricing *pricing, uint32_t i, double time_sca
     return (cost.latency + cost.occupancy * factor) * time_scale * NANOSECONDS_IN_MICRO;
 }
 
-/* Of an op or a pair that is in a trace; 0 of others. */
+/* The amount of an op or a pair with a node; 0 for others. */
 static double amount_of(const struct pricing *pricing, uint32_t i, double time_scale, double bytes_scale)
 {
     const ppsched_op *op = &pricing->chakra->schedule->ops[i];
@@ -60,7 +61,7 @@ static double amount_of(const struct pricing *pricing, uint32_t i, double time_s
     return ppi_is_send(op->kind) ? size_of(pricing, i, time_scale, bytes_scale) : 0;
 }
 
-/* The first op whose amount cannot be made whole; PPSCHED_NONE where all can. */
+/* The first op whose amount cannot be made whole; PPSCHED_NONE: all can. */
 static uint32_t find_misfit(const struct pricing *pricing, double time_scale, double bytes_scale)
 {
     const ppsched_schedule *schedule = pricing->chakra->schedule;
@@ -82,7 +83,7 @@ static struct ppi_place place_of(const ppsched_chakra *chakra, uint32_t i)
     return (struct ppi_place){device, op->stage, op->microbatch, (uint32_t)(i - chakra->schedule->queues[device].first)};
 }
 
-/* ", time_scale 1000 does": the least power of ten times the present one with which all ops can be made whole. */
+/* ", time_scale 1000 does": the scale, in powers of ten of the present one, with which all amounts can be made whole. */
 static void advise(const struct pricing *pricing, bool is_bytes, char *text, size_t capacity)
 {
     const ppsched_chakra_options *options = &pricing->chakra->options;
@@ -124,7 +125,8 @@ static ppsched_status refuse(const struct pricing *pricing, uint32_t i, ppsched_
                        advice);
 }
 
-/* A trace posts its receives at once, and a simulator sends without a call: there is nothing that would hold up the device. */
+/* Refuses times of calls: a trace posts its receives at once, and simulators send without a call, so nothing would occupy the
+ * device. */
 static ppsched_status check_call(const struct pricing *pricing, uint32_t i, ppsched_error *error)
 {
     struct ppi_place place = place_of(pricing->chakra, i);
@@ -139,7 +141,7 @@ static ppsched_status check_call(const struct pricing *pricing, uint32_t i, ppsc
                        place.device, token, place.position, call);
 }
 
-/* Ops of kinds that a trace has no nodes for must take no time. */
+/* Refuses ops that take time and have no nodes in traces. */
 static ppsched_status check_others(const struct pricing *pricing, ppsched_error *error)
 {
     const ppsched_schedule *schedule = pricing->chakra->schedule;

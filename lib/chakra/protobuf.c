@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Varints, fixed numbers and length-delimited fields. A message is filled twice, as its size precedes it: once to count, once
+ * to write. */
 #include "chakra/protobuf.h"
 
 #include <string.h>
@@ -89,7 +91,7 @@ bool ppi_proto_take_varint(struct ppi_span *span, uint64_t *value)
     for (int k = 0; k < LONGEST_VARINT && span->next < span->end; k++) {
         unsigned char byte = (unsigned char)*span->next++;
         if (k == LONGEST_VARINT - 1 && byte > 1)
-            return false; /* beyond 64 bits */
+            return false; /* more than 64 bits */
         *value |= (uint64_t)(byte & (MORE - 1)) << (7 * k);
         if (byte < MORE)
             return true;
@@ -107,7 +109,7 @@ bool ppi_proto_take_record(struct ppi_span *span, struct ppi_span *record)
     return true;
 }
 
-/* A number of so many bytes, the lowest first. */
+/* A little-endian number of so many bytes. */
 static bool take_fixed(struct ppi_span *span, size_t size, uint64_t *value)
 {
     if ((size_t)(span->end - span->next) < size)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Protocol Buffers on the wire: the little of it that traces need. */
+/* The wire format of Protocol Buffers: the part that traces need. */
 #ifndef PPSCHED_CHAKRA_PROTOBUF_H
 #define PPSCHED_CHAKRA_PROTOBUF_H
 
 #include "format/writer.h"
 
-/* What a field's value is. */
+/* Wire types of fields. */
 enum { PPI_PROTO_VARINT = 0, PPI_PROTO_64 = 1, PPI_PROTO_BYTES = 2, PPI_PROTO_32 = 5 };
 
 /* --- writing --- */
 
-/* Where fields go: to a writer, or, where that is NULL, nowhere; they are counted all the same, as a message stands behind its
- * size. */
+/* The output of fields: a writer, or NULL to only count bytes, as a message's size comes before it. */
 struct ppi_proto {
     struct ppi_writer *writer;
     size_t size;
@@ -22,10 +21,10 @@ void ppi_proto_put_integer(struct ppi_proto *proto, uint32_t field, uint64_t val
 void ppi_proto_put_double(struct ppi_proto *proto, uint32_t field, double value);
 void ppi_proto_put_text(struct ppi_proto *proto, uint32_t field, const char *text);
 
-/* Integers of a packed field; none where there are none. */
+/* Integers of a packed field; without integers no field. */
 void ppi_proto_put_list(struct ppi_proto *proto, uint32_t field, const uint64_t *values, size_t count);
 
-/* A message; `fill` puts its fields, and is called twice. */
+/* A message; `fill` writes its fields, and is called twice. */
 typedef void (*ppi_proto_fill)(struct ppi_proto *proto, const void *what);
 void ppi_proto_put_message(struct ppi_proto *proto, uint32_t field, ppi_proto_fill fill, const void *what);
 
@@ -45,7 +44,7 @@ struct ppi_proto_field {
     struct ppi_span bytes;
 };
 
-/* Each takes it from the front of the span; false where that is cut off, or no such thing. */
+/* Each removes its item from the front of the span; false where it is truncated or invalid. */
 bool ppi_proto_take_varint(struct ppi_span *span, uint64_t *value);
 bool ppi_proto_take_record(struct ppi_span *span, struct ppi_span *record);
 bool ppi_proto_take_field(struct ppi_span *span, struct ppi_proto_field *field);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads each trace in two passes, one to count its nodes; a device's ops are sorted by node id, and their amounts go to
+ * costs.c. */
 #include "chakra/reader.h"
 
 #include <string.h>
@@ -11,25 +13,25 @@
 #include "chakra/traces.h"
 #include "format/reading.h"
 
-/* Below any node: id, a name such as 0F0, type. */
+/* A lower bound of a node's bytes: id, a name such as 0F0, type. */
 enum { SHORTEST_NODE = 7 };
 
-#define MOST_AMOUNT ((uint64_t)1 << 53) /* that a double tells from its neighbours */
+#define MOST_AMOUNT ((uint64_t)1 << 53) /* up to which doubles hold all whole numbers */
 
 /* A node. */
 struct entry {
     uint64_t id, amount;
     ppsched_op unit[2];
-    size_t length; /* ops; 0: it is of a flush */
+    size_t length; /* ops; 0: a node of a flush */
 };
 
-/* What a node says. */
+/* The fields of a node. */
 struct node {
     uint64_t id, type, micros, bytes;
     struct ppi_span name;
 };
 
-/* Who wrote a trace, as its metadata tells: texts of the version or the schema, and whether these are of the library. */
+/* The writer of a trace, from its metadata: texts of the version and the schema, and whether they are the library's. */
 struct writer {
     struct ppi_span version, schema;
     bool is_library, has_process, has_input;
@@ -42,11 +44,11 @@ struct reader {
     size_t count;
     ppsched_error *error;
     struct ppi_chakra_scales scales;
-    uint64_t devices;      /* 0: as many as traces */
+    uint64_t devices;      /* 0: the number of traces */
     uint64_t *amounts;     /* by op */
     struct entry *entries; /* of the present trace */
     uint32_t *order, *scratch;
-    uint32_t rank; /* present one */
+    uint32_t rank; /* of the present trace */
     uint32_t node;
 };
 
@@ -128,7 +130,7 @@ static bool take_node(struct ppi_span from, struct node *node)
     return true;
 }
 
-/* --- what a trace begins with --- */
+/* --- the first message --- */
 
 static ppsched_status take_name(struct reader *reader, struct ppi_span text)
 {
@@ -146,7 +148,7 @@ static ppsched_status take_name(struct reader *reader, struct ppi_span text)
     return PPSCHED_OK;
 }
 
-/* A count of the whole. */
+/* A count for all traces. */
 static ppsched_status take_count(const struct reader *reader, const struct attribute *attribute, int64_t most, int64_t *out)
 {
     if (attribute->integer < 1 || attribute->integer > (uint64_t)most)
@@ -202,7 +204,8 @@ static void note_writer(struct writer *writer, const struct attribute *attribute
     writer->has_input |= is_text(attribute->name, "input_file");
 }
 
-/* Takes the first message of a trace, and what that of the first one says. Its version is no field that all writers fill. */
+/* Reads the first message of a trace; of the first trace its attributes are used. The version is not required, as not all
+ * writers fill it. */
 static ppsched_status take_metadata(struct reader *reader, struct ppi_span *span)
 {
     struct ppi_span metadata;
@@ -230,7 +233,7 @@ static ppsched_status take_metadata(struct reader *reader, struct ppi_span *span
 
 /* --- nodes --- */
 
-/* How many compute nodes a trace has, and what they take together; as far as that can be counted. */
+/* The number of compute nodes of a trace, and their total time, up to the first node that cannot be read. */
 struct durations {
     uint64_t count, micros;
 };
@@ -256,7 +259,7 @@ static const char *writer_name(const struct writer *writer)
                                : "another program";
 }
 
-/* A trace of another writer, whose nodes are no ops of a pipeline. */
+/* Refuses a trace of another writer, whose nodes are not ops of a pipeline. */
 static ppsched_status fail_writer(const struct reader *reader, struct ppi_span name)
 {
     struct ppi_place place = {reader->rank, PPSCHED_NONE, PPSCHED_NONE, reader->node};
@@ -283,7 +286,7 @@ static ppsched_status fail_name(const struct reader *reader, struct ppi_span nam
                        quote, reason);
 }
 
-/* The op or pair of a node of a device. */
+/* Reads the op or pair of a device's node. */
 static ppsched_status make_entry(const struct reader *reader, const struct node *node, struct entry *entry)
 {
     *entry = (struct entry){.id = node->id};
@@ -334,7 +337,7 @@ static ppsched_status add_in_order(struct reader *reader, size_t count)
     return ppi_reading_end_device(&reader->reading);
 }
 
-/* The trace of a device, or of a link, of which nothing is needed. */
+/* Reads the trace of a device, or checks that of a link, which is not used. */
 static ppsched_status read_trace(struct reader *reader, bool is_link)
 {
     const ppsched_chakra_trace *trace = &reader->traces[reader->rank];
@@ -357,7 +360,7 @@ static ppsched_status read_trace(struct reader *reader, bool is_link)
 
 /* --- all traces --- */
 
-/* How many nodes a trace has; SYNTAX where one is cut off. */
+/* Counts the nodes of a trace; SYNTAX where one is truncated. */
 static ppsched_status count_nodes(struct reader *reader, uint32_t rank, size_t *count)
 {
     const ppsched_chakra_trace *trace = &reader->traces[rank];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading traces: what nodes take, beside the schedule that they make. */
+/* Reads traces: the schedule that they make, and the costs of its ops. */
 #ifndef PPSCHED_CHAKRA_READER_H
 #define PPSCHED_CHAKRA_READER_H
 
@@ -8,14 +8,14 @@
 #include "ir/config.h"
 #include "ir/schedule.h"
 
-/* What traces tell of all their numbers. */
+/* Properties of all numbers in the traces. */
 struct ppi_chakra_scales {
-    double time, bytes; /* as of the options */
+    double time, bytes; /* as in ppsched_chakra_options */
     bool has_times;     /* sizes of messages are times */
 };
 
-/* A problem with the costs that the traces show. `amounts`: for each op of the schedule the microseconds of the unit that
- * begins there, or the size of the message. */
+/* Makes a config with the costs that the traces show. `amounts`: by op of the schedule, the microseconds of the unit that
+ * starts there, or the size of the message. */
 ppsched_status ppi_chakra_find_costs(ppsched_config **out, const ppsched_schedule *schedule, const uint64_t *amounts,
                                      const struct ppi_chakra_scales *scales, ppsched_error *error);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the traces of a schedule: its channels, and whole amounts of all ops; the nodes are made only when a trace is
+ * written. */
 #include "chakra/traces.h"
 
 #include "base/error.h"
 #include "channel/proof.h"
 #include "eval/timeline.h"
 
-/* Rounds in which all devices hear of each other, where iterations are apart. */
+/* Rounds of messages after which all devices have heard from each other, where iterations are separated. */
 static uint32_t rounds_of(const ppsched_schedule *schedule)
 {
     uint32_t rounds = 0;

@@ -29,18 +29,18 @@ enum {
     PPI_CHAKRA_RECV = 6
 };
 
-/* What stands before the names of nodes that are no ops. */
+/* Prefixes of the names of nodes that are not ops. */
 #define PPI_CHAKRA_FLUSH "FLUSH_"
 #define PPI_CHAKRA_LINK "LINK_"
 
 struct ppsched_chakra {
     struct ppi_host host;
-    const ppsched_schedule *schedule; /* a reference of its own */
+    const ppsched_schedule *schedule; /* owned reference */
     ppsched_chakra_options options;   /* defaults filled in */
-    struct ppi_channels channels;     /* one a link */
-    uint64_t *micros;                 /* by op: of the unit that begins there; 0: it has no node */
+    struct ppi_channels channels;     /* one per link */
+    uint64_t *micros;                 /* by op: of the unit that starts there; 0: it has no node */
     uint64_t *bytes;                  /* of transfers, by number */
-    uint64_t *tensors;                /* of a stage pass, by stage; NULL: there are none */
+    uint64_t *tensors;                /* of a stage pass, by stage; NULL: none */
     uint32_t rounds;                  /* of messages between two iterations; 0: none */
 };
 
@@ -55,7 +55,7 @@ ppsched_status ppi_chakra_price(ppsched_chakra *chakra, const ppsched_config *co
 /* REFUSED where simulators could not run a device's trace. */
 ppsched_status ppi_chakra_check(const ppsched_chakra *chakra, uint32_t device, ppsched_error *error);
 
-/* A device's trace, or that of a link. */
+/* Writes a device's trace, or that of a link. */
 void ppi_chakra_write_device(const ppsched_chakra *chakra, uint32_t device, struct ppi_writer *writer);
 void ppi_chakra_write_link(const ppsched_chakra *chakra, uint32_t link, struct ppi_writer *writer);
 

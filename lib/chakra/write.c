@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces of devices and of links. A device's queue is gone through once: each node waits for the last COMP and SEND before it,
- * and for what ops in between that take no time, and so have no node, wait for. */
+/* Writes traces of devices and of links. One pass over a device's queue: each node depends on the last COMP and SEND before
+ * it, and on what the ops in between without time, which have no node, depend on. */
 #include "base/error.h"
 #include "base/format.h"
 #include "chakra/nodes.h"
 
-/* ASTRA-sim tells tags below this apart. The last ones are those of flushes, one a round. */
+/* ASTRA-sim distinguishes tags below TAGS. The last FLUSH_TAGS are those of flushes, one per round. */
 enum { TAGS = 500000000, FLUSH_TAGS = 32 };
 
 #define NO_NODE UINT64_MAX
@@ -15,13 +15,13 @@ struct walk {
     uint32_t device;
     struct ppi_proto to;
     size_t nodes;
-    uint64_t comp, send; /* the last ones; NO_NODE */
-    uint64_t *waits;     /* receives for which nodes behind the last COMP wait */
+    uint64_t comp, send; /* the last ones; NO_NODE: none yet */
+    uint64_t *waits;     /* receives for which nodes after the last COMP wait */
     size_t wait_count;
-    size_t sent;      /* how many of these the last SEND has waited for */
-    uint64_t next_id; /* of nodes that are no ops, behind all that are */
-    uint64_t flush;   /* microbatches from this one on are of the next iteration */
-    uint32_t at_once; /* a send of no time that waits for nothing; PPSCHED_NONE */
+    size_t sent;      /* of these, the number that the last SEND has waited for */
+    uint64_t next_id; /* for nodes that are not ops, above those of ops */
+    uint64_t flush;   /* microbatches from this one on belong to the next iteration */
+    uint32_t at_once; /* a send without time that waits for nothing; PPSCHED_NONE: none */
 };
 
 static const struct ppi_comm *comm_of(const ppsched_chakra *chakra, uint32_t i)
@@ -37,7 +37,7 @@ static void put(struct walk *walk, const struct ppi_chakra_node *node)
     ppi_chakra_put_node(&walk->to, node);
 }
 
-/* The tensor of a stage pass, by its piece. */
+/* The tensor of a stage pass, named by stage and micro-slice. */
 static struct ppi_chakra_tensor tensor_of(const ppsched_chakra *chakra, const ppsched_op *op)
 {
     struct ppi_chakra_tensor tensor = {.bytes = chakra->tensors[op->stage]};
@@ -82,11 +82,11 @@ static void compute(struct walk *walk, uint32_t i)
     walk->wait_count = walk->sent = 0;
 }
 
-/* A SEND, once what it waits for is known. */
+/* Writes a SEND, whose dependencies are known. */
 static void put_send(struct walk *walk, struct ppi_chakra_node *node)
 {
     if (walk->comp != NO_NODE)
-        walk->waits[walk->wait_count] = walk->comp; /* for now; there is room for one more */
+        walk->waits[walk->wait_count] = walk->comp; /* temporarily; there is space for one more */
     node->type = PPI_CHAKRA_SEND;
     node->ctrl = (struct ppi_chakra_deps){&walk->send, walk->send != NO_NODE};
     node->data = (struct ppi_chakra_deps){walk->waits + walk->sent, walk->wait_count - walk->sent + (walk->comp != NO_NODE)};
@@ -140,7 +140,8 @@ static void communicate(struct walk *walk, uint32_t i)
     put_send(walk, &node);
 }
 
-/* Between two iterations: in round k each device tells the one 2^k behind it that it, and all it has heard of, are done. */
+/* Between two iterations: in round k each device sends to the one 2^k after it that it, and all it has heard from, are
+ * done. */
 static void flush(struct walk *walk)
 {
     const ppsched_chakra *chakra = walk->chakra;
@@ -179,7 +180,7 @@ static void go_through(struct walk *walk)
     }
 }
 
-/* A place for each receive that a queue has, also of flushes, and one more. */
+/* Allocates an entry for each receive of a queue, flushes included, and one more. */
 static uint64_t *make_waits(const ppsched_chakra *chakra, uint32_t device)
 {
     size_t flushes = (size_t)chakra->rounds * chakra->schedule->shape.iterations;
@@ -204,7 +205,7 @@ void ppi_chakra_write_device(const ppsched_chakra *chakra, uint32_t device, stru
 {
     uint64_t *waits = make_waits(chakra, device);
     if (waits == NULL) {
-        writer->overshoots = "the trace";
+        writer->out_of_memory = "the trace";
         return;
     }
     struct walk walk = begin(chakra, device, waits, writer);

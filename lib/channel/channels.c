@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs sends, receives and consumers by transfer number, numbers queues, channels and links as they occur, then fills the
+ * lists with a counting sort. */
 #include "channel/channels.h"
 
 #include "base/error.h"
 
-/* Numbers for the keys that a device has, given as they come. */
+/* Assigns numbers to the keys of a device, in order of occurrence. One device after another, so that one table serves all. */
 struct numbering {
-    uint32_t *number, *owner; /* by key; owner: device + 1 where it has been given */
+    uint32_t *number, *owner; /* by key; owner: device + 1 for which `number` is valid */
     uint32_t given;           /* over all devices */
 };
 
@@ -55,7 +57,7 @@ static ppsched_status find_ops(struct making *making, ppsched_error *error)
     return PPSCHED_OK;
 }
 
-/* A send that cannot be connected. */
+/* Refuses a send that cannot be connected, with the reason. */
 static ppsched_status refuse_send(const struct making *making, uint32_t i, ppsched_error *error)
 {
     struct ppi_transfer transfer;
@@ -129,7 +131,7 @@ static uint32_t number_of(struct numbering *numbering, uint32_t device, uint32_t
     return numbering->number[key];
 }
 
-/* Whether a comm op waits for no other of its device. */
+/* Whether a comm op waits for no other comm op of its device. */
 static bool is_free(const struct making *making, const ppsched_op *op)
 {
     int32_t order = making->model->order;
@@ -142,7 +144,7 @@ static bool may_overtake(const struct making *making)
     return making->model->order == PPSCHED_CHANNEL_ORDER_NONE || making->model->order == PPSCHED_CHANNEL_ORDER_SENDS;
 }
 
-/* `peer`: the device at the other end. */
+/* The key of a comm op's queue; `peer`: the other device. */
 static uint32_t queue_key(const struct making *making, const ppsched_op *op, uint32_t peer)
 {
     switch (making->model->order) {
@@ -175,7 +177,7 @@ static void number_all(struct making *making)
         const struct ppi_transfer_ops *ops = ppi_moved_by(channels, i);
         uint32_t device = comm->device, peer = channels->comms[ppi_is_send(op->kind) ? ops->receive : ops->send].device;
         batch += !continues;
-        comm->batch = batch; /* for now its number */
+        comm->batch = batch; /* its number, until fill_lists */
         comm->queue = is_free(making, op) ? making->queues.given++
                                           : number_of(&making->queues, device, queue_key(making, op, peer));
         comm->place = making->queue_size[comm->queue]++;
@@ -192,7 +194,7 @@ static void number_all(struct making *making)
     channels->link_count = making->links.given;
 }
 
-/* Where each list begins. */
+/* Turns sizes into the first index of each list. */
 static void add_up(uint32_t *first, const uint32_t *size, uint32_t count)
 {
     first[0] = 0;
@@ -226,7 +228,7 @@ static void fill_lists(struct making *making)
         }
 }
 
-/* --- room --- */
+/* --- allocation --- */
 
 static ppsched_status allocate(struct making *making, ppsched_error *error)
 {

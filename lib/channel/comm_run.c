@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A work list of comm ops to examine; an op enters it only when its device, its queue, its channel or its partner has
+ * advanced. */
 #include "channel/comm_run.h"
 
 #include "base/error.h"
@@ -29,7 +31,7 @@ void ppi_comm_finish(struct ppi_comm_run *run, uint32_t i)
     run->done[i] = true;
     while (*head < size && run->done[queued[*head]])
         ++*head;
-    if (*head > before) /* perhaps to a batch that has its turn now */
+    if (*head > before) /* the batch at the head may have its turn now */
         for (uint32_t k = *head; k < size && channels->comms[queued[k]].batch == *head; k++)
             ppi_comm_tell(run, queued[k]);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the devices and their comm ops are in a run under a channel model: what the proof and the evaluation with transfers
- * share. Ops are numbered over all devices, as in the schedule. */
+/* Progress of devices and their comm ops in a run under a channel model; shared by the proof and the evaluation with transfers.
+ * Ops are numbered over all devices, as in the schedule. */
 #ifndef PPSCHED_CHANNEL_COMM_RUN_H
 #define PPSCHED_CHANNEL_COMM_RUN_H
 
@@ -9,30 +9,30 @@
 struct ppi_comm_run {
     struct ppi_channels channels;
     const ppsched_schedule *schedule;
-    ppsched_channel_model model; /* one queue a device where it blocks */
-    bool *done;                  /* comm ops */
-    uint32_t *position;          /* of each device: ops before it are issued or have run */
-    uint32_t *head;              /* of each queue: the first place that is not done */
-    uint32_t *received;          /* of each channel */
-    uint32_t *news;              /* comm ops to look at, the oldest first */
+    ppsched_channel_model model; /* with blocking: one queue per device */
+    bool *done;                  /* by comm op */
+    uint32_t *position;          /* by device: ops before it are issued or have run */
+    uint32_t *head;              /* by queue: the first place that is not done */
+    uint32_t *received;          /* by channel: number of transfers received, which is in channel order */
+    uint32_t *news;              /* comm ops to examine, oldest first */
     uint32_t news_first, news_count;
 };
 
-/* Nothing has run. INVALID_SCHEDULE where comm ops do not fit each other. */
+/* Makes a run before its start. INVALID_SCHEDULE if comm ops do not match. */
 ppsched_status ppi_comm_run_make(struct ppi_comm_run *out, const ppsched_schedule *schedule, const ppsched_channel_model *model,
                                  ppsched_error *error);
 void ppi_comm_run_clear(struct ppi_comm_run *run);
 
-/* A comm op is to be looked at. */
+/* Enters a comm op to be examined. */
 void ppi_comm_tell(struct ppi_comm_run *run, uint32_t i);
 
-/* The next one to look at; false where there is none. */
+/* The next comm op to examine; false: none. */
 bool ppi_comm_next(struct ppi_comm_run *run, uint32_t *i);
 
-/* A comm op is done; what may have its turn now is told. */
+/* Marks a comm op as done; enters comm ops whose turn may have come. */
 void ppi_comm_finish(struct ppi_comm_run *run, uint32_t i);
 
-/* A transfer has been received; the receive of its channel's next one is told. */
+/* Marks a transfer as received; enters the receive of its channel's next one. */
 void ppi_comm_take(struct ppi_comm_run *run, uint32_t transfer);
 
 /* Whether all comm ops are done. */
@@ -51,7 +51,7 @@ static inline bool ppi_comm_turn(const struct ppi_comm_run *run, uint32_t i)
     return ppi_comm_issued(run, i) && comm->batch <= run->head[comm->queue];
 }
 
-/* Whether all its channel's transfers before one have been received. */
+/* Whether all transfers before it in its channel have been received. */
 static inline bool ppi_comm_oldest(const struct ppi_comm_run *run, uint32_t transfer)
 {
     const struct ppi_route *route = &run->channels.routes[transfer];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The event loop only holds the tracks of devices and the stack of those that a copy has woken. */
 #include "channel/copy_run.h"
 
 #include "base/checked.h"

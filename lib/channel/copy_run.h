@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies to the host and back beside a run in the order of time, and what waits for them: the copies of ppi_saving, which
- * plans them up to the present moment. Where no op keeps less there is nothing here, and nothing waits. */
+/* Copies to and from the host within a run in order of time, and what waits for them: adapts ppi_saving, which plans copies up
+ * to the current time. Without ops of memory saving this is empty, and nothing waits. */
 #ifndef PPSCHED_CHANNEL_COPY_RUN_H
 #define PPSCHED_CHANNEL_COPY_RUN_H
 
@@ -8,40 +8,40 @@
 #include "eval/memory_saving.h"
 
 struct ppi_copy_run {
-    struct ppi_saving *saving;  /* the timeline's; NULL where there is none */
-    struct ppi_event_loop loop; /* whom what wakes, and how far devices are */
-    double *wakes;              /* for each device the last moment to which it was told to wait */
+    struct ppi_saving *saving;  /* the timeline's; NULL: none */
+    struct ppi_event_loop loop; /* for the woken devices, and each device's progress */
+    double *wakes;              /* by device: the last `*until` of ppi_copy_run_lets */
 };
 
 ppsched_status ppi_copy_run_make(struct ppi_copy_run *out, const ppsched_timeline *timeline, ppsched_error *error);
 void ppi_copy_run_clear(struct ppi_copy_run *run);
 
-/* How often a device may be told to wait. */
+/* The largest number of `*until`s of ppi_copy_run_lets. */
 size_t ppi_copy_run_waits(const struct ppi_copy_run *run);
 
-/* A device comes to OFFLOAD or RELOAD now. */
+/* For a device that reaches OFFLOAD or RELOAD now; as ppi_saving_ask. */
 bool ppi_copy_run_ask(struct ppi_copy_run *run, uint32_t device, const ppsched_op *op, double now);
 
-/* A device comes to RECOMPUTE; its duration. */
+/* For a device that reaches RECOMPUTE; returns its time. */
 double ppi_copy_run_recompute(struct ppi_copy_run *run, const ppsched_op *op, const struct ppi_costs *costs);
 
-/* Whether a unit, or OFFLOAD_WAIT, has all its copies now. If not, `*until` says when it will, as far as that is known and
- * was not told before; else 0, and ppi_copy_run_go_on tells later whom to ask again. */
+/* Whether all copies for a unit, or OFFLOAD_WAIT, are done now. If not, `*until` is when they will be, if that is known and was
+ * not returned before; else 0, and ppi_copy_run_go_on returns the device later. */
 bool ppi_copy_run_lets(struct ppi_copy_run *run, uint32_t device, const ppsched_op *unit, double now, double *until);
 
 /* Whether copies slow compute. */
 bool ppi_copy_run_slows(const struct ppi_copy_run *run);
 
-/* A device computes from now on what takes `work` alone: when it ends, as far as is known now. */
+/* A device starts a unit that takes `work` without slowdown: returns its end, as known so far. */
 double ppi_copy_run_begin(struct ppi_copy_run *run, uint32_t device, double now, double work);
 
-/* The same later, where copies slow compute. */
+/* The same later, if copies slow compute. */
 double ppi_copy_run_end(const struct ppi_copy_run *run, uint32_t device);
 
-/* When the next copy is to be looked at; infinite where there is none. */
+/* Time of the next event of copies; infinite: none. */
 double ppi_copy_run_next(const struct ppi_copy_run *run);
 
-/* Looks at it. False, or the device that may ask again. */
+/* Handles it. True if a device may ask again. */
 bool ppi_copy_run_go_on(struct ppi_copy_run *run, uint32_t *device);
 
 #endif

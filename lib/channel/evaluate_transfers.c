@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a timeline, times it by a run in order of time, and computes the figures as the evaluator does. */
 #include "channel/evaluate_transfers.h"
 
 #include "base/error.h"
@@ -42,7 +43,7 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
     }
     if (status == PPSCHED_OK)
         status = ppi_figures(timeline, config, error);
-    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
+    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;

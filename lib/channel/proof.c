@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs devices and comm ops without times until none can advance; then each comm op left waits for one other, so that walks
+ * along these waits end in cycles. */
 #include "channel/proof.h"
 
 #include <string.h>
@@ -10,9 +12,9 @@
 struct run {
     struct ppi_comm_run comms;
     const ppsched_schedule *schedule;
-    uint32_t *ready, ready_count; /* stack of devices that can go on */
+    uint32_t *ready, ready_count; /* stack of devices that can continue */
     bool *is_ready;
-    uint32_t *mark; /* of ops on the walk along a circle */
+    uint32_t *mark; /* by op: number of the walk that visited it; 0: none */
 };
 
 static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
@@ -22,7 +24,7 @@ static const struct ppi_comm *comm_of(const struct run *run, uint32_t i)
 
 /* --- the run --- */
 
-/* A comm op is done: its queue goes on, and if it is a receive its device may. */
+/* Marks a comm op as done: its queue advances, and its device may. */
 static void finish(struct run *run, uint32_t i)
 {
     uint32_t device = comm_of(run, i)->device;
@@ -33,7 +35,7 @@ static void finish(struct run *run, uint32_t i)
     }
 }
 
-/* Looks whether a comm op can be done now. */
+/* Completes a comm op if it can be done now. */
 static void look_at(struct run *run, uint32_t i)
 {
     struct ppi_comm_run *comms = &run->comms;
@@ -56,7 +58,7 @@ static void look_at(struct run *run, uint32_t i)
     ppi_comm_take(comms, transfer);
 }
 
-/* Runs a device until a compute op waits for its receive. */
+/* Runs a device until a compute op waits for a receive. */
 static void run_device(struct run *run, uint32_t d)
 {
     const ppsched_queue *queue = &run->schedule->queues[d];
@@ -88,7 +90,7 @@ static void run_all(struct run *run)
     }
 }
 
-/* --- the circle --- */
+/* --- the wait cycle --- */
 
 /* The first comm op of a queue that is not done. */
 static uint32_t head_of(const struct run *run, uint32_t queue)
@@ -96,15 +98,15 @@ static uint32_t head_of(const struct run *run, uint32_t queue)
     return run->comms.channels.queued[run->comms.channels.queue_first[queue] + run->comms.head[queue]];
 }
 
-/* The receive for which a device's compute op waits. */
+/* The receive that a device's compute op waits for. */
 static uint32_t awaited_by(const struct run *run, uint32_t device)
 {
     uint32_t i = (uint32_t)run->schedule->queues[device].first + run->comms.position[device];
     return ppi_awaited_by(&run->comms.channels, i);
 }
 
-/* What keeps a comm op from having its turn, or itself where nothing does. A device that does nothing else meanwhile has not
- * come to what stands behind the head of its queue. */
+/* The op that keeps a comm op from its turn, or itself if none does. A blocked device has not reached the ops after the head of
+ * its queue. */
 static uint32_t obstacle(const struct run *run, uint32_t i)
 {
     if (!ppi_comm_issued(&run->comms, i)) {
@@ -115,7 +117,7 @@ static uint32_t obstacle(const struct run *run, uint32_t i)
     return ppi_comm_turn(&run->comms, i) ? i : head_of(run, comm_of(run, i)->queue);
 }
 
-/* The transfer that an op's channel has to deliver first. */
+/* The transfer that an op's channel must deliver first. */
 static uint32_t oldest_before(const struct run *run, uint32_t i)
 {
     const struct ppi_channels *channels = &run->comms.channels;
@@ -123,8 +125,8 @@ static uint32_t oldest_before(const struct run *run, uint32_t i)
     return channels->carried[channels->channel_first[channel] + run->comms.received[channel]];
 }
 
-/* The op for which one that is not done waits: on its own device what has not let it come to its turn; else what is wrong at
- * the other end: its partner, or the transfer before it. */
+/* The op that a comm op waits for: on its own device what keeps it from its turn; else the obstacle at the other end, of its
+ * partner or of the transfer before it. */
 static uint32_t next_in_cycle(const struct run *run, uint32_t i)
 {
     const struct ppi_channels *channels = &run->comms.channels;
@@ -141,7 +143,7 @@ static uint32_t next_in_cycle(const struct run *run, uint32_t i)
     return obstacle(run, receive);
 }
 
-/* Length of the circle that the walk from an op comes to; `*entry` gets an op of it. 0 where another walk has been there. */
+/* Length of the cycle that the walk from an op reaches; `*entry`: an op of it. 0 if an earlier walk has been there. */
 static size_t find_cycle(struct run *run, uint32_t from, uint32_t walk, uint32_t *entry)
 {
     uint32_t i = from;
@@ -158,7 +160,7 @@ static size_t find_cycle(struct run *run, uint32_t from, uint32_t walk, uint32_t
     return length;
 }
 
-/* A shortest circle, from its op on the lowest device on. */
+/* A shortest cycle; `*first`: its op on the lowest device. */
 static size_t shortest_cycle(struct run *run, uint32_t *first)
 {
     const struct ppi_channels *channels = &run->comms.channels;
@@ -190,8 +192,8 @@ static ppsched_wait wait_of(const struct run *run, uint32_t i)
     return (ppsched_wait){.device = device, .position = position_of(run, i), .op = run->schedule->ops[i]};
 }
 
-/* What an op waits for that keeps its device waiting for itself: an op before it in its queue, or, as a receive takes what was
- * sent first, the receive of that. */
+/* Describes an op's wait for its own device: for an op before it in its queue, or, as a channel delivers in order, for the
+ * receive of what was sent first. */
 static void describe_own(const struct run *run, uint32_t i, char *text, size_t capacity)
 {
     char other[PPI_TOKEN_SIZE], sent[PPI_TOKEN_SIZE];
@@ -208,10 +210,10 @@ static void describe_own(const struct run *run, uint32_t i, char *text, size_t c
               first->receive < i ? "before" : "later", position_of(run, first->receive), sent);
 }
 
-/* Of one wait. */
+/* bytes of the text of one wait */
 enum { LINK_SIZE = 4 * PPI_TOKEN_SIZE + 80 };
 
-/* "device 0 waits in 0SEND_F1 for device 1"; `before` stands before the second and all others. */
+/* "device 0 waits in 0SEND_F1 for device 1"; `before` precedes the second and later waits. */
 static void describe_link(const struct run *run, uint32_t i, const char *before, char text[LINK_SIZE])
 {
     char token[PPI_TOKEN_SIZE];
@@ -264,7 +266,7 @@ static ppsched_status report(struct run *run, ppsched_wait *cycle, size_t capaci
     return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place, "%s", text);
 }
 
-/* --- room --- */
+/* --- allocation --- */
 
 static ppsched_status make_room(struct run *run, ppsched_error *error)
 {

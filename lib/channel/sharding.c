@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A channel is the time when it is free; compute that overlaps that time is slowed. */
 #include "channel/sharding.h"
 
 #include "base/checked.h"
@@ -33,8 +34,8 @@ void ppi_sharding_clear(struct ppi_sharding *sharding)
     ppi_release(&sharding->schedule->host, sharding->channels);
 }
 
-/* Of a stage on a device, which has no microbatch to tell the copy by; NULL where the device has no such stage, so that no op
- * waits for it there. */
+/* When the parameters of an op's stage on a device are gathered; the op has no microbatch that would give the copy. NULL if the
+ * device does not have the stage, so that no op waits for it there. */
 static double *gathered_of(const struct ppi_sharding *sharding, uint32_t device, const ppsched_op *op)
 {
     const struct ppi_placement *placement = &sharding->schedule->placement;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UNSHARD and REDUCE_GRAD while an evaluation runs: one channel a device, on which they follow each other. */
+/* UNSHARD and REDUCE_GRAD during an evaluation: one channel per device runs them one after another. */
 #ifndef PPSCHED_CHANNEL_SHARDING_H
 #define PPSCHED_CHANNEL_SHARDING_H
 
 #include "ir/costs.h"
 
 struct ppi_sharding_channel {
-    double free;     /* when all that has come to it is done */
-    double slowdown; /* of what the device computes until then */
+    double free;     /* end of all that it has accepted */
+    double slowdown; /* factor on the times of the device's compute until then */
 };
 
 struct ppi_sharding {
     const ppsched_schedule *schedule;
     const ppsched_config *config;
-    struct ppi_sharding_channel *channels; /* by device; NULL where they take no time */
-    double *gathered;                      /* when the weights of each lane are there */
+    struct ppi_sharding_channel *channels; /* by device; NULL if they take no time */
+    double *gathered;                      /* by stage instance: when its parameters are gathered */
 };
 
-/* Nothing has run. Both must outlive it. */
+/* Starts with nothing run. Schedule and config must outlive it. */
 ppsched_status ppi_sharding_make(struct ppi_sharding *out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  ppsched_error *error);
 void ppi_sharding_clear(struct ppi_sharding *sharding);
@@ -27,22 +27,22 @@ static inline bool ppi_sharding_takes_time(const struct ppi_sharding *sharding)
     return sharding->channels != NULL;
 }
 
-/* When a device's channel is free; 0 where nothing takes time. */
+/* When a device's channel is free; 0 if nothing takes time. */
 static inline double ppi_sharding_end(const struct ppi_sharding *sharding, uint32_t device)
 {
     return sharding->channels != NULL ? sharding->channels[device].free : 0;
 }
 
-/* An UNSHARD or REDUCE_GRAD comes to its device's channel: when it runs. */
+/* Adds an UNSHARD or REDUCE_GRAD to its device's channel; returns when it runs. */
 ppsched_span ppi_sharding_run(struct ppi_sharding *sharding, uint32_t device, const ppsched_op *op, double now);
 
-/* Whether all that a unit needs is gathered, and nothing has the device stand still. */
+/* Whether a unit's parameters are gathered, and no collective stops the device. */
 bool ppi_sharding_lets_compute(const struct ppi_sharding *sharding, uint32_t device, const ppsched_op *unit, double now);
 
-/* How long something takes that starts now: nothing comes to the channel before it ends. */
+/* The time of a unit that starts now: nothing is added to the channel before it ends. */
 double ppi_sharding_slowed(const struct ppi_sharding *sharding, uint32_t device, double duration, double now);
 
-/* UNSHARDs and REDUCE_GRADs of a schedule. */
+/* Number of UNSHARDs and REDUCE_GRADs of a schedule. */
 size_t ppi_count_sharding(const ppsched_schedule *schedule);
 
 static inline bool ppi_is_sharding(uint8_t kind)

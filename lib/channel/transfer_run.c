@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run in the order of time. Events are: a device has computed or called, a send's bytes have left, a value is there. What
- * follows at the same moment is done at once: comm ops that have their turn now are looked at, devices that wait go on if they
+/* A discrete-event simulation. Events are: a device has computed or called, a send's bytes have left, a transfer has arrived.
+ * What follows at the same time is done at once: comm ops whose turn has come are examined, waiting devices continue if they
  * can. */
 #include "channel/transfer_run.h"
 
@@ -35,7 +35,7 @@ static void finish(struct ppi_transfer_run *run, uint32_t i)
     make_ready(run, comm_of(run, i)->device);
 }
 
-/* Whether the one before a transfer in its channel, and so all of them, have started. */
+/* Whether the transfer before it in its channel, and so all before it, have started. */
 static bool may_overtake_none(const struct ppi_transfer_run *run, uint32_t transfer)
 {
     const struct ppi_channels *channels = &run->comms.channels;
@@ -44,7 +44,7 @@ static bool may_overtake_none(const struct ppi_transfer_run *run, uint32_t trans
            run->states[channels->carried[channels->channel_first[route->channel] + route->place - 1]].has_started;
 }
 
-/* A transfer asks for its link. */
+/* Starts a transfer: it requests its link. */
 static void start(struct ppi_transfer_run *run, uint32_t transfer)
 {
     const struct ppi_channels *channels = &run->comms.channels;
@@ -69,7 +69,7 @@ static void start(struct ppi_transfer_run *run, uint32_t transfer)
         ppi_comm_tell(&run->comms, channels->transfers.ops[channels->carried[next]].send);
 }
 
-/* A receive takes its transfer, if that is there and all before it have been taken. */
+/* Completes a receive if its transfer has arrived and all before it have been received. */
 static void receive_if_there(struct ppi_transfer_run *run, uint32_t transfer)
 {
     const struct ppi_transfer_state *state = &run->states[transfer];
@@ -82,7 +82,7 @@ static void receive_if_there(struct ppi_transfer_run *run, uint32_t transfer)
     ppi_comm_take(&run->comms, transfer);
 }
 
-/* Looks whether a comm op can start, or be done, now. */
+/* Examines whether a comm op can start, or be done, now. */
 static void look_at(struct ppi_transfer_run *run, uint32_t i)
 {
     struct ppi_comm_run *comms = &run->comms;
@@ -91,7 +91,7 @@ static void look_at(struct ppi_transfer_run *run, uint32_t i)
     if (comms->done[i] || !ppi_comm_turn(comms, i))
         return;
     if (run->timeline->spans[i].start < 0)
-        run->timeline->spans[i].start = run->now; /* its turn has come; a send begins with its transfer */
+        run->timeline->spans[i].start = run->now; /* its turn has come; a send starts with its transfer */
     bool is_met = comms->model.rendezvous == 0 || ppi_comm_turn(comms, ops->receive);
     if (!run->states[transfer].has_started && ppi_comm_turn(comms, ops->send) && is_met && may_overtake_none(run, transfer))
         start(run, transfer);
@@ -99,7 +99,7 @@ static void look_at(struct ppi_transfer_run *run, uint32_t i)
         receive_if_there(run, transfer);
 }
 
-/* Whether a send is done when its value is there, not when its bytes have left. */
+/* Whether a send is done when its transfer has arrived, not when its bytes have left. */
 static bool sends_until_there(const struct ppi_transfer_run *run)
 {
     return run->comms.model.order == PPSCHED_CHANNEL_ORDER_SENDS;
@@ -107,8 +107,8 @@ static bool sends_until_there(const struct ppi_transfer_run *run)
 
 /* --- devices --- */
 
-/* Splits the wait of a device for a comm op that is done now, or was before it had its weights or what is
- * copied back. */
+/* Splits a device's wait for a comm op that is done now, or was done earlier if the device then waited for parameters or a
+ * reload. */
 static void split_wait(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     ppsched_idle *idle = &run->timeline->idle[device];
@@ -138,12 +138,12 @@ static bool is_blocked(const struct ppi_transfer_run *run, uint32_t device)
     if (run->comms.model.blocking == 0 || position == 0 || !ppi_is_comm(&queue->ops[position - 1]))
         return false;
     if (run->comms.model.batched != 0 && position < queue->count && ppi_is_comm(&queue->ops[position]))
-        return false; /* the batch goes on */
+        return false; /* the batch continues */
     const struct ppi_comm *last = comm_of(run, (uint32_t)queue->first + position - 1);
     return run->comms.head[last->queue] <= last->place;
 }
 
-/* A device goes on behind the comm ops that have blocked it: its wait is that for the one which was done last. */
+/* Ends a device's block by comm ops: its wait is attributed to the one that was done last. */
 static void leave_block(struct ppi_transfer_run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
@@ -158,7 +158,7 @@ static void leave_block(struct ppi_transfer_run *run, uint32_t device)
         }
 }
 
-/* The receive of a unit that was done last, or is not done; PPSCHED_NONE where it needs none. */
+/* The receive of a unit that was done last, or one that is not done; PPSCHED_NONE if it needs none. */
 static uint32_t last_receive(const struct ppi_transfer_run *run, uint32_t i)
 {
     uint32_t last = PPSCHED_NONE;
@@ -174,7 +174,7 @@ static uint32_t last_receive(const struct ppi_transfer_run *run, uint32_t i)
     return last;
 }
 
-/* UNSHARD or REDUCE_GRAD: the device goes on. */
+/* Starts UNSHARD or REDUCE_GRAD; the device continues. */
 static void shard(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     ppsched_span *span = &run->timeline->spans[i];
@@ -183,7 +183,7 @@ static void shard(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
         ppi_heap_put(&run->heap, span->end, SHARDED, device);
 }
 
-/* The device computes from now on: `count` ops at once. */
+/* Starts computing `count` ops at once. */
 static void start_computing(struct ppi_transfer_run *run, uint32_t device, uint32_t i, size_t count, double duration)
 {
     struct ppi_machine *machine = &run->machines[device];
@@ -198,7 +198,7 @@ static void start_computing(struct ppi_transfer_run *run, uint32_t device, uint3
     ppi_heap_put(&run->heap, end, COMPUTED, device);
 }
 
-/* Starts a unit whose inputs are there. */
+/* Starts a unit whose inputs are ready. */
 static void compute(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *unit = &run->schedule->ops[i];
@@ -210,7 +210,7 @@ static void compute(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
     start_computing(run, device, i, ppi_unit_length(unit), ppi_sharding_slowed(&run->sharding, device, duration, run->now));
 }
 
-/* Whether the copies for which a unit waits are done; if not, the device is told when they are. */
+/* Whether the copies that a unit waits for are done; if not, an event wakes the device when they are. */
 static bool has_copies(struct ppi_transfer_run *run, uint32_t device, const ppsched_op *unit)
 {
     double until;
@@ -222,7 +222,7 @@ static bool has_copies(struct ppi_transfer_run *run, uint32_t device, const ppsc
     return has_all;
 }
 
-/* An op that keeps less. */
+/* Does an op of memory saving, or starts it; false if the device does not continue. */
 static bool step_saving(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_op *op = &run->schedule->ops[i];
@@ -249,7 +249,7 @@ static bool step_saving(struct ppi_transfer_run *run, uint32_t device, uint32_t 
 
 /* --- calls --- */
 
-/* How many comm ops from one on a device issues at the end of their calls. */
+/* Number of comm ops, from a position on, that a device issues at the end of their calls. */
 static uint32_t count_calls(const struct ppi_transfer_run *run, const ppsched_queue *queue, uint32_t position)
 {
     uint32_t end = position + 1;
@@ -259,7 +259,7 @@ static uint32_t count_calls(const struct ppi_transfer_run *run, const ppsched_qu
     return end - position;
 }
 
-/* Calls for a comm op, or a batch of them, where that takes time; the device does nothing else meanwhile. */
+/* Starts the calls of a comm op, or of a batch, if they take time; the device does nothing else meanwhile. */
 static bool starts_calls(struct ppi_transfer_run *run, uint32_t device, uint32_t i)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
@@ -282,7 +282,7 @@ static bool starts_calls(struct ppi_transfer_run *run, uint32_t device, uint32_t
     return true;
 }
 
-/* What a device has called for is issued. */
+/* Ends a device's calls and issues their comm ops. */
 static void end_calls(struct ppi_transfer_run *run, uint32_t device)
 {
     struct ppi_machine *machine = &run->machines[device];
@@ -297,7 +297,7 @@ static void end_calls(struct ppi_transfer_run *run, uint32_t device)
 
 /* --- steps --- */
 
-/* Does a device's next op, or starts it; false where it must wait. */
+/* Does a device's next op, or starts it; false if the device does not continue. */
 static bool step(struct ppi_transfer_run *run, uint32_t device)
 {
     const ppsched_queue *queue = &run->schedule->queues[device];
@@ -342,7 +342,7 @@ static bool step(struct ppi_transfer_run *run, uint32_t device)
 
 /* --- the run --- */
 
-/* Does all that can be done at this moment. */
+/* Does all that can be done at the current time. */
 static void settle(struct ppi_transfer_run *run)
 {
     uint32_t i;
@@ -360,7 +360,7 @@ static void settle(struct ppi_transfer_run *run)
     }
 }
 
-/* Where the schedule flushes, all devices go on together once an iteration is done on all of them. */
+/* If the schedule flushes, all devices continue together once an iteration is done on all of them. */
 static void flush_if_done(struct ppi_transfer_run *run)
 {
     size_t passes = ppi_cell_count(run->schedule) / run->schedule->shape.iterations;
@@ -378,7 +378,7 @@ static void flush_if_done(struct ppi_transfer_run *run)
     }
 }
 
-/* A device would be done now; false where copies have slowed it meanwhile, and it goes on. */
+/* Whether a device's unit is done now; if copies have slowed it meanwhile, reschedules its end. */
 static bool has_computed(struct ppi_transfer_run *run, uint32_t device)
 {
     struct ppi_machine *machine = &run->machines[device];
@@ -424,7 +424,7 @@ static void happen(struct ppi_transfer_run *run, const struct ppi_event *event)
     }
 }
 
-/* The copies that are to be looked at before anything else happens. */
+/* Handles the events of copies that come before all others. */
 static void go_on_with_copies(struct ppi_transfer_run *run)
 {
     uint32_t device;
@@ -452,7 +452,7 @@ static bool run_all(struct ppi_transfer_run *run)
         run->now = event.time;
         happen(run, &event);
         settle(run);
-        if (ppi_sharding_takes_time(&run->sharding)) { /* what a device does behind its last op belongs to the iteration */
+        if (ppi_sharding_takes_time(&run->sharding)) { /* collectives after a device's last op belong to the iteration */
             flush_if_done(run);
             settle(run);
         }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates a run; the heap has capacity for all events that may be pending at once. */
 #include "channel/transfer_state.h"
 
 #include "base/error.h"

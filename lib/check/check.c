@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs both parts of the check, and turns the first findings into an error message. */
 #include "check/check.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *find
     findings->count++;
 }
 
-/* The first findings in one line: a cycle of a few devices whole. */
+/* Puts the first findings in one message, so that a cycle of up to four devices is complete. */
 static ppsched_status report(const struct ppi_findings *findings, ppsched_error *error)
 {
     const ppsched_finding *first = &findings->first[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker: first where each op is, then whether the queues can be run to their end. */
+/* The checker: indexes all ops, then finds whether the queues can run to their end. */
 #ifndef PPSCHED_CHECK_CHECK_H
 #define PPSCHED_CHECK_CHECK_H
 
@@ -9,7 +9,7 @@
 
 enum { PPI_FINDINGS_IN_MESSAGE = 4 };
 
-/* Where the findings go: the caller's array as far as it reaches, the first ones for the message, and their number. */
+/* The findings: in the caller's array up to its capacity, the first ones for the message, and their number. */
 struct ppi_findings {
     ppsched_finding *out;
     size_t capacity, count;
@@ -18,18 +18,18 @@ struct ppi_findings {
 
 void ppi_findings_add(struct ppi_findings *findings, const ppsched_finding *finding);
 
-/* Instead of a position. */
+/* In place of a position: there is no such op; it is only on a wrong device. */
 #define PPI_ABSENT 0xFFFFFFFFu
 #define PPI_ELSEWHERE 0xFFFFFFFEu
 
-/* Position in its home's queue of the forward, the backward (B or I) and the W of each stage pass, stage by stage. */
+/* Positions in the right device's queue of the forward, the backward (B or I) and the W of each stage pass, stage by stage. */
 struct ppi_op_index {
     uint32_t *forward, *backward, *weight;
     bool is_forward_only; /* there are no backwards, and none is missing */
-    uint32_t *saving[4];  /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL where the schedule has none of these */
+    uint32_t *saving[4];  /* of RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT; NULL if the schedule has none of these */
 };
 
-/* Whether the schedule has an op that keeps less. */
+/* Whether the schedule has ops of activation memory saving. */
 static inline bool ppi_index_keeps(const struct ppi_op_index *index)
 {
     return index->saving[0] != NULL;
@@ -40,7 +40,7 @@ static inline bool ppi_is_indexed(uint8_t kind)
     return ppi_is_compute(kind) || ppi_keeps_less(kind);
 }
 
-/* The positions of a kind that is indexed; NULL of one that keeps less where none does. */
+/* The positions of an indexed kind; NULL for a kind of memory saving if the schedule has none. */
 static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8_t kind)
 {
     if (kind > PPSCHED_KIND_W)
@@ -48,39 +48,40 @@ static inline uint32_t *ppi_positions_of(const struct ppi_op_index *index, uint8
     return kind == PPSCHED_KIND_F ? index->forward : kind == PPSCHED_KIND_W ? index->weight : index->backward;
 }
 
-/* The run of the queues without times. */
+/* A run of the queues without times. Between runs of devices, each device is at the end of its queue, waits, or is in
+ * `ready`. */
 struct ppi_progress {
     const ppsched_schedule *schedule;
     const struct ppi_op_index *index;
     uint32_t micro_slices;  /* over all iterations */
     uint32_t iteration_end; /* first microbatch that may not run yet */
-    size_t ops_left;        /* compute ops of the present iteration and those before it */
+    size_t ops_left;        /* compute ops left of the current iteration */
     size_t *position;       /* per device */
-    uint8_t *awaited;       /* per stage pass: 1 its forward, 2 its backward */
+    uint8_t *awaited;       /* per stage pass, bits: a device waits for 1 its forward, 2 its backward */
     uint32_t *ready, ready_count;
-    uint32_t *active, active_count; /* devices that have ops */
-    size_t *per_iteration;          /* compute ops */
-    uint32_t *walk;                 /* per device: number of the walk that came by, or 0 */
+    uint32_t *active, active_count; /* devices with ops */
+    size_t *per_iteration;          /* compute ops of each */
+    uint32_t *walk; /* per device: number of the last walk through it; 0: none; PPSCHED_NONE: its cycle is reported */
 };
 
-/* `count` and `out` stay as they are where memory is short. */
+/* Adds to the findings; INVALID_SCHEDULE if there are any. */
 ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error);
 
-/* Room for both; to be zeroed before and cleared afterwards, also where it fails. */
+/* Allocates each; to be zeroed before, and cleared afterwards even on failure. */
 ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_progress_make(struct ppi_progress *progress, const ppsched_schedule *schedule,
                                  const struct ppi_op_index *index, ppsched_error *error);
 void ppi_op_index_clear(struct ppi_op_index *index, const ppsched_schedule *schedule);
 void ppi_progress_clear(struct ppi_progress *progress, const ppsched_schedule *schedule);
 
-/* Fills the index and reports what is missing, double or misplaced. */
+/* Fills the index and reports missing, duplicate, misplaced and conflicting ops. */
 ppsched_status ppi_index_ops(struct ppi_op_index *index, const ppsched_schedule *schedule, struct ppi_findings *findings,
                              ppsched_error *error);
 
-/* Runs the queues, which the index knows, and reports why devices do not come to their end. */
+/* Runs the indexed queues, and reports why devices do not reach their end. */
 void ppi_check_progress(struct ppi_progress *progress, struct ppi_findings *findings);
 
-/* A finding in words, cut off at `capacity`. */
+/* Writes a finding as text, cut at `capacity`. */
 void ppi_finding_text(const ppsched_finding *finding, char *text, size_t capacity);
 
 #endif

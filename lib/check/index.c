@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where each op is: finds what is missing, double or misplaced. */
+/* Indexes the ops by stage pass and kind; finds missing, duplicate, misplaced and conflicting ones. */
 #include <string.h>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ static uint32_t *allocate_positions(const ppsched_schedule *schedule)
     size_t cells = ppi_cell_count(schedule);
     uint32_t *positions = ppi_allocate(&schedule->host, cells, sizeof *positions);
     if (positions != NULL)
-        memset(positions, 0xFF, cells * sizeof *positions); /* PPI_ABSENT */
+        memset(positions, 0xFF, cells * sizeof *positions); /* all PPI_ABSENT */
     return positions;
 }
 
@@ -26,7 +26,7 @@ ppsched_status ppi_op_index_make(struct ppi_op_index *index, const ppsched_sched
     return PPSCHED_OK;
 }
 
-/* Once there is an op that keeps less. */
+/* For the first op of memory saving. */
 static ppsched_status make_saving(struct ppi_op_index *index, const ppsched_schedule *schedule, ppsched_error *error)
 {
     for (int i = 0; i < 4; i++)
@@ -105,7 +105,7 @@ static const ppsched_queue *queue_of(const ppsched_schedule *schedule, uint32_t 
     return &schedule->queues[ppi_device_of(&schedule->placement, shape, stage, micro_slice / shape->slices)];
 }
 
-/* One stage pass: one F, and one B or one I with one W where there are backwards. */
+/* Checks a stage pass: one F, and one B, or one I with one W, if there are backwards. */
 static void check_pass(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage, uint32_t micro_slice,
                        struct ppi_findings *findings)
 {
@@ -134,7 +134,7 @@ static void add_conflict(struct ppi_findings *findings, const ppsched_queue *que
     ppi_findings_add(findings, &finding);
 }
 
-/* One stage pass: OFFLOAD and RELOAD, or RECOMPUTE, or none. */
+/* Checks a stage pass: OFFLOAD and RELOAD, or RECOMPUTE, or none. */
 static void check_saving(const struct ppi_op_index *index, const ppsched_schedule *schedule, uint32_t stage,
                          uint32_t micro_slice, struct ppi_findings *findings)
 {

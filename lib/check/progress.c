@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the queues can be run to their end, and if not, who waits for whom.
- *
- * Devices run as in the evaluator, but without times: an input is there when its device is past its position. A device that
- * waits marks the op it waits for; whoever runs a marked op wakes the one device that can be waiting for it. Linear. */
+/* Finds whether the queues can run to their end, and if not, which device waits for which. Devices run as in the evaluator, but
+ * without times: an input is ready once its device is past its position. A device that waits marks the op it waits for; the
+ * device that runs a marked op wakes the only device that can wait for it. Linear time. */
 #include <string.h>
 
 #include "base/error.h"
 #include "check/check.h"
 
-/* Why a device stands still. */
+/* Why a device waits. */
 struct wait {
-    uint32_t position;       /* the op that waits */
-    uint32_t other_device;   /* where the other op is, or belongs */
-    uint32_t other_position; /* PPI_ABSENT or PPI_ELSEWHERE where it is not there */
+    uint32_t position;       /* of the waiting op */
+    uint32_t other_device;   /* of the other op, or where it belongs */
+    uint32_t other_position; /* PPI_ABSENT or PPI_ELSEWHERE if it is not there */
     ppsched_op other;
 };
 
-/* What is missing, which is not there yet: an op of a cell, B or I as I. */
+/* A wait for an op of a stage pass that has not run; a backward that does not exist counts as I. */
 static struct wait wait_for(const struct ppi_progress *p, uint32_t position, uint8_t kind, size_t cell, uint32_t home,
                             uint32_t at)
 {
@@ -29,7 +28,7 @@ static struct wait wait_for(const struct ppi_progress *p, uint32_t position, uin
     return wait;
 }
 
-/* Whether an op of a cell, whose device is `home`, has run; if not, `*wait` says so. */
+/* Whether an op of a stage pass, whose device is `home`, has run; if not, `*wait` is set. */
 static inline bool has_run(const struct ppi_progress *p, uint32_t home, uint8_t kind, size_t cell, uint32_t position,
                            struct wait *wait)
 {
@@ -40,8 +39,8 @@ static inline bool has_run(const struct ppi_progress *p, uint32_t home, uint8_t 
     return false;
 }
 
-/* Where schedules have ops that keep less: RECOMPUTE and OFFLOAD need the F of their pass, RELOAD and OFFLOAD_WAIT the
- * OFFLOAD, and a backward what there is of RELOAD and RECOMPUTE. */
+/* Inputs from memory saving: RECOMPUTE and OFFLOAD need the F of their stage pass, RELOAD and OFFLOAD_WAIT the OFFLOAD, and a
+ * backward its RELOAD and RECOMPUTE, if there are any. */
 static bool kept_ready(const struct ppi_progress *p, uint32_t device, const ppsched_op *op, uint32_t position,
                        struct wait *wait)
 {
@@ -57,7 +56,7 @@ static bool kept_ready(const struct ppi_progress *p, uint32_t device, const ppsc
     return true;
 }
 
-/* Whether the inputs of F, B, I or W are there but for those of ops that keep less. */
+/* Whether the inputs of F, B, I or W are ready, without those of memory saving. */
 static inline bool values_ready(const struct ppi_progress *p, uint32_t device, const ppsched_op *op, uint32_t position,
                                 struct wait *wait)
 {
@@ -77,7 +76,7 @@ static inline bool values_ready(const struct ppi_progress *p, uint32_t device, c
            (op->slice + 1u == shape->slices || has_run(p, device, PPSCHED_KIND_I, own + 1, position, wait));
 }
 
-/* Whether an op's inputs are there; if not, `*wait` says what is missing. */
+/* Whether an op's inputs are ready; if not, `*wait` is set. */
 static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t position, struct wait *wait)
 {
     const ppsched_op *op = &p->schedule->queues[device].ops[position];
@@ -88,8 +87,8 @@ static bool inputs_ready(const struct ppi_progress *p, uint32_t device, uint32_t
     return values_ready(p, device, op, position, wait) && kept_ready(p, device, op, position, wait);
 }
 
-/* Whether the unit at a position can run now; if not, `*wait` says why. A flush leaves `wait->other.kind` 0. Misplaced ops are
- * passed over: they do no one's work. */
+/* Whether the unit at a position can run now; if not, `*wait` is set. For a flush `wait->other.kind` is 0. Misplaced ops are
+ * skipped: no op depends on them. */
 static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t position, struct wait *wait)
 {
     const ppsched_op *unit = &p->schedule->queues[device].ops[position];
@@ -107,15 +106,15 @@ static bool unit_ready(const struct ppi_progress *p, uint32_t device, size_t pos
     return true;
 }
 
-/* Marks what a device waits for, so that it is woken; a flush wakes all. */
+/* Marks the op that a device waits for, so that the device is woken; a flush wakes all devices. */
 static void await(struct ppi_progress *p, const struct wait *wait)
 {
     if (wait->other.kind != 0)
         p->awaited[ppi_cell_of(p->schedule, &wait->other)] |= wait->other.kind == PPSCHED_KIND_F ? 1 : 2;
 }
 
-/* An op ran: wakes the device that waits for it. Its only reader on another device is the next stage's F, or the backward of
- * the stage before; no one waits for a W's cell then, as its I has run. */
+/* After an op has run, wakes the device that waits for it. Its only reader on another device is the next stage's F, or the
+ * backward of the stage before; no device waits for a W's stage pass then, as its I has run. */
 static void wake_reader(struct ppi_progress *p, const ppsched_op *op)
 {
     uint8_t *awaited = &p->awaited[ppi_cell_of(p->schedule, op)];
@@ -155,7 +154,7 @@ static void run_all(struct ppi_progress *p)
         run_device(p, p->ready[--p->ready_count]);
 }
 
-/* Number of an iteration's compute ops that are where they belong. */
+/* Counts each iteration's compute ops that are on the right device. */
 static void count_ops(const struct ppi_progress *p)
 {
     const ppsched_schedule *schedule = p->schedule;
@@ -167,7 +166,7 @@ static void count_ops(const struct ppi_progress *p)
         }
 }
 
-/* The first op of the present iteration that has not run: what a flush waits for. */
+/* Finds the first op of the current iteration that has not run: a flush waits for it. */
 static void find_unflushed(const struct ppi_progress *p, struct wait *wait)
 {
     for (uint32_t d = 0; d < p->schedule->shape.devices; d++) {
@@ -193,8 +192,8 @@ static ppsched_finding finding_of(const struct ppi_progress *p, uint32_t device,
                              .other = wait->other};
 }
 
-/* Follows who waits for whom from each device that stands still. Each waits for one other, so the walks end in a missing op or
- * in a cycle; each cycle is reported once. */
+/* Follows the waits from each device that has stopped. Each device waits for one other, so a walk ends in a missing op or in a
+ * cycle; each cycle is reported once. */
 static void report_waits(const struct ppi_progress *p, struct ppi_findings *findings)
 {
     const ppsched_schedule *schedule = p->schedule;
@@ -206,7 +205,7 @@ static void report_waits(const struct ppi_progress *p, struct ppi_findings *find
         bool cycle = false;
         while (p->position[d] < schedule->queues[d].count && (walk[d] == 0 || cycle)) {
             if (walk[d] == PPSCHED_NONE)
-                break; /* round once */
+                break; /* once around the cycle */
             walk[d] = cycle ? PPSCHED_NONE : start + 1;
             if (unit_ready(p, d, p->position[d], &wait))
                 break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The split of a candidate's layers: for a rule the one that suits its order; else the best of some. */
+/* The split of a candidate's layers: for a fixed rule, the best for its order; for searches, the best of several splits with
+ * their orders. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -17,7 +18,7 @@ void ppi_candidate_drop_split(const ppsched_plan *plan, struct ppi_candidate *ca
     candidate->min_group_size = 0;
 }
 
-/* `fixed`: stages a device that the strategy has, or 0. */
+/* `fixed`: the strategy's stages per device, or 0. */
 static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, uint32_t stages, uint32_t fixed,
                                    ppsched_error *error)
 {
@@ -37,7 +38,8 @@ static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, ui
                     blocks == 1 ? "is" : "are", blocks, blocks, blocks == 1 ? "" : "s");
 }
 
-/* What no split mends: a strategy of another number of stages a device, and one that the runtime never runs. */
+/* Refuses what no split can change: another number of stages per device than the strategy's, and a strategy that the runtime
+ * does not run. */
 static ppsched_status check_strategy(const struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = candidate->strategy;
@@ -58,7 +60,7 @@ static ppsched_status check_strategy(const struct ppi_candidate *candidate, cons
     return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s%s", reason.message, nearest);
 }
 
-/* A split to begin with: stages have as many layers, as far as they may be apart; of few the last stage gets one. */
+/* A first split: equally many layers per stage where cuts allow it; with few layers the last stage gets one. */
 static ppsched_status split_evenly(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
     const ppsched_layers *layers = plan->layers;
@@ -88,7 +90,7 @@ bool ppi_candidate_is_even(const ppsched_plan *plan, const struct ppi_candidate 
     return plan->runtime != NULL && ppi_rules_divide_evenly(&plan->runtime->rules, is_v);
 }
 
-/* By the runtime's rule where it has one. */
+/* The first split, by the runtime's rule where it has one. */
 static ppsched_status split_first(struct ppi_candidate *candidate, const ppsched_plan *plan, ppsched_error *error)
 {
     ppsched_status status = check_strategy(candidate, plan, error);
@@ -127,7 +129,7 @@ ppsched_status ppi_codesign_order(ppsched_schedule **out, ppsched_config **confi
 ppsched_status ppi_codesign_fit(struct ppi_codesign *codesign, const ppsched_config *config, const ppsched_schedule *schedule,
                                 ppsched_error *error)
 {
-    codesign->from = codesign->to; /* the search of the split tells no share of its own */
+    codesign->from = codesign->to; /* the split search reports no share of progress itself */
     return ppi_candidate_fit(codesign->plan, codesign->candidate, config, schedule, error);
 }
 
@@ -193,9 +195,9 @@ void ppi_codesign_go_back(struct ppi_codesign *codesign)
     memcpy(codesign->candidate->recomputes, codesign->recomputes, codesign->plan->layers->count);
 }
 
-/* --- any --- */
+/* --- any strategy --- */
 
-/* Whether a rule's order follows from costs, by a number that the caller has not set. */
+/* Whether a rule's order depends on costs, by an option that the caller has not set. */
 static bool takes_costs(const ppsched_plan *plan, const struct ppi_strategy *strategy)
 {
     const struct ppi_option_row *row = ppi_option_for(strategy, PPI_ROLE_MIN_GROUP_SIZE);
@@ -205,7 +207,7 @@ static bool takes_costs(const ppsched_plan *plan, const struct ppi_strategy *str
     return row != NULL && strategy->take_costs != NULL && !is_set;
 }
 
-/* A rule's order is the same for all splits. */
+/* The best split for a rule, whose order is the same for all splits. */
 static ppsched_status fit_rule(struct ppi_codesign *codesign, ppsched_error *error)
 {
     ppsched_config *config = NULL;
@@ -220,7 +222,7 @@ static ppsched_status fit_rule(struct ppi_codesign *codesign, ppsched_error *err
     return status;
 }
 
-/* The best of several splits that `find` keeps. */
+/* The best of several splits, found by `find`. */
 static ppsched_status fit_best(struct ppi_codesign *codesign, ppsched_status (*find)(struct ppi_codesign *, ppsched_error *),
                                ppsched_error *error)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All splits where they are few, with all sets of recomputed layers where these are, too. */
+/* All splits where there are few, as combinations of borders in lexicographic order, and all recompute choices where these are
+ * few too. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "codesign/codesign.h"
 
-/* --- how many --- */
+/* --- numbers --- */
 
-/* So many of so many. */
+/* The number of combinations, as a double. */
 static double binomial(uint32_t all, uint32_t chosen)
 {
     double count = 1;
@@ -27,24 +28,24 @@ double ppi_codesign_count_splits(const struct ppi_codesign *codesign)
 double ppi_codesign_count_kinds(const struct ppi_codesign *codesign)
 {
     const ppsched_layers *layers = codesign->plan->layers;
-    double paths = 1;
+    double choices = 1;
     for (uint32_t e = 0; e < layers->entry_count; e++) {
         const ppsched_layer *layer = &layers->entries[e].given;
         const uint32_t kinds = layer->recompute_count, stages = codesign->candidate->stages;
         const uint32_t parts = layer->count < stages ? layer->count : stages;
         const double of_part = binomial((layer->count + parts - 1) / parts + kinds, kinds);
-        for (uint32_t p = 0; p < parts && paths < PPSCHED_NONE; p++)
-            paths *= of_part;
+        for (uint32_t p = 0; p < parts && choices < PPSCHED_NONE; p++)
+            choices *= of_part;
     }
-    return paths;
+    return choices;
 }
 
 /* --- borders --- */
 
-/* All borders between stages: `borders[i]` is the block that stage i + 1 begins with; `begins` are the blocks' first layers. */
+/* The borders between stages: `borders[i]` is the first block of stage i + 1; `begins`: the blocks' first layers. */
 struct borders {
     uint32_t *borders, *begins;
-    uint32_t count, blocks, apart; /* 0: they may be the same, and the stage between them empty */
+    uint32_t count, blocks, apart; /* least distance of borders; 0: stages in between may be empty */
 };
 
 static ppsched_status make_borders(struct borders *out, const struct ppi_codesign *codesign, ppsched_error *error)
@@ -75,7 +76,7 @@ static void put_at_hand(const struct ppi_codesign *codesign, const struct border
     }
 }
 
-/* The last border that can goes on by one, with those behind it as near as they may be. */
+/* The next combination: the last border that can moves by one, and those after it move back next to it. */
 static bool go_on(struct borders *all)
 {
     uint32_t i = all->count;
@@ -91,8 +92,8 @@ static bool go_on(struct borders *all)
 
 /* --- what is recomputed --- */
 
-/* The last layer that can takes its next kind, and those behind it none; of layers alike in one stage none has a later kind
- * than the one before it. */
+/* The next choice: the last layer that can gets its next kind, and those after it none. Of identical layers in a stage none
+ * has a later kind than the one before it. */
 static bool go_on_with_kinds(const struct ppi_codesign *codesign)
 {
     const ppsched_layers *layers = codesign->plan->layers;
@@ -124,7 +125,7 @@ ppsched_status ppi_codesign_price_all_kinds(bool *better, struct ppi_codesign *c
     return status;
 }
 
-/* --- all of them --- */
+/* --- all splits --- */
 
 ppsched_status ppi_codesign_try_all(struct ppi_codesign *codesign, ppi_codesign_price price, ppsched_error *error)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The split that suits an order, with what a runtime can be told. */
+/* The best split for a given order, with recomputation that the runtime can express: one split search per recompute choice,
+ * each on a shorter schedule first where there is one. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -32,31 +33,31 @@ ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers,
     return PPSCHED_OK;
 }
 
-/* A search for the split that suits an order, with what a runtime can be told; the best is put at hand. */
+/* A search for the best split for an order; the candidate's split becomes the best one. */
 struct suiting {
     const ppsched_plan *plan;
-    struct ppi_candidate *candidate; /* its split is that at hand */
+    struct ppi_candidate *candidate; /* has the best split so far */
     struct ppi_split_question question;
     struct ppi_splitting splitting;
     struct ppi_splitting short_splitting; /* of the shorter schedule */
-    ppsched_schedule *shorter;            /* on which is searched first, or NULL */
+    ppsched_schedule *shorter;            /* searched first, or NULL */
     double overshoot, time;               /* of the best so far */
     bool proved;
-    bool is_limited; /* the last search: a balanced split does not fit */
+    bool is_limited; /* in the last search a balanced split did not fit */
 };
 
-/* The share of the visits that going down from another's split may take; how many layers more of each stage than there it
- * tries to recompute. */
+/* NEAR: the divisor of visits for a local search from another candidate's split. MORE: how many more layers per stage than
+ * there are tried to be recomputed. */
 enum { NEAR = 32, MORE = 3 };
 
-/* Visits at most on a shorter schedule, and then on the whole one: more find little. */
+/* Most visits on a shorter schedule, and then on the whole one: more bring little gain. */
 enum { MOST_OF_SHORTER = 12000000 };
 
-/* Names of layers that are each tried alone: every one is a search. */
+/* Layer names that are tried alone: each is a search. */
 enum { MOST_NAMES = 4 };
 
-/* On a shorter schedule first, where there is one, and with as many visits on the whole one. With one stage a device searches
- * end by themselves. */
+/* Searches on a shorter schedule first, where there is one, then with as many visits on the whole one. With one stage per
+ * device a search ends by itself, so its visits are not capped. */
 static ppsched_status search(struct suiting *suiting, ppsched_error *error)
 {
     struct ppi_split_question question = suiting->question;
@@ -72,7 +73,7 @@ static ppsched_status search(struct suiting *suiting, ppsched_error *error)
                                 : status;
 }
 
-/* One way to recompute, of as many layers; keeps its split where it is the best, and tells whether it fits. */
+/* Searches with one recompute choice; keeps the split where it is the best. `*fits`: whether it fits. */
 static ppsched_status fit_one(struct suiting *suiting, const struct ppi_same_kind *same, bool *fits, ppsched_error *error)
 {
     struct ppi_candidate *candidate = suiting->candidate;
@@ -93,7 +94,7 @@ static ppsched_status fit_one(struct suiting *suiting, const struct ppi_same_kin
     return status;
 }
 
-/* The fewest layers of each stage with which a balanced split fits, by halving. */
+/* The fewest recomputed layers per stage with which a balanced split fits, by halving. */
 static ppsched_status find_fewest(struct suiting *suiting, struct ppi_same_kind *same, ppsched_error *error)
 {
     uint64_t whole = suiting->question.most_visited;
@@ -112,12 +113,13 @@ static ppsched_status find_fewest(struct suiting *suiting, struct ppi_same_kind 
     return status;
 }
 
-/* So few, and more as long as that helps: with more a better split may fit. The first one of a stage frees nothing while its
- * backward runs, so that four in turn must not help. Where some decoders have no such kind, with fewer too. */
+/* Recomputes the fewest layers per stage that fit, then more while that helps, as a better split may fit. The first layer of a
+ * stage frees nothing while its backward runs, so the search ends after four numbers without gain. Where some decoders have no
+ * such kind, it starts from one. */
 static ppsched_status fit_first(struct suiting *suiting, const char *kind, bool fits_without, ppsched_error *error)
 {
     uint32_t most = 2 * (suiting->plan->layers->count / suiting->question.schedule->shape.stages) +
-                    2; /* than any good split has */
+                    2; /* more than any good split has */
     bool from_one = fits_without || !ppi_reach_is_whole(suiting->plan->layers, PPI_REACH_DECODERS, kind), fits;
     struct ppi_same_kind same = {kind, from_one ? 1 : most, PPI_REACH_DECODERS, NULL};
     ppsched_status status = from_one ? PPSCHED_OK : find_fewest(suiting, &same, error);
@@ -140,7 +142,7 @@ static bool is_first_named(const ppsched_layers *layers, uint32_t entry)
     return true;
 }
 
-/* Of layers that are told by their names those of each name alone, where there are several; of many those that come first. */
+/* Where layers are given by name, recomputes those of each name alone, if there are several; of many names the first ones. */
 static ppsched_status fit_names(struct suiting *suiting, const char *kind, ppsched_error *error)
 {
     const ppsched_layers *layers = suiting->plan->layers;
@@ -159,7 +161,7 @@ static ppsched_status fit_names(struct suiting *suiting, const char *kind, ppsch
     return status;
 }
 
-/* All that a word tells, one word after another; `but` one that was tried, or NULL. */
+/* Recomputes all layers of a runtime's word, one word after another. `but`: one that was tried, or NULL. */
 static ppsched_status fit_all(struct suiting *suiting, const struct ppi_split_rules *rules, const char *but,
                               ppsched_error *error)
 {
@@ -176,14 +178,14 @@ static ppsched_status fit_all(struct suiting *suiting, const struct ppi_split_ru
     return status;
 }
 
-/* The kind of which the first decoders of each stage may be with this order, or NULL. */
+/* The kind that the first decoders of each stage may have with this order, or NULL. */
 static const char *first_kind(const struct suiting *suiting, const struct ppi_runtime *runtime)
 {
     bool may = runtime->may_recompute_first == NULL || runtime->may_recompute_first(suiting->question.schedule);
     return may ? runtime->rules.first : NULL;
 }
 
-/* As many as those that it is like; where that does not fit more, and then all. */
+/* Recomputes as many layers as the candidate that this one is like; where that does not fit more, then all. */
 static ppsched_status fit_alike(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     struct ppi_same_kind same = suiting->candidate->like->same;
@@ -200,7 +202,7 @@ static ppsched_status fit_alike(struct suiting *suiting, const struct ppi_runtim
     return status == PPSCHED_OK && !fits ? fit_all(suiting, &runtime->rules, same.kind, error) : status;
 }
 
-/* Nothing recomputed, and where the limit is felt all ways that the runtime has. */
+/* Recomputes nothing and, where a balanced split exceeds memory, tries all choices of the runtime. */
 static ppsched_status fit_runtime(struct suiting *suiting, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     const struct ppi_same_kind none = {.kind = NULL};
@@ -208,7 +210,7 @@ static ppsched_status fit_runtime(struct suiting *suiting, const struct ppi_runt
     bool fits_without, fits;
     if (suiting->candidate->like != NULL)
         return fit_alike(suiting, runtime, error);
-    if (suiting->splitting.state.fronts != NULL) /* else there is but one way */
+    if (suiting->splitting.state.fronts != NULL) /* without limits there is only one choice */
         suiting->question.most_visited /= 4;
     suiting->question.must_fit = first != NULL || runtime->rules.all[0] != NULL;
     ppsched_status status = fit_one(suiting, &none, &fits_without, error);
@@ -223,7 +225,7 @@ static ppsched_status fit_runtime(struct suiting *suiting, const struct ppi_runt
         const struct ppi_same_kind nearest = suiting->candidate->same;
         status = fit_one(suiting, &nearest, &fits, error);
     }
-    suiting->proved = false; /* of one way to recompute alone */
+    suiting->proved = false; /* only for one recompute choice */
     return status;
 }
 
@@ -240,8 +242,8 @@ static uint64_t visits_of(const ppsched_plan *plan, const struct ppi_candidate *
     return candidate->only_near ? plan->most_visited / NEAR : plan->most_visited;
 }
 
-/* Of a microbatch, or a slice of one, as the search for a split has it: where they differ, the mean of times and of what is
- * sent, and the most of memory, so that what fits does so in any order. */
+/* The size of a microbatch, or of a slice, for the split search: where sizes differ, the mean of times and of sent bytes, and
+ * the most of memory, so that what fits does so in any order. */
 static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsched_config *config)
 {
     const uint32_t slices = config->shape.slices, count = config->shape.microbatches * slices;
@@ -259,8 +261,8 @@ static struct ppi_microbatch_size size_of(const ppsched_plan *plan, const ppsche
     return sum;
 }
 
-/* What ops take beside their layers: the runtime's part, and where microbatches are cut what slices take longer. It grows with
- * the op's time, on average by `scale`. */
+/* Time of ops in addition to their layers: the runtime's overhead and, with more slices than in the plan's config, the
+ * overhead of slices. It grows with the op's time, on average by `scale`. */
 static void add_overhead(double *overhead, const ppsched_plan *plan, const ppsched_config *config, double scale)
 {
     bool is_cut = config->shape.slices > plan->config->shape.slices;
@@ -271,7 +273,7 @@ static void add_overhead(double *overhead, const ppsched_plan *plan, const ppsch
     }
 }
 
-/* A shorter schedule, whose devices hold as much, where all splits are too many to try. */
+/* Opens a shorter schedule, whose devices hold the same, where there are too many splits to try all. */
 static ppsched_status open_shorter(struct suiting *suiting, struct ppi_arena *arena, ppsched_error *error)
 {
     struct ppi_split_question question = suiting->question;

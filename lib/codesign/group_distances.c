@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The split for a rule that looks at costs for one number alone: how many steps are at least between a microbatch's forwards on
- * two chunks of a device, rounded up to whole groups. Each number that makes an order of its own gets the split that suits it,
- * and goes with that, as the split's costs may lead to another. */
+/* The split for a rule that depends on costs by only one number: the least steps between a microbatch's forwards on two chunks
+ * of a device, rounded up to whole groups. For each number that makes a different order the best split is searched; the number
+ * is then fixed with that split, as its costs could lead to another number. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "codesign/codesign.h"
 
-/* With more splits, or ops of all orders, not all are tried; the share of the first one's visits that another has then. */
+/* With more splits, or more ops in all orders, not all distances are tried. OTHER_SHARE: the divisor of the first distance's
+ * visits for each other. */
 enum { FEW_SPLITS = 20000, FEW_OPS = 2000000, OTHER_SHARE = 8 };
 
-/* The best so far, and what holds for all that were tried. */
+/* The best distance so far, and what is true of all that were tried. */
 struct measuring {
     uint32_t group, least, most; /* of distances */
     uint32_t best;
@@ -17,13 +18,13 @@ struct measuring {
     bool proved, tried_all;
 };
 
-/* Of an order in whole groups. */
+/* The distance in whole groups, which determines the order. */
 static uint32_t groups_of(const struct measuring *own, uint32_t distance)
 {
     return (distance + own->group - 1) / own->group;
 }
 
-/* The number that the split at hand leads to, or that which the candidate tells. */
+/* The distance that follows from the present split, or that the candidate sets. */
 static ppsched_status find_distance(uint32_t *out, const struct ppi_codesign *codesign, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = codesign->candidate->strategy;
@@ -38,7 +39,7 @@ static ppsched_status find_distance(uint32_t *out, const struct ppi_codesign *co
     return status;
 }
 
-/* The split for the order of such a distance, kept where it is the best. */
+/* Searches the split for the order of a distance, and keeps it where it is the best. */
 static ppsched_status try_distance(struct measuring *own, struct ppi_codesign *codesign, uint32_t distance, uint64_t visits,
                                    ppsched_error *error)
 {
@@ -71,7 +72,8 @@ static bool may_try_all(const struct measuring *own, const struct ppi_codesign *
     return orders * ppi_codesign_ops(codesign) <= FEW_OPS && ppi_codesign_count_splits(codesign) <= FEW_SPLITS;
 }
 
-/* The others: all where splits are few, else the least and the one that is larger than the first; none near another's split. */
+/* Tries other distances: all where splits are few, else the least and the one above the first; none where only splits near
+ * another candidate's are searched. */
 static ppsched_status try_others(struct measuring *own, struct ppi_codesign *codesign, uint32_t first, ppsched_error *error)
 {
     const bool all = may_try_all(own, codesign);

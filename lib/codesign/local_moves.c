@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits that are priced one by one: those near the best. */
+/* Local search over splits that are priced one by one with their own orders: moves blocks between stages, and changes
+ * recompute kinds of layers. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "codesign/codesign.h"
@@ -21,9 +22,9 @@ ppsched_status ppi_codesign_ask(bool *better, struct ppi_codesign *codesign, ppi
     return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
 }
 
-/* --- from the best one on --- */
+/* --- moves from the best split --- */
 
-/* Moves the border behind a stage by what must stay together; false where a stage would be without layers that may not be. */
+/* Moves the border after a stage by one block; false where a stage would become empty that may not be. */
 static bool move_border(const struct ppi_codesign *codesign, uint32_t stage, bool forward)
 {
     const ppsched_layers *all = codesign->plan->layers;
@@ -41,7 +42,7 @@ static bool move_border(const struct ppi_codesign *codesign, uint32_t stage, boo
     return true;
 }
 
-/* Moves what must stay together from one stage to another: all borders between them by as much. */
+/* Moves a block from one stage to another: all borders in between move by one block. */
 static bool move_block(const struct ppi_codesign *codesign, uint32_t from, uint32_t to)
 {
     bool moves = true;
@@ -52,21 +53,21 @@ static bool move_block(const struct ppi_codesign *codesign, uint32_t from, uint3
     return moves;
 }
 
-/* Of a way: stages that are so far apart, the first of them first, and back. */
-static ppsched_status try_path(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint32_t path,
+/* Tries move number `move` between stages that are `reach` apart: even numbers move a block backwards, odd ones forwards. */
+static ppsched_status try_move(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint32_t move,
                                uint32_t reach, uint64_t *tries, ppsched_error *error)
 {
-    const uint32_t low = path / 2, high = low + reach;
+    const uint32_t low = move / 2, high = low + reach;
     *better = false;
     ppi_codesign_go_back(codesign);
-    if (!move_block(codesign, path % 2 == 0 ? high : low, path % 2 == 0 ? low : high))
+    if (!move_block(codesign, move % 2 == 0 ? high : low, move % 2 == 0 ? low : high))
         return PPSCHED_OK;
     --*tries;
     return ppi_codesign_ask(better, codesign, price, error);
 }
 
-/* Between neighbours, and the same again, as long as that is better; then between stages ever farther apart, until one is;
- * while there are tries left, and visits for the ways, most of which may lead nowhere. */
+/* Moves between neighbours while that helps; then between stages farther and farther apart, until a move helps, and again
+ * between neighbours; while tries are left, and visits for making the moves, of which most may be impossible. */
 ppsched_status ppi_codesign_move_blocks(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint64_t *tries,
                                         ppsched_error *error)
 {
@@ -75,18 +76,18 @@ ppsched_status ppi_codesign_move_blocks(bool *better, struct ppi_codesign *codes
     ppsched_status status = PPSCHED_OK;
     *better = false;
     for (uint32_t reach = 1; reach < stages; reach++) {
-        const uint32_t paths = 2 * (stages - reach);
-        const uint64_t a_path = codesign->plan->layers->count + (uint64_t)reach * stages;
+        const uint32_t moves = 2 * (stages - reach);
+        const uint64_t a_move = codesign->plan->layers->count + (uint64_t)reach * stages;
         bool is_better = false, any = false;
-        for (uint32_t i = 0, idle = 0; *tries > 0 && idle < paths && left >= a_path && status == PPSCHED_OK;
-             i = (i + 1) % paths) {
-            left -= a_path;
-            status = try_path(&is_better, codesign, price, i, reach, tries, error);
+        for (uint32_t i = 0, idle = 0; *tries > 0 && idle < moves && left >= a_move && status == PPSCHED_OK;
+             i = (i + 1) % moves) {
+            left -= a_move;
+            status = try_move(&is_better, codesign, price, i, reach, tries, error);
             any |= is_better;
             idle = is_better ? 0 : idle + 1;
         }
         *better |= any;
-        if (status != PPSCHED_OK || *tries == 0 || left < a_path)
+        if (status != PPSCHED_OK || *tries == 0 || left < a_move)
             return status;
         reach = any && reach > 1 ? 0 : reach;
     }
@@ -95,8 +96,8 @@ ppsched_status ppi_codesign_move_blocks(bool *better, struct ppi_codesign *codes
 
 /* --- what is recomputed --- */
 
-/* Whether a layer of the best split is like the one before it: one more or one less of them is all there is to tell. `begin`:
- * the first of its stage. */
+/* Whether a layer of the best split is identical to the one before it in its stage, which begins at `begin`: only the number
+ * of such layers matters. */
 static bool is_like_last(const struct ppi_codesign *codesign, uint32_t layer, uint32_t begin)
 {
     const uint16_t *entry_of = codesign->plan->layers->entry_of;
@@ -104,7 +105,7 @@ static bool is_like_last(const struct ppi_codesign *codesign, uint32_t layer, ui
            codesign->recomputes[layer] == codesign->recomputes[layer - 1];
 }
 
-/* The layer with each other kind of its own, or none. */
+/* Tries each other recompute kind of a layer, or none. */
 static ppsched_status change_kind(bool *better, struct ppi_codesign *codesign, ppi_codesign_price price, uint32_t layer,
                                   uint64_t *tries, ppsched_error *error)
 {

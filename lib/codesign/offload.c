@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The split of layers whose activations go to the host: the best of some that would need more memory without that, with layers
- * moved from stage to stage as long as that helps. */
+/* The split of layers with offload: the best of several splits for wider limits, improved by moving layers from stage to stage
+ * while that helps. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "codesign/codesign.h"
 #include "eval/timeline.h"
 
-/* Limits under which splits are looked for, as multiples of the real ones, which are held by copies; 0: none. */
+/* Limits under which splits are searched, as multiples of the real ones, which offload then keeps; 0: none. */
 static const double widened[] = {0, 2, 1.5, 1.2, 1};
 enum { WIDENED = sizeof widened / sizeof widened[0] };
 
-/* Visits that an op takes where copies are placed under a limit that is tight, and priced. */
+/* Visits counted per op for placing copies under a tight limit, and pricing. */
 enum { AN_OP = 250 };
 
-/* --- limits that are wider --- */
+/* --- wider limits --- */
 
 static ppsched_status widen_limits(ppsched_config *config, double factor, ppsched_error *error)
 {
@@ -25,7 +25,7 @@ static ppsched_status widen_limits(ppsched_config *config, double factor, ppsche
     return PPSCHED_OK;
 }
 
-/* The split that suits the order under such limits, at hand. */
+/* The best split for the order under such limits becomes the present one. */
 static ppsched_status fit_widened(struct ppi_codesign *codesign, double factor, ppsched_error *error)
 {
     ppsched_config *config = NULL;
@@ -41,7 +41,7 @@ static ppsched_status fit_widened(struct ppi_codesign *codesign, double factor, 
     return status;
 }
 
-/* Keeps the split at hand where it is better with its copies; a split that needs none is REFUSED. */
+/* Keeps the present split where it is better with its copies. REFUSED where it needs none. */
 static ppsched_status keep_offloaded(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
 {
     *better = false;
@@ -60,8 +60,8 @@ static ppsched_status keep_offloaded(bool *better, struct ppi_codesign *codesign
     return status;
 }
 
-/* The less memory a split shall need without copies, the more it recomputes: the best of as many as there are tries left for,
- * but one that fits, if any does. */
+/* Tries the splits for all wider limits while tries are left, and further until one fits: the tighter the limit, the more is
+ * recomputed. */
 static ppsched_status try_widened(struct ppi_codesign *codesign, uint64_t *tries, ppsched_error *error)
 {
     const int count = ppi_codesign_is_limited(codesign) ? WIDENED : 1;

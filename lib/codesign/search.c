@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The split for a strategy that searches, whose order follows from the split: the best of some that suit the orders which it
- * finds one after another, and of all where they are few. */
+/* The split for a strategy that searches, whose order depends on the split: alternates between the order for a split and the
+ * best split for that order; tries all splits where there are few, else moves near the best. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "codesign/codesign.h"
 
-/* Orders in turn that are no better, after which a search ends, alone and among many candidates; kinds of recomputation that it
- * is begun with. */
+/* Orders in a row without gain after which a search ends, alone and among many candidates; recompute kinds for first
+ * splits. */
 enum { MOST_IDLE = 4, MOST_IDLE_OF_MANY = 2, KINDS_TRIED = 4 };
 
-/* Visits that an op takes where an order is searched for and priced, quickly and long. */
+/* Visits counted per op for searching and pricing an order, by a quick and by a long search. */
 enum { AN_OP = 300, AN_OP_OF_LONG = 10000 };
 
-/* --- orders that follow from the split --- */
+/* --- orders for a split --- */
 
-/* Whether a runtime, if there is one, can be told of any layer what is recomputed. */
+/* Whether the runtime, if there is one, supports a choice for each layer. */
 static bool may_recompute_any(const ppsched_plan *plan)
 {
     return plan->runtime == NULL || plan->runtime->rules.may_recompute_any;
 }
 
-/* Whether it can be told that all layers have a kind which it reaches. */
+/* Whether the runtime can recompute, with one kind, all layers that it reaches. */
 static bool tells_all(const ppsched_plan *plan, const char *name)
 {
     enum ppi_reach reach;
@@ -30,7 +30,7 @@ static bool tells_all(const ppsched_plan *plan, const char *name)
            (ppi_rules_tell(&plan->runtime->rules, name, &reach) && ppi_reach_is_whole(plan->layers, reach, name));
 }
 
-/* The number of an entry's kind with a name that can be told of all layers, or 0. */
+/* The number of an entry's kind with a name that the runtime can use for all layers, or 0. */
 static uint8_t kind_of(const ppsched_plan *plan, uint32_t entry, const char *name)
 {
     enum ppi_reach reach;
@@ -40,7 +40,7 @@ static uint8_t kind_of(const ppsched_plan *plan, uint32_t entry, const char *nam
     return ppi_reached_kind(plan->layers, entry, reach, name);
 }
 
-/* The one name of all layers with which least is left of them, as far as that can be told; NULL: there is none. */
+/* The kind for all layers that saves most memory, assumed to be the runtime's first choice; NULL: none. */
 static const char *lean_kind(const ppsched_plan *plan)
 {
     const struct ppi_split_rules *rules = &plan->runtime->rules;
@@ -52,7 +52,7 @@ static const char *lean_kind(const ppsched_plan *plan)
     return NULL;
 }
 
-/* Which kind of recomputation leaves least of an entry's layers, of those that can be told; 0: none. */
+/* The recompute kind with which an entry's layers hold least, of those that the runtime supports; 0: none. */
 static uint8_t least_kind(const ppsched_plan *plan, uint32_t entry)
 {
     const ppsched_layer *layer = &plan->layers->entries[entry].given;
@@ -70,7 +70,7 @@ static uint8_t least_kind(const ppsched_plan *plan, uint32_t entry)
     return best;
 }
 
-/* Recomputes all that can be; tells whether that is more than before. */
+/* Recomputes all that can be recomputed; returns whether that is a change. */
 static bool save_memory(const struct ppi_codesign *codesign)
 {
     const ppsched_layers *layers = codesign->plan->layers;
@@ -85,7 +85,7 @@ static bool save_memory(const struct ppi_codesign *codesign)
     return saves;
 }
 
-/* The first order: where the limit is too small for one, with all recomputed. */
+/* The first order; where the limit is too small for one, with all recomputed. */
 static ppsched_status order_first(ppsched_schedule **out, ppsched_config **config, struct ppi_codesign *codesign,
                                   ppsched_error *error)
 {
@@ -97,7 +97,7 @@ static ppsched_status order_first(ppsched_schedule **out, ppsched_config **confi
     return ppi_codesign_order(out, config, codesign, error);
 }
 
-/* The order for the split at hand, if there is one. */
+/* Tries the order for the present split, if there is one. */
 static ppsched_status try_seed(struct ppi_codesign *codesign, ppsched_error *error)
 {
     bool better;
@@ -105,7 +105,7 @@ static ppsched_status try_seed(struct ppi_codesign *codesign, ppsched_error *err
     return status == PPSCHED_ERROR_REFUSED ? PPSCHED_OK : status;
 }
 
-/* Stages as they are, and all layers with the kind of a name. */
+/* Tries the present stages with one kind for all layers. */
 static ppsched_status try_kind(struct ppi_codesign *codesign, const char *name, ppsched_error *error)
 {
     const ppsched_layers *layers = codesign->plan->layers;
@@ -138,7 +138,7 @@ static ppsched_status try_kinds(struct ppi_codesign *codesign, ppsched_error *er
     return status;
 }
 
-/* A rule with the same stages on the same devices. */
+/* A rule with the same placement. */
 static const char *rule_like(const struct ppi_candidate *candidate)
 {
     int32_t own = candidate->strategy->placement;
@@ -146,14 +146,14 @@ static const char *rule_like(const struct ppi_candidate *candidate)
     return placement == PPSCHED_PLACEMENT_V ? "zbv" : placement == PPSCHED_PLACEMENT_LOOP ? "interleaved_1f1b" : "1f1b";
 }
 
-/* The split that suits such a rule, found with so many visits. */
+/* Tries the best split for such a rule, found with so many visits. */
 static ppsched_status try_rule(struct ppi_codesign *codesign, uint64_t visits, ppsched_error *error)
 {
     ppsched_plan view = *codesign->plan;
     struct ppi_candidate rule = *codesign->candidate;
     uint32_t index = 0;
     view.most_visited = visits;
-    view.runtime = NULL; /* which may not run the rule */
+    view.runtime = NULL; /* as it may not run the rule */
     if (!may_recompute_any(codesign->plan))
         return PPSCHED_OK;
     ppsched_status status = ppi_strategy_find(rule_like(&rule), &index, error);
@@ -180,7 +180,7 @@ static void drop_order(ppsched_schedule **schedule, ppsched_config **config)
     *config = NULL;
 }
 
-/* The order for the split at hand, which is kept where it is better. */
+/* Makes the order for the present split, and keeps both where they are better. */
 static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **config, struct ppi_codesign *codesign,
                                 ppsched_error *error)
 {
@@ -191,13 +191,13 @@ static ppsched_status try_order(ppsched_schedule **schedule, ppsched_config **co
     return status == PPSCHED_OK ? ppi_codesign_keep_better(&better, codesign, *config, *schedule, error) : status;
 }
 
-/* The first order, whatever it is; and those of other splits, as an order under a limit is one for its own split. `*reason`
- * tells why there is no first one; REFUSED where the runtime does not run it. */
+/* Tries the first order and, with a limit, those of other splits, as such an order fits its own split best. `*reason`: why
+ * there is no first one. REFUSED where the runtime does not run it. */
 static ppsched_status try_seeds(struct ppi_codesign *codesign, ppsched_error *reason, ppsched_error *error)
 {
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
-    const uint64_t whole = codesign->plan->most_visited; /* a rule's search is not told of: no more than at the usual effort */
+    const uint64_t whole = codesign->plan->most_visited; /* reports no progress: at most the usual effort */
     const uint64_t hurry = (whole < PPI_MOST_VISITS ? whole : PPI_MOST_VISITS) / 8;
     const uint64_t most = hurry < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : hurry;
     bool better, is_limited = ppi_codesign_is_limited(codesign);
@@ -219,8 +219,8 @@ static ppsched_status try_seeds(struct ppi_codesign *codesign, ppsched_error *re
     return status;
 }
 
-/* One order after another, from the best split on, each for the split that suits the last one, which is searched for longer and
- * longer, until some in turn are no better; a search that finds no order for a split ends it too. */
+/* Alternates from the best split on: an order for the split, then the best split for the order, with twice the visits each
+ * time, until some in a row are no better, or there is no order for a split. */
 static ppsched_status alternate(struct ppi_codesign *codesign, ppsched_error *error)
 {
     const int most_idle = codesign->plan->count > 1 ? MOST_IDLE_OF_MANY : MOST_IDLE;
@@ -245,7 +245,7 @@ static ppsched_status alternate(struct ppi_codesign *codesign, ppsched_error *er
 
 /* --- splits one by one --- */
 
-/* Without recomputation, and where a limit may ask for it with all layers of one kind. */
+/* Prices the present split without recomputation and, with a limit, with each kind for all layers. */
 static ppsched_status price_kinds(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
 {
     double overshoot = codesign->overshoot, time = codesign->time;
@@ -257,13 +257,13 @@ static ppsched_status price_kinds(bool *better, struct ppi_codesign *codesign, p
     return status;
 }
 
-/* With all ways to recompute its layers. */
+/* Prices the present split with all recompute choices. */
 static ppsched_status price_all_kinds(bool *better, struct ppi_codesign *codesign, ppsched_error *error)
 {
     return ppi_codesign_price_all_kinds(better, codesign, ppi_codesign_try_order, error);
 }
 
-/* Whether it can be told what is recomputed where layers have moved. */
+/* Whether the runtime can express the recomputation after layers have moved. */
 static bool may_move(const struct ppi_codesign *codesign)
 {
     bool any = false;
@@ -273,7 +273,7 @@ static bool may_move(const struct ppi_codesign *codesign)
            (!any || may_recompute_any(codesign->plan) || codesign->plan->runtime->rules.first == NULL);
 }
 
-/* From the best split on. */
+/* Moves and kinds near the best split, while they help. */
 static ppsched_status look_near(struct ppi_codesign *codesign, uint64_t tries, ppsched_error *error)
 {
     const bool changes_kinds = ppi_codesign_is_limited(codesign) && may_recompute_any(codesign->plan);
@@ -290,7 +290,7 @@ static ppsched_status look_near(struct ppi_codesign *codesign, uint64_t tries, p
     return status;
 }
 
-/* Orders that so many visits are worth. */
+/* The number of orders for so many visits. */
 static uint64_t orders_of(const struct ppi_codesign *codesign, uint64_t visits)
 {
     return visits / ((codesign->candidate->strategy->searches_long ? AN_OP_OF_LONG : AN_OP) * ppi_codesign_ops(codesign));

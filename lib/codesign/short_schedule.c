@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shorter schedule, on which a split is searched for in less time. With V and bidirectional placement no device waits for
- * another once all have begun: each microbatch more takes what the most loaded device works. So few microbatches tell how long
- * many take, about, and the whole schedule is left to tell which of the best splits is best. */
+/* A shorter schedule, on which a split is searched in less time. With V and bidirectional placement no device waits for
+ * another once all have started: each further microbatch takes the work of the most loaded device. So few microbatches
+ * estimate the time of many, and the whole schedule only decides among the best splits. */
 #include "base/error.h"
 #include "codesign/codesign.h"
 
-/* Microbatches a device at least; quarters of all microbatches at most. */
+/* Microbatches of the shorter schedule: at least ROUNDS per device, at most QUARTERS quarters of all. */
 enum { ROUNDS = 2, QUARTERS = 3 };
 
-/* As many more than a multiple of the devices as there are. */
+/* Fewer microbatches with the same remainder by the number of devices. */
 static uint32_t fewer_of(const struct ppi_shape *shape)
 {
     return ROUNDS * shape->devices + shape->microbatches % shape->devices;

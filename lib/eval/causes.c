@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory by cause: their names, and what they add up to. */
+/* Memory by cause: names of the causes, and their sum. */
 #include "eval/memory.h"
 
 static const char *const names[PPI_CAUSES] = {[PPSCHED_MEMORY_CAUSE_STATIC] = "static",

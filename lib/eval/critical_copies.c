@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The critical path where ops keep less: it may go over copies. All of what an op may have waited for is looked up by times,
- * which are equal to the last bit. */
+/* The critical path of schedules with memory saving, which may include copies. What an op may have waited for is found by
+ * comparing times, which are equal to the last bit. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"
@@ -11,15 +11,15 @@
 struct trace {
     const ppsched_timeline *timeline;
     const ppsched_schedule *schedule;
-    size_t *forward, *backward, *offload, *reload; /* ops of stage passes: the unit of F, of B or I, the copies */
-    size_t *copy_before;                           /* of each op: the copy before it on its link, PPI_NO_NODE */
-    double *keys;                                  /* of copies, to sort them by */
-    size_t *last;                                  /* whose end flushes, or is the makespan; of the lowest device */
+    size_t *forward, *backward, *offload, *reload; /* by stage pass: unit of F, unit of B or I, copies */
+    size_t *copy_before;                           /* by op: the copy before it on its link, or PPI_NO_NODE */
+    double *keys;                                  /* sort keys of copies */
+    size_t *last; /* by flush, and for the makespan: the op that ends then, of the lowest device */
     uint32_t *copies, *order, *scratch;
     uint32_t copy_count;
 };
 
-/* --- what there is --- */
+/* --- indexing --- */
 
 static bool holds_device(uint8_t kind)
 {
@@ -48,7 +48,7 @@ static bool is_less(const void *keys, uint32_t a, uint32_t b)
     return ((const double *)keys)[a] < ((const double *)keys)[b];
 }
 
-/* Copies in the order in which their links ran them: by start, those that take no time first. */
+/* Finds each copy's predecessor on its link: ordered by start, then by end, as copies that take no time come first. */
 static void find_copies_before(struct trace *trace, size_t *last)
 {
     const struct ppi_saving *saving = trace->timeline->saving;
@@ -74,7 +74,7 @@ static void find_copies_before(struct trace *trace, size_t *last)
     }
 }
 
-/* The first op that ends with its iteration, or with the last of all; where that is a wait, its copy. */
+/* Finds the first op that ends at each flush, and at the makespan; for a wait, its copy. */
 static void find_last(struct trace *trace)
 {
     const ppsched_timeline *timeline = trace->timeline;
@@ -92,7 +92,7 @@ static void find_last(struct trace *trace)
 /* --- going back --- */
 
 struct step {
-    size_t from; /* PPI_NO_NODE: the beginning */
+    size_t from; /* PPI_NO_NODE: the start of the schedule */
     int32_t reason;
 };
 
@@ -101,7 +101,7 @@ static bool ends_at(const struct trace *trace, size_t i, double time)
     return i != PPI_NO_NODE && trace->timeline->spans[i].end == time;
 }
 
-/* What a device did until a time, before an op of its queue; false where it was free before. */
+/* Finds the op that occupied a device until `time`, before an op of its queue; false if the device was idle. */
 static bool find_device(const struct trace *trace, size_t first, size_t i, double time, struct step *step)
 {
     while (i-- > first) {
@@ -129,7 +129,7 @@ static bool find_flush(const struct trace *trace, const ppsched_op *op, double t
     return true;
 }
 
-/* The input of one op of a unit that starts at a time. */
+/* Finds the input of an op of a unit that starts at `time`. */
 static bool find_input(const struct trace *trace, const ppsched_op *op, double time, struct step *step)
 {
     const ppsched_schedule *schedule = trace->schedule;
@@ -146,7 +146,7 @@ static bool find_input(const struct trace *trace, const ppsched_op *op, double t
     return true;
 }
 
-/* The copy that a unit, or a copy, waited for. */
+/* Finds the copy that a unit, or another copy, waited for. */
 static bool find_copy(const struct trace *trace, size_t i, double time, struct step *step)
 {
     const ppsched_op *op = &trace->schedule->ops[i];

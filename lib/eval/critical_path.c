@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The critical path, from the makespan back to 0: an op started when the last thing that it waited for was there. The sums are
- * those of the evaluator, so the two times are equal to the last bit. And the slack of whole devices and stages. */
+/* The critical path, from the makespan back to 0: an op starts when the last of what it waits for is ready. The sums are the
+ * evaluator's, so both times are equal to the last bit. Also the slack of whole devices and stages. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/explain.h"
 #include "eval/wait_graph.h"
 
-/* The wait of a node that was over last; the first of them. */
+/* The wait of a node that ended last; the first of equal ones. */
 static size_t last_wait(const struct ppi_waits *waits, size_t node)
 {
     size_t last = 0;
@@ -16,7 +16,7 @@ static size_t last_wait(const struct ppi_waits *waits, size_t node)
     return last;
 }
 
-/* What a unit waited for, and why; PPI_NO_NODE where it began at 0. */
+/* The node that a unit waited for, and why; PPI_NO_NODE if it started at 0. */
 static size_t came_from(const struct ppi_waits *waits, size_t unit, uint32_t *reason)
 {
     const ppsched_span *spans = waits->timeline->spans;
@@ -32,7 +32,7 @@ static size_t came_from(const struct ppi_waits *waits, size_t unit, uint32_t *re
     return *reason == PPSCHED_REASON_FLUSH ? ppi_wait_at(waits, node, last_wait(waits, node)).node : node;
 }
 
-/* Goes back from a unit to 0 and counts the units on the way; writes them before `end` unless that is NULL. */
+/* Goes back from a unit to 0 and counts the units on the path; writes them before `end` unless that is NULL. */
 static size_t go_back(const struct ppi_waits *waits, size_t unit, ppsched_critical_op *end)
 {
     const ppsched_schedule *schedule = waits->timeline->schedule;
@@ -54,7 +54,7 @@ static size_t go_back(const struct ppi_waits *waits, size_t unit, ppsched_critic
     return count;
 }
 
-/* The unit at whose end the makespan is: of the lowest device. */
+/* The unit that ends at the makespan, of the lowest device. */
 static size_t last_of_all(const struct ppi_waits *waits)
 {
     const ppsched_span *spans = waits->timeline->spans;
@@ -80,7 +80,7 @@ ppsched_status ppi_critical_path(ppsched_critical_op *out, size_t capacity, size
     return PPSCHED_OK;
 }
 
-/* Of the `i`th op of the schedule; infinite where it is none of F, B, I and W. */
+/* Slack of op `i` of the schedule; infinite if it is none of F, B, I and W. */
 static double slack_of(const ppsched_timeline *timeline, size_t i)
 {
     if (!ppi_is_compute(timeline->schedule->ops[i].kind))

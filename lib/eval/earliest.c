@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Earliest starts, by the forward sweep: it also finds out whether the schedule is complete and can be run at all. When it is
- * over all forward times are overwritten: see PPI_DONE. */
+/* Earliest starts, by the forward sweep, which also finds whether the schedule is complete and free of deadlock. It overwrites
+ * all times of forwards: see PPI_DONE. */
 #include "eval/sender_waits.h"
 #include "eval/timeline.h"
 

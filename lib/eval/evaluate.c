@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The evaluator: times, figures of each device, figures of the whole. */
+/* The evaluator: times, then figures of each device, then figures of the whole schedule. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/event_loop.h"
@@ -7,10 +7,10 @@
 #include "eval/memory_saving.h"
 #include "eval/timeline.h"
 
-/* What a reusable timeline keeps, so that nothing need be allocated again. */
+/* What a reusable timeline keeps, so that an update allocates nothing. `spare` never has a `reuse` of its own. */
 struct ppi_reuse {
     struct ppi_event_loop loop;
-    ppsched_timeline *spare; /* the next evaluation's */
+    ppsched_timeline *spare; /* filled by the next evaluation, then swapped in */
 };
 
 ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
@@ -154,7 +154,7 @@ ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *con
     return check_finite(timeline, error);
 }
 
-/* For memory that comes and goes beside activations. */
+/* Allocates what memory other than activations needs. */
 static ppsched_status add_memory(ppsched_timeline *timeline, ppsched_error *error)
 {
     if (timeline->memory != NULL)
@@ -166,7 +166,7 @@ static ppsched_status add_memory(ppsched_timeline *timeline, ppsched_error *erro
     return ppi_memory_make(&timeline->memory, timeline->schedule, error);
 }
 
-/* For what the config asks for, where it is not there yet. */
+/* Allocates what the config requires, unless done before. */
 static ppsched_status add_what_is_asked(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)
 {
     ppsched_status status = ppi_holds_more(config) ? add_memory(timeline, error) : PPSCHED_OK;
@@ -175,7 +175,7 @@ static ppsched_status add_what_is_asked(ppsched_timeline *timeline, const ppsche
     return status;
 }
 
-/* For ops that keep less, which change memory beside F and the backward. */
+/* Allocates what memory saving needs: its ops change memory at other times than F and the backward. */
 static ppsched_status add_saving(ppsched_timeline *timeline, ppsched_error *error)
 {
     ppsched_status status = add_memory(timeline, error);
@@ -189,7 +189,7 @@ ppsched_status ppi_timeline_add_saving(ppsched_timeline *timeline, const ppsched
     return status == PPSCHED_OK ? ppi_saving_fill(timeline->saving, config, &timeline->costs, error) : status;
 }
 
-/* Static memory and earliest starts. That a schedule has ops that keep less turns out on the way; then all begins anew. */
+/* Static memory and earliest starts. Ops of memory saving are only found during the sweep; then it restarts. */
 static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
                                  ppsched_error *error)
 {
@@ -210,10 +210,10 @@ static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *
     return ppi_earliest_starts(loop, timeline, error);
 }
 
-/* Fills in all of a timeline that is there, whatever it held before. Each step reads what those above it have put into the
- * timeline: static memory the devices of the lanes; earliest starts the lanes and the static memory, on which their sums begin;
- * the figures the spans and these sums; idle and latest starts, in any order, the spans and the figures. On an error the
- * timeline is good for nothing but to be filled in again. */
+/* Fills in an existing timeline, whatever it held before. Each step reads the results of those above it: static memory the
+ * devices of the stage instances; earliest starts the costs and the static memory, where their sums begin; the figures the
+ * spans and these sums; idle and latest starts, in any order, the spans and the figures. After an error the timeline can only
+ * be filled in again. */
 static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline *timeline, const ppsched_config *config,
                                   ppsched_error *error)
 {
@@ -229,7 +229,7 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     if (status == PPSCHED_OK && timeline->latest != NULL)
         ppi_latest_starts(loop, timeline);
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
-    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's; may not outlive this call */
+    timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
     return status;
 }
 
@@ -250,7 +250,7 @@ ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule 
     return PPSCHED_OK;
 }
 
-/* Takes over the loop, or clears it. */
+/* Takes ownership of the loop, or clears it. */
 static ppsched_status make_reusable(ppsched_timeline *timeline, struct ppi_event_loop *loop, const ppsched_config *config,
                                     ppsched_error *error)
 {
@@ -305,7 +305,7 @@ ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_con
     struct ppi_reuse *reuse = timeline->reuse;
     ppsched_status status = ppi_check_shapes(timeline->schedule, config, error);
     if (status == PPSCHED_OK)
-        status = add_what_is_asked(reuse->spare, config, error); /* if it is the first such config */
+        status = add_what_is_asked(reuse->spare, config, error); /* for the first such config */
     if (status == PPSCHED_OK)
         status = evaluate_in(&reuse->loop, reuse->spare, config, error);
     if (status != PPSCHED_OK)

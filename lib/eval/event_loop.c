@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocation, reset and the rows of stage instances; the sweeps themselves are inlined from the header. */
 #include "eval/event_loop.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_sch
 void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans)
 {
     const ppsched_schedule *schedule = loop->schedule;
-    memset(loop->passes, -1, ppi_cell_count(schedule) * sizeof *loop->passes); /* PPI_UNKNOWN */
+    memset(loop->passes, -1, ppi_cell_count(schedule) * sizeof *loop->passes); /* all PPI_UNKNOWN */
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {
         const struct ppsched_queue *queue = &schedule->queues[d];
         loop->tracks[d] = (struct ppi_track){.op = queue->ops, .end = queue->ops + queue->count, .span = spans + queue->first};

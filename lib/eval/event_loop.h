@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the forward and the backward sweep over the dependency graph share: the times of each stage pass once they are known,
- * how far each device is, and the devices that can go on.
+/* The common part of the forward and the backward sweep over the dependency graph: the times of stage passes once known, the
+ * progress of each device, and the devices that can continue.
  *
- * A device runs until it needs a time that is not known yet; it marks that time and stops. Whoever notes a marked time makes
- * the waiting device ready again. A time has at most one reader on another device, so the mark need not say whom to wake: it
- * is the reader's home. Each op is thus touched once, and each wait costs one push and one pop. */
+ * A device runs until it needs a time that is not known yet; it marks that time and stops. The device that notes a marked
+ * time makes the waiting device ready again. A time has at most one reader on another device, so the mark need not name it:
+ * it is the reader's home. Each op is thus visited once, and each wait costs one push and one pop. */
 #ifndef PPSCHED_EVAL_EVENT_LOOP_H
 #define PPSCHED_EVAL_EVENT_LOOP_H
 
@@ -14,24 +14,24 @@
 #include "ir/costs.h"
 #include "ir/schedule.h"
 
-/* How far ahead of itself a sweep asks for memory, in bytes: four cache lines. Devices take turns, so there are more streams
- * than the hardware follows by itself. */
+/* How many bytes ahead a sweep prefetches: four cache lines. Devices take turns, so there are more streams than the hardware
+ * prefetcher follows. */
 enum { PPI_AHEAD = 256 };
 
-/* A time, which is never negative, or one of the states below; as bits these are negative, so ask `bits` which it is. `value`
- * is for times alone. */
+/* A time, which is never negative, or one of the states below, whose bits are negative: test `bits` first; `value` is only for
+ * times. */
 union ppi_time {
     double value;
     int64_t bits;
 };
 
-/* What stands for a time. The last two are of the forward sweep: once a B or I has run, nobody needs the time of its F any
- * more, and how far the stage pass is takes its place. */
+/* States in place of a time. The last two are of the forward sweep: once a B or I has run, the time of its F is no longer
+ * needed, and the state of the stage pass replaces it. */
 enum {
-    PPI_UNKNOWN = -1,        /* it has not run */
-    PPI_AWAITED = -2,        /* nor that, and a device waits for it */
+    PPI_UNKNOWN = -1,        /* not run yet */
+    PPI_AWAITED = -2,        /* not run yet, and a device waits for it */
     PPI_WEIGHT_PENDING = -3, /* F and I have run, W has not */
-    PPI_DONE = -4            /* all of the stage pass has run */
+    PPI_DONE = -4            /* all ops of the stage pass have run */
 };
 
 /* A stage pass: the times of its F and of its B or I. */
@@ -39,20 +39,20 @@ struct ppi_pass {
     union ppi_time forward, backward;
 };
 
-/* A stage (of a model copy), as the sweeps read it all the time. */
+/* A stage instance, in the layout for the inner loops of the sweeps. */
 struct ppi_row {
-    struct ppi_pass *passes; /* by piece, over all iterations */
-    double forward_delay;    /* as in the stage's lane */
+    struct ppi_pass *passes; /* by micro-slice, over all iterations */
+    double forward_delay;    /* as in the stage instance */
     double backward_delay;
     double duration[PPI_COMPUTE_KINDS - 1]; /* of kind k: k - 1 */
-    double memory[PPI_COMPUTE_KINDS - 1];   /* likewise */
+    double memory[PPI_COMPUTE_KINDS - 1];   /* the same index */
     uint32_t device;
-    uint32_t device_before, device_after; /* of the stages before and after it; PPSCHED_NONE where there is none */
+    uint32_t device_before, device_after; /* of the stages before and after; PPSCHED_NONE: none */
 };
 
-/* How far a device is: the forward sweep goes up to `end`, the backward sweep down. `span` is that of `op`. */
+/* Progress of a device: the forward sweep moves `op` up to `end`, the backward sweep down. `span` is that of `op`. */
 struct ppi_track {
-    double clock; /* where it stands in time */
+    double clock; /* end of its last op; in the backward sweep its latest start */
     const ppsched_op *op, *end;
     ppsched_span *span;
     struct ppi_sums sums; /* of the forward sweep */
@@ -62,22 +62,22 @@ struct ppi_event_loop {
     const ppsched_schedule *schedule;
     const struct ppi_costs *costs;
     struct ppi_pass *passes;  /* stage by stage */
-    struct ppi_row *rows;     /* as the costs' lanes */
-    struct ppi_track *tracks; /* a device each */
-    uint32_t *active;         /* devices that have ops at all, so that a flush costs no more than the ops of an iteration */
+    struct ppi_row *rows;     /* one per stage instance */
+    struct ppi_track *tracks; /* one per device */
+    uint32_t *active;         /* devices with ops, so that a flush costs no more than an iteration's ops */
     uint32_t active_count;
-    uint32_t *ready; /* stack of devices that can go on */
+    uint32_t *ready; /* stack of devices that can continue */
     uint32_t ready_count;
 };
 
-/* For a schedule, which must outlive it; the costs come after. */
+/* For a schedule that outlives it; the costs are set afterwards. */
 ppsched_status ppi_event_loop_make(struct ppi_event_loop *out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_event_loop_clear(struct ppi_event_loop *loop);
 
-/* The costs of all sweeps until the next call; they must outlive those. */
+/* Sets the costs for all sweeps until the next call; they must outlive these. */
 void ppi_event_loop_set_costs(struct ppi_event_loop *loop, const struct ppi_costs *costs);
 
-/* Nothing has run. All tracks are at the start of their queues. */
+/* Resets all passes to PPI_UNKNOWN, and all tracks to the start of their queues. */
 void ppi_event_loop_reset(struct ppi_event_loop *loop, ppsched_span *spans);
 
 /* Makes all active devices ready, the lowest on top. */
@@ -102,11 +102,11 @@ static inline bool ppi_is_known(union ppi_time *time)
     return false;
 }
 
-/* What a sweep need not look at, as it is known where it is inlined. */
+/* What a sweep can assume; a constant where it is inlined. */
 enum ppi_form {
-    PPI_PLAIN,       /* one copy of the model, and all microbatches are whole and alike */
+    PPI_PLAIN,       /* one copy of the model; microbatches are whole and identical */
     PPI_COPIES,      /* more copies */
-    PPI_SCALED,      /* one copy, microbatches are whole and differ */
+    PPI_SCALED,      /* one copy; microbatches are whole and differ */
     PPI_MICRO_SLICES /* anything */
 };
 
@@ -120,12 +120,12 @@ static inline enum ppi_form ppi_form_of(const struct ppi_event_loop *loop)
     return has_one_copy ? PPI_PLAIN : PPI_COPIES;
 }
 
-/* What a sweep has to know of the piece of an op, beside its row. */
+/* What a sweep needs of an op's micro-slice, in addition to its row. */
 struct ppi_micro_slice_view {
     uint32_t index;         /* over all iterations */
     uint32_t before, after; /* slices of its microbatch */
     struct ppi_factor factor;
-    const struct ppi_instance *instance; /* NULL where the factors are 1 for all */
+    const struct ppi_instance *instance; /* NULL: all factors are 1 */
 };
 
 PPI_INLINE struct ppi_micro_slice_view ppi_view_micro_slice(const struct ppi_event_loop *loop, const ppsched_op *op,
@@ -147,8 +147,8 @@ PPI_INLINE struct ppi_micro_slice_view ppi_view_micro_slice(const struct ppi_eve
                                          .instance = ppi_instance_of(loop->costs, loop->schedule, op)};
 }
 
-/* How long what a stage pass takes from the stage before (after) it is on its way. The row is so many stages behind the
- * piece's. */
+/* Transfer time of a stage pass's input from the stage before (after) it. The row's stage is `behind` stages after that of the
+ * view. */
 PPI_INLINE double ppi_forward_delay(const struct ppi_row *row, int behind, const struct ppi_micro_slice_view *micro_slice)
 {
     return micro_slice->instance == NULL ? row->forward_delay
@@ -163,13 +163,13 @@ PPI_INLINE double ppi_backward_delay(const struct ppi_row *row, int behind, cons
                                                             micro_slice->factor.memory);
 }
 
-/* The same in a sweep of a form. */
+/* The row of an op in a sweep of a form. */
 PPI_INLINE const struct ppi_row *ppi_row_of_form(const struct ppi_event_loop *loop, const ppsched_op *op, enum ppi_form form)
 {
     return form == PPI_PLAIN || form == PPI_SCALED ? &loop->rows[op->stage] : ppi_row_of(loop, op);
 }
 
-/* Lets the devices that can go on `run`, until none can: each until it waits, or its track ends. */
+/* Runs the ready devices until there are none: each until it waits, or its track ends. */
 PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *sweep, uint32_t device, enum ppi_form form),
                               void *sweep)
 {
@@ -188,7 +188,7 @@ PPI_INLINE void ppi_run_ready(struct ppi_event_loop *loop, void (*run)(void *swe
             run(sweep, loop->ready[--loop->ready_count], PPI_MICRO_SLICES);
 }
 
-/* Notes a time, and wakes the device that waits for it, if it does. */
+/* Notes a time, and wakes its reader if that waits for it. */
 static inline void ppi_note(struct ppi_event_loop *loop, union ppi_time *time, double value, uint32_t reader)
 {
     bool awaited = time->bits == PPI_AWAITED;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the times of one device add up to: busy time, memory over time, peak. */
+/* Figures of one device from its times: span, static memory, limit, and the split of its peak by cause. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "eval/memory.h"
 
-/* By cause. */
+/* Static memory by cause, of stages and devices. */
 static void sum_fixed(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
@@ -22,7 +22,7 @@ static void sum_fixed(ppsched_timeline *timeline, const ppsched_config *config)
     }
 }
 
-/* In one sum, stage by stage. */
+/* Static memory as one sum, stage by stage. */
 static void sum_static(ppsched_timeline *timeline, const ppsched_config *config)
 {
     const ppsched_schedule *schedule = timeline->schedule;
@@ -60,7 +60,7 @@ static double limit_of(const ppsched_config *config, uint32_t device)
     return limit->values != NULL ? ppi_value_at(limit, device) : PPI_INFINITE;
 }
 
-/* From the start of the first op that computes to the end of the last. */
+/* From the start of the first compute op to the end of the last. */
 static void note_span(ppsched_device_metrics *figures, const ppsched_queue *queue, const ppsched_span *spans)
 {
     size_t first = 0, last = queue->count;
@@ -86,9 +86,9 @@ void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsch
     note_span(figures, queue, spans);
 }
 
-/* --- the peak of activations by cause --- */
+/* --- the peak by cause --- */
 
-/* The next double above one that is not negative. */
+/* The next larger double; `x` is not negative. */
 static double next_above(double x)
 {
     union {
@@ -99,8 +99,8 @@ static double next_above(double x)
     return next.value;
 }
 
-/* What must be added to a part so that the whole comes out to the last bit. False where no double does: what is left lies
- * halfway between two, both of which are rounded away from the whole; beside the next part it does not. */
+/* Finds what to add to a part so that the sum equals the whole to the last bit. False if no double does: the exact rest is
+ * halfway between two, and both sums round away from the whole; with the next larger part one does. */
 static bool find_rest(double whole, double part, double *rest)
 {
     *rest = whole - part;
@@ -118,7 +118,7 @@ void ppi_split_peak(const ppsched_timeline *timeline, uint32_t device, double *o
         *fixed = next_above(*fixed);
         *weights = figures->static_memory - *fixed;
     }
-    for (int tries = 0; tries < 3; tries++) { /* half of the larger one's last bit may be lost in the sum */
+    for (int tries = 0; tries < 3; tries++) { /* up to half of the larger one's last bit may be lost in the sum */
         if (find_rest(figures->peak_memory, *fixed + *weights, &out[PPSCHED_MEMORY_CAUSE_ACTIVATIONS]))
             break;
         *larger = next_above(*larger);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forward sweep. It is compiled twice, as a function called PPI_SWEEP, where PPI_SENDERS_WAIT is 1 or 0: what is done for
- * each op is much of all work. */
+/* The forward sweep. It is compiled twice, as a function called PPI_SWEEP, with PPI_SENDERS_WAIT 1 or 0, as work per op
+ * dominates. */
 #ifndef PPSCHED_EVAL_FORWARD_SWEEP_H
 #define PPSCHED_EVAL_FORWARD_SWEEP_H
 
@@ -13,15 +13,15 @@
 struct sweep {
     struct ppi_event_loop loop;
     uint32_t iteration_end; /* first microbatch that may not start yet */
-    size_t done;            /* stage passes that are done */
+    size_t done;            /* stage passes whose ops have all run */
     bool is_forward_only;
-    bool meets_saving; /* a device has come to an op that keeps less, and there was no `saving` */
+    bool meets_saving; /* a device reached an op of memory saving, without `saving` */
 #if PPI_SENDERS_WAIT
     const ppsched_timeline *timeline;
 #endif
 };
 
-/* Raises `*start` to when the time plus delay has passed. False where the time is not known: then the device waits. */
+/* Raises `*start` to the time plus delay. False if the time is not known: then the device waits. */
 static inline bool after(union ppi_time *time, double delay, double *start)
 {
     if (!ppi_is_known(time))
@@ -31,14 +31,14 @@ static inline bool after(union ppi_time *time, double delay, double *start)
     return true;
 }
 
-/* The three *_ready raise `*start` to when the op's inputs are there; false where it cannot run (yet, or ever). The three
+/* The three *_ready raise `*start` to the time when the op's inputs are ready; false if it cannot run (yet, or ever). The three
  * *_done note its end. */
 PPI_INLINE bool forward_ready(const struct ppi_row *row, const struct ppi_micro_slice_view *micro_slice, double *start)
 {
     struct ppi_pass *pass = &row->passes[micro_slice->index];
     int64_t own = pass->forward.bits;
     if (own >= 0 || own < PPI_AWAITED)
-        return false; /* ran before */
+        return false; /* has run already */
     if (micro_slice->before > 0 && pass[-1].forward.bits < 0)
         return false; /* the slice before it has not run */
     return row->device_before == PPSCHED_NONE ||
@@ -56,7 +56,7 @@ PPI_INLINE bool backward_ready(const struct ppi_row *row, const struct ppi_micro
     if (pass->forward.bits < 0)
         return false; /* its own forward has not run, or a backward has */
     if (micro_slice->after > 0 && pass[1].backward.bits < 0)
-        return false; /* that of the next slice has not run */
+        return false; /* the next slice's backward has not run */
     return row->device_after == PPSCHED_NONE ||
            after(&row[1].passes[micro_slice->index].backward, ppi_backward_delay(row, 0, micro_slice), start);
 }
@@ -84,21 +84,21 @@ static inline void weight_done(struct sweep *sweep, const struct ppi_row *row, u
     sweep->done++;
 }
 
-/* Sets `*end` of what starts on a device and takes `work` alone; false where copies may slow it and that is not yet known.
- * `pacing` is NULL where they slow nothing. */
+/* Sets `*end` of a unit that takes `work` if not slowed; false if copies may slow it and the end is not yet known. `pacing` is
+ * NULL if copies slow nothing. */
 PPI_INLINE bool find_end(struct ppi_saving *pacing, uint32_t device, double start, double work, double *end)
 {
     *end = start + work;
     return pacing == NULL || ppi_saving_runs(pacing, device, start, work, end);
 }
 
-/* For how long a device is busy with that. */
+/* Busy time of that unit. */
 PPI_INLINE double busy_with(const struct ppi_saving *pacing, double start, double work, double end)
 {
     return pacing == NULL ? work : end - start;
 }
 
-/* Runs F, B, I or W on its own. Raises `*start`, when its device is free, to when it starts, and sets `*end`; false where it
+/* Runs F, B, I or W, not overlapped. Raises `*start` from when its device is free to its start, and sets `*end`; false if it
  * cannot run. */
 PPI_INLINE bool run_op(struct sweep *sweep, struct ppi_saving *pacing, const struct ppi_row *row, uint8_t kind,
                        const struct ppi_micro_slice_view *micro_slice, double *start, double *end)
@@ -123,7 +123,7 @@ PPI_INLINE bool run_op(struct sweep *sweep, struct ppi_saving *pacing, const str
     return true;
 }
 
-/* How long an overlapped pair takes. */
+/* Time of an overlapped pair. */
 PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct ppi_row *forward,
                                 const struct ppi_row *backward, const ppsched_op *pair, enum ppi_form form)
 {
@@ -134,7 +134,7 @@ PPI_INLINE double pair_duration(const struct ppi_event_loop *loop, const struct 
     return forward->duration[PPSCHED_KIND_F - 1] + backward->duration[pair[1].kind - 1];
 }
 
-/* Runs an overlapped pair on a device that is free at `start`; the span's end is negative where it cannot run. */
+/* Runs an overlapped pair on a device that is free at `start`; the span's end is negative if it cannot run. */
 PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_saving *pacing, uint32_t device, const ppsched_op *pair,
                                  double start, struct ppi_sums *sums, enum ppi_form form)
 {
@@ -156,7 +156,7 @@ PPI_INLINE ppsched_span run_pair(struct sweep *sweep, struct ppi_saving *pacing,
     return (ppsched_span){start, end};
 }
 
-/* Runs RECOMPUTE; false where it cannot run. */
+/* Runs RECOMPUTE; false if it cannot run. */
 static bool recompute(struct sweep *sweep, struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double start,
                       double *end, struct ppi_sums *sums)
 {
@@ -171,7 +171,7 @@ static bool recompute(struct sweep *sweep, struct ppi_saving *saving, uint32_t d
     return true;
 }
 
-/* Runs an op that keeps less on a device that is free at `start`; false where it cannot run. */
+/* Runs an op of memory saving on a device that is free at `start`; false if it cannot run. */
 static bool run_saving(struct sweep *sweep, struct ppi_saving *saving, uint32_t device, const ppsched_op *op, double start,
                        double *end, struct ppi_sums *sums)
 {
@@ -189,8 +189,8 @@ static bool run_saving(struct sweep *sweep, struct ppi_saving *saving, uint32_t 
 }
 
 #if PPI_SENDERS_WAIT
-/* When what was sent before is there, as far as an op waits for it on a device that is free at `clock`; `has_input`: it is a W
- * whose I has run. */
+/* The earliest start of an op on a device free at `clock`, after the sends that it waits for; `has_input`: it is a W whose I
+ * has run. */
 static double after_sending(const ppsched_timeline *timeline, const ppsched_span *span, bool has_input, double clock)
 {
     const struct ppi_sender *sender = &timeline->senders->ops[span - timeline->spans];
@@ -201,7 +201,8 @@ static double after_sending(const ppsched_timeline *timeline, const ppsched_span
 }
 #endif
 
-/* `saving`: NULL where the schedule has no op that keeps less, as far as is known; `pacing`: the same where copies slow. */
+/* Runs a device until it waits or its track ends. `saving`: NULL if no op of memory saving is known; `pacing`: NULL if no copy
+ * slows. */
 PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, struct ppi_saving *saving,
                           struct ppi_saving *pacing)
 {
@@ -251,7 +252,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
 }
 
 #if PPI_SENDERS_WAIT
-/* Ops that keep less are refused here. */
+/* Ops of memory saving are refused here. */
 static void run_with_senders(struct sweep *sweep)
 {
     while (sweep->loop.ready_count > 0)
@@ -263,7 +264,7 @@ PPI_INLINE void run_device(void *sweep, uint32_t device, enum ppi_form form)
     run_units(sweep, device, form, NULL, NULL);
 }
 
-/* Devices and copies in turns, until none can go on. */
+/* Runs devices and copies in turns, until none can continue. */
 static void run_with_copies(struct sweep *sweep, struct ppi_saving *saving)
 {
     do
@@ -281,7 +282,7 @@ static void run_slowed_by_copies(struct sweep *sweep, struct ppi_saving *saving)
 }
 #endif
 
-/* Lets tracks end where the next iteration begins. Where there are forwards alone, these end a pass each. */
+/* Ends tracks where the next iteration begins. With forwards only, each forward counts as a complete stage pass. */
 static void limit_tracks(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;
@@ -294,7 +295,7 @@ static void limit_tracks(struct sweep *sweep)
     }
 }
 
-/* All of an iteration is done: the next may start everywhere at once. */
+/* After all of an iteration: the next may start, at the same time on all devices. */
 static double flush(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;
@@ -320,7 +321,8 @@ static bool are_at_their_ends(const struct sweep *sweep)
     return true;
 }
 
-/* Whether all passes of so many iterations are done. Forwards alone are counted where tracks end. */
+/* Whether the first `passes` stage passes are complete. With forwards only they are counted in advance, so all tracks must be
+ * at their ends. */
 static bool are_done(const struct sweep *sweep, size_t passes)
 {
     return sweep->done == passes && (!sweep->is_forward_only || are_at_their_ends(sweep));

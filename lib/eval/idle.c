@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Notes when each stage pass's output is ready, in the passes of the event loop, then splits each device's waits in queue
+ * order. */
 #include "eval/idle.h"
 
 #include "base/checked.h"
 #include "eval/event_loop.h"
 #include "eval/memory_saving.h"
 
-/* When the value of each stage pass is made, forward and backward. */
+/* When the output of each stage pass is made, forward and backward. */
 struct making {
     const ppsched_timeline *timeline;
     size_t micro_slices;
@@ -29,7 +31,7 @@ static void note_ends(const struct making *making)
     }
 }
 
-/* When the last input of a unit was made and when it was there; its own device's inputs are always there before. */
+/* When a unit's last input from another stage was made, and when it arrived. Inputs from its own stage are always earlier. */
 static void last_input(const struct making *making, const ppsched_op *unit, double *made, double *there)
 {
     const ppsched_schedule *schedule = making->timeline->schedule;
@@ -51,7 +53,7 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
     }
 }
 
-/* Whether the end of a RELOAD lets a unit start. */
+/* Whether a unit starts only when its RELOAD ends. */
 static bool waits_for_reload(const ppsched_timeline *timeline, const ppsched_op *unit, double start)
 {
     const ppsched_op *last = unit + ppi_unit_length(unit) - 1;
@@ -61,7 +63,7 @@ static bool waits_for_reload(const ppsched_timeline *timeline, const ppsched_op 
     return (pass->flags & PPI_HAS_RELOAD) != 0 && pass->reloaded.value >= start;
 }
 
-/* `copied`: when the device went on behind the last OFFLOAD_WAIT before the unit. */
+/* Splits the wait before a unit; `copied`: when the last OFFLOAD_WAIT before it ended. */
 static void split_wait(const struct making *making, const ppsched_op *unit, double start, double copied, double *clock,
                        bool has_computed, ppsched_idle *idle)
 {

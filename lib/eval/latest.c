@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Latest starts that leave the makespan as it is: the backward sweep over an executable schedule.
- *
- * The slack of an op is the least room to what comes after it: the next op of its device, its consumer on another device, the
- * flush. The room to a successor that starts right away is exactly 0, so on the critical path slack is 0 to the last bit. */
+/* Latest starts that keep the makespan: the backward sweep over an executable schedule. The slack of an op is its least
+ * distance to what follows: the next op of its device, its consumer on another device, the flush. The distance to a successor
+ * that starts right away is exactly 0, so on the critical path slack is 0 to the last bit. */
 #include "base/checked.h"
 #include "eval/event_loop.h"
 #include "eval/timeline.h"
 
 struct sweep {
-    struct ppi_event_loop loop; /* times: latest starts; clocks: when what follows must start */
+    struct ppi_event_loop loop; /* times: latest starts; clocks: latest start of the op that follows */
     const ppsched_timeline *timeline;
-    uint32_t iteration_start; /* first microbatch of the iteration that is being swept */
+    uint32_t iteration_start; /* first microbatch of the current iteration */
 };
 
-/* Lowers `*slack` to the room between `end` and the consumer's latest start; false where that is not known yet. */
+/* Lowers `*slack` to the time between `end` and the consumer's latest start; false if that is not known yet. */
 static inline bool before(union ppi_time *latest, double end, double *slack)
 {
     if (!ppi_is_known(latest))
@@ -23,7 +22,7 @@ static inline bool before(union ppi_time *latest, double end, double *slack)
     return true;
 }
 
-/* Lowers `*slack` to the room behind an op that ends at `end`; false where its consumer's latest start is not known yet. */
+/* Lowers `*slack` to the time after an op that ends at `end`; false if its consumer's latest start is not known yet. */
 PPI_INLINE bool consumer_known(const struct ppi_row *row, uint8_t kind, const struct ppi_micro_slice_view *micro_slice,
                                double end, double *slack)
 {
@@ -47,7 +46,7 @@ static inline void note_latest(struct ppi_event_loop *loop, const struct ppi_row
         ppi_note(loop, &pass->backward, latest, row->device_after);
 }
 
-/* The two *_starts lower `*slack` and note the latest start of what runs from `span->start` to `span->end`; false where a
+/* The two *_starts lower `*slack` and note the latest start of what runs from `span->start` to `span->end`; false if a
  * consumer's is not known yet. */
 PPI_INLINE bool op_starts(struct sweep *sweep, const ppsched_op *op, const ppsched_span *span, enum ppi_form form,
                           double *slack)
@@ -77,7 +76,7 @@ PPI_INLINE bool pair_starts(struct sweep *sweep, const ppsched_op *pair, const p
     return true;
 }
 
-/* Lowers the slack of an op by what those leave it that wait for what it sent. */
+/* Limits the slack of an op to what the ops that wait for its send leave. */
 static double within_room(const ppsched_timeline *timeline, const ppsched_span *span, double slack)
 {
     return ppi_smaller(slack, timeline->senders->ops[span - timeline->spans].room);
@@ -89,7 +88,7 @@ static void leave_room(const ppsched_timeline *timeline, size_t op, double delay
     *room = ppi_smaller(*room, latest - (timeline->spans[op].end + delay));
 }
 
-/* What an op waits for that is sent before it must start in time. */
+/* Limits the slack of the ops whose sends an op waits for. */
 static void note_senders(const ppsched_timeline *timeline, const ppsched_span *span, double latest)
 {
     const struct ppi_sender *sender = &timeline->senders->ops[span - timeline->spans];
@@ -99,8 +98,8 @@ static void note_senders(const ppsched_timeline *timeline, const ppsched_span *s
         leave_room(timeline, sender->input, sender->own, latest);
 }
 
-/* Sweeps a device backwards until it waits, or its queue is done. Comm ops may stand anywhere, among those of any iteration.
- * Copies stay where they are: what comes before one in the queue ends before it starts. */
+/* Sweeps a device backwards until it waits, or its queue ends. Comm ops may be among those of any iteration. Copies keep their
+ * times: what is before one in the queue ends before it starts. */
 PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form form, bool senders_wait)
 {
     struct ppi_track *track = &sweep->loop.tracks[device];
@@ -136,7 +135,7 @@ PPI_INLINE void run_units(struct sweep *sweep, uint32_t device, enum ppi_form fo
         } else if (op[-1].kind == PPSCHED_KIND_OFFLOAD_WAIT) {
             op--;
             span--;
-            *--latest = ppi_larger(clock, span->start); /* takes no time itself; copies stay where they are */
+            *--latest = ppi_larger(clock, span->start); /* takes no time itself; copies keep their times */
             continue;
         }
         op--;
@@ -163,7 +162,7 @@ static void run_all(struct sweep *sweep)
             run_units(sweep, sweep->loop.ready[--sweep->loop.ready_count], PPI_MICRO_SLICES, true);
 }
 
-/* An iteration is swept: the one before must end, everywhere, before the first device must start this one. */
+/* After an iteration: on all devices the one before must end before the first device must start this one. */
 static void flush(struct sweep *sweep)
 {
     struct ppi_event_loop *loop = &sweep->loop;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A depth-first search from the ends back along tied waits, with its own stack; a node becomes a step after all it waits
+ * for. */
 #include "eval/longest_paths.h"
 
 #include "base/checked.h"
@@ -6,7 +8,7 @@
 
 static const double TIE = 1e-12; /* times that differ by less than this share of the makespan are equal */
 
-/* What is still to be gathered: the first `left` waits of `node`. */
+/* A node on the stack: its first `left` waits are not visited yet. */
 struct open {
     size_t node, left;
 };
@@ -16,13 +18,13 @@ struct gathering {
     struct ppi_waits waits;
     double tolerance;
     int32_t kind;
-    uint32_t *step_of; /* of a node; PPI_NO_STEP: it is not gathered */
+    uint32_t *step_of; /* by node; PPI_NO_STEP: not gathered */
     struct open *open; /* stack */
 };
 
-/* The last tied wait of a node among its first `*left`, which becomes the number of those before it; PPI_NO_NODE where there is
- * none. Time 0 is left out: what ties with it took no time, and so does not move when ops take less. The device's turn comes
- * after the inputs, so that ops of a stage are gathered one after the other where the ways let them. */
+/* The last tied wait among a node's first `*left`, which becomes the number of those before it; PPI_NO_NODE: none. Time 0 is
+ * left out: what ties with it took no time, so it does not move when ops take less. The device's previous op comes after the
+ * inputs, so that ops of a stage are gathered one after the other if the paths allow. */
 static size_t next_tied(const struct gathering *gathering, size_t node, size_t *left)
 {
     double start = ppi_start_of(&gathering->waits, node);
@@ -34,7 +36,7 @@ static size_t next_tied(const struct gathering *gathering, size_t node, size_t *
     return PPI_NO_NODE;
 }
 
-/* Which stages a unit's duration belongs to. */
+/* Finds the stages that a unit's duration belongs to. */
 static void find_stages(const struct gathering *gathering, size_t unit, struct ppi_path_step *step)
 {
     const ppsched_timeline *timeline = gathering->waits.timeline;
@@ -50,7 +52,7 @@ static void find_stages(const struct gathering *gathering, size_t unit, struct p
     }
 }
 
-/* A new step without edges. */
+/* Adds a step without edges. */
 static struct ppi_path_step *add_step(struct ppi_longest_paths *paths)
 {
     struct ppi_path_step *step = &paths->steps[paths->step_count];
@@ -61,7 +63,7 @@ static struct ppi_path_step *add_step(struct ppi_longest_paths *paths)
     return step;
 }
 
-/* The newest step waits for another. */
+/* Makes the newest step wait for another. */
 static void add_edge(struct ppi_longest_paths *paths, uint32_t before)
 {
     uint32_t step = paths->step_count - 1;
@@ -69,7 +71,7 @@ static void add_edge(struct ppi_longest_paths *paths, uint32_t before)
     paths->steps[before].last_use = step;
 }
 
-/* Makes a node a step; all that it waited for are steps already. A pair may have waited for another one twice. */
+/* Makes a node a step; all that it waits for are steps already. A pair may wait for another pair twice. */
 static void add_node(struct gathering *gathering, size_t node)
 {
     struct ppi_longest_paths *paths = &gathering->paths;
@@ -90,7 +92,7 @@ static void open_node(struct gathering *gathering, size_t node, size_t *depth)
     gathering->open[(*depth)++] = (struct open){node, ppi_wait_count(&gathering->waits, node)};
 }
 
-/* Gathers all ways that lead to a unit; returns its step. */
+/* Gathers all paths to a unit; returns its step. */
 static uint32_t gather(struct gathering *gathering, size_t unit)
 {
     size_t depth = 0;
@@ -109,7 +111,7 @@ static uint32_t gather(struct gathering *gathering, size_t unit)
     return gathering->step_of[unit];
 }
 
-/* The makespan has one goal: the end, to which those of all devices lead. */
+/* The makespan has one goal: the end, to which all devices' goals lead. */
 static void add_end(struct ppi_longest_paths *paths)
 {
     add_step(paths);
@@ -138,7 +140,8 @@ static void gather_objective(struct gathering *gathering, bool is_span)
         add_end(paths);
 }
 
-/* Most edges: each unit's turn, or time 0, and each op's input; what each flush waits for, and the end. */
+/* Upper bound of edges: for each unit its device's previous op, or time 0, and each op's input; what each flush waits for; the
+ * end. */
 static bool count_edges(const struct ppi_waits *waits, size_t ops, size_t *edges)
 {
     size_t of_ops, of_flushes;

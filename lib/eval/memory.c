@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Most of it happens where ops start and end, in the order of the queue. What does not (a send is done, weights are gathered,
- * gradients reduced) waits in a heap until its time has come. At equal times the order of the queue holds. */
+/* Most changes are where ops start and end, in queue order. Others (a send is done, parameters are gathered, gradients reduced)
+ * wait in a heap for their time. At equal times queue order holds. */
 #include "eval/memory.h"
 
 #include "eval/memory_saving.h"
@@ -13,11 +13,11 @@
 #include "ir/transfer.h"
 
 enum { SENT, GATHERED, DROPPED, REDUCED, OFFLOADED, RELOADING }; /* events of the heap */
-enum { NONE = 0, LISTED = 1, STANDING = 2 };                     /* of a buffer: there is a send for it; it is held */
+enum { NONE = 0, LISTED = 1, STANDING = 2 };                     /* of a buffer: LISTED: it has a send; STANDING: it is held */
 
-/* A stage on the device that is gone through. */
+/* A stage on the current device. */
 struct holder {
-    uint32_t device; /* as of which the rest holds */
+    uint32_t device; /* for which the rest is valid */
     bool has_gradients, is_gathered;
     double gathered_until; /* when its UNSHARD is done */
 };
@@ -26,7 +26,7 @@ struct ppi_memory_workspace {
     struct ppi_host host;
     struct ppi_heap pending;
     struct holder *holders;       /* by stage */
-    uint8_t *sending, *receiving; /* by transfer, where the schedule has any */
+    uint8_t *sending, *receiving; /* by transfer, if the schedule has any */
 };
 
 struct walk {
@@ -37,10 +37,10 @@ struct walk {
     const struct ppi_memory_listener *listener;
     double level[PPI_CAUSES];
     bool has_changed;
-    double came, comms_end; /* when the device came to the op in hand; when the comm ops that block it are done */
+    double came, comms_end; /* when the device reached the current op; when comm ops that block it end */
 };
 
-/* --- room --- */
+/* --- work space --- */
 
 static size_t most_pending(const ppsched_schedule *schedule)
 {
@@ -158,7 +158,7 @@ static const struct ppi_other_memory *holding_of(const struct walk *walk, const 
     return &walk->timeline->memory->holdings[instance];
 }
 
-/* How much more a microbatch takes than the config's lists say. */
+/* A micro-slice's memory, as a multiple of the config's lists. */
 static double factor_of(const struct walk *walk, const ppsched_op *op)
 {
     return ppi_factor_of(&walk->timeline->costs, walk->schedule, op).memory;
@@ -210,13 +210,13 @@ static void happen(struct walk *walk, const struct ppi_event *event)
     end_step(walk, event->time, event->index);
 }
 
-/* Whether the earliest event is over by a time: one that only takes comes behind all that go then. */
+/* Whether the earliest event is due; a reload only adds memory, so it comes after what is released then. */
 static bool is_due(const struct ppi_event *event, double until)
 {
     return event->what == RELOADING ? event->time < until : event->time <= until;
 }
 
-/* All that waits for a time up to this one. */
+/* Applies all events up to a time. */
 static void drain(struct walk *walk, double until)
 {
     struct ppi_event event;
@@ -245,13 +245,13 @@ static bool is_received(const struct walk *walk, const ppsched_op *op)
     return true;
 }
 
-/* What a stage pass keeps where all of it is kept. */
+/* Activations of a stage pass without memory saving. */
 static double whole_memory(const struct walk *walk, const ppsched_op *op)
 {
     return ppi_instance_of(&walk->timeline->costs, walk->schedule, op)->memory[PPSCHED_KIND_F] * factor_of(walk, op);
 }
 
-/* What F adds: all, or what it keeps until its RECOMPUTE. */
+/* Activations that F adds: all, or what is kept until RECOMPUTE. */
 static double forward_memory(const struct walk *walk, const ppsched_op *op)
 {
     const struct ppi_saving *saving = walk->timeline->saving;
@@ -310,7 +310,7 @@ static void compute(struct walk *walk, uint32_t i, uint32_t length)
     walk->came = walk->comms_end = span->end;
 }
 
-/* The same where nothing comes and goes but activations. */
+/* The same if only activations change. */
 static void compute_activations(struct walk *walk, uint32_t i, uint32_t length)
 {
     const ppsched_op *unit = &walk->queue->ops[i];
@@ -331,7 +331,7 @@ static void compute_activations(struct walk *walk, uint32_t i, uint32_t length)
 
 /* --- other ops --- */
 
-/* When the device comes to an op that does not compute. A comm op's span begins with its transfer. */
+/* Finds when the device reaches an op that does not compute. The span of a comm op begins with its transfer. */
 static void come_to(struct walk *walk, uint32_t i)
 {
     const ppsched_timeline *timeline = walk->timeline;
@@ -377,7 +377,7 @@ static void receive(struct walk *walk, uint32_t i)
     end_step(walk, walk->came, i);
 }
 
-/* As F computes, with what it left out. */
+/* Work space as of F, and the activations that F did not keep. */
 static void recompute(struct walk *walk, uint32_t i)
 {
     const ppsched_op *op = &walk->queue->ops[i];
@@ -409,7 +409,7 @@ static void do_other(struct walk *walk, uint32_t i)
     } else if (op->kind == PPSCHED_KIND_RESHARD) {
         put_off(walk, holder->gathered_until > span->start ? holder->gathered_until : span->start, DROPPED, i);
     } else if (op->kind == PPSCHED_KIND_REDUCE_GRAD && holder->has_gradients) {
-        holder->has_gradients = false; /* the next iteration has its own */
+        holder->has_gradients = false; /* the next iteration allocates its own */
         put_off(walk, span->end, REDUCED, i);
     } else if (walk->timeline->saving != NULL && op->kind == PPSCHED_KIND_RECOMPUTE) {
         recompute(walk, i);
@@ -433,7 +433,7 @@ static void list_sends(const struct walk *walk)
     }
 }
 
-/* What a queue has left in the room is none of the next one's business. */
+/* Clears what another queue has left in the work space. */
 static void forget(const struct walk *walk)
 {
     for (size_t i = 0; i < walk->queue->count && walk->room->sending != NULL; i++) {
@@ -467,7 +467,7 @@ static void go_through_all(struct walk *walk)
     drain(walk, PPI_INFINITE);
 }
 
-/* Where only activations come and go: in the order of the queue, as a running sum. */
+/* If only activations change: a running sum in queue order. */
 static void go_through_activations(struct walk *walk, double level)
 {
     for (uint32_t i = 0; i < walk->queue->count; i++) {

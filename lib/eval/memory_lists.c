@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Visits a device's memory twice, to count and to record the changes before the peak; windows take the largest level within
+ * them. */
 #include "eval/memory_lists.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"
 
-/* --- the peak's items: all that came until then, less what went --- */
+/* --- the peak's items: all added until then, less what was released --- */
 
 struct record {
     struct ppi_memory_change *changes; /* NULL while they are counted */
     size_t count;
     double peak;
-    bool is_over; /* the peak stands */
+    bool is_over; /* the peak is reached */
 };
 
 static void note_change(void *user, const struct ppi_memory_change *change)
@@ -55,7 +57,7 @@ static bool came_before(const void *context, uint32_t a, uint32_t b)
     return x->since != y->since ? x->since < y->since : x->position < y->position;
 }
 
-/* Whose changes stand together: what is left of each thing. */
+/* Sums the changes of each item, which are adjacent in `order`; items with nothing left are dropped. */
 static size_t add_up(ppsched_memory_item *out, const struct ppi_memory_change *changes, const uint32_t *order, size_t count)
 {
     size_t filled = 0;
@@ -76,7 +78,7 @@ static size_t add_up(ppsched_memory_item *out, const struct ppi_memory_change *c
     return filled;
 }
 
-/* What a device always holds. */
+/* Lists a device's static memory. */
 static size_t list_fixed(ppsched_memory_item *out, const ppsched_timeline *timeline, uint32_t device)
 {
     size_t instances = (size_t)timeline->schedule->placement.copies * timeline->schedule->shape.stages, filled = 0;
@@ -95,7 +97,7 @@ static size_t list_fixed(ppsched_memory_item *out, const ppsched_timeline *timel
     return filled;
 }
 
-/* Stages that a device holds, of all copies. */
+/* Number of a device's stages, of all copies. */
 static size_t stages_of(const ppsched_timeline *timeline, uint32_t device)
 {
     size_t instances = (size_t)timeline->schedule->placement.copies * timeline->schedule->shape.stages, count = 0;
@@ -176,7 +178,7 @@ struct windows {
     ppsched_idle_window *list;
     size_t count, present;
     double level;
-    bool is_told; /* the present one's memory is there */
+    bool is_told; /* the current window has a level */
 };
 
 static void raise_present(struct windows *windows, double level)
@@ -186,7 +188,7 @@ static void raise_present(struct windows *windows, double level)
     windows->is_told = true;
 }
 
-/* Windows that end before the next step are done. */
+/* Completes windows that end before the next step. */
 static void close_until(struct windows *windows, double time)
 {
     for (; windows->present < windows->count && windows->list[windows->present].end <= time; windows->present++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in a device's memory at its peak, and what is free of it while the device is idle: see <ppsched/evaluate.h>. The
- * caller releases both lists to the timeline's host. */
+/* What a device holds at its memory peak, and what is free while it is idle: see <ppsched/evaluate.h>. The caller releases both
+ * lists to the timeline's host. */
 #ifndef PPSCHED_EVAL_MEMORY_LISTS_H
 #define PPSCHED_EVAL_MEMORY_LISTS_H
 

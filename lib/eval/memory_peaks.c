@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The largest level of each device, and what it is made of. */
+/* Finds the largest level of each device, and its causes, by visiting all levels. */
 #include <string.h>
 
 #include "eval/memory.h"

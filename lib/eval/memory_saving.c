@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An event loop over arrivals of copies, links that become free and ends of slowed units, in a heap by time. */
 #include "eval/memory_saving.h"
 
 #include <string.h>
@@ -6,9 +7,9 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* --- room --- */
+/* --- work space --- */
 
-/* Notes what a pass has; false where it has it twice, or elsewhere than on its device. */
+/* Notes an op of a stage pass; false if there is one already, or this one is on a wrong device. */
 static bool note_op(const struct ppi_saving *saving, const ppsched_queue *queue, const ppsched_op *op)
 {
     uint8_t flag = op->kind == PPSCHED_KIND_OFFLOAD     ? PPI_HAS_OFFLOAD
@@ -53,7 +54,8 @@ ppsched_status ppi_saving_make(struct ppi_saving **out, const ppsched_schedule *
     saving->streams = ppi_allocate_zeroed(host, devices, 2 * sizeof *saving->streams);
     saving->links = ppi_allocate(host, devices, 2 * sizeof *saving->links);
     saving->paced = ppi_allocate(host, devices, sizeof *saving->paced);
-    saving->events.events = ppi_allocate(host, devices, 5 * sizeof *saving->events.events); /* streams, links, units */
+    saving->events.events = ppi_allocate(host, devices,
+                                         5 * sizeof *saving->events.events); /* two streams, two links and a unit per device */
     if (saving->passes == NULL || saving->costs == NULL || saving->streams == NULL || saving->links == NULL ||
         saving->paced == NULL || saving->events.events == NULL) {
         ppi_saving_destroy(saving);
@@ -167,7 +169,8 @@ void ppi_saving_reset(struct ppi_saving *saving, ppsched_span *spans)
 
 /* --- copies --- */
 
-/* A stream's head asks for its link; a link for which one waits is free again; a unit ends if no other copy has slowed it. */
+/* Events: a stream's head requests its link; a link with a waiting stream becomes free; a unit ends unless another copy has
+ * slowed it. */
 enum { COMES, FREES, ENDS };
 
 static const ppsched_op *head_of(const struct ppi_saving *saving, const struct ppi_copy_stream *stream)
@@ -180,7 +183,7 @@ static ppsched_span *span_of(const struct ppi_saving *saving, const struct ppi_c
     return &saving->spans[saving->schedule->queues[stream->device].first + stream->head];
 }
 
-/* The head comes as soon as all that it waits for is known. */
+/* Schedules the head's arrival once all times that it waits for are known. */
 static void let_come(struct ppi_saving *saving, struct ppi_copy_stream *stream)
 {
     if (stream->head == PPSCHED_NONE || stream->has_come)
@@ -215,7 +218,7 @@ bool ppi_saving_ask(struct ppi_saving *saving, uint32_t device, const ppsched_op
     return true;
 }
 
-/* The next copy to which the device has come. */
+/* Finds the next copy that the device has reached. */
 static void find_head(struct ppi_saving *saving, struct ppi_copy_stream *stream, const struct ppi_event_loop *loop)
 {
     const ppsched_op *ops = saving->schedule->queues[stream->device].ops;
@@ -227,7 +230,7 @@ static void find_head(struct ppi_saving *saving, struct ppi_copy_stream *stream,
     let_come(saving, stream);
 }
 
-/* The link runs the head of a stream from now on. */
+/* Starts the copy at the head of a stream on its link, now. */
 static void run_copy(struct ppi_saving *saving, struct ppi_copy_stream *stream, double now, struct ppi_event_loop *loop)
 {
     const ppsched_op *op = head_of(saving, stream);
@@ -243,7 +246,7 @@ static void run_copy(struct ppi_saving *saving, struct ppi_copy_stream *stream, 
     find_head(saving, stream, loop);
     if (offloads) {
         ppi_note(loop, &pass->offloaded, end, stream->device);
-        let_come(saving, stream + 1); /* which may have waited for this one */
+        let_come(saving, stream + 1); /* its RELOAD may have waited for this copy */
     } else {
         ppi_note(loop, &pass->reloaded, end, stream->device);
     }
@@ -263,7 +266,7 @@ static void join(struct ppi_saving *saving, uint32_t number)
     link->last = number;
 }
 
-/* Serves who waits for a link, which is free. */
+/* Runs the first waiting stream of a link that is free. */
 static void serve(struct ppi_saving *saving, uint32_t own, double now, struct ppi_event_loop *loop)
 {
     struct ppi_host_link *link = &saving->links[own];
@@ -290,7 +293,7 @@ bool ppi_saving_runs(struct ppi_saving *saving, uint32_t device, double start, d
     return false;
 }
 
-/* A unit ends, if it has not been slowed meanwhile. */
+/* Ends a unit, unless it has been slowed meanwhile. */
 static void end_unit(struct ppi_saving *saving, uint32_t device, double now, struct ppi_event_loop *loop)
 {
     struct ppi_paced *paced = &saving->paced[device];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Indexes the ops of each stage pass, then fills each op's waits in queue order. */
 #include "eval/sender_waits.h"
 
 #include "base/checked.h"
@@ -57,14 +58,14 @@ static bool is_in_pair(const ppsched_schedule *schedule, size_t op)
     return ppi_unit_length(&schedule->ops[op]) == 2 || (op > 0 && ppi_unit_length(&schedule->ops[op - 1]) == 2);
 }
 
-/* The device of an op's stage, among those of all stages of its copy of the model. */
+/* Points to the device of an op's stage, among the devices of all stages of its copy of the model. */
 static const uint32_t *device_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     size_t copy = ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch);
     return schedule->placement.device_of + copy * schedule->shape.stages + op->stage;
 }
 
-/* The op on another device that reads what an op makes; none where that one is in a pair. */
+/* The op on another device that reads an op's output; PPI_NO_OP if that is in a pair. */
 static size_t receiver_of(const struct filling *filling, const ppsched_op *op)
 {
     const ppsched_schedule *schedule = filling->schedule;
@@ -77,14 +78,14 @@ static size_t receiver_of(const struct filling *filling, const ppsched_op *op)
     return reader != PPI_NO_OP && !is_in_pair(schedule, reader) ? reader : PPI_NO_OP;
 }
 
-/* Whether nothing but a device's turn is between two ops: a flush is after all transfers. */
+/* Whether both are ops of one stage, direction and iteration: a flush comes after all transfers. */
 static bool are_alike(const ppsched_schedule *schedule, const ppsched_op *a, const ppsched_op *b)
 {
     return a->stage == b->stage && (a->kind == PPSCHED_KIND_F) == (b->kind == PPSCHED_KIND_F) &&
            (!schedule->flushes || a->microbatch / schedule->shape.microbatches == b->microbatch / schedule->shape.microbatches);
 }
 
-/* `previous`: the op before it, in no pair; or none. */
+/* `previous`: the op before it, not in a pair, or PPI_NO_OP. */
 static void fill_op(const struct filling *filling, size_t i, size_t previous)
 {
     const ppsched_schedule *schedule = filling->schedule;

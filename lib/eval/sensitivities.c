@@ -1,54 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What slower and faster stages do: the evaluation, differentiated.
+/* How slower and faster stages move the objective: the derivative of the evaluation.
  *
- * A start is the maximum of what the unit waited for. Where ops take a little longer, it moves by the most of those that tie
- * for the maximum; where they take a little less, by the least of these. All else is sums. So what counts is how many ops of a
- * stage a longest way goes through, at most and at least. That is found from step to step, of LANES stages at once, and only
- * where they have ops:
+ * A start is the maximum of what the unit waits for. If ops take a little longer, it moves by the largest move of those that
+ * tie for the maximum; if they take a little less, by the smallest. All else is sums. So the result is how many ops of a stage
+ * are on a longest path, at most and at least. This is counted step by step, for LANES stages at once, and only where they have
+ * ops:
  *
- * - A cut is a step that all ways go through which lead further. What is counted before it and behind it adds up. Between two
- *   cuts is a stretch.
- * - Within a stretch there is nothing to count before the first op of these stages. Behind their last op a count stays as it is
- *   at the last step up to there that its way goes through. */
+ * - A cut is a step on all paths that continue past it. Counts before and after it add up. Between two cuts is a stretch.
+ * - Within a stretch nothing is counted before the first op of these stages. After their last op a count stays as at the
+ *   last step on its path up to there. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/explain.h"
 #include "eval/longest_paths.h"
 
-enum { LANES = 16, BLOCK = 1 << 16 /* steps between two questions to the caller */ };
+enum { LANES = 16, BLOCK = 1 << 16 /* steps between two progress callbacks */ };
 
-/* How many ops of LANES stages there are on a way to a step, that step included: at most and at least. PPSCHED_MAX_CELLS keeps
- * them below 2^32. */
+/* Number of ops of LANES stages on a path to a step, itself included: at most and at least. PPSCHED_MAX_CELLS keeps them below
+ * 2^32. */
 struct row {
     uint32_t more[LANES], less[LANES];
 };
 
 static const struct row ZERO;
 
-/* Where a step is among the others. */
+/* A step's position among the others. */
 struct site {
-    uint32_t reach;   /* the furthest step that waits for one before this one */
+    uint32_t reach;   /* the last step that waits for one before this one */
     uint32_t stretch; /* number of cuts before it */
-    uint32_t row;     /* where its numbers are, until no step needs them any more */
-    uint32_t mark;    /* its place among the marks; PPI_NO_STEP: it is none */
+    uint32_t row;     /* index of its counts, reused once no step needs them */
+    uint32_t mark;    /* index among the marks; PPI_NO_STEP: not a mark */
 };
 
 struct counting {
     struct ppi_longest_paths paths;
-    struct site *sites; /* a step each */
+    struct site *sites; /* one per step */
     struct row *rows;
     uint32_t row_count;
     uint32_t *marks; /* the first and last steps of goals, in order */
     uint32_t mark_count;
-    struct row *at_mark; /* the numbers at each */
+    struct row *at_mark; /* the counts at each */
     uint32_t batches;    /* of LANES stages */
-    uint32_t *uses;      /* of each op of a batch's stages the step, in order, batch by batch */
-    size_t *uses_end;    /* of each batch; the next one's begin there */
+    uint32_t *uses;      /* steps of the ops of a batch's stages, in order, batch by batch */
+    size_t *uses_end;    /* by batch: the end of its uses, where the next one's begin */
     const struct ppi_listener *listener;
-    double told; /* the share of the work that is done, as it was told last */
+    double told; /* share of the work last reported; never decreases */
 };
 
-/* --- what is counted --- */
+/* --- uses of a batch's stages --- */
 
 static void sort_uses(struct counting *counting)
 {
@@ -69,7 +68,7 @@ static void sort_uses(struct counting *counting)
                 counting->uses[counting->uses_end[paths->steps[i].longer[op] / LANES]++] = i;
 }
 
-/* --- where it is counted --- */
+/* --- cuts, marks and rows --- */
 
 static bool is_cut(const struct counting *counting, uint32_t step)
 {
@@ -103,8 +102,8 @@ static void find_marks(struct counting *counting)
         }
 }
 
-/* Gives each step a row: that of a step which none but this one still waits for, and which then becomes the first of those that
- * it waits for; else one that is free again, or a new one. Those of marks stay. `unused`: room for all rows. */
+/* Gives each step a row: that of a step which only this one still waits for, which then becomes its first edge; else a free
+ * one, or a new one. Rows of marks are kept. `unused`: capacity for all rows. */
 static void share_rows(struct counting *counting, uint32_t *unused)
 {
     struct ppi_longest_paths *paths = &counting->paths;
@@ -140,7 +139,7 @@ static void add(struct row *sum, const struct row *row)
     }
 }
 
-/* Lets a step be reached by another way. */
+/* Combines the counts of another path to a step. */
 static void widen(struct row *row, const struct row *other)
 {
     for (size_t i = 0; i < LANES; i++) {
@@ -160,7 +159,7 @@ static void add_ops(struct row *row, const struct ppi_path_step *step, uint32_t 
     }
 }
 
-/* Counts the steps from `begin` to `to`. There is nothing before step `from`. */
+/* Counts the steps from `begin` to `to`. Counts before step `from` are 0. */
 static void walk_block(struct counting *counting, uint32_t from, uint32_t begin, uint32_t to, uint32_t first_stage)
 {
     const struct ppi_longest_paths *paths = &counting->paths;
@@ -177,7 +176,7 @@ static void walk_block(struct counting *counting, uint32_t from, uint32_t begin,
     }
 }
 
-/* Asks the caller, at a step of a batch, whether to go on. */
+/* Calls the progress callback at a step of a batch; CANCELLED if the caller cancels. */
 static ppsched_status ask(struct counting *counting, uint32_t batch, uint32_t step, ppsched_error *error)
 {
     double share = (batch + (double)step / counting->paths.step_count) / counting->batches;
@@ -201,7 +200,7 @@ static ppsched_status walk(struct counting *counting, uint32_t from, uint32_t to
     return status;
 }
 
-/* The numbers since step `from` on the ways that lead further than step `to`. */
+/* The counts since step `from` on the paths that continue past step `to`. */
 static struct row past(const struct counting *counting, uint32_t from, uint32_t to)
 {
     struct row result = ZERO;
@@ -219,7 +218,7 @@ static struct row past(const struct counting *counting, uint32_t from, uint32_t 
     return result;
 }
 
-/* The last mark behind step `to` in its stretch, unless that is the stretch's own end; else `to`. */
+/* The last mark after step `to` in its stretch, unless that is the stretch's own end; else `to`. */
 static uint32_t extend(const struct counting *counting, uint32_t to, uint32_t next_mark)
 {
     uint32_t stretch = counting->sites[to].stretch;
@@ -265,7 +264,7 @@ static ppsched_status count_batch(struct counting *counting, uint32_t batch, pps
 
 /* --- the objective --- */
 
-/* The numbers on the ways to where a goal begins. */
+/* The counts on the paths to the start of a goal's first unit. */
 static struct row at_start(const struct counting *counting, const struct ppi_path_end *goal, uint32_t batch)
 {
     struct row own = ZERO, start = ZERO;

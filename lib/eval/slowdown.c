@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Work advances from copy to copy: slowed up to `copied`, then at full rate. */
 #include "eval/slowdown.h"
 
 #include "base/checked.h"
 
-/* Works until a time, or until nothing is left. */
+/* Advances the unit's work up to a time, or until none is left. */
 static void work(struct ppi_slowdown *slowdown, double until)
 {
     double slow = ppi_smaller(slowdown->copied, until) - slowdown->time;

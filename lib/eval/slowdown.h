@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute that goes slower while copies of its device run. When a unit ends is known once all copies that start before are:
- * until then it is told when it would end if no more did. */
+/* Compute slowed by copies on its device. The end of a unit is final once all copies that start before it are known; until then
+ * it is the end if no more start. */
 #ifndef PPSCHED_EVAL_SLOWDOWN_H
 #define PPSCHED_EVAL_SLOWDOWN_H
 
-/* Of a device. */
+/* Of a device. Copies come in order of their start, so `copied` and `time` never decrease within a unit. */
 struct ppi_slowdown {
-    double slowdown; /* how much longer work takes while a copy runs: 1 or more, infinite where it stands still */
-    double copied;   /* when the last of the copies that have started is done */
-    double time;     /* up to when the unit's work has been looked at */
-    double left;     /* what is left of it then, in the time that it takes alone */
+    double slowdown; /* factor on times while a copy runs: 1 or more, infinite if compute stops */
+    double copied;   /* the latest end of the copies so far */
+    double time;     /* up to when the unit's work is accounted for */
+    double left;     /* work left then, in time without slowdown */
 };
 
-/* A unit starts that takes `work` alone. */
+/* Starts a unit that takes `work` without slowdown. */
 static inline void ppi_slowdown_begin(struct ppi_slowdown *slowdown, double start, double work)
 {
     slowdown->time = start;
     slowdown->left = work;
 }
 
-/* A copy starts; those that did before started no later. */
+/* Adds a copy; the copies before it started no later. */
 void ppi_slowdown_copy(struct ppi_slowdown *slowdown, double start, double end);
 
-/* When the unit ends if no other copy starts. */
+/* The unit's end if no other copy starts. */
 double ppi_slowdown_end(const struct ppi_slowdown *slowdown);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a device's ops add up to, op by op in the order of its queue: whoever runs them keeps account. */
+/* Running sums over a device's ops in queue order: busy time, memory and its peak. The sweep that runs the ops updates them. */
 #ifndef PPSCHED_EVAL_SUMS_H
 #define PPSCHED_EVAL_SUMS_H
 
@@ -25,7 +25,7 @@ static inline void ppi_sum_memory(struct ppi_sums *sums, double change, const pp
     }
 }
 
-/* Makes them the device's figures. */
+/* Stores them in the device's figures. */
 static inline void ppi_sums_note(const struct ppi_sums *sums, ppsched_timeline *timeline, uint32_t device)
 {
     ppsched_device_metrics *figures = &timeline->devices[device];

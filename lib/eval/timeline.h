@@ -9,70 +9,71 @@
 #include "ir/costs.h"
 #include "ir/schedule.h"
 
+/* Complete once an evaluation has returned OK. Lists by op are indexed as the schedule's ops. */
 struct ppsched_timeline {
     struct ppi_host host;
-    const ppsched_schedule *schedule; /* a reference of its own */
-    struct ppi_costs costs;           /* lanes only; for the memory curve */
-    ppsched_span *spans;              /* one an op, as the schedule's ops */
-    double *latest;                   /* likewise; NULL where it was not asked for */
-    double *flush_times;              /* when iteration k + 1 may start; `flush_count` of them */
+    const ppsched_schedule *schedule; /* holds a reference */
+    struct ppi_costs costs;           /* without `overlapped`, which is borrowed; for the memory curve */
+    ppsched_span *spans;              /* by op */
+    double *latest;                   /* by op; NULL: not requested */
+    double *flush_times;              /* [flush_count]: when iteration k + 1 may start */
     size_t flush_count;
-    bool has_transfers;          /* the times are those of ppi_evaluate_transfers */
+    bool has_transfers;          /* made by ppi_evaluate_transfers */
     bool pairs_are_timed;        /* the config gave the durations of overlapped pairs */
-    bool blocks, batches;        /* with transfers: as the channel model */
-    bool has_sharding;           /* likewise: UNSHARD and REDUCE_GRAD take time */
-    double sharding_end;         /* of the last of them */
-    double *call_times;          /* likewise: of SEND and RECV, by device; NULL where the config does not give them */
-    bool meets_saving;           /* the schedule has ops that keep less */
-    struct ppi_saving *saving;   /* for these; NULL where there are none */
-    struct ppi_senders *senders; /* NULL where no config had them wait */
+    bool blocks, batches;        /* with transfers: as in the channel model */
+    bool has_sharding;           /* with transfers: UNSHARD and REDUCE_GRAD take time */
+    double sharding_end;         /* end of the last of them */
+    double *call_times;          /* with transfers: of SEND and RECV, by device; NULL: not given */
+    bool meets_saving;           /* the schedule has ops of memory saving */
+    struct ppi_saving *saving;   /* for these; NULL: none */
+    struct ppi_senders *senders; /* NULL until a config has senders wait */
     ppsched_device_metrics *devices;
-    double *fixed;             /* PPI_FIXED_CAUSES a device: what it always holds, by cause */
-    double *fixed_of_stages;   /* PPI_FIXED_STAGE_CAUSES a lane, likewise */
-    struct ppi_memory *memory; /* what beside these and activations it may hold; NULL where none is given */
-    double *peak_causes;       /* with that: the peak by cause, PPI_CAUSES a device */
-    ppsched_idle *idle;        /* a device each; NULL where it was not asked for */
+    double *fixed;             /* by device and cause (PPI_FIXED_CAUSES): static memory */
+    double *fixed_of_stages;   /* by stage instance and cause (PPI_FIXED_STAGE_CAUSES) */
+    struct ppi_memory *memory; /* other memory that changes; NULL: none is given */
+    double *peak_causes;       /* with that: the peak by device and cause (PPI_CAUSES) */
+    ppsched_idle *idle;        /* by device; NULL: not requested */
     ppsched_metrics metrics;
-    struct ppi_reuse *reuse; /* NULL unless it is reusable */
+    struct ppi_reuse *reuse; /* NULL unless reusable */
 };
 
-/* MISMATCH where they have other numbers of devices or stages. */
+/* MISMATCH if they differ in devices or stages. */
 ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error);
 
-/* Evaluates. INVALID_SCHEDULE comes without the reason: the checker knows it. */
+/* Evaluates. INVALID_SCHEDULE comes without a message: the checker finds the reason. */
 ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                             uint32_t flags, ppsched_error *error);
 void ppi_timeline_destroy(ppsched_timeline *timeline);
 
-/* The same into a reusable timeline, which on an error stays as it was. Allocates nothing, but for the first two configs that
- * give memory of more causes. */
+/* The same into a reusable timeline, unchanged on an error. Allocates nothing, except for the first two configs that give
+ * memory of more causes. */
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
-/* What senders wait for; NULL where they do not. */
+/* What ops wait for after sends; NULL if they do not. */
 static inline struct ppi_senders *ppi_senders_of(const ppsched_timeline *timeline)
 {
     return timeline->costs.senders_wait ? timeline->senders : NULL;
 }
 
-/* A timeline without times; its costs have zeroed lanes. Shapes must agree. */
+/* A timeline without times; the costs of its stage instances are zeroed. Shapes must agree. */
 ppsched_status ppi_timeline_make(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  bool wants_latest, bool wants_idle, ppsched_error *error);
 
-/* What a schedule with ops that keep less needs, with the costs of a config; those of the lanes are there. */
+/* Adds what ops of memory saving need, with a config's costs; those of the stage instances are filled. */
 ppsched_status ppi_timeline_add_saving(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
-/* All figures but idle's causes, from the spans and what ops add up to. */
+/* All figures except `idle`, from the spans and the running sums. */
 ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error);
 
-/* The sweeps, in an event loop of the timeline's schedule and costs. Of the loop each takes the memory alone: nothing goes from
- * one to the next but through the timeline. */
+/* The sweeps, in an event loop of the timeline's schedule and costs. They reuse only its memory: results pass from one to the
+ * next through the timeline. */
 struct ppi_event_loop;
 
-/* Fills spans and flush_times, and what each device's ops add up to, on top of its static memory; INVALID_SCHEDULE where the
- * schedule is not complete or cannot be run. */
+/* Fills spans and flush_times, and each device's running sums on top of its static memory; INVALID_SCHEDULE if the schedule is
+ * incomplete or has a deadlock. */
 ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
-/* The same where senders do not wait, and where they do and ppi_senders_fill has been. */
+/* The same if senders do not wait, and if they do, after ppi_senders_fill. */
 ppsched_status ppi_forward_sweep(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 ppsched_status ppi_forward_sweep_with_senders(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
@@ -82,14 +83,14 @@ void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 /* Fills `idle`, from spans and figures. */
 void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 
-/* Fills the static memory of all devices: that of their stages, all versions of their weights, optimizer states, and what they
- * hold beside. And what the config says of memory that comes and goes beside activations. */
+/* Fills the static memory of all devices: that of their stages, all versions of their weights, optimizer states, and other
+ * memory. Also the config's other memory that changes. */
 void ppi_static_memory(ppsched_timeline *timeline, const ppsched_config *config);
 
-/* Fills a device's figures but `idle`, beside what its ops add up to. */
+/* Fills a device's figures, except `idle` and its running sums. */
 void ppi_device_figures(ppsched_timeline *timeline, uint32_t device, const ppsched_config *config);
 
-/* Over the limit by more than the rounding of a running sum. */
+/* Whether a peak is over the limit by more than the rounding of a running sum. */
 static inline bool ppi_is_over_limit(double peak, double limit)
 {
     return peak > limit * (1 + 1e-9);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Indexes the units of each stage pass and each device in one pass; waits are computed from the spans when asked for. */
 #include "eval/wait_graph.h"
 
 #include "base/checked.h"
@@ -24,7 +25,7 @@ PPI_INLINE void note_unit(struct ppi_waits *waits, size_t unit, uint32_t slices)
     }
 }
 
-/* Goes through a worker's queue. */
+/* Notes the units of a worker's queue. */
 PPI_INLINE void note_worker(struct ppi_waits *waits, size_t number, uint32_t slices)
 {
     struct ppi_worker *worker = &waits->workers[number];
@@ -50,7 +51,7 @@ static void note_workers(struct ppi_waits *waits)
             note_worker(waits, w, slices);
 }
 
-/* Finds the devices that compute. */
+/* Finds the devices with compute ops. */
 static void find_workers(struct ppi_waits *waits)
 {
     const ppsched_schedule *schedule = waits->timeline->schedule;
@@ -106,7 +107,8 @@ size_t ppi_previous_unit(const struct ppi_waits *waits, size_t unit)
     return PPI_NO_NODE;
 }
 
-/* When a unit's turn has come behind another: when what that one sent is there, or its own I's. Ops in pairs do not wait. */
+/* When a unit may start after the previous one: when that one's send has arrived, or its own I's input has been counted again.
+ * Ops in pairs do not wait. */
 static double turn_behind(const struct ppi_waits *waits, size_t unit, size_t previous)
 {
     const struct ppi_sender *sender = &waits->senders->ops[unit];
@@ -114,7 +116,7 @@ static double turn_behind(const struct ppi_waits *waits, size_t unit, size_t pre
     return waits->timeline->spans[previous].end + delay;
 }
 
-/* Of a W, its I, as far as it is not the unit before it. */
+/* The wait of a W for its I, unless that is the unit before it. */
 static struct ppi_wait own_input_of(const struct ppi_waits *waits, size_t unit)
 {
     const struct ppi_sender *sender = &waits->senders->ops[unit];
@@ -123,7 +125,7 @@ static struct ppi_wait own_input_of(const struct ppi_waits *waits, size_t unit)
     return (struct ppi_wait){sender->input, waits->timeline->spans[sender->input].end + sender->own};
 }
 
-/* The previous unit of the device, the flush before the unit, or the beginning. */
+/* The wait for the previous unit of the device, the flush before the unit, or time 0. */
 static struct ppi_wait turn_of(const struct ppi_waits *waits, size_t unit)
 {
     const ppsched_timeline *timeline = waits->timeline;
@@ -137,7 +139,7 @@ static struct ppi_wait turn_of(const struct ppi_waits *waits, size_t unit)
     return (struct ppi_wait){previous, previous != PPI_NO_NODE ? timeline->spans[previous].end : 0};
 }
 
-/* What an op needs of another device. */
+/* The wait for an op's input from another device. */
 static struct ppi_wait input_of(const struct ppi_waits *waits, const ppsched_op *op)
 {
     const ppsched_timeline *timeline = waits->timeline;

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track a device, a memory counter a
- * device. Sends and receives have tracks of their own beside their device's, with an arrow (a flow) from each SEND to its RECV;
- * UNSHARD and REDUCE_GRAD too where they take time, and OFFLOAD and RELOAD.
- * Viewers add and subtract times in an order of their own, so all are whole numbers of a tick; the exact ones are among the
- * arguments, in units of time.
+/* Trace Event JSON, as Perfetto and chrome://tracing read it: a process for the schedule, a track and a memory counter per
+ * device. Communication, sharding ops that take time and copies have tracks below it, with an arrow (a flow) from each SEND to
+ * its RECV. Viewers add and subtract times, so all are whole numbers of a tick; the exact times are among the arguments.
  * Format: "Trace Event Format" (Google, 2016). */
 #include "eval/memory.h"
 #include "format/formats.h"
 #include "format/ticks.h"
 #include "ir/transfer.h"
 
-/* Sends (or receives) of a device that are under way at once have a track each, up to so many. */
-enum { MOST_LANES = 16 };
+/* Sends (or receives) of a device that overlap have a track each, up to so many. */
+enum { MOST_TRACKS = 16 };
 
-struct instances {
+struct tracks {
     uint32_t used;
-    double end[MOST_LANES]; /* of the last event */
+    double end[MOST_TRACKS]; /* of the last event */
 };
 
 struct trace {
@@ -25,42 +23,42 @@ struct trace {
     double scale;
     struct ppi_ticks ticks;            /* of times, scaled */
     struct ppi_transfers transfers;    /* empty without comm ops */
-    struct ppi_memory_workspace *room; /* as ppi_memory_room_make gives it */
+    struct ppi_memory_workspace *room; /* from ppi_memory_room_make */
 };
 
-/* Tracks of a device as it is shown: its own, lanes of sends and of receives, what is gathered and reduced, and copies. */
+/* Tracks of a device in the order shown: its own, sends, receives, UNSHARD and REDUCE_GRAD, and copies. */
 static uint64_t tracks_of_device(const struct trace *trace)
 {
-    return (trace->transfers.ops != NULL ? 1 + 2 * MOST_LANES : 1) + (uint64_t)trace->timeline->has_sharding +
+    return (trace->transfers.ops != NULL ? 1 + 2 * MOST_TRACKS : 1) + (uint64_t)trace->timeline->has_sharding +
            (trace->timeline->saving != NULL ? 2 : 0);
 }
 
-/* Devices come first, then for each its lanes of sends and of receives, then for each its sharding ops. */
-static uint64_t instance_track(const struct trace *trace, uint32_t device, bool send, uint32_t instance)
+/* Track numbers: first those of the devices, then for each device its sends and receives, then for each its sharding ops. */
+static uint64_t comm_track(const struct trace *trace, uint32_t device, bool send, uint32_t number)
 {
-    return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_LANES + instance;
+    return trace->schedule->shape.devices + ((uint64_t)device * 2 + !send) * MOST_TRACKS + number;
 }
 
 static uint64_t sharding_track(const struct trace *trace, uint32_t device)
 {
-    return instance_track(trace, trace->schedule->shape.devices, true, device);
+    return comm_track(trace, trace->schedule->shape.devices, true, device);
 }
 
-/* Of OFFLOAD and of RELOAD, behind those. */
+/* The tracks of OFFLOAD and RELOAD, after all these. */
 static uint64_t copy_track(const struct trace *trace, uint32_t device, bool reloads)
 {
     return sharding_track(trace, trace->schedule->shape.devices) + 2 * (uint64_t)device + reloads;
 }
 
-/* Names a track; tracks are shown by their sort index, a device's one below the other. */
-static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t instance,
+/* Names a track; tracks are shown by their sort index, a device's tracks one below the other. */
+static void write_track(const struct trace *trace, uint64_t track, uint32_t device, const char *what, uint32_t number,
                         uint64_t sort_index)
 {
     ppi_write_field(trace->writer, ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
     ppi_write_field(trace->writer, ", \"args\": {\"name\": \"device ", device);
     ppi_write_text(trace->writer, what);
-    if (instance > 0)
-        ppi_write_field(trace->writer, " ", instance + 1);
+    if (number > 0)
+        ppi_write_field(trace->writer, " ", number + 1);
     ppi_write_field(trace->writer, "\"}},\n{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 0, \"tid\": ", track);
     ppi_write_field(trace->writer, ", \"args\": {\"sort_index\": ", sort_index);
     ppi_write_text(trace->writer, "}}");
@@ -132,7 +130,7 @@ static void write_arrow_end(const struct trace *trace, uint64_t track, const pps
     ppi_write_text(trace->writer, "}");
 }
 
-/* Where a receive is drawn: from when it stands ready and its data is sent, until that is there. */
+/* The span drawn for a receive: from when it is posted and its data is sent, until the data arrives. */
 static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, ppsched_span span, ppsched_span sending)
 {
     double delay = ppi_delay_of(&trace->timeline->costs, trace->schedule, op, op->kind == PPSCHED_KIND_RECV_B);
@@ -141,22 +139,22 @@ static ppsched_span receiving(const struct trace *trace, const ppsched_op *op, p
     return (ppsched_span){start, there > start ? there : start};
 }
 
-/* The first lane that is free, or a new one; where there are no more an event is cut short. */
-static uint32_t take_instance(struct instances *instances, ppsched_span *span)
+/* The first free track, or a new one; where there are no more, the event is shortened to start when one is free. */
+static uint32_t take_track(struct tracks *tracks, ppsched_span *span)
 {
-    uint32_t instance = 0;
-    while (instance < instances->used && instances->end[instance] > span->start)
-        instance++;
-    if (instance == MOST_LANES) {
-        double free_from = instances->end[--instance];
+    uint32_t number = 0;
+    while (number < tracks->used && tracks->end[number] > span->start)
+        number++;
+    if (number == MOST_TRACKS) {
+        double free_from = tracks->end[--number];
         *span = (ppsched_span){free_from, span->end > free_from ? span->end : free_from};
     }
-    instances->end[instance] = span->end;
-    return instance;
+    tracks->end[number] = span->end;
+    return number;
 }
 
 static void write_comm(const struct trace *trace, uint32_t device, const ppsched_op *op, ppsched_span span,
-                       struct instances *instances)
+                       struct tracks *tracks)
 {
     bool send = ppi_is_send(op->kind);
     uint32_t number = send ? ppi_output_of(trace->schedule, op) : ppi_input_of(trace->schedule, op);
@@ -165,12 +163,12 @@ static void write_comm(const struct trace *trace, uint32_t device, const ppsched
     if (paired && !send)
         span = receiving(trace, op, span, trace->timeline->spans[ops->send]);
     double arrow = span.start;
-    uint32_t instance = take_instance(instances, &span);
-    uint64_t track = instance_track(trace, device, send, instance);
-    if (instance == instances->used) {
-        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_LANES) + instance;
-        write_track(trace, track, device, send ? " send" : " receive", instance, sort_index);
-        instances->used++;
+    uint32_t place = take_track(tracks, &span);
+    uint64_t track = comm_track(trace, device, send, place);
+    if (place == tracks->used) {
+        uint64_t sort_index = device * tracks_of_device(trace) + 1 + (send ? 0 : MOST_TRACKS) + place;
+        write_track(trace, track, device, send ? " send" : " receive", place, sort_index);
+        tracks->used++;
     }
     write_unit(trace, track, op, &span);
     if (paired)
@@ -185,7 +183,7 @@ static uint64_t track_of(const struct trace *trace, uint32_t device, const ppsch
     return shards && trace->timeline->has_sharding ? sharding_track(trace, device) : device;
 }
 
-/* Where a device's memory is written to. */
+/* The counter of a device's memory. */
 struct counter {
     const struct trace *trace;
     uint32_t device;
@@ -214,7 +212,7 @@ static void write_device(const struct trace *trace, uint32_t device)
 {
     const ppsched_queue *queue = &trace->schedule->queues[device];
     const ppsched_span *spans = ppi_spans_of(trace->timeline, queue);
-    struct instances sends = {.used = 0}, receives = {.used = 0};
+    struct tracks sends = {.used = 0}, receives = {.used = 0};
     for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
         if (ppi_is_comm(&queue->ops[i]))
             write_comm(trace, device, &queue->ops[i], spans[i], ppi_is_send(queue->ops[i].kind) ? &sends : &receives);
@@ -227,7 +225,7 @@ static void write_device(const struct trace *trace, uint32_t device)
     ppi_memory_go_through(trace->timeline, device, trace->room, &listener);
 }
 
-/* By the shortest op that takes time, and when the last is at its end. */
+/* The tick for a timeline, from its shortest op and its latest end. */
 static struct ppi_ticks ticks_of(const ppsched_timeline *timeline, uint64_t ops, double scale)
 {
     double shortest = 0, latest = timeline->metrics.makespan * scale;
@@ -246,11 +244,11 @@ static void write_trace(struct ppi_writer *writer, const ppsched_schedule *sched
     struct trace trace = {writer,        schedule, timeline, scale, ticks_of(timeline, schedule->op_count, scale),
                           {.ops = NULL}, NULL};
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&trace.transfers, schedule, NULL) != PPSCHED_OK) {
-        writer->overshoots = "the transfers";
+        writer->out_of_memory = "the transfers";
         return;
     }
     if (ppi_memory_room_make(&trace.room, timeline, NULL) != PPSCHED_OK) {
-        writer->overshoots = "the memory curve";
+        writer->out_of_memory = "the memory curve";
         ppi_transfers_clear(&trace.transfers);
         return;
     }

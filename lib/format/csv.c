@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's CSV: row i is rank i, a cell is an op or an overlapped pair. It is compute_only where all ops are F, B, I and W,
- * and compute_comms where there are others. */
+ * and compute_comms with other ops. */
 #include "base/error.h"
 #include "format/csv_reader.h"
 #include "format/formats.h"

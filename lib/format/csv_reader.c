@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* The cell that is read. */
+/* The position of a cell. */
 struct cell {
     uint32_t rank;
     size_t column;
@@ -14,7 +14,7 @@ struct table {
     struct ppi_reading *reading;
     const char *next, *end;
     struct cell at;
-    struct cell idle, communication; /* the first of each; column NO_COLUMN where there is none */
+    struct cell idle, communication; /* the first of each; column NO_COLUMN: none */
 };
 
 #define NO_COLUMN SIZE_MAX
@@ -65,7 +65,7 @@ static const char *find_cell_end(const char *text, const char *end)
     return text;
 }
 
-/* Any cell. */
+/* Reads any cell. */
 static ppsched_status read_rare_cell(struct table *table)
 {
     ppsched_op unit[2];
@@ -84,7 +84,7 @@ static ppsched_status read_rare_cell(struct table *table)
     return PPSCHED_OK;
 }
 
-/* Most cells are an op and nothing else. */
+/* Reads a cell; most are an op and nothing else. */
 static ppsched_status read_cell(struct table *table)
 {
     ppsched_op op;

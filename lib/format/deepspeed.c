@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DeepSpeed's instruction lists of 1F1B: a line a rank, "rank <rank> <buffers> <step> | <step> ...", where a step holds
- * instructions ("ForwardPass:0", with the buffer) or "-".
+/* DeepSpeed's instruction lists of 1F1B: a line per rank, "rank <rank> <buffers> <step> | <step> ...", where a step is a list
+ * of instructions ("ForwardPass:0", with the buffer) or "-".
  *
- * All ranks go through 2(M+D-1) steps. Rank r runs the forward of microbatch m in step 2m+r and its backward in step
- * 2m+2D-1-r, receives in the same step and sends in the next; microbatch m is in buffer m mod max(2, min(D-r, M)). */
+ * All ranks run 2(M+D-1) steps. Rank r runs the forward of microbatch m in step 2m+r and its backward in step 2m+2D-1-r,
+ * receives in the same step and sends in the next; microbatch m is in buffer m mod max(2, min(D-r, M)). */
 #include "base/error.h"
 #include "format/formats.h"
 #include "order/order_1f1b.h"
@@ -17,7 +17,7 @@ static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *erro
     return ppi_has_order(schedule, &order, "DeepSpeed", error);
 }
 
-/* One rank and the step that it is in. */
+/* A rank and its current step. */
 struct rank {
     struct ppi_writer *writer;
     uint32_t rank, devices, microbatches, buffers;
@@ -32,7 +32,7 @@ static void write_name(struct rank *r, const char *name)
     r->empty = false;
 }
 
-/* An instruction that microbatch m has in step 2m + first: written if that is now. */
+/* Writes an instruction that microbatch m has in step 2m + first, if that is the current step. */
 static void write_instruction(struct rank *r, const char *name, uint32_t first)
 {
     if (r->step < first || (r->step - first) % 2 != 0 || (r->step - first) / 2 >= r->microbatches)

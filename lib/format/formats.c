@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of formats, built from list.h and indexed by number. */
 #include "format/formats.h"
 
 #include "base/error.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats. Each writes a schedule with its timeline, which may be NULL where the format allows it; some are read too. */
+/* Export formats. Each writes a schedule with its timeline, which may be NULL where the format allows it; some are read
+ * too. */
 #ifndef PPSCHED_FORMAT_FORMATS_H
 #define PPSCHED_FORMAT_FORMATS_H
 
@@ -12,7 +13,7 @@
 struct ppi_format {
     const char *name;
     bool needs_timeline;
-    bool tells_slices; /* of microbatches; others refuse schedules that cut them */
+    bool tells_slices; /* writes slices of microbatches; others refuse schedules with slices */
     /* OK, or REFUSED where the format cannot hold the schedule. May be NULL. */
     ppsched_status (*fits)(const ppsched_schedule *schedule, ppsched_error *error);
     void (*write)(struct ppi_writer *writer, const ppsched_schedule *schedule, const ppsched_timeline *timeline,
@@ -25,7 +26,7 @@ struct ppi_format {
 #include "format/list.h"
 #undef PPI_FORMAT
 
-/* By number. ARGUMENT where there is no such format. */
+/* Finds a format by number. ARGUMENT where there is none. */
 ppsched_status ppi_format_find(const struct ppi_format **out, int32_t format, ppsched_error *error);
 
 /* Start and end of each op of a queue. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One JSON object: sizes, a queue a device with tokens, starts and ends, the metrics, and what else a schedule is. */
+/* One JSON object: sizes, a queue per device with tokens, starts and ends, the metrics, and the schedule's other
+ * properties. */
 #include "eval/memory.h"
 #include "format/formats.h"
 #include "format/json_reader.h"
@@ -89,7 +90,7 @@ static void write_idle(struct ppi_writer *writer, const ppsched_timeline *timeli
     ppi_write(writer, "}", 1);
 }
 
-/* Where there are more causes than activations, what is always there, and weights. */
+/* Peaks by cause, where there are more causes than activations, static memory and weights. */
 static void write_peaks(struct ppi_writer *writer, const ppsched_timeline *timeline)
 {
     if (timeline->memory == NULL || !timeline->memory->is_used)
@@ -121,7 +122,7 @@ static void write_metrics(struct ppi_writer *writer, const ppsched_timeline *tim
     write_peaks(writer, timeline);
 }
 
-/* What a schedule has beside sizes and queues. */
+/* Properties of a schedule other than sizes and queues. */
 static void write_properties(struct ppi_writer *writer, const ppsched_schedule *schedule)
 {
     ppi_write_text(writer, schedule->flushes ? ",\n \"flushes\": true" : ",\n \"flushes\": false");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queues of the JSON object: a device each, in order. */
+/* Reads the queues of the JSON object: one per device, in order. */
 #include "base/error.h"
 #include "format/json_reader.h"
 
@@ -14,7 +14,7 @@ static ppsched_status refuse_token(struct ppi_json_reader *r, const struct ppi_j
                        "device %u, entry %zu of ops: cannot read \"%s\": %s", device, position, quote, reason);
 }
 
-/* A pair of long tokens, each character of them as \uXXXX, and some blanks. */
+/* The longest token: a pair, each character as \uXXXX, and some blanks. */
 enum { LONGEST_ESCAPED = 512 };
 
 /* One entry of "ops": an op or a pair. */

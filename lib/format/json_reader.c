@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON object that the library writes. Keys come in any order; what the sizes and the placement mean together is looked at
- * when all are known. */
+/* Reads the JSON object that the library writes. Keys may come in any order; sizes and placement are checked together when all
+ * are known. */
 #include <string.h>
 
 #include "base/error.h"
@@ -146,7 +146,7 @@ static const struct ppi_json_member members[] = {
     {"stage_devices", read_map, false},
 };
 
-/* What the keys say together. */
+/* Checks the values of all keys together. */
 static ppsched_status check_whole(const struct ppi_json_reader *r)
 {
     const struct ppi_reading *reading = r->reading;
@@ -162,7 +162,7 @@ static ppsched_status check_whole(const struct ppi_json_reader *r)
     return PPSCHED_OK;
 }
 
-/* Upper bound of the number of ops: a string an op, and one more where it may be a pair. */
+/* Upper bound of the number of ops: one per string, and one more where it may be a pair. */
 static size_t count_ops(const char *text, size_t size)
 {
     size_t quotes = 0, pairs = 0;

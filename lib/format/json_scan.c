@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks UTF-8 once at the start; then the structural tokens and strings of JSON are read from one position. */
 #include "format/json_scan.h"
 
 #include <string.h>
@@ -86,7 +87,7 @@ static int hex_value(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The four digits of "\uXXXX" behind its u; false where there are none. */
+/* The four digits of "\uXXXX" after its u; false where there are none. */
 static bool read_hex(const char *text, const char *end, uint32_t *value)
 {
     *value = 0;
@@ -172,7 +173,7 @@ bool ppi_json_equals(const struct ppi_json_string *string, const char *name)
     size_t length = (size_t)(string->end - string->text);
     if (!string->has_escapes)
         return strlen(name) == length && memcmp(name, string->text, length) == 0;
-    if (length > sizeof decoded) /* even all in escapes, no known name is as long */
+    if (length > sizeof decoded) /* no known name is as long, even all in escapes */
         return false;
     length = ppi_json_decode(string, decoded);
     return strlen(name) == length && memcmp(name, decoded, length) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON's numbers and words, values that are passed over, and objects with known keys. */
+/* JSON's numbers and words, skipping of values with a stack of open lists, and objects with known keys. */
 #include <string.h>
 
 #include "base/error.h"
@@ -67,7 +67,7 @@ ppsched_status ppi_json_bool(struct ppi_json *json, bool *value)
     return *value || take_word(json, "false") ? PPSCHED_OK : ppi_json_fail(json, json->next, "true or false must stand here");
 }
 
-/* The exponent behind its e; NULL where there is none. Kept within what cannot overflow. */
+/* The exponent after its e, limited so that it cannot overflow; NULL where there is none. */
 static const char *read_exponent(const struct ppi_json *json, const char *at, int64_t *exponent)
 {
     bool negative = is_char(json, at, '-');
@@ -131,7 +131,7 @@ static ppsched_status skip_scalar(struct ppi_json *json)
     return skip_number(json);
 }
 
-/* Moves to the next value inside the innermost list that has one left, and leaves those that have none: `*depth` 0 at the
+/* Moves to the next value of the innermost list that has one left, and closes lists that have none; `*depth` is 0 at the
  * end. */
 static ppsched_status next_value(struct ppi_json *json, struct ppi_json_list *lists, size_t *depth)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launcher of Megatron-LM needs for 1F1B and interleaved 1F1B, as one JSON object: arguments, the schedule table, the
- * warm-up of each rank, and the order of each rank as make_graphed_callables of Transformer Engine takes it. */
+/* Input of a Megatron-LM launcher for 1F1B and interleaved 1F1B, as one JSON object: arguments, the schedule table, the
+ * warm-up of each rank, and the order of each rank in the form of Transformer Engine's make_graphed_callables. */
 #include "base/error.h"
 #include "format/formats.h"
 #include "format/megatron.h"
 
-/* What Megatron-LM asks of groups where it interleaves: g is D to M, and the last group is whole or has at least D. */
+/* Megatron-LM's rules for groups when it interleaves: g is from D to M, and the last group is whole or has at least D. */
 static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_error *error)
 {
     uint32_t last = order->microbatches % order->group_size;
@@ -40,7 +40,7 @@ ppsched_status ppi_megatron_fits(const ppsched_schedule *schedule, const struct 
     return status == PPSCHED_OK && found.chunks > 1 ? fits_groups(&found, error) : status;
 }
 
-/* --- what Transformer Engine's list holds --- */
+/* --- Transformer Engine's list --- */
 
 static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, ppsched_error *error)
 {
@@ -61,7 +61,7 @@ static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, ppsched_er
         queue->device, token, i);
 }
 
-/* OK, or REFUSED with the first op that it has no number for but that is a computation. */
+/* OK, or REFUSED with the first computation for which the list has no number. */
 static ppsched_status holds(const ppsched_schedule *schedule, ppsched_error *error)
 {
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
@@ -73,7 +73,7 @@ static ppsched_status holds(const ppsched_schedule *schedule, ppsched_error *err
     return PPSCHED_OK;
 }
 
-/* Without overlapped pairs: what Transformer Engine takes for these is another list. */
+/* Overlapped pairs are refused: Transformer Engine has another list for them. */
 static ppsched_status fits(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_order_1f1b order = ppi_order_of(schedule);
@@ -114,7 +114,7 @@ static void write_warmups(struct ppi_writer *writer, const struct ppi_order_1f1b
     ppi_write(writer, "]", 1);
 }
 
-/* Forward of chunk c is c+1, backward -(c+1). */
+/* A forward of chunk c is written as c+1, its backward as -(c+1). */
 static void write_order(struct ppi_writer *writer, const ppsched_queue *queue, uint32_t devices)
 {
     for (size_t i = 0; i < queue->count; i++) {

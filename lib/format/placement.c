@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the device of each stage's first op, then the first named placement with these devices, else a map; where a stage has
+ * ops on two devices, tries the bidirectional one. */
 #include "format/placement.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@ struct rows {
     const struct ppi_shape *shape;
     uint32_t *homes;  /* per stage: the device of its first op; PPSCHED_NONE: it has none */
     uint8_t *copies;  /* per microbatch: which model copy runs it, UNKNOWN, FIRST or SECOND */
-    size_t elsewhere; /* an op that is where no placement has it; `count` where there is none */
+    size_t elsewhere; /* an op on a device that contradicts its stage's home; `count`: none */
 };
 
 enum { UNKNOWN, FIRST, SECOND };
@@ -52,7 +54,7 @@ static ppsched_status refuse_elsewhere(const struct rows *rows)
                        device, position, token, (unsigned)op->stage, reading->devices - 1);
 }
 
-/* Whether the stages are where a placement has them. */
+/* Whether a placement has each stage on its home. */
 static bool is_placed(const struct rows *rows, int32_t placement)
 {
     if (ppi_placement_fits(placement, rows->shape, NULL) != PPSCHED_OK)
@@ -63,7 +65,7 @@ static bool is_placed(const struct rows *rows, int32_t placement)
     return true;
 }
 
-/* The first placement that has each stage where its ops are. */
+/* Finds the first named placement that has each stage on its home, else makes a map. */
 static ppsched_status name_placement(const struct rows *rows)
 {
     static const int32_t named[] = {PPSCHED_PLACEMENT_LINEAR, PPSCHED_PLACEMENT_LOOP, PPSCHED_PLACEMENT_V};
@@ -87,7 +89,8 @@ static ppsched_status name_placement(const struct rows *rows)
     return PPSCHED_OK;
 }
 
-/* Tells which model copy runs each microbatch; false, with the op, where one is in neither's place or its pass in both. */
+/* Finds which model copy runs each microbatch; false, with the op, where an op is on neither copy's device, or its microbatch
+ * in both. */
 static bool find_copies(struct rows *rows)
 {
     const struct ppi_reading *reading = rows->reading;
@@ -110,7 +113,7 @@ static bool find_copies(struct rows *rows)
     return true;
 }
 
-/* Microbatches of an iteration: what the text says, else up to where the second copy's end and the first's begin again. */
+/* Microbatches per iteration: as the text says, else up to where microbatches of the first copy follow those of the second. */
 static uint32_t find_period(const struct rows *rows)
 {
     uint32_t total = rows->shape->microbatches, m = 0;
@@ -123,7 +126,7 @@ static uint32_t find_period(const struct rows *rows)
     return m;
 }
 
-/* Each iteration has its first half of microbatches in the first copy, the others in the second. */
+/* Checks that each iteration has its first half of microbatches in the first copy, the others in the second. */
 static bool find_iterations(struct rows *rows)
 {
     uint32_t total = rows->shape->microbatches, period = find_period(rows);

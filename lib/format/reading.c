@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects ops in one array, device by device; at the end sizes, slices and placement are derived and checked, and the array
+ * becomes the schedule's. */
 #include "format/reading.h"
 
 #include <string.h>
@@ -8,8 +10,8 @@
 #include "format/placement.h"
 #include "ir/builder.h"
 
-/* A complete schedule has two ops or more a stage pass. One that has less than a sixteenth of an op is no schedule but a text
- * that makes its readers allocate; small ones are let through, so that the checker can say what is missing. */
+/* A complete schedule has at least two ops per stage pass. A text with less than one op for 16 stage passes is refused, as it
+ * would only make the reader allocate; up to 4096 stage passes it is not, so that the checker can report what is missing. */
 enum { PASSES_PER_OP = 16, PASSES_FOR_ALL = 4096 };
 
 void ppi_reading_start(struct ppi_reading *reading, const struct ppi_host *host, ppsched_error *error)
@@ -63,7 +65,7 @@ ppsched_status ppi_reading_end_device(struct ppi_reading *reading)
     return PPSCHED_OK;
 }
 
-/* An op whose stage or microbatch is beyond what the text itself says. */
+/* Refuses an op whose stage or microbatch exceeds the sizes in the text. */
 static ppsched_status refuse_op_beyond(const struct ppi_reading *reading, const struct ppi_shape *shape)
 {
     char token[PPI_TOKEN_SIZE];
@@ -82,7 +84,7 @@ static ppsched_status refuse_op_beyond(const struct ppi_reading *reading, const 
                        position, token, shape->stages, microbatches);
 }
 
-/* Whether an op's slice is one of those that the text says there are. */
+/* Whether an op's slice is within the number of slices in the text. */
 static bool has_its_slice(const ppsched_op *op, uint32_t slices)
 {
     if (slices == 1 || !ppi_kind_has_microbatch(op->kind))
@@ -114,7 +116,7 @@ static ppsched_status check_slices(const struct ppi_reading *reading, uint32_t s
                        token, slices, slices - 1);
 }
 
-/* The sizes: what the text says, else what the tokens show. */
+/* The sizes: as the text says, else from the tokens. */
 static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_reading *reading)
 {
     int64_t stages = reading->said_stages != 0 ? reading->said_stages : reading->stages;
@@ -140,7 +142,7 @@ static ppsched_status make_shape(struct ppi_shape *shape, const struct ppi_readi
                     shape->stages, ppi_total_microbatches(shape), 2 * passes, reading->count);
 }
 
-/* Placement, and once it is known the iterations. */
+/* Finds the placement, then the iterations. */
 static ppsched_status place(struct ppi_shape *shape, struct ppi_reading *reading)
 {
     if (reading->placement != PPSCHED_PLACEMENT_DEFAULT)
@@ -156,7 +158,7 @@ static ppsched_status place(struct ppi_shape *shape, struct ppi_reading *reading
     return PPSCHED_OK;
 }
 
-/* Gives back what was reserved for ops that did not come. */
+/* Frees memory reserved for ops that were not read. */
 static ppsched_status trim(struct ppi_reading *reading)
 {
     if (reading->capacity - reading->count <= reading->count / 8)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a reader has gathered of a text, and the schedule that it makes. */
+/* What a reader has collected from a text, and the schedule made of it. */
 #ifndef PPSCHED_FORMAT_READING_H
 #define PPSCHED_FORMAT_READING_H
 
@@ -15,16 +15,16 @@ struct ppi_reading {
 
     ppsched_op *ops; /* device by device */
     size_t count, capacity;
-    size_t *ends; /* for each device, `count` behind its last op */
+    size_t *ends; /* for each device, `count` after its last op */
     uint32_t devices, device_capacity;
     uint32_t stages, microbatches; /* one more than the largest of the tokens */
-    bool has_slices;               /* some token names one */
+    bool has_slices;               /* some token has a slice */
 
-    /* What the text says of the whole; as they start where it says nothing. */
+    /* Properties given by the text; after each its initial value, kept where the text says nothing. */
     char *name;                                         /* NULL */
-    int32_t placement;                                  /* DEFAULT: what the rows show */
-    uint32_t *map;                                      /* for MAP: a device a stage */
-    int64_t said_stages, said_microbatches, iterations; /* 0: what the tokens show */
+    int32_t placement;                                  /* DEFAULT: found from the rows */
+    uint32_t *map;                                      /* for MAP: the device of each stage */
+    int64_t said_stages, said_microbatches, iterations; /* 0: found from the tokens */
     int64_t slices;                                     /* 1 */
     bool flushes;                                       /* true */
     uint32_t weight_versions;                           /* 1 */
@@ -32,13 +32,13 @@ struct ppi_reading {
 
 void ppi_reading_start(struct ppi_reading *reading, const struct ppi_host *host, ppsched_error *error);
 
-/* Frees what has not become the schedule's. */
+/* Frees what the schedule has not taken over. */
 void ppi_reading_clear(struct ppi_reading *reading);
 
-/* Room for `count` ops in all; once. */
+/* Reserves memory for `count` ops in all; called once. */
 ppsched_status ppi_reading_reserve(struct ppi_reading *reading, size_t count);
 
-/* Adds ops, for which there is room, to the present device. */
+/* Adds an op, for which memory is reserved, to the present device. */
 static inline void ppi_reading_add(struct ppi_reading *reading, const ppsched_op *op)
 {
     reading->ops[reading->count++] = *op;

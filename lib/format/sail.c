@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scheduled nodes of sail-sg's zero-bubble runtime as JSON: a list a rank, a node an op, with that runtime's field names. Its
- * "stage" is a rank, its "layer_group_idx" a stage; its "B" is I here, its "BW" B. Communication is where the schedule has it:
- * a node without length, when what it moves is made. */
+/* Scheduled nodes of sail-sg's zero-bubble runtime as JSON: a list per rank, a node per op, with that runtime's field names.
+ * Its "stage" is a rank, its "layer_group_idx" a stage; its "B" is I here, its "BW" B. Communication nodes are at their places
+ * in the schedule, without length, at the time when their data is produced. */
 #include "base/error.h"
 #include "format/formats.h"
 #include "ir/transfer.h"
@@ -22,7 +22,7 @@ static const char *type_of(uint8_t kind)
     return types[kind];
 }
 
-/* Where an op's input comes from and its output goes: devices, PPSCHED_NONE where that is its own or there is none. */
+/* The devices of an op's input and output; PPSCHED_NONE: its own, or none. */
 struct peers {
     uint32_t source, target;
 };
@@ -121,7 +121,7 @@ static void write_integer(struct ppi_writer *writer, const char *name, uint32_t 
         ppi_write_integer(writer, value);
 }
 
-/* What all nodes have. */
+/* Writes the fields of all nodes. */
 static void write_start(struct ppi_writer *writer, uint32_t device, uint32_t devices, const ppsched_op *op,
                         const ppsched_span *span)
 {
@@ -144,7 +144,7 @@ static void write_compute(struct ppi_writer *writer, const ppsched_schedule *sch
     ppi_write_text(writer, ", \"comm_direction\": null, \"comm_peer_stage\": null, \"comm_pair_id\": null");
 }
 
-/* What comes from the rank before, round the ring, goes to NEXT and comes from PREV; with two ranks all of it does. */
+/* Transfers from a rank to the next one around the ring go to NEXT and come from PREV; with two ranks all do. */
 static void write_comm(struct ppi_writer *writer, const ppsched_schedule *schedule, uint32_t device, const ppsched_op *op,
                        uint32_t number)
 {
@@ -186,7 +186,7 @@ static void write_sail(struct ppi_writer *writer, const ppsched_schedule *schedu
     struct ppi_transfers transfers = {.ops = NULL};
     (void)options;
     if (ppi_has_comm_ops(schedule) && ppi_transfers_find(&transfers, schedule, NULL) != PPSCHED_OK) {
-        writer->overshoots = "the transfers";
+        writer->out_of_memory = "the transfers";
         return;
     }
     for (uint32_t d = 0; d < schedule->shape.devices; d++) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A grid for terminals: a row a device, time to the right, idle time dotted.
+/* A grid for terminals: a row per device, time to the right, idle time dotted.
  *
- * A cell begins with the op's label, is filled up with dashes and ends in a blank; where it is too narrow for its label, the
- * kind's letter stands alone. With one stage a device a label leaves the stage out. Below a device that sends is a row of
- * its sends: '>' of an activation, '<' of a gradient. */
+ * A cell starts with the op's label, is filled with dashes and ends in a blank; where it is too narrow for its label, it has
+ * only the kind's letter. With one stage per device labels have no stage. Below a device that sends is a row of its sends: '>'
+ * for an activation, '<' for a gradient. */
 #include <string.h>
 
 #include "base/number.h"
 #include "base/utf8.h"
 #include "format/formats.h"
 
+/* Columns by default, and rows, at most; columns of a tick of the axis, and of the grid, at least. */
 enum { MOST_COLUMNS = 20000, MOST_ROWS = 1024, LABEL_SIZE = 2 * PPI_TOKEN_SIZE + 1, LEAST_TICK = 10, LEAST_COLUMNS = 20 };
 
 struct grid {
@@ -42,7 +43,7 @@ static size_t put_label(char text[LABEL_SIZE], const struct grid *grid, const pp
     return length;
 }
 
-/* By shares, as neither a tiny nor a huge makespan has a scale. */
+/* The column of a time, by its share of the makespan, which may be tiny or huge. */
 static size_t column_of(const struct grid *grid, double time)
 {
     return grid->makespan > 0 ? (size_t)(time / grid->makespan * (double)grid->columns + 0.5) : 0;
@@ -54,7 +55,7 @@ static size_t digits_of(uint32_t number)
     return ppi_integer_to_text(text, number);
 }
 
-/* The columns at which every label is whole, as far as there may be so many. */
+/* The columns with which every label is whole, at most `most`. */
 static size_t choose_columns(const struct grid *grid, size_t most)
 {
     double columns = 0;
@@ -72,7 +73,7 @@ static size_t choose_columns(const struct grid *grid, size_t most)
     return columns < (double)most ? (size_t)(columns + 0.5) : most;
 }
 
-/* A figure for people: six significant digits, where it is not too large or small for that. */
+/* A figure for people: rounded to six significant digits, where its size allows that. */
 static double rounded(double value)
 {
     double unit = 1;
@@ -86,7 +87,7 @@ static void write_rounded(struct ppi_writer *writer, double value)
     ppi_write_number(writer, rounded(value));
 }
 
-/* Columns that the longest peak takes. */
+/* Columns of the longest peak. */
 static size_t peak_columns(const struct grid *grid)
 {
     char text[PPI_NUMBER_SIZE];
@@ -98,7 +99,7 @@ static size_t peak_columns(const struct grid *grid)
     return most;
 }
 
-/* A name that came with a file must not steer the terminal: a control character becomes '?'. */
+/* A name from a file must not control the terminal: control characters become '?'. */
 static void write_name(struct ppi_writer *writer, const char *name)
 {
     const char *end = name + strlen(name);
@@ -127,7 +128,7 @@ static void write_summary(const struct grid *grid)
     ppi_write_text(writer, " of span\n");
 }
 
-/* A round number, 1, 2 or 5 times a power of ten, that takes LEAST_TICK columns or more; 0 for none. */
+/* A round step of the axis, 1, 2 or 5 times a power of ten, of at least LEAST_TICK columns; 0: none. */
 static double tick_step(const struct grid *grid)
 {
     static const double factors[] = {2, 2.5, 2};
@@ -208,7 +209,7 @@ static bool sends(const ppsched_queue *queue)
     return false;
 }
 
-/* A column at least for each, where there is one left. */
+/* At least one column for each send while columns are left. */
 static void write_sends(const struct grid *grid, uint32_t device)
 {
     const ppsched_queue *queue = &grid->schedule->queues[device];
@@ -242,7 +243,7 @@ static void write_device(const struct grid *grid, uint32_t device)
     write_sends(grid, device);
 }
 
-/* Of many devices the first and the last. */
+/* With many devices only the first and the last ones. */
 static void write_rows(const struct grid *grid)
 {
     const uint32_t devices = grid->schedule->shape.devices, first = devices > MOST_ROWS ? MOST_ROWS / 2 : devices;

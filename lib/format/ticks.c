@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ticks are powers of two, so times divide exactly; digits come from 64-bit arithmetic where the fraction is short, else from
+ * a large integer in base 10^9. */
 #include "format/ticks.h"
 
-/* --- which --- */
+/* --- the tick --- */
 
 enum {
     LEAST_BITS = 10,
-    ERROR_BITS = 20, /* an error is below 2^-20 of the shortest length */
-    MOST_COUNT = 52, /* a time is at most 2^52 ticks, so that twice that is a whole number still */
+    ERROR_BITS = 20, /* the rounding error is below 2^-20 of the shortest length */
+    MOST_COUNT = 52, /* a time is at most 2^52 ticks, so that twice that is exact too */
 };
 
 static double power_of_two(int exponent)
@@ -53,7 +55,7 @@ enum {
     LIMBS = 96,        /* 2^52 * 5^1126 has 804 digits, 2^1024 309 */
     LIMB = 1000000000, /* nine digits */
     LIMB_DIGITS = 9,
-    MOST_SHIFTED = 60 /* bits of a fraction of which ten times go into 64 */
+    MOST_SHIFTED = 60 /* bits of a fraction of which ten times fit into 64 bits */
 };
 
 struct whole {
@@ -97,7 +99,7 @@ static void write_long(struct ppi_writer *writer, int bits, uint64_t count)
     for (int i = bits; i < 0; i++)
         multiply(&whole, 2);
     size_t length = write_digits(&whole, text);
-    while (text[first] == '0') /* there is another: the count is not 0 */
+    while (text[first] == '0') /* another digit follows: the count is not 0 */
         first++;
     if (length - first > places)
         ppi_write(writer, text + first, length - first - places);

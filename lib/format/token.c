@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A parser by hand: number of the stage, letters of the kind, number of the microbatch, slice; each part returns NULL or the
+ * reason why it cannot be read. */
 #include "format/token.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads a number without leading zeros, as far as `largest`. NULL, or what is wrong with it. */
+/* Reads a number without leading zeros, at most `largest`. Returns NULL, or what is wrong with it. */
 static const char *read_number(const char **text, const char *end, uint32_t largest, const char *too_large, uint32_t *out)
 {
     const char *start = *text, *next = start;
@@ -105,7 +107,7 @@ static const char *skip_blanks(const char *text, const char *end)
     return text;
 }
 
-/* "(0F1;3B0)OVERLAP_F_B"; moves `*text` behind it. */
+/* "(0F1;3B0)OVERLAP_F_B"; moves `*text` after it. */
 static const char *read_pair(const char **text, const char *end, int32_t last_kind, ppsched_op pair[2])
 {
     static const char tail[] = "OVERLAP_F_B";

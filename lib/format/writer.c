@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A buffer in front of the caller's write function; after that has failed once nothing more is sent. */
 #include "format/writer.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ void ppi_writer_start(struct ppi_writer *writer, ppsched_write_function write, v
     writer->write = write;
     writer->user = user;
     writer->stopped = false;
-    writer->overshoots = NULL;
+    writer->out_of_memory = NULL;
     writer->filled = 0;
 }
 
@@ -31,8 +32,8 @@ static void flush(struct ppi_writer *writer)
 ppsched_status ppi_writer_finish(struct ppi_writer *writer, ppsched_error *error)
 {
     flush(writer);
-    if (writer->overshoots != NULL)
-        return ppi_fail_memory(error, writer->overshoots);
+    if (writer->out_of_memory != NULL)
+        return ppi_fail_memory(error, writer->out_of_memory);
     if (writer->stopped)
         return ppi_fail(error, PPSCHED_ERROR_WRITER, "the writer stopped the export");
     return PPSCHED_OK;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A segment per device grows by doubling, or lies in one reserved block; finish moves all ops into one array. */
 #include "ir/builder.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* Takes over the table of the placement, also where it fails. */
+/* Takes ownership of the placement's table, also on failure. */
 static ppsched_status make(ppsched_builder **out, const struct ppi_host *host, const struct ppi_shape *shape,
                            const struct ppi_placement *placement, const char *name, ppsched_error *error)
 {
@@ -141,7 +142,7 @@ static size_t total_count(const ppsched_builder *builder)
     return total;
 }
 
-/* All ops in one array: the block, closed up, or a new one. The builder keeps what it has. */
+/* All ops in one array: the block, without its gaps, or a new array. The builder's counts are unchanged. */
 static ppsched_op *gather(const ppsched_builder *builder)
 {
     ppsched_op *ops = builder->block;
@@ -171,7 +172,7 @@ static void hand_over(ppsched_schedule *schedule, ppsched_builder *builder, ppsc
         clear_segments(builder);
         return;
     }
-    builder->block = NULL; /* it is the schedule's now, and the segments lie in it */
+    builder->block = NULL; /* the schedule owns it now, with the segments in it */
     memset(builder->segments, 0, builder->shape.devices * sizeof *builder->segments);
 }
 

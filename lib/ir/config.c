@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns copies of all lists, options and texts that the caller sets; copies and merges whole configs. */
 #include "ir/config.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-/* No strategy has a tenth of them; a look for one goes through all. */
+/* More than ten times what any strategy has; bounds the linear search for an option. */
 enum { MOST_OPTIONS = 256 };
 
 ppsched_status ppi_config_create(ppsched_config **out, const struct ppi_shape *shape, const struct ppi_host *host,
@@ -53,7 +54,7 @@ static bool grow_options(ppsched_config *config)
     return true;
 }
 
-/* One that is not there yet. */
+/* Adds an option that is not set yet. */
 static ppsched_status add_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error)
 {
     if (config->option_count == MOST_OPTIONS)
@@ -200,7 +201,7 @@ ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, c
     return PPSCHED_OK;
 }
 
-/* Linear is loop with one stage a device. */
+/* Linear and loop are the same with one stage per device. */
 static bool same_placement(int32_t chosen, int32_t wanted, const struct ppi_shape *shape)
 {
     bool both_loops = (chosen == PPSCHED_PLACEMENT_LINEAR || chosen == PPSCHED_PLACEMENT_LOOP) &&
@@ -211,7 +212,7 @@ static bool same_placement(int32_t chosen, int32_t wanted, const struct ppi_shap
 bool ppi_config_allows(const ppsched_config *config, int32_t wanted)
 {
     if (config->placement == PPSCHED_PLACEMENT_DEFAULT)
-        return wanted != PPSCHED_PLACEMENT_MAP; /* there is none */
+        return wanted != PPSCHED_PLACEMENT_MAP; /* no map was given */
     return same_placement(config->placement, wanted, &config->shape);
 }
 

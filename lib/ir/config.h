@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The problem, as the caller stated it. */
+/* The problem, as set by the caller. */
 #ifndef PPSCHED_IR_CONFIG_H
 #define PPSCHED_IR_CONFIG_H
 
@@ -10,13 +10,13 @@
 #include "ir/robust_objective.h"
 #include "ir/shape.h"
 
-enum { PPI_MOST_VERSIONS = 1024 }; /* of the weights at once */
+enum { PPI_MOST_VERSIONS = 1024 }; /* weight versions on a device */
 
 struct ppi_named_text {
     char *name, *value;
 };
 
-/* What an option of a strategy means to those in the library who set it for the caller, such as a plan. */
+/* The meaning of a strategy's option to code in the library that sets it for the caller, such as a plan. */
 enum ppi_role {
     PPI_ROLE_NONE,
     PPI_ROLE_GROUP_SIZE,
@@ -28,24 +28,24 @@ enum ppi_role {
     PPI_ROLE_COUNT
 };
 
-/* Options by role and number. */
+/* Option values by role. */
 struct ppi_roles {
-    uint32_t given; /* bits by role */
+    uint32_t given; /* bit r: value[r] is set */
     int64_t value[PPI_ROLE_COUNT];
 };
 
 struct ppsched_config {
     struct ppi_host host;
     struct ppi_shape shape;
-    int32_t placement;                  /* PPSCHED_PLACEMENT_DEFAULT where the strategy decides */
+    int32_t placement;                  /* PPSCHED_PLACEMENT_DEFAULT: chosen by the strategy */
     uint32_t *map;                      /* for PPSCHED_PLACEMENT_MAP, else NULL */
-    uint32_t weight_versions;           /* 0 where the strategy decides */
-    bool has_whole_backwards;           /* no I and W: B alone */
+    uint32_t weight_versions;           /* 0: chosen by the strategy */
+    bool has_whole_backwards;           /* no I and W, only B */
     bool is_forward_only;               /* nor B */
-    bool senders_wait;                  /* between ops of one kind on a stage */
-    uint32_t repeats;                   /* searches plan for so many runs of the schedule, each flushed; 0: one */
-    struct ppi_robust_objective *goal;  /* of searches where times vary; NULL: the time as planned */
-    ppsched_progress_function progress; /* NULL where nobody listens */
+    bool senders_wait;                  /* PPSCHED_SENDER_WAITS_LIKE_KIND */
+    uint32_t repeats;                   /* runs of the schedule, each flushed, that searches plan for; 0: one */
+    struct ppi_robust_objective *goal;  /* objective of searches under varying times; NULL: the nominal time */
+    ppsched_progress_function progress; /* or NULL */
     void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];
     struct ppi_named_text *options;
@@ -53,7 +53,7 @@ struct ppsched_config {
     struct ppi_roles roles;
 };
 
-/* Sets the option with a role, for any strategy that has one, in the place of what its option of that role says. */
+/* Sets the option of a role, for any strategy that has one; replaces the value given by the option's name. */
 static inline void ppi_config_set_role(ppsched_config *config, enum ppi_role role, int64_t value)
 {
     config->roles.given |= 1u << role;
@@ -81,21 +81,21 @@ ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, c
                                      ppsched_error *error);
 ppsched_status ppi_config_set_option(ppsched_config *config, const char *name, const char *value, ppsched_error *error);
 
-/* Takes over what belongs to devices and to the run: links, limits, placement, versions, progress, options, and how
- * microbatches and slices differ, whose numbers must be the same. */
+/* Copies what belongs to devices and to the run: links, limits, placement, versions, progress, options, and how microbatches
+ * and slices differ. Both configs have the same numbers of those. */
 ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error);
 
-/* Calls the progress function, which must be there; returns what that does. */
+/* Calls the progress function, which must be set, and returns its result. */
 static inline int32_t ppi_config_tell(const ppsched_config *config, double share, double best)
 {
     const ppsched_progress progress = {.size = sizeof progress, .share = share, .best = best};
     return config->progress(config->progress_user, &progress);
 }
 
-/* Whether the caller's choice of a placement, if there is one, agrees with a strategy's. */
+/* Whether the caller's placement, if given, agrees with a strategy's. */
 bool ppi_config_allows(const ppsched_config *config, int32_t wanted);
 
-/* The table of a placement; DEFAULT stands for the caller's choice, and for loop where there is none. */
+/* Makes the table of a placement; DEFAULT means the caller's choice, or loop if there is none. */
 ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config *config, int32_t wanted, ppsched_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resolves each list against its defaults and the other lists: what is left out of B, I and W follows from the rest. */
 #include "ir/costs.h"
 
 #include "base/checked.h"
@@ -16,14 +17,14 @@ static double value_or(const ppsched_config *config, int32_t quantity, uint32_t 
     return list != NULL ? ppi_value_at(list, stage) : fallback;
 }
 
-/* What a part leaves of a whole; 0 where it is more by rounding alone. */
+/* The whole less a part; 0 if the part is larger only by rounding. */
 static double rest_of(double whole, double part)
 {
     double rest = whole - part;
     return rest < 0 && -rest <= PPI_ROUNDING * part ? 0 : rest;
 }
 
-/* Sums to zero but for rounding. */
+/* Whether they sum to zero up to rounding. */
 static bool balances(double f, double i, double w)
 {
     double sum = f + i + w, scale = ppi_larger(f, ppi_larger(-i, -w));
@@ -40,7 +41,7 @@ static ppsched_status fail_times(uint32_t stage, const char *part, double whole_
                        stage, part, part_time, whole_time);
 }
 
-/* F, B, I and W from what was given: see enum ppsched_quantity. */
+/* Times of F, B, I and W from the given lists: see enum ppsched_quantity. */
 static ppsched_status resolve_durations(const ppsched_config *config, uint32_t stage, double *duration, ppsched_error *error)
 {
     bool has_b = list_of(config, PPSCHED_QUANTITY_BACKWARD_TIMES) != NULL;
@@ -92,7 +93,7 @@ static ppsched_status fail_release(double f, uint32_t stage, bool by_weight, pps
                        by_weight ? ": give mem_backward_input too where I adds memory" : "");
 }
 
-/* Memory of a stage pass from what was given; what is not given makes the sum 0. */
+/* Memory of a stage pass from the given lists; missing ones are set so that the sum is 0. */
 static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, double *memory, ppsched_error *error)
 {
     bool has_i = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT) != NULL;
@@ -110,7 +111,7 @@ static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stag
         return fail_release(whole, stage, i > 0, error);
     if (has_i && has_w && !balances(whole, i, w))
         return fail_sum(f, again, i, w, stage, error);
-    i = whole + i < 0 ? -whole : i; /* what is off by rounding must not add up over microbatches */
+    i = whole + i < 0 ? -whole : i; /* rounding errors must not add up over microbatches */
     w = -(whole + i);
     memory[PPSCHED_KIND_F] = f;
     memory[PPSCHED_KIND_B] = again > 0 || i > 0 ? -f : i + w;
@@ -262,7 +263,7 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
     out[2] = value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
 }
 
-/* Sums with what the runtime takes must be numbers; without it each is one. */
+/* Times with op_overhead added must be finite; the lists themselves are. */
 static ppsched_status check_durations(const double *duration, uint32_t stage, ppsched_error *error)
 {
     struct ppi_place place = PPI_NOWHERE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The problem's numbers with all defaults resolved, laid out as the evaluator reads them. */
+/* The problem's numbers with all defaults resolved, in the layout that the evaluator reads. */
 #ifndef PPSCHED_IR_COSTS_H
 #define PPSCHED_IR_COSTS_H
 
@@ -10,116 +10,117 @@
 /* Decimal input is rounded; sums and differences may be off by this share. */
 #define PPI_ROUNDING 1e-9
 
-/* A stage of one model copy: where it runs, and what its ops cost, by kind. */
+/* A stage instance (a stage of one model copy): its device, and the costs of its ops by kind. */
 struct ppi_instance {
     uint32_t device;
     double duration[PPI_COMPUTE_KINDS];
     double memory[PPI_COMPUTE_KINDS]; /* added at the start of F, at the end of the others */
     double forward_delay;             /* of a transfer from the device of the stage before */
     double backward_delay;            /* from the device of the next stage */
-    double forward_latency;           /* of these, what does not grow with what is sent */
+    double forward_latency;           /* the parts of both that do not grow with the size sent */
     double backward_latency;
 };
 
-/* By how much memory of a stage pass rises: from the start of I until W's end, and while B runs. */
+/* By how much the memory of a stage pass rises: from the start of I until the end of W, and while B runs. */
 struct ppi_rise {
     double input, whole;
 };
 
-/* What a piece takes, as a multiple of what its lane says. */
+/* The costs of a micro-slice, as a multiple of its stage instance's. */
 struct ppi_factor {
     double time, memory;
 };
 
-/* What a stage always holds, in the order of enum ppsched_memory_cause; a device has one more, what it holds beside. */
+/* Static memory of a stage by cause, in the order of enum ppsched_memory_cause; a device has one more cause, its other
+ * memory. */
 enum { PPI_FIXED_STAGE_CAUSES = 3, PPI_FIXED_CAUSES = 4 };
 
 struct ppi_costs {
     struct ppi_host host;
     struct ppi_values overlapped; /* borrowed from the config */
     uint32_t stages;
-    bool senders_wait;              /* between ops of one kind on a stage */
-    struct ppi_instance *instances; /* copies x stages, as ppi_placement */
-    struct ppi_rise *rises;         /* by stage; NULL where nothing rises */
-    struct ppi_factor *factors;     /* by piece of one iteration; NULL where all are 1 */
+    bool senders_wait;              /* as in the config */
+    struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
+    struct ppi_rise *rises;         /* by stage; NULL if no memory rises */
+    struct ppi_factor *factors;     /* by micro-slice of one iteration; NULL if all are 1 */
 };
 
-/* A transfer takes its link for `occupancy`, and is there `latency` later. */
+/* A transfer occupies its link for `occupancy`, and arrives `latency` later. */
 struct ppi_transfer_cost {
     double latency, occupancy;
 };
 
-/* Size of what F (backward: B or I) of a stage hands to the next stage (to the one before). */
+/* Bytes that F of a stage sends to the next stage (backward: B or I to the stage before). */
 double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward);
 
-/* Of so many bytes, between two devices. */
+/* Cost of sending `bytes` between two devices. */
 struct ppi_transfer_cost ppi_link_cost_of(const ppsched_config *config, double bytes, uint32_t from, uint32_t to);
 
-/* Of what F or B hands on, between two devices. */
+/* Cost of sending the output of F or B between two devices. */
 struct ppi_transfer_cost ppi_transfer_cost_of(const ppsched_config *config, uint32_t stage, bool backward, uint32_t from,
                                               uint32_t to);
 
-/* Adds a stage's static memory: its own, all versions of its weights, `versions` where the config does not say how many, and
+/* Adds a stage's static memory: its own, all versions of its weights (`versions` if the config does not set their number), and
  * its optimizer states. */
 void ppi_add_static_memory(double *sum, const ppsched_config *config, uint32_t stage, uint32_t versions);
 
-/* How long UNSHARD (else REDUCE_GRAD) of a stage takes on a device. */
+/* Time of a stage's UNSHARD (else REDUCE_GRAD) on a device. */
 double ppi_sharding_time(const ppsched_config *config, uint32_t stage, bool unshards, uint32_t device);
 
-/* How much longer a device's compute ops take meanwhile: 1 or more, infinite where they stand still. */
+/* Factor on the times of a device's compute ops while UNSHARD or REDUCE_GRAD runs: 1 or more, infinite if they stop. */
 double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device);
 
-/* Whether the config gives any time of these. */
+/* Whether the config gives times of UNSHARD or REDUCE_GRAD. */
 bool ppi_has_sharding_times(const ppsched_config *config);
 
-/* How long RECOMPUTE of a stage takes, whose F takes `forward`. */
+/* Time of a stage's RECOMPUTE; `forward`: that of its F. */
 double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward);
 
-/* How long the copy of OFFLOAD (else RELOAD) of a stage takes on a device. */
+/* Time of the copy of a stage's OFFLOAD (else RELOAD) on a device. */
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device);
 
-/* What of that does not grow with what is copied; where the times are given, nothing. */
+/* The part of it that does not grow with the size; 0 if the times are given. */
 double ppi_copy_latency(const ppsched_config *config, uint32_t device);
 
-/* How much longer a device's compute ops take while a copy runs: 1 or more, infinite where they stand still. */
+/* Factor on the times of a device's compute ops while a copy runs: 1 or more, infinite if they stop. */
 double ppi_copy_slowdown(const ppsched_config *config, uint32_t device);
 
-/* How long the call of a SEND or RECV takes of a device. */
+/* Time that the call of a SEND or RECV takes of a device. */
 double ppi_send_overhead(const ppsched_config *config, uint32_t device);
 
-/* Adds what a device holds beside its stages. */
+/* Adds a device's other memory, which belongs to none of its stages. */
 void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t device);
 
-/* The same of a stage by cause. */
+/* Static memory of a stage by cause. */
 void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
 
-/* Durations and memory of a stage, without the runtime's part; RANGE where the lists contradict each other. */
+/* Durations and memory of a stage, without op_overhead; RANGE if the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error);
 
-/* Whether some stage's memory rises when an I or a B starts, and by how much a stage's does. */
+/* Whether some stage's memory rises when an I or a B starts, and by how much that of one stage does. */
 bool ppi_memory_rises(const ppsched_config *config);
 struct ppi_rise ppi_config_rise(const ppsched_config *config, uint32_t stage);
 
-/* Adds what the runtime takes for F, B, I and W, at their kinds. */
+/* Adds op_overhead of F, B, I and W, indexed by kind. */
 void ppi_add_op_overhead(double *duration, const ppsched_config *config);
 
-/* Whether microbatches or slices differ; what the config says of one. */
+/* Whether microbatches or slices differ; the factors of one. */
 bool ppi_has_factors(const ppsched_config *config);
 struct ppi_factor ppi_config_factor(const ppsched_config *config, uint32_t microbatch, uint32_t slice);
 
-/* The factors of a config into costs that may have some already. */
+/* Fills the factors of a config into costs, with or without factors from before. */
 ppsched_status ppi_factors_fill(struct ppi_costs *costs, const ppsched_config *config, ppsched_error *error);
 
-/* All lanes for a placement, and the factors. `config` must outlive `out`. */
+/* Makes all stage instances of a placement, and the factors. `config` must outlive `out`. */
 ppsched_status ppi_costs_make(struct ppi_costs *out, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error);
 
-/* The same into lanes that are there, zeroed or filled before. On an error they are of no use. */
+/* The same into existing stage instances, zeroed or filled before. After an error they are invalid. */
 ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error);
 void ppi_costs_clear(struct ppi_costs *costs);
 
-/* The lane of an op. */
+/* The stage instance of an op. */
 static inline const struct ppi_instance *ppi_instance_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
                                                          const ppsched_op *op)
 {
@@ -128,7 +129,7 @@ static inline const struct ppi_instance *ppi_instance_of(const struct ppi_costs 
     return &costs->instances[ppi_copy_of(&schedule->placement, &schedule->shape, op->microbatch) * costs->stages + op->stage];
 }
 
-/* A piece's factor. */
+/* The factor of a micro-slice. */
 static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, const struct ppi_shape *shape, uint32_t microbatch,
                                               uint32_t slice)
 {
@@ -139,21 +140,21 @@ static inline struct ppi_factor ppi_factor_at(const struct ppi_costs *costs, con
     return costs->factors[ppi_micro_slice(shape, microbatch, slice)];
 }
 
-/* An op's. */
+/* The factor of an op's micro-slice. */
 static inline struct ppi_factor ppi_factor_of(const struct ppi_costs *costs, const ppsched_schedule *schedule,
                                               const ppsched_op *op)
 {
     return ppi_factor_at(costs, &schedule->shape, op->microbatch, op->slice);
 }
 
-/* How long F, B, I or W takes on its own. */
+/* Time of F, B, I or W, not overlapped. */
 static inline double ppi_duration_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
     return ppi_instance_of(costs, schedule, op)->duration[op->kind] * ppi_factor_of(costs, schedule, op).time;
 }
 
-/* What F, B, I or W adds where nothing rises; `memory` is that of kind k at k - 1. What I and W give back is what F took, as it
- * is rounded. */
+/* Memory that F, B, I or W adds if nothing rises; `memory` of kind k is at k - 1. I and W release exactly what F added, with
+ * its rounding. */
 static inline double ppi_memory_at(const double *memory, uint8_t kind, double factor)
 {
     if (kind != PPSCHED_KIND_W || factor == 1)
@@ -170,7 +171,7 @@ static inline double ppi_memory_of(const struct ppi_costs *costs, const ppsched_
     return ppi_memory_at(instance->memory + PPSCHED_KIND_F, op->kind, factor);
 }
 
-/* What it takes more while it runs; that of I stays until W ends. */
+/* Additional memory of an op while it runs; that of I is held until W ends. */
 static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
     if (costs->rises == NULL || (op->kind != PPSCHED_KIND_I && op->kind != PPSCHED_KIND_B))
@@ -179,14 +180,14 @@ static inline double ppi_rise_of(const struct ppi_costs *costs, const ppsched_sc
     return (op->kind == PPSCHED_KIND_I ? rise->input : rise->whole) * ppi_factor_of(costs, schedule, op).memory;
 }
 
-/* What B, I or W gives back when it ends, with what rose while a B ran: at most 0. */
+/* Memory change at the end of B, I or W, including the rise while a B ran: at most 0. */
 static inline double ppi_released_of(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *op)
 {
     double released = ppi_memory_of(costs, schedule, op);
     return op->kind == PPSCHED_KIND_B ? released - ppi_rise_of(costs, schedule, op) : released;
 }
 
-/* How long what an op takes from the stage before it (backward: from the next) is on its way when nothing else is. */
+/* Transfer time of an op's input from the stage before (backward: from the next), on an idle link. */
 static inline double ppi_scaled_delay(double delay, double latency, double factor)
 {
     return factor == 1 ? delay : (delay - latency) * factor + latency;
@@ -203,7 +204,7 @@ static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_s
                     : ppi_scaled_delay(instance->forward_delay, instance->forward_latency, factor);
 }
 
-/* What the config gives for a pair; it gives something. */
+/* The config's time of an overlapped pair; the list is set. */
 static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage)
 {
     const struct ppi_values *given = &costs->overlapped;
@@ -214,8 +215,7 @@ static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t f
     return given->values[(size_t)forward_stage * costs->stages + backward_stage];
 }
 
-/* Duration of an overlapped pair; that of its ops one after the other where the config gives no duration. What it gives grows
- * as that sum does. */
+/* Time of an overlapped pair; the sum of its ops' if the config gives none. A given time is scaled as that sum is. */
 static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule,
                                              const ppsched_op *pair)
 {
@@ -230,7 +230,7 @@ static inline double ppi_overlapped_duration(const struct ppi_costs *costs, cons
     return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
 }
 
-/* Duration of an op or an overlapped pair. */
+/* Time of an op or an overlapped pair. */
 static inline double ppi_unit_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule, const ppsched_op *unit)
 {
     return ppi_unit_length(unit) == 1 ? ppi_duration_of(costs, schedule, unit) : ppi_overlapped_duration(costs, schedule, unit);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Entries are checked, completed and given their costs by kind of recomputation, then laid out as one array of layers. */
 #include "ir/layers.h"
 
 #include <string.h>
@@ -100,7 +101,7 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
     return status == PPSCHED_OK ? check_recomputes(layer, entry, error) : status;
 }
 
-/* Fills in what of B, I and W is left out. */
+/* Completes the times of B, I and W that are left out. */
 static ppsched_status complete_times(ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
     double whole = layer->backward_time, parts = layer->backward_input_time + layer->backward_weight_time, left = whole - parts;
@@ -131,7 +132,7 @@ static ppsched_status complete_memory(ppsched_layer *layer, uint32_t entry, ppsc
     return PPSCHED_OK;
 }
 
-/* Costs without recomputation, and with each kind. */
+/* The costs without recomputation, and with each kind of it. */
 static void fill_kinds(struct ppi_layer_entry *entry)
 {
     const ppsched_layer *layer = &entry->given;
@@ -193,7 +194,7 @@ static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *gi
 
 /* --- the list --- */
 
-/* First ones come first, last ones last; how many there are. */
+/* Checks that layers for the first stage come first and those for the last come last, and counts both. */
 static ppsched_status order_places(ppsched_layers *layers, ppsched_error *error)
 {
     uint64_t all = 0;
@@ -281,7 +282,7 @@ void ppi_layers_release(const ppsched_layers *layers)
     ppi_release(&host, layers->self);
 }
 
-/* --- in microbatches of another size --- */
+/* --- with another size of microbatch --- */
 
 static void resize_entry(ppsched_layer *layer, ppsched_recompute *kinds, const struct ppi_microbatch_size *size)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A table by kind of op: token, text, and whether it has a microbatch. */
 #include "ir/op.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ const char *ppi_kind_text(int32_t kind)
     return ppi_kind_known(kind) ? rows[kind].text : NULL;
 }
 
-/* Apart, as few ops have one. */
+/* A separate function, as few ops have a slice. */
 static size_t put_slice(char *text, uint32_t slice)
 {
     text[0] = '.';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of op and their text. */
+/* Kinds of op, and the text of ops. */
 #ifndef PPSCHED_IR_OP_H
 #define PPSCHED_IR_OP_H
 
@@ -11,8 +11,8 @@
 enum {
     PPI_COMPUTE_KINDS = PPSCHED_KIND_W + 1, /* F, B, I and W index arrays of this size */
     PPI_LAST_KIND = PPSCHED_KIND_OFFLOAD_WAIT,
-    PPI_TOKEN_SIZE = 48,      /* room for any op's token */
-    PPI_UNIT_TOKEN_SIZE = 120 /* room for any unit's */
+    PPI_TOKEN_SIZE = 48,      /* bytes of the longest op token, or more */
+    PPI_UNIT_TOKEN_SIZE = 120 /* the same of a unit */
 };
 
 static inline bool ppi_is_compute(uint8_t kind)
@@ -20,7 +20,7 @@ static inline bool ppi_is_compute(uint8_t kind)
     return kind >= PPSCHED_KIND_F && kind <= PPSCHED_KIND_W;
 }
 
-/* B or I: what the stage before waits for. */
+/* B or I: the stage before waits for it. */
 static inline bool ppi_is_backward(uint8_t kind)
 {
     return kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_I;
@@ -41,7 +41,7 @@ static inline bool ppi_is_comm(const ppsched_op *op)
     return ppi_is_send(op->kind) || ppi_is_receive(op->kind);
 }
 
-/* What has to do with a gradient for the stage before: B, I, their sends and receives. */
+/* Ops of a gradient for the stage before: B, I, its sends and receives. */
 static inline bool ppi_goes_back(uint8_t kind)
 {
     return ppi_is_backward(kind) || kind == PPSCHED_KIND_SEND_B || kind == PPSCHED_KIND_RECV_B;
@@ -67,32 +67,31 @@ static inline bool ppi_is_copy(uint8_t kind)
     return kind == PPSCHED_KIND_OFFLOAD || kind == PPSCHED_KIND_RELOAD;
 }
 
-/* What has a stage pass keep less from its F until its backward, and what waits for that. */
+/* Ops of activation memory saving between a stage pass's F and its backward, and OFFLOAD_WAIT. */
 static inline bool ppi_keeps_less(uint8_t kind)
 {
     return (kind >= PPSCHED_KIND_RECOMPUTE && kind <= PPSCHED_KIND_RELOAD) || kind == PPSCHED_KIND_OFFLOAD_WAIT;
 }
 
-/* F, B, I or W of a whole microbatch that is not the first of an overlapped pair. One comparison, as sweeps ask it of every
- * op. */
+/* F, B, I or W of a whole microbatch that is not the first of an overlapped pair. One comparison, as sweeps test every op. */
 static inline bool ppi_computes_alone(const ppsched_op *op)
 {
     return (uint16_t)((op->kind | op->flags << 8) - 1) < PPSCHED_KIND_W;
 }
 
-/* The same where microbatches may be cut. */
+/* The same if microbatches may be sliced. */
 static inline bool ppi_computes_alone_of_any(const ppsched_op *op)
 {
     return ppi_is_compute(op->kind) && (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) == 0;
 }
 
-/* What runs as one: an op, or an overlapped pair. Number of ops in the unit that starts at `op`. */
+/* Number of ops in the unit that starts at `op`: an op, or an overlapped pair. */
 static inline size_t ppi_unit_length(const ppsched_op *op)
 {
     return (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0 ? 2 : 1;
 }
 
-/* Another kind of op of the same piece, on some stage. */
+/* An op of another kind of the same micro-slice, on a given stage. */
 static inline ppsched_op ppi_op_beside(const ppsched_op *op, uint32_t stage, uint8_t kind)
 {
     ppsched_op beside = *op;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the lists with their defaults, once per stage instance. */
 #include "ir/other_memory.h"
 
 static double value_or(const ppsched_config *config, int32_t quantity, size_t index, double fallback)

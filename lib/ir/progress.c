@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps shares of the current part to shares of the whole, and calls the callback. */
 #include "ir/progress.h"
 
 #include "base/checked.h"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A table by quantity: its name, what it has a value for, and the range of the values. */
 #include "ir/quantity.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/op.h"
 
-/* What a list has a value for, if not one for all. */
+/* What a list has one value each for, unless it has one for all. */
 enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR, PER_MICROBATCH, PER_SLICE, PER_KIND };
 
-#define NO_BOUND 1.7976931348623157e308
-#define LEAST_POSITIVE 4.9406564584124654e-324
+#define NO_BOUND 1.7976931348623157e308        /* the largest double: excludes infinity */
+#define LEAST_POSITIVE 4.9406564584124654e-324 /* the smallest double above 0 */
 
 struct row {
     const char *name;
@@ -158,7 +159,7 @@ static ppsched_status check_value(const struct row *row, const struct ppi_shape 
                                   double value, ppsched_error *error)
 {
     struct ppi_place place = place_of(row, shape, count, index);
-    if (value >= row->minimum && value <= row->maximum) /* never so for a NaN */
+    if (value >= row->minimum && value <= row->maximum) /* false for NaN */
         return PPSCHED_OK;
     const char *wanted = wanted_of(row);
     if (place.stage != PPSCHED_NONE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of numbers that describe a problem: one table says what each may be. */
+/* The lists of numbers that describe a problem: one table has the length and the range of each. */
 #ifndef PPSCHED_IR_QUANTITY_H
 #define PPSCHED_IR_QUANTITY_H
 
@@ -10,7 +10,7 @@
 
 enum { PPI_LAST_QUANTITY = PPSCHED_QUANTITY_SLICE_SCALE };
 
-/* A list as it was set; `values` NULL where the default holds. One value stands for all. */
+/* A list as it was set; `values` is NULL for the default, and `count` then 0. A single value is for all indices. */
 struct ppi_values {
     double *values;
     size_t count;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks the entries of the layers; a kind is found by its name. */
 #include "ir/recompute_scope.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ uint8_t ppi_kind_named(const ppsched_layer *layer, const char *name)
     return 0;
 }
 
-/* Whether some layer of that name has no such kind. */
+/* Whether some layer called `name` does not have the kind. */
 static bool has_odd_one(const ppsched_layers *layers, const char *name, const char *kind)
 {
     for (uint32_t e = 0; e < layers->entry_count; e++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The copied lists of all factors share one block, `lists`. */
 #include "ir/robust_objective.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What searches make short where times vary: a figure of many scenarios. */
+/* What searches minimise under varying times: a figure of many scenarios. */
 #ifndef PPSCHED_IR_ROBUST_OBJECTIVE_H
 #define PPSCHED_IR_ROBUST_OBJECTIVE_H
 
@@ -16,7 +16,7 @@ struct ppi_robust_objective {
     int32_t rank_by;
 };
 
-/* Copies what it is asked for; all is sound. */
+/* Copies a valid objective, with its lists. */
 ppsched_status ppi_robust_objective_make(struct ppi_robust_objective **out, const struct ppi_host *host,
                                          const struct ppi_robust_objective *asked, ppsched_error *error);
 void ppi_robust_objective_destroy(struct ppi_robust_objective *goal, const struct ppi_host *host);

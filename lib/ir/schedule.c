@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reference counting, and queries that scan the ops. */
 #include "ir/schedule.h"
 
 void ppi_schedule_retain(const ppsched_schedule *schedule)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The immutable schedule and its queues. */
+/* The immutable schedule and its queues of ops. */
 #ifndef PPSCHED_IR_SCHEDULE_H
 #define PPSCHED_IR_SCHEDULE_H
 
@@ -20,7 +20,7 @@ struct ppsched_queue {
 };
 
 struct ppsched_schedule {
-    ppsched_schedule *self; /* for who changes the count, and for who frees it; all else is constant */
+    ppsched_schedule *self; /* mutable, to count references and to free; all else is constant */
     struct ppi_host host;
     atomic_uint references;
     struct ppi_shape shape;
@@ -42,13 +42,13 @@ static inline uint32_t ppi_schedule_device_of(const ppsched_schedule *schedule, 
     return ppi_device_of(&schedule->placement, &schedule->shape, op->stage, op->microbatch);
 }
 
-/* An op's piece, over all iterations. */
+/* An op's micro-slice, over all iterations. */
 static inline uint32_t ppi_micro_slice_of(const struct ppi_shape *shape, const ppsched_op *op)
 {
     return ppi_micro_slice(shape, op->microbatch, op->slice);
 }
 
-/* An op of a piece. */
+/* An op of a micro-slice. */
 static inline ppsched_op ppi_op_of_micro_slice(const struct ppi_shape *shape, uint32_t micro_slice, uint32_t stage,
                                                uint8_t kind)
 {
@@ -59,13 +59,13 @@ static inline ppsched_op ppi_op_of_micro_slice(const struct ppi_shape *shape, ui
                         .flags = shape->slices > 1 ? PPSCHED_OP_FLAG_SLICED : 0};
 }
 
-/* Stage passes, of a piece each: one F and one backward. */
+/* Number of stage passes (cells): one per stage and micro-slice, with an F and its backward. */
 static inline size_t ppi_cell_count(const ppsched_schedule *schedule)
 {
     return (size_t)schedule->shape.stages * schedule->micro_slices;
 }
 
-/* An op's stage pass among them, stage by stage, for loops that know the number of slices. */
+/* Index of an op's stage pass, stage by stage; for loops in which the number of slices is a constant. */
 PPI_INLINE size_t ppi_cell_with(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t slices)
 {
     return (size_t)op->stage * schedule->micro_slices +
@@ -77,16 +77,16 @@ static inline size_t ppi_cell_of(const ppsched_schedule *schedule, const ppsched
     return (size_t)op->stage * schedule->micro_slices + ppi_micro_slice_of(&schedule->shape, op);
 }
 
-/* Most ops of a device. */
+/* The largest number of ops of a device. */
 size_t ppi_longest_queue(const ppsched_schedule *schedule);
 
-/* Whether there are Fs, and no B, I or W. A look at the last op where there are. */
+/* Whether there are Fs, and no B, I or W. Looks at the last op only, if that is one of these. */
 bool ppi_is_forward_only(const ppsched_schedule *schedule);
 
 /* Whether some op sends or receives. */
 bool ppi_has_comm_ops(const ppsched_schedule *schedule);
 
-/* Whether some of its ops recompute, offload or reload. */
+/* Whether some ops recompute, offload, reload or wait for an offload. */
 bool ppi_has_saving(const ppsched_schedule *schedule);
 
 #endif

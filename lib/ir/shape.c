@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of the sizes; placements by formula, as a table of devices by stage. */
 #include "ir/shape.h"
 
 #include <stddef.h>

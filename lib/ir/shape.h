@@ -14,31 +14,33 @@ struct ppi_shape {
     uint32_t slices; /* of each microbatch, 1 or more */
 };
 
-/* Microbatches over all iterations. Fits by PPSCHED_MAX_CELLS. */
+/* Microbatches over all iterations. Cannot overflow, by PPSCHED_MAX_CELLS. */
 static inline uint32_t ppi_total_microbatches(const struct ppi_shape *shape)
 {
     return shape->microbatches * shape->iterations;
 }
 
-/* A piece is a slice of a microbatch, all of it where it is whole; over all iterations. Fits by PPSCHED_MAX_CELLS. */
+/* Micro-slices over all iterations: a micro-slice is a slice of a microbatch, or all of a microbatch that is not sliced. Cannot
+ * overflow, by PPSCHED_MAX_CELLS. */
 static inline uint32_t ppi_total_micro_slices(const struct ppi_shape *shape)
 {
     return ppi_total_microbatches(shape) * shape->slices;
 }
 
-/* A microbatch's slice among the pieces. */
+/* Index of a microbatch's slice among the micro-slices. */
 static inline uint32_t ppi_micro_slice(const struct ppi_shape *shape, uint32_t microbatch, uint32_t slice)
 {
     return microbatch * shape->slices + slice;
 }
 
-/* The piece whose backward has a forward's place in the order. */
+/* The micro-slice whose backward is at `place` of the order, where forwards are in ascending order: the slices of a microbatch
+ * are reversed. */
 static inline uint32_t ppi_backward_micro_slice(uint32_t place, uint32_t slices)
 {
     return slices == 1 ? place : place + slices - 1 - 2 * (place % slices);
 }
 
-/* Which device runs a stage. `device_of` has `copies` rows of S devices; with two copies (bidirectional) the second half of an
+/* The device of each stage. `device_of` has `copies` rows of S devices; with two copies (bidirectional) the second half of an
  * iteration's microbatches uses the second row. */
 struct ppi_placement {
     int32_t kind;
@@ -46,20 +48,20 @@ struct ppi_placement {
     uint32_t *device_of;
 };
 
-/* Checks the sizes; they are wider than those of a shape so that absurd ones are seen. Microbatches are whole. */
+/* Checks the sizes, which are wider than a shape's so that values out of range are seen. Microbatches are not sliced. */
 ppsched_status ppi_shape_make(struct ppi_shape *out, int64_t devices, int64_t stages, int64_t microbatches, int64_t iterations,
                               ppsched_error *error);
 
-/* The same sizes with microbatches cut; RANGE where that is too many. */
+/* Slices the microbatches of a shape; RANGE if that makes too many micro-slices. */
 ppsched_status ppi_shape_cut(struct ppi_shape *shape, int64_t slices, ppsched_error *error);
 
-/* Tells whether a placement suits the sizes: REFUSED with the nearest sizes that do. */
+/* Checks that a placement supports the sizes: REFUSED with the nearest sizes that it does. */
 ppsched_status ppi_placement_fits(int32_t kind, const struct ppi_shape *shape, ppsched_error *error);
 
-/* Device that has a stage (of the first copy, where there are two); `map` is for MAP. */
+/* Device of a stage (of the first copy, if there are two); `map` is for MAP. */
 uint32_t ppi_placed_device(int32_t kind, const struct ppi_shape *shape, uint32_t stage, const uint32_t *map);
 
-/* Fills the table of a placement that fits; `map` is for MAP. The caller releases `device_of`. */
+/* Fills the table of a placement that supports the sizes; `map` is for MAP. The caller releases `device_of`. */
 ppsched_status ppi_placement_make(struct ppi_placement *out, const struct ppi_host *host, int32_t kind,
                                   const struct ppi_shape *shape, const uint32_t *map, ppsched_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits of a list of layers: whether they hold all of it, and what their stages cost. */
+/* Checks splits of a list of layers, and sums the layers' costs into the lists of a config by stage. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/layers.h"
@@ -69,7 +69,7 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
 
 /* --- what stages cost --- */
 
-/* Which list each cost goes to; what is computed again and added has none of its own: see put_rising. */
+/* The list for each cost; recomputed and added memory has none: see put_rising. */
 static const int32_t quantities[PPI_LAYER_COSTS] = {
     [PPI_LAYER_FORWARD] = PPSCHED_QUANTITY_FORWARD_TIMES,
     [PPI_LAYER_BACKWARD] = PPSCHED_QUANTITY_BACKWARD_TIMES,
@@ -95,7 +95,8 @@ static double sum_of(const ppsched_layers *layers, const ppsched_split *split, u
     return sum;
 }
 
-/* What a stage behind the first holds of the layers in it: those that it copies, and the last stage the tied ones besides. */
+/* What a stage after the first holds of the layers that belong to the first: copies of them, and in the last stage the tied
+ * ones. */
 static double copied(const ppsched_layers *layers, const ppsched_split *split, uint32_t stage, bool copies, int cost)
 {
     double sum = 0;
@@ -126,7 +127,7 @@ static ppsched_status put_cost(ppsched_config *config, const ppsched_layers *lay
 
 /* --- what rises inside backwards --- */
 
-/* Of a stage's layers: what their Is release, and add; what all compute again, and the largest of them. */
+/* Sums over a stage's layers: what their Is release and add, what all recompute, and the largest recomputed of one layer. */
 struct rising {
     double released, added, again, largest;
 };
@@ -141,8 +142,8 @@ static struct rising rising_of(const ppsched_layers *layers, const ppsched_split
     return sum;
 }
 
-/* A stage's I either releases or adds. Where its layers do both, what is added counts as computed again. A whole backward
- * computes layer after layer again, so that it holds the largest alone. */
+/* The I of a stage either releases or adds. If its layers do both, what is added counts as recomputed. A whole backward
+ * recomputes layer after layer, so it holds only the largest. */
 static ppsched_status put_rising(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split, double *list,
                                  ppsched_error *error)
 {
@@ -167,7 +168,7 @@ static ppsched_status put_rising(ppsched_config *config, const ppsched_layers *l
     return status;
 }
 
-/* A stage without layers hands on what it gets. */
+/* A stage without layers passes on its input. */
 static ppsched_status put_bytes(ppsched_config *config, const ppsched_layers *layers, const ppsched_split *split, double *list,
                                 ppsched_error *error)
 {

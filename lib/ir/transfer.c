@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A table by transfer number, filled in one pass over the ops. */
 #include "ir/transfer.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ ppsched_status ppi_transfers_make(struct ppi_transfers *out, const ppsched_sched
     out->ops = ppi_allocate(&schedule->host, numbers, sizeof *out->ops);
     if (out->ops == NULL)
         return ppi_fail_memory(error, "the transfers");
-    memset(out->ops, 0xff, numbers * sizeof *out->ops); /* PPSCHED_NONE */
+    memset(out->ops, 0xff, numbers * sizeof *out->ops); /* all PPSCHED_NONE */
     return PPSCHED_OK;
 }
 

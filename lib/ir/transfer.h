@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes from one device to another: an activation to the next stage, a gradient to the stage before. And where its ops are
- * in a schedule.
+/* Transfers between devices: an activation to the next stage, a gradient to the stage before; and the ops of each in a
+ * schedule.
  *
- * What stage s takes for piece p has the number 2 (s P + p), with P pieces over all iterations, and 1 more where it is a
+ * The input of stage s for micro-slice p has the number 2 (s P + p), with P micro-slices over all iterations, plus 1 for a
  * gradient. Between stages of one device it has a number too, but is no transfer. */
 #ifndef PPSCHED_IR_TRANSFER_H
 #define PPSCHED_IR_TRANSFER_H
@@ -15,25 +15,25 @@ struct ppi_transfer {
     ppsched_op send, receive;
 };
 
-/* As many numbers as there can be; they fit by PPSCHED_MAX_CELLS. */
+/* Count of all numbers; they cannot overflow, by PPSCHED_MAX_CELLS. */
 static inline size_t ppi_transfer_numbers(const ppsched_schedule *schedule)
 {
     return 2 * ppi_cell_count(schedule);
 }
 
-/* F, B, I, sends and receives. */
+/* Whether an op has a transfer's number: F, B, I, sends and receives. */
 static inline bool ppi_passes_on(const ppsched_op *op)
 {
     return op->kind == PPSCHED_KIND_F || ppi_is_backward(op->kind) || ppi_is_comm(op);
 }
 
-/* Number of what such an op would take, whether or not a stage hands it on. */
+/* Number of such an op's input, whether or not a stage sends it. */
 static inline uint32_t ppi_number_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     return 2 * (uint32_t)ppi_cell_of(schedule, op) + ppi_goes_back(op->kind);
 }
 
-/* Number of what an F, B, I or RECV takes; PPSCHED_NONE where no stage hands it on, and for ops of other kinds. */
+/* Number of the input of an F, B, I or RECV; PPSCHED_NONE if no stage sends it, and for other kinds. */
 static inline uint32_t ppi_input_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     if (op->kind == PPSCHED_KIND_F || op->kind == PPSCHED_KIND_RECV_F)
@@ -43,7 +43,7 @@ static inline uint32_t ppi_input_of(const ppsched_schedule *schedule, const ppsc
     return PPSCHED_NONE;
 }
 
-/* Number of what an F, B, I or SEND hands on; PPSCHED_NONE where no stage takes it, and for ops of other kinds. */
+/* Number of the output of an F, B, I or SEND; PPSCHED_NONE if no stage takes it, and for other kinds. */
 static inline uint32_t ppi_output_of(const ppsched_schedule *schedule, const ppsched_op *op)
 {
     uint32_t row = 2 * schedule->micro_slices;
@@ -54,7 +54,7 @@ static inline uint32_t ppi_output_of(const ppsched_schedule *schedule, const pps
     return PPSCHED_NONE;
 }
 
-/* Whether what a stage hands to a neighbour, of an op's piece, goes to another device; fills in all but the number. */
+/* Whether data of an op's micro-slice between neighbouring stages goes to another device; fills in all but the number. */
 static inline bool ppi_transfer_between(const ppsched_schedule *schedule, const ppsched_op *op, uint32_t from, uint32_t to,
                                         struct ppi_transfer *out)
 {
@@ -66,7 +66,7 @@ static inline bool ppi_transfer_between(const ppsched_schedule *schedule, const 
     return out->from != out->to;
 }
 
-/* Whether an op takes something from another device; then `*out` is that transfer. */
+/* Whether an op's input comes from another device; then `*out` is that transfer. */
 static inline bool ppi_transfer_in(const ppsched_schedule *schedule, const ppsched_op *op, struct ppi_transfer *out)
 {
     out->number = ppi_input_of(schedule, op);
@@ -74,7 +74,7 @@ static inline bool ppi_transfer_in(const ppsched_schedule *schedule, const ppsch
            ppi_transfer_between(schedule, op, ppi_goes_back(op->kind) ? op->stage + 1u : op->stage - 1u, op->stage, out);
 }
 
-/* Whether an op hands something to another device. */
+/* Whether an op's output goes to another device; then `*out` is that transfer. */
 static inline bool ppi_transfer_out(const ppsched_schedule *schedule, const ppsched_op *op, struct ppi_transfer *out)
 {
     out->number = ppi_output_of(schedule, op);
@@ -84,11 +84,11 @@ static inline bool ppi_transfer_out(const ppsched_schedule *schedule, const ppsc
 
 /* --- where their ops are --- */
 
-/* Instead of an op: there is more than one. */
+/* In place of an op's index: there is more than one. */
 #define PPI_REPEATED 4294967294u
 
-/* Ops are numbered over all devices, as in the schedule; PPSCHED_NONE where there is none. An op that no stage hands anything
- * stands as a consumer all the same. */
+/* Indices of ops over all devices, as in the schedule; PPSCHED_NONE: none. An F of the first stage, or backward of the last, is
+ * the consumer of its number too. */
 struct ppi_transfer_ops {
     uint32_t producer, send, receive, consumer;
 };
@@ -98,17 +98,17 @@ struct ppi_transfers {
     struct ppi_transfer_ops *ops; /* by number */
 };
 
-/* Without any ops. RANGE where the schedule has more than can be numbered. */
+/* Makes the table without ops. RANGE if the schedule has too many to be numbered. */
 ppsched_status ppi_transfers_make(struct ppi_transfers *out, const ppsched_schedule *schedule, ppsched_error *error);
 
-/* With all ops of the schedule. */
+/* Makes the table with all ops of the schedule. */
 ppsched_status ppi_transfers_find(struct ppi_transfers *out, const ppsched_schedule *schedule, ppsched_error *error);
 void ppi_transfers_clear(struct ppi_transfers *transfers);
 
-/* Adds op `i` of the schedule, which hands on; false where one like it is there already. */
+/* Adds op `i` of the schedule, for which ppi_passes_on holds; false if there is one in its place already. */
 bool ppi_transfers_add(struct ppi_transfers *transfers, uint32_t i);
 
-/* Whether there are one send and one receive. */
+/* Whether there is exactly one send and one receive. */
 static inline bool ppi_is_paired(const struct ppi_transfer_ops *ops)
 {
     return ops->send < PPI_REPEATED && ops->receive < PPI_REPEATED;

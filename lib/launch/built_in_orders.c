@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the rule of each class for the schedule's sizes, and compares its ops device by device. */
 #include "launch/built_in_orders.h"
 
 #include "base/error.h"
@@ -6,7 +7,7 @@
 #include "order/compare.h"
 #include "strategy/descriptors.h"
 
-enum { MOST_KINDS = 3 };
+enum { MOST_KINDS = 3 }; /* ops of a stage pass */
 
 static uint32_t rounds_of(const struct ppi_shape *shape)
 {
@@ -28,12 +29,13 @@ bool ppi_has_whole_groups(const struct ppi_shape *shape)
     return shape->microbatches % shape->devices == 0;
 }
 
-/* The sizes as the runtime takes them; false where the class turns them down, or has stages on other devices. */
+/* Makes the class's task for the schedule's sizes; false where the class does not support them, or has stages on other
+ * devices. */
 static bool takes(const struct ppi_class *class, const ppsched_schedule *schedule, struct ppi_task *task)
 {
     const struct ppi_shape *shape = &schedule->shape;
     *task = (struct ppi_task){.strategy = class->strategy, .shape = *shape, .placement = class->strategy->placement};
-    task->option[0] = shape->microbatches / rounds_of(shape); /* where it has options: the size of a group */
+    task->option[0] = shape->microbatches / rounds_of(shape); /* the group size, if it has options */
     if (class->takes != NULL && !class->takes(shape))
         return false;
     return ppi_is_placed(schedule, class->strategy->placement) && ppi_serves(task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colossal-AI's HybridParallelPlugin: 1F1B and interleaved 1F1B by style; its ZeroBubble pipe runs any order on a v of two
- * stages a device, as a list of nodes that docs/examples/colossalai_nodes.py makes of a CSV. */
+/* Colossal-AI's HybridParallelPlugin: 1F1B and interleaved 1F1B by style; its ZeroBubble pipe runs any order on a V placement,
+ * two stages per device, as a list of nodes that docs/examples/colossalai_nodes.py makes from a CSV. */
 #include "base/error.h"
 #include "launch/launch.h"
 #include "strategy/descriptors.h"
@@ -17,13 +17,13 @@ static const struct ppi_class classes[] = {
 
 static const struct ppi_class zbv = {"zbv", NULL, NULL};
 
-/* Which of a stage's passes an op is one of. */
+/* The number of an op's queue of passes: forward, input gradient or weight gradient. */
 static int pass_of(const ppsched_op *op)
 {
     return op->kind == PPSCHED_KIND_F ? 0 : op->kind == PPSCHED_KIND_W ? 2 : 1;
 }
 
-/* What waits between a stage's passes is taken oldest first, so each kind of them goes through the microbatches in turn. */
+/* Data between a stage's passes is used oldest first, so each kind of pass must run the microbatches in ascending order. */
 static ppsched_status check_turns(const ppsched_queue *queue, uint32_t stages, ppsched_error *error)
 {
     uint32_t next[2][3] = {{0}};
@@ -42,7 +42,7 @@ static ppsched_status check_turns(const ppsched_queue *queue, uint32_t stages, p
                 queue->device, op->microbatch, i, *turn);
         (*turn)++;
         if (op->kind == PPSCHED_KIND_B && next[chunk][2] == op->microbatch)
-            next[chunk][2]++; /* it is followed by its W */
+            next[chunk][2]++; /* its W follows it */
     }
     return PPSCHED_OK;
 }
@@ -65,7 +65,7 @@ static ppsched_status fits_v(struct ppi_launch *launch, ppsched_error *error)
     return status;
 }
 
-/* 1F1B, and orders in a loop, which can be interleaved 1F1B alone, of so many microbatches as it does not take. */
+/* Refuses numbers of microbatches that 1F1B or interleaved 1F1B (the only order in a loop) does not support. */
 static ppsched_status check_microbatches(const ppsched_schedule *schedule, ppsched_error *error)
 {
     static const struct ppi_class any_1f1b = {"1f1b", &ppi_1f1b, NULL};
@@ -92,8 +92,8 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     return status == PPSCHED_OK && launch->maker == NULL ? fits_v(launch, error) : status;
 }
 
-/* By stages of the model; without a list it divides evenly. The plugin wants a number a device, so that of several stages are
- * for its stage manager, which takes them. */
+/* Writes layers by stage of the model; without a list the plugin divides evenly. It accepts one number per device; with
+ * several stages per device the list is for its stage manager. */
 static void write_split(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const struct ppi_parts *parts = launch->parts;
@@ -106,7 +106,7 @@ static void write_split(const struct ppi_launch *launch, struct ppi_line *line)
     }
 }
 
-/* By devices, and then those of the next chunk: a v goes back. */
+/* Writes numbers by device, then those of the next chunk, which on a V placement is reversed. */
 static void write_recomputed(const struct ppi_launch *launch, struct ppi_line *line)
 {
     uint32_t stages = launch->parts->split->stages, devices = launch->schedule->shape.devices;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DeepSpeed's PipelineModule runs 1F1B; its number of microbatches is that of gradient accumulation steps. */
+/* DeepSpeed's PipelineModule runs 1F1B; its microbatches are gradient accumulation steps. */
 #include "format/formats.h"
 #include "launch/launch.h"
 
@@ -8,7 +8,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     return ppi_deepspeed_format.fits(launch->schedule, error);
 }
 
-/* Each layer by itself; which ones, unless they are all, by the names of the model, in the place of those of classes. */
+/* Each layer is recomputed by itself; unless all are, they are given by the model's layer names, in place of class names. */
 static void write_recomputed(const struct ppi_parts *parts, struct ppi_line *line)
 {
     const ppsched_layers *layers = parts->layers;
@@ -26,7 +26,7 @@ static void write_recomputed(const struct ppi_parts *parts, struct ppi_line *lin
     }
 }
 
-/* The first layer of each stage and the number of all, as PipelineModule keeps them. */
+/* The first layer of each stage, then the number of layers, as in PipelineModule. */
 static void write_parts(const struct ppi_parts *parts, struct ppi_line *line)
 {
     uint32_t layer = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JaxPP: one of its schedule classes where one makes this order, else the class of docs/examples/jaxpp_schedule.py, which
- * reads a CSV. */
+/* JaxPP: one of its schedule classes where one makes the order, else the class in docs/examples/jaxpp_schedule.py, which reads
+ * a CSV. */
 #include "base/error.h"
 #include "format/formats.h"
 #include "launch/launch.h"
 #include "strategy/descriptors.h"
 
-/* `more`: words behind the sizes. Those of one stage a rank take num_stages alone. */
+/* `more`: words after the sizes. Classes of one stage per rank take only num_stages. */
 static const struct ppi_class classes[] = {
     {"Std1F1B", &ppi_1f1b, NULL, .single = true},
     {"Eager1F1B", &ppi_eager_1f1b, NULL, .single = true},
@@ -21,7 +21,7 @@ static ppsched_status check_first_stage(const ppsched_schedule *schedule, ppsche
 {
     const ppsched_queue *queue = &schedule->queues[schedule->placement.device_of[0]];
     for (size_t i = 0; i < queue->count; i++) {
-        const ppsched_op *op = &queue->ops[i], *next = op + 1; /* an I is never the last: its W comes behind it */
+        const ppsched_op *op = &queue->ops[i], *next = op + 1; /* an I is never the last op: its W follows */
         if (op->kind != PPSCHED_KIND_I || op->stage != 0)
             continue;
         if (next->kind == PPSCHED_KIND_W && next->stage == 0 && next->microbatch == op->microbatch)

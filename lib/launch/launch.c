@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of runtimes, built from list.h; what a refusal says about other runtimes is found by asking each of them. */
 #include "launch/launch.h"
 
 #include <string.h>
@@ -64,8 +65,8 @@ bool ppi_is_placed(const ppsched_schedule *schedule, int32_t placement)
     return true;
 }
 
-/* The split that is to be told; where that fails and the order cannot be run either, the order is the reason, which no other
- * split mends; for those who want a reason. */
+/* Checks the split. Where it fails and the order cannot be run either, the order is the reported reason, as no other split
+ * would help. */
 static ppsched_status fit_parts(const struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)
 {
     const ppsched_schedule *schedule = launch->schedule;
@@ -140,7 +141,7 @@ static ppsched_status ask(const struct ppi_launch *asked, const struct ppi_runti
     return ppi_launch_ask(&launch, runtime, NULL);
 }
 
-/* The other runtimes that run this very order, and those that plan one of its kind. OK or NO_MEMORY. */
+/* Lists the other runtimes that run exactly this order, and those that plan one of its kind. OK or NO_MEMORY. */
 static ppsched_status find_others(const struct ppi_launch *asked, const struct ppi_runtime *runtime, struct names *runs,
                                   struct names *plans)
 {
@@ -159,7 +160,7 @@ static ppsched_status find_others(const struct ppi_launch *asked, const struct p
     return PPSCHED_OK;
 }
 
-/* Says in the message who can. */
+/* Adds to the message which runtimes can. */
 static ppsched_status add_others(const struct ppi_launch *asked, const struct ppi_runtime *runtime, const ppsched_error *reason,
                                  ppsched_error *error)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Groups a split's layers by stage and compares what is recomputed with what the runtime's rules would recompute; the first
+ * layer that differs is the reason of a refusal. */
 #include "launch/layers.h"
 
 #include <string.h>
@@ -32,14 +34,14 @@ static void fill_stages(struct ppi_parts *parts)
         parts->is_even &= parts->stages[s].decoders == parts->stages[0].decoders;
 }
 
-/* --- what is computed again --- */
+/* --- what is recomputed --- */
 
 static uint8_t number_of(const struct ppi_parts *parts, uint32_t layer)
 {
     return parts->split->recomputes != NULL ? parts->split->recomputes[layer] : 0;
 }
 
-/* How many of the decoders from `begin` to before `end` have the kind. */
+/* The number of decoders from `begin` to before `end` that have the kind. */
 static uint32_t count_first(const struct ppi_parts *parts, uint32_t begin, uint32_t end)
 {
     uint32_t count = 0;
@@ -58,7 +60,7 @@ uint32_t ppi_parts_count_first(const struct ppi_parts *parts, uint32_t stage)
     return count_first(parts, begin, begin + parts->split->layers[stage]);
 }
 
-/* The kind, and the most decoders of a stage that have it. */
+/* Finds the kind, and the most decoders of a stage that have it. */
 static void find_recomputed(struct ppi_parts *parts)
 {
     uint32_t begin = 0;
@@ -116,7 +118,7 @@ ppsched_status ppi_parts_are_untied(const struct ppi_parts *parts, const char *t
     return PPSCHED_OK;
 }
 
-/* --- what a runtime can be told --- */
+/* --- what a runtime can express --- */
 
 static bool is_same(const char *a, const char *b)
 {
@@ -135,8 +137,9 @@ bool ppi_rules_tell(const struct ppi_split_rules *rules, const char *kind, enum 
     return false;
 }
 
-/* The first layer that is not as the runtime makes it which computes the first `count` of each stage's layers again that it
- * reaches (PPSCHED_NONE: as many as the stage has); PPSCHED_NONE: there is none. `*made` gets what it makes of that one. */
+/* The first layer that differs from what a runtime recomputes which recomputes the first `count` layers within its reach of
+ * each stage (PPSCHED_NONE: as many as the stage has); PPSCHED_NONE: none differs. `*made`: the kind that the runtime would
+ * use there. */
 static uint32_t find_other(const struct ppi_parts *parts, enum ppi_reach reach, uint32_t count, uint8_t *made)
 {
     uint32_t layer = 0, left;
@@ -167,7 +170,7 @@ bool ppi_parts_is_recomputed(const struct ppi_parts *parts, uint32_t layer)
     return number_of(parts, layer) > 0;
 }
 
-/* The first layer that is not as the first one of its name; `*made` as before. */
+/* The first layer that differs from the first one of its name; `*made` as before. */
 static uint32_t find_odd(const struct ppi_parts *parts, uint8_t *made)
 {
     uint32_t layer = 0;
@@ -182,7 +185,7 @@ static uint32_t find_odd(const struct ppi_parts *parts, uint8_t *made)
     return PPSCHED_NONE;
 }
 
-/* What a runtime can be told to recompute, in words. */
+/* What a runtime can recompute, in words. */
 static void describe(char *out, size_t size, const struct ppi_split_rules *rules)
 {
     const char *first = rules->first, *all = rules->all[0], *also = rules->all[1];
@@ -195,7 +198,7 @@ static void describe(char *out, size_t size, const struct ppi_split_rules *rules
               also != NULL ? also : "", all != NULL ? "\")" : "");
 }
 
-/* A layer that is not as the runtime would make it. */
+/* Refuses a layer that differs from what the runtime would make. */
 static ppsched_status refuse_layer(const struct ppi_parts *parts, uint32_t layer, uint8_t made,
                                    const struct ppi_split_rules *rules, const char *title, ppsched_error *error)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every word is measured and, where there is a buffer, copied; words that a shell would change are put in single quotes. */
 #include "launch/line.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ void ppi_line_word(struct ppi_line *line, const char *word)
     ppi_line_text(line, word);
 }
 
-/* The next word, with underscores behind its first two hyphens where the line has them. */
+/* The next word, with underscores after its first two hyphens where the line has them. */
 static void put_flag(struct ppi_line *line, const char *flag)
 {
     size_t start = line->length + (line->length > 0) + 2;
@@ -65,7 +66,7 @@ void ppi_line_choice(struct ppi_line *line, const char *name, const char *text)
     ppi_line_text(line, text);
 }
 
-/* Whether a shell takes the text as it stands. */
+/* Whether a shell needs no quotes for the text. */
 static bool is_plain(const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";

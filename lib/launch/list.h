@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All training runtimes by number: PPI_RUNTIME(PPSCHED_RUNTIME_..., ppi_..._runtime, the file that defines it). The build reads
- * the files from here. Who wants the runtimes includes launch/launch.h. */
+/* All training runtimes by number: PPI_RUNTIME(PPSCHED_RUNTIME_..., ppi_..._runtime, the file that defines it). The build
+ * reads the files from here. To use a runtime include launch/launch.h. */
 PPI_RUNTIME(MEGATRON, megatron, "megatron.c")
 PPI_RUNTIME(TORCHTITAN, torchtitan, "torchtitan.c")
 PPI_RUNTIME(PYTORCH, pytorch, "pytorch.c")

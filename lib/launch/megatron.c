@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Megatron-LM runs 1F1B, interleaved where a device has several stages, with overlapped pairs where experts' communication
- * shall hide behind computation. */
+/* Megatron-LM runs 1F1B, interleaved with several stages per device, and with overlapped pairs where experts' communication is
+ * to be overlapped with computation. */
 #include "format/megatron.h"
 
 #include "base/error.h"
@@ -16,8 +16,8 @@ static bool has_pair(const ppsched_schedule *schedule)
 
 /* --- layers --- */
 
-/* Whether all ranks but the first and the last have as many decoders, one stage each: flags of their own tell these, but not
- * that there are none. */
+/* Whether all ranks but the first and the last have equally many decoders, one stage each: there are flags for these two, but
+ * not for none. */
 static bool differs_at_ends(const struct ppi_parts *parts, uint32_t devices, uint32_t chunks)
 {
     if (chunks > 1 || devices < 3 || parts->mtps > 0)
@@ -28,7 +28,7 @@ static bool differs_at_ends(const struct ppi_parts *parts, uint32_t devices, uin
     return parts->stages[0].decoders > 0 && parts->stages[1].decoders > 0 && parts->stages[devices - 1].decoders > 0;
 }
 
-/* Whether Megatron-LM divides so by itself. */
+/* Whether Megatron-LM divides layers like this without flags. */
 static bool is_plain(const struct ppi_parts *parts)
 {
     return parts->is_even && parts->mtps == 0;
@@ -39,7 +39,7 @@ static bool may_recompute_first(const ppsched_schedule *schedule)
     return !has_pair(schedule);
 }
 
-/* What does not go with overlapped pairs (Megatron-LM: TransformerConfig.__post_init__). */
+/* Refuses what Megatron-LM does not support with overlapped pairs (TransformerConfig.__post_init__). */
 static ppsched_status check_overlapped(const struct ppi_parts *parts, bool is_overlapped, ppsched_error *error)
 {
     if (is_overlapped && parts->recomputed == PPI_RECOMPUTED_FIRST)
@@ -72,7 +72,7 @@ static void write_ends(const struct ppi_parts *parts, uint32_t devices, struct p
         ppi_line_flag(line, "--decoder-last-pipeline-num-layers", last);
 }
 
-/* The string tells the chunks of a rank too, and clashes with their flag. */
+/* The layout string includes the chunks of a rank, and conflicts with their flag. */
 void ppi_megatron_write_split(const struct ppi_parts *parts, uint32_t devices, uint32_t chunks, struct ppi_line *line)
 {
     if (parts != NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MindSpeed: DualPipeV beside Megatron-LM's schedules, which take Megatron-LM's flags. */
+/* MindSpeed: DualPipeV, in addition to Megatron-LM's schedules, for which Megatron-LM's flags are used. */
 #include "base/error.h"
 #include "launch/megatron.h"
 #include "strategy/descriptors.h"
@@ -34,7 +34,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     return status;
 }
 
-/* Pairs run overlapped, and the last backwards split, with a flag each. */
+/* There is a flag for overlapped pairs, and one for split last backwards. */
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     ppi_line_flag(line, "--pipeline-model-parallel-size", launch->schedule->shape.devices);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AMD Primus on Megatron-LM: its own pipeline with one of its algorithms. Some make an order of this library op by op; those
- * that search make one of the same kind, which the schedule's name tells. */
+ * that search make one of the same kind, which is known from the schedule's name. */
 #include <string.h>
 
 #include "base/error.h"
@@ -9,15 +9,15 @@
 #include "order/max_in_flight.h"
 #include "strategy/descriptors.h"
 
-/* --- what its algorithms take --- */
+/* --- sizes of its algorithms --- */
 
-/* It counts D-1 warm-up forwards on the first device, whether there are as many microbatches or not. */
+/* It runs D-1 warm-up forwards on the first device, even with fewer microbatches. */
 static bool fits_1f1b(const struct ppi_shape *shape)
 {
     return shape->microbatches + 1 >= shape->devices;
 }
 
-/* Groups of D, and a warm-up that is no longer than all forwards. */
+/* Groups of D, and a warm-up no longer than all forwards. */
 static bool fits_interleaved(const struct ppi_shape *shape)
 {
     uint64_t devices = shape->devices, chunks = shape->stages / shape->devices;
@@ -25,7 +25,7 @@ static bool fits_interleaved(const struct ppi_shape *shape)
            shape->microbatches * chunks >= 2 * (devices - 1) + (chunks - 1) * devices;
 }
 
-/* It makes the order of 2D-1 microbatches where there are fewer. */
+/* With fewer microbatches it makes the order of 2D-1. */
 static bool fits_zbv(const struct ppi_shape *shape)
 {
     return (uint64_t)shape->microbatches + 1 >= 2 * (uint64_t)shape->devices;
@@ -38,7 +38,7 @@ static const struct ppi_class classes[] = {
     {"zbv-formatted", &ppi_zbv, fits_zbv},
 };
 
-/* Algorithms that search. `part` as in sail-sg's: V schedules with one part-th of 1F1B's memory; 0: a limit is given. */
+/* Algorithms that search. `part` as for sail-sg: V schedules with 1/part of 1F1B's memory; 0: a limit is given. */
 static const struct {
     struct ppi_class class;
     uint32_t part;
@@ -51,7 +51,8 @@ static const struct {
 
 /* --- fits --- */
 
-/* No algorithm makes it; perhaps a schedule class of one's own holds it, which is made of the same nodes as for sail-sg. */
+/* No algorithm makes the order: names a custom schedule class, made of the same nodes as for sail-sg, if these can express
+ * it. */
 static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, ppsched_error *error)
 {
     ppsched_status status = ppi_sail_format.fits(schedule, NULL);
@@ -63,13 +64,13 @@ static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, 
                     why);
 }
 
-/* The algorithms that take no fewer than `times` * D - `less` microbatches, whatever M is. */
+/* The algorithms that need at least `times` * D - `less` microbatches. */
 static const struct {
     struct ppi_class class;
     uint32_t times, less;
 } least[] = {{{"1f1b", &ppi_1f1b}, 1, 1}, {{"zero-bubble", &ppi_zb_h1}, 1, 0}, {{"zbv-formatted", &ppi_zbv}, 2, 1}};
 
-/* An order of an algorithm's kind with sizes that it does not take. */
+/* Refuses an order of an algorithm's kind with sizes that it does not support. */
 static ppsched_status refuse_sizes(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, ppsched_error *error)
 {
     ppsched_error why;
@@ -141,13 +142,13 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
     return refuse_order(schedule, error);
 }
 
-/* Its own code for a v recomputes none. */
+/* Its code for V placements does not recompute. */
 static bool may_recompute_first(const ppsched_schedule *schedule)
 {
     return ppi_chunks_of(schedule) == 1 || !ppi_is_placed(schedule, PPSCHED_PLACEMENT_V);
 }
 
-/* A layout is Megatron-LM's; on a v it would have the numbers of other layers. */
+/* Layouts are Megatron-LM's; on a V placement they would number other layers. */
 static ppsched_status fits_split(struct ppi_launch *launch, ppsched_error *error)
 {
     if (launch->parts->recomputed != PPI_RECOMPUTED_NONE && !may_recompute_first(launch->schedule))

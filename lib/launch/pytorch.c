@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PyTorch: a schedule class where one makes this order, else _PipelineScheduleRuntime with a CSV. */
+/* PyTorch: a schedule class where one makes the order, else _PipelineScheduleRuntime with a CSV. */
 #include "launch/torch.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include "format/formats.h"
 #include "strategy/descriptors.h"
 
-/* By the names that get_schedule_class has; a class has "Schedule" before it. Single ones first. */
+/* By the names of get_schedule_class; class names start with "Schedule". Those of a single stage come first. */
 static const struct ppi_class classes[] = {
     {"1F1B", &ppi_1f1b, ppi_fills_devices, .single = true},
     {"GPipe", &ppi_gpipe, NULL, .single = true},
@@ -18,7 +18,7 @@ static const struct ppi_class classes[] = {
     {"DualPipeV", &ppi_dualpipe_v},
 };
 
-/* What the format lets pass and PyTorch does not. */
+/* Checks what the format allows and PyTorch does not. */
 static ppsched_status check_rows(const ppsched_schedule *schedule, ppsched_error *error)
 {
     if (schedule->placement.copies != 1)
@@ -47,8 +47,8 @@ static ppsched_status check_transfers(const ppsched_schedule *schedule, ppsched_
     return status;
 }
 
-/* It keeps the losses in the order in which the last stage makes them, and looks up that of microbatch m as the m-th. The
- * schedule can be run and the stage is on one device. (torch.distributed.pipelining: _maybe_compute_loss, _maybe_get_loss) */
+/* PyTorch keeps the losses in the order in which the last stage computes them, and uses the m-th for microbatch m. The
+ * schedule is valid and the stage is on one device. (torch.distributed.pipelining: _maybe_compute_loss, _maybe_get_loss) */
 static ppsched_status check_losses(const ppsched_schedule *schedule, ppsched_error *error)
 {
     uint32_t last = schedule->shape.stages - 1, next = 0;
@@ -84,7 +84,7 @@ ppsched_status ppi_torch_fits(struct ppi_launch *launch, ppsched_error *error)
     return status;
 }
 
-/* How stages lie on ranks: a style of generate_stage_to_rank_mapping, or rank by rank. */
+/* Writes the placement of stages: a style of generate_stage_to_rank_mapping, or rank by rank. */
 static void write_style(const ppsched_schedule *schedule, struct ppi_line *line)
 {
     if (ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) || ppi_is_placed(schedule, PPSCHED_PLACEMENT_V)) {
@@ -98,7 +98,7 @@ static void write_style(const ppsched_schedule *schedule, struct ppi_line *line)
     }
 }
 
-/* How many layers of the model's list each stage has. */
+/* Writes the number of layers of the model's list in each stage. */
 static void write_layers(const struct ppi_parts *parts, struct ppi_line *line)
 {
     ppi_line_word(line, "layers_per_stage=");

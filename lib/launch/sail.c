@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sail-sg's runtime takes no order: flags pick a kind of schedule, which it plans itself. Only its 1F1B is this library's order
- * op by op. Of the others it makes one of the same kind, and the schedule must hold as much as that may. */
+/* sail-sg's runtime accepts no order: flags select a kind of schedule, which it plans itself. Only its 1F1B is this library's
+ * order op by op. For other kinds it makes one of the same kind, whose memory must not exceed the schedule's. */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,19 +10,19 @@
 #include "strategy/descriptors.h"
 
 struct ppi_sail_kind {
-    const struct ppi_strategy *strategy; /* that makes schedules of that kind; NULL: it goes by the order */
-    uint32_t part;                       /* its V schedule has one part-th of 1F1B's memory; 0: the flags limit that */
+    const struct ppi_strategy *strategy; /* makes schedules of this kind; NULL: found from the order */
+    uint32_t part;                       /* its V schedule has 1/part of 1F1B's memory; 0: limited by the flags */
     const char *flags;
     const char *number; /* flag with a number, or NULL */
 };
 
-/* Without it what is not interleaved by layers loses the overlap of its transfers, and then fails for that. */
+/* Without this flag schedules that are not interleaved by layers lose the overlap of transfers, and then fail. */
 #define RUNTIME "--enable-zb-runtime"
 #define ZERO_BUBBLE 0, RUNTIME " --enable-zero-bubble", "--zero-bubble-max-pending-backward"
 #define V_SCHEDULE RUNTIME " --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup "
 
 static const struct ppi_sail_kind kind_1f1b = {.flags = RUNTIME};
-/* Its own argument check wants all of these, and its script for GPT that the attention needs no mask. */
+/* Its argument check requires all of these, and its GPT script an attention without a mask. */
 static const struct ppi_sail_kind kind_seq_1f1b = {.flags = RUNTIME
                                                    " --use-flash-attn --transformer-impl local --use-legacy-models "
                                                    "--no-create-attention-mask-in-dataloader",
@@ -36,7 +36,8 @@ static const struct ppi_sail_kind kinds[] = {
     {&ppi_v_min, 3, V_SCHEDULE "min"},   {&ppi_v_1f1b, 0, RUNTIME " --enable-1f1b-v"},
 };
 
-/* 1F1B, or interleaved in groups that the runtime takes: it cuts them down to D. `*out` is NULL where it is neither. */
+/* Finds whether the order is 1F1B, or interleaved in groups that the runtime supports, of at most D. `*out` is NULL where it
+ * is neither. */
 static ppsched_status kind_of_order(const struct ppi_sail_kind **out, struct ppi_launch *launch, ppsched_error *error)
 {
     ppsched_error reason;
@@ -67,7 +68,7 @@ static const struct ppi_sail_kind *kind_of_name(const ppsched_schedule *schedule
     return NULL;
 }
 
-/* No flags make it; perhaps a file holds it. */
+/* No flags make the order: names the file format, if it can express it. */
 static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, ppsched_error *error)
 {
     ppsched_status status = ppi_sail_format.fits(schedule, error);
@@ -106,7 +107,7 @@ static ppsched_status check_memory(const ppsched_schedule *schedule, const struc
     return refuse(schedule, why.message, error);
 }
 
-/* All stages have as many layers, and where it interleaves it counts stages by these. */
+/* All stages must have equally many layers; interleaved schedules get their number of stages from that. */
 static ppsched_status check_layers(const struct ppi_launch *launch, ppsched_error *error)
 {
     uint32_t stages = launch->schedule->shape.stages;
@@ -119,7 +120,7 @@ static ppsched_status check_layers(const struct ppi_launch *launch, ppsched_erro
     return PPSCHED_OK;
 }
 
-/* Its interleaved schedule does not by block. */
+/* Its interleaved schedule has no recomputation by block. */
 static bool may_recompute_first(const ppsched_schedule *schedule)
 {
     return ppi_chunks_of(schedule) == 1 || !ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What PyTorch asks of a schedule, and with it who trains by PyTorch's pipelining. */
+/* PyTorch's requirements on a schedule, also for runtimes that use its pipelining. */
 #ifndef PPSCHED_LAUNCH_TORCH_H
 #define PPSCHED_LAUNCH_TORCH_H
 

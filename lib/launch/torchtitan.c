@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torchtitan: one of PyTorch's classes by name, or a CSV and a name that picks how stages lie. How many stages a device has it
- * knows from the name, one or two, or from the layers of a stage. */
+/* torchtitan: one of PyTorch's classes by name, or a CSV and a name that selects the placement. It gets the number of stages
+ * per device from the name, one or two, or from the layers per stage. */
 #include "base/error.h"
 #include "launch/torch.h"
 
-/* The embedding and the output count as one layer each, as its options have it by default. */
+/* ENDS: embedding and output count as one layer each, as by default. MOST_LESS: bounds the search for numbers that make a
+ * split. */
 enum { ENDS = 2, MOST_LESS = 64 };
 
-/* Stages a device where no layers are told: one for a name of a single stage, else two. */
+/* Stages per device where no layers are given: one for a class of a single stage, else two. */
 static uint32_t usual_stages(const struct ppi_launch *launch)
 {
     return ppi_chunks_of(launch->schedule) == 1 ? 1 : 2;
 }
 
-/* Layers a stage of which ceil(all / these) stages come out, if any number does; this is the least. */
+/* The least number of layers per stage for which ceil(layers / number) is the number of stages, if there is one. */
 static uint64_t layers_per_stage(const struct ppi_launch *launch)
 {
     uint64_t stages = launch->schedule->shape.stages;
@@ -44,8 +45,7 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
     return PPSCHED_OK;
 }
 
-/* Whether torchtitan's rule makes this split of so many fewer layers at both ends: the first stages get what does not go
- * evenly. */
+/* Whether torchtitan's rule makes this split with so many fewer layers at the ends: the first stages get the remainder. */
 static bool makes_split(const struct ppi_parts *parts, uint32_t first_less, uint32_t last_less)
 {
     uint64_t stages = parts->split->stages, all = (uint64_t)parts->decoders + first_less + last_less;
@@ -59,7 +59,7 @@ static bool makes_split(const struct ppi_parts *parts, uint32_t first_less, uint
     return true;
 }
 
-/* Whether flags of so many fewer layers at both ends make the split, and as many stages come out; keeps them. */
+/* Whether flags with so many fewer layers at the ends make the split and the number of stages; keeps them. */
 static bool tells_split(struct ppi_launch *launch, uint32_t first_less, uint32_t last_less)
 {
     const struct ppi_parts *parts = launch->parts;
@@ -71,7 +71,7 @@ static bool tells_split(struct ppi_launch *launch, uint32_t first_less, uint32_t
     return usual || (all + each - 1) / each == stages;
 }
 
-/* Flags that make the split, its defaults if they do; without such the modules of each stage tell it. */
+/* Finds flags that make the split, first the defaults; otherwise the modules of each stage are listed. */
 static void find_split(struct ppi_launch *launch)
 {
     if (tells_split(launch, 1, 1))
@@ -97,14 +97,14 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
         !(ppi_is_placed(schedule, PPSCHED_PLACEMENT_V) && ppi_chunks_of(launch->schedule) == 2))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages a device");
     if (launch->maker != NULL && !launch->maker->single && ppi_chunks_of(launch->schedule) == 1)
-        launch->maker = NULL; /* it gives classes that take a list at least two */
+        launch->maker = NULL; /* it uses classes of a list with at least two stages */
     if (launch->parts == NULL)
         return fits_layers(launch, error);
     find_split(launch);
     return PPSCHED_OK;
 }
 
-/* With a CSV the name picks the placement, and one stage a rank or more. */
+/* With a CSV the name selects the placement, and one or more stages per rank. */
 static const char *name_of(const struct ppi_launch *launch)
 {
     if (launch->maker != NULL)
@@ -114,7 +114,7 @@ static const char *name_of(const struct ppi_launch *launch)
     return ppi_is_placed(launch->schedule, PPSCHED_PLACEMENT_LOOP) ? "PipelineScheduleMulti" : "ZBVZeroBubble";
 }
 
-/* Both are 1 where they are not told. */
+/* Both are 1 by default. */
 static void write_ends(const struct ppi_end_layers *ends, struct ppi_line *line)
 {
     if (ends->first_less != 1)
@@ -125,7 +125,7 @@ static void write_ends(const struct ppi_end_layers *ends, struct ppi_line *line)
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", ends->each);
 }
 
-/* The modules of each stage: commas within one, blanks between them. */
+/* The modules of each stage: commas within a stage, blanks between stages. */
 static void write_modules(const struct ppi_parts *parts, struct ppi_line *line)
 {
     uint32_t stages = parts->split->stages, layer = 0;
@@ -145,7 +145,7 @@ static void write_modules(const struct ppi_parts *parts, struct ppi_line *line)
     }
 }
 
-/* Its own default is a selective one, so none is told too. Behind the options, as it is a command of its own. */
+/* The default is selective recomputation, so none is written too. After the options, as it is a separate command. */
 static void write_recomputed(const struct ppi_parts *parts, struct ppi_line *line)
 {
     if (!parts->has_kinds)
@@ -162,7 +162,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     ppi_line_word(line, name_of(launch));
     if (launch->maker == NULL) {
         ppi_line_word(line, "--parallelism.pipeline_parallel_schedule_csv");
-        ppi_line_word(line, csv[0] == '-' ? "./" : ""); /* it is no flag */
+        ppi_line_word(line, csv[0] == '-' ? "./" : ""); /* not a flag */
         ppi_line_quoted(line, csv);
     }
     if (launch->parts != NULL && launch->ends.lists_modules)
@@ -172,7 +172,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
     else if (ppi_chunks_of(launch->schedule) != usual_stages(launch))
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", (uint32_t)layers_per_stage(launch));
     ppi_line_flag(line, "--parallelism.num_pp_microbatches", launch->schedule->shape.microbatches);
-    ppi_line_word(line, "--training.disable_cuda_graphs"); /* which do not go with pipelines */
+    ppi_line_word(line, "--training.disable_cuda_graphs"); /* not supported with pipelines */
     if (launch->parts != NULL)
         write_recomputed(launch->parts, line);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates, completes and frees layouts; makes one from a record per stage, checked by a tally. */
 #include "layout/layout.h"
 
 #include <string.h>

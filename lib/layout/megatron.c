@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Megatron-LM's split without a layout string, with what it asks before: validate_args of megatron/training/arguments.py,
- * __post_init__ of TransformerConfig, get_num_layers_to_build and get_mtp_num_layers_to_build. Where that accepts what cannot
- * be (layers below 0, a division by 0, layers that no device gets), this refuses. */
+/* Megatron-LM's split without a layout string, with its checks: validate_args of megatron/training/arguments.py, __post_init__
+ * of TransformerConfig, get_num_layers_to_build and get_mtp_num_layers_to_build. Where Megatron-LM accepts what cannot be
+ * (layers below 0, a division by 0, layers that no device gets), this refuses. */
 #include "layout/layout.h"
 
 #include <ppsched/config.h>
 
 #include "base/error.h"
 
-/* A split in the making. Numbers of decoders, or of what counts as one. */
+/* A split under construction. Counts are of decoders, or of layers that count as one. */
 struct split {
     ppsched_megatron_split flags;
     int64_t decoders, devices;
-    int64_t accounted;           /* decoders, and the ends that count as one */
-    int64_t chunks;              /* a device */
-    int64_t first, middle, last; /* a chunk of the first device, those between, the last */
+    int64_t accounted;           /* decoders, and the embedding and head if they count as one */
+    int64_t chunks;              /* per device */
+    int64_t first, middle, last; /* per chunk of the first device, of the middle ones, of the last */
 };
 
 #define REFUSE(...) return ppi_fail(error, PPSCHED_ERROR_REFUSED, __VA_ARGS__)
@@ -67,7 +67,7 @@ static ppsched_status check_multiple(const char *what, int64_t count, const char
            (long long)least, (long long)(least + by));
 }
 
-/* With ends that count as one each, of which the decoders are the rest. */
+/* Checks that decoders, together with ends that count as one each, divide by the devices. */
 static ppsched_status check_accounted(const struct split *split, ppsched_error *error)
 {
     int64_t ends = split->accounted - split->decoders, least = split->accounted - split->accounted % split->devices - ends;
@@ -125,7 +125,7 @@ static ppsched_status share_evenly(struct split *split, ppsched_error *error)
     return check_multiple("each device", each, "chunks", split->chunks, error);
 }
 
-/* What is left for the devices between, `count` of them. */
+/* Divides what is left among the `count` devices without a given number. */
 static ppsched_status share_rest(struct split *split, int64_t rest, int64_t count, ppsched_error *error)
 {
     if (rest < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Megatron-LM's layout strings, as parse_str_to_list of its pipeline_parallel_layer_layout.py reads them: commas go, groups
- * `(...)*n` are unrolled in one pass, then `x*n` in another, which therefore sees across the ends of groups. */
+/* Megatron-LM's layout strings, read as by parse_str_to_list of its pipeline_parallel_layer_layout.py: commas are dropped,
+ * groups `(...)*n` are unrolled in one pass, then `x*n` in a second one, which therefore also repeats the last character of a
+ * group. */
 #include "layout/layout.h"
 
 #include <string.h>
@@ -12,9 +13,9 @@
 #include "base/utf8.h"
 #include "layout/tally.h"
 
-enum { MOST_CHARACTERS = 2 * PPSCHED_MAX_LAYOUT_LAYERS };
+enum { MOST_CHARACTERS = 2 * PPSCHED_MAX_LAYOUT_LAYERS }; /* of an unrolled text: a layer and a bar each */
 
-/* A text by its characters: where each begins in what the caller gave. */
+/* A text as characters; `at`: the index of each one's first byte in the caller's text. */
 struct characters {
     const char *text;
     size_t size;
@@ -39,7 +40,7 @@ static ppsched_status fail_length(uint32_t position, ppsched_error *error)
                        MOST_CHARACTERS, position);
 }
 
-/* Where there is `*n` at `i`, the index behind it, with n, or any number that is too large; else 0. */
+/* If `*n` is at `i`, returns the index after it, and n in `times` (any number above the limit if n is too large); else 0. */
 static size_t read_times(const struct characters *from, size_t i, size_t *times)
 {
     if (character(from, i) != '*' || !is_digit(character(from, i + 1)))
@@ -53,7 +54,7 @@ static size_t read_times(const struct characters *from, size_t i, size_t *times)
 
 /* --- groups --- */
 
-/* The characters but for commas; bytes that go on with a character belong to it. */
+/* Finds the characters, without commas; UTF-8 continuation bytes belong to the character before. */
 static void find_characters(struct characters *out)
 {
     for (size_t i = 0; i < out->size; i++)
@@ -61,13 +62,14 @@ static void find_characters(struct characters *out)
             out->at[out->count++] = (uint32_t)i;
 }
 
-/* Characters of `from` that come next, `times` over. */
+/* The next characters of `from`, to be repeated `times` times. */
 struct piece {
     size_t first, count, times, next; /* `next`: where the next piece begins */
 };
 
-/* The piece at `i`: a group, or one character. `*close` is the first ')' behind where the last one was looked for. */
-static struct piece micro_slice_at(const struct characters *from, size_t i, size_t *close)
+/* The piece at `i`: a group, or one character. `*close`: the first ')' from the last place searched, so that all searches
+ * together take linear time. */
+static struct piece piece_at(const struct characters *from, size_t i, size_t *close)
 {
     struct piece piece = {i, 1, 1, i + 1};
     size_t times = 0;
@@ -81,13 +83,13 @@ static struct piece micro_slice_at(const struct characters *from, size_t i, size
     return next > 0 ? (struct piece){i + 1, *close - i - 1, times, next} : piece;
 }
 
-/* Unrolls all groups; counts only where `out->at` is NULL. */
+/* Unrolls all groups; only counts if `out->at` is NULL. */
 static ppsched_status unroll(struct characters *out, const struct characters *from, ppsched_error *error)
 {
     size_t close = 0;
     out->count = 0;
     for (size_t i = 0; i < from->count;) {
-        struct piece piece = micro_slice_at(from, i, &close);
+        struct piece piece = piece_at(from, i, &close);
         if (piece.times > (MOST_CHARACTERS - out->count) / piece.count)
             return fail_length(from->at[i], error);
         for (size_t k = 0; out->at != NULL && k < piece.times; k++)
@@ -136,7 +138,7 @@ static ppsched_status fail_character(const struct characters *from, size_t i, pp
                        "the layout has \"%q\" at position %u; %s", found, position, advice_for(from->text[position]));
 }
 
-/* Puts all layers and bars of what has no groups any more. */
+/* Puts all layers and bars of a text without groups, repeating `x*n`. */
 static ppsched_status put_layers(struct ppi_tally *tally, const struct characters *from, ppsched_error *error)
 {
     for (size_t i = 0; i < from->count;) {
@@ -189,7 +191,7 @@ static ppsched_status make(ppsched_layout **out, const struct characters *from, 
     if (layout == NULL)
         return ppi_fail_memory(error, "a layout");
     ppi_tally_start(&tally, layout->stages);
-    (void)put_layers(&tally, from, error); /* as before */
+    (void)put_layers(&tally, from, error); /* cannot fail: it was OK the first time */
     return ppi_layout_finish(out, layout, error);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts layers as they come and records only the places that an error message may need; the rules are checked at the end. */
 #include "layout/tally.h"
 
 #include <stdbool.h>
@@ -100,7 +101,7 @@ ppsched_status ppi_tally_put(struct ppi_tally *tally, char kind, size_t count, u
 
 /* --- rules --- */
 
-/* REFUSED at a place; `what` is told before it, `advice` behind it. */
+/* REFUSED at a place; the message says `what` before it and `advice` after it. */
 static ppsched_status refuse(struct ppi_layer_place place, const char *what, const char *advice, ppsched_error *error)
 {
     char position[40] = "";

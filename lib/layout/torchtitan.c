@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torchtitan's split: _generate_llm_fqn_per_model_part and _get_pipeline_metadata of its distributed/pipeline_parallel.py. */
+/* torchtitan's split, as by _generate_llm_fqn_per_model_part and _get_pipeline_metadata of its
+ * distributed/pipeline_parallel.py. */
 #include "layout/layout.h"
 
 #include <ppsched/config.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts as text: Megatron-LM's string, kept short, and torchtitan's names of modules. */
+/* Writes layouts as text: Megatron-LM's string, in the shortest form that dynamic programming over groups finds, and
+ * torchtitan's names of modules. */
 #include "layout/layout.h"
 
 #include <string.h>
@@ -8,11 +9,11 @@
 #include "base/error.h"
 #include "base/number.h"
 
-enum { LONGEST_GROUP = 16 }; /* pieces that a group may hold; bounds the time to 16 a piece */
+enum { LONGEST_GROUP = 16 }; /* pieces in a repeated group; bounds the work per piece */
 
-/* What goes to a text, or is only measured. */
+/* Writes a text, or only measures it. */
 struct writer {
-    char *out; /* NULL: measured */
+    char *out; /* NULL: only measured */
     size_t length;
 };
 
@@ -31,20 +32,21 @@ static void put_number(struct writer *writer, uint32_t number)
 
 /* --- Megatron-LM --- */
 
-/* Layers of one stage, and the bars behind them; the embedding stands alone, so that what comes after it can be in a group. */
+/* A piece: layers of one stage and the bars after them; the embedding is a piece of its own, so that what follows can be in a
+ * group. */
 struct layers {
     ppsched_layout_stage stage;
     uint32_t bars;
     size_t length; /* of its text */
 };
 
-/* The shortest way to write what begins with some layers. */
+/* The shortest form found for the text from a piece on. */
 struct form {
-    size_t length;          /* of all from here on */
-    uint32_t pieces, times; /* of the group here; one piece once: none */
+    size_t length;          /* of the text from here on */
+    uint32_t pieces, times; /* of the group that starts here; 1 and 1: no group */
 };
 
-/* Both of the same length: a run of 3 is written short. */
+/* Puts `count` of a kind; ttt and t*3 are of one length, and the latter is used. */
 static void put_run(struct writer *writer, char kind, uint32_t count)
 {
     for (uint32_t i = 0; i < count && count < 3; i++)
@@ -91,7 +93,7 @@ static bool are_same(const struct layers *a, const struct layers *b)
            a->stage.mtps == b->stage.mtps && a->stage.heads == b->stage.heads;
 }
 
-/* Splits the layout; `out` has room for one more than there are stages. Returns how many there are. */
+/* Splits the layout into pieces; `out` has capacity for one more than there are stages. Returns their number. */
 static uint32_t take_layers(struct layers *out, const ppsched_layout *layout)
 {
     static const ppsched_layout_stage empty;
@@ -113,7 +115,7 @@ static uint32_t take_layers(struct layers *out, const ppsched_layout *layout)
     return count;
 }
 
-/* `ways[i]` from those behind; `same[p]`: how many pieces from `i` on are like those `p` later. */
+/* Finds `forms[i]` from the later forms; `same[p]`: how many pieces from `i` on equal those `p` later. */
 static void find_form(struct form *forms, const struct layers *layers, uint32_t i, uint32_t count, const uint32_t *same)
 {
     size_t group = sizeof "()*" - 1;
@@ -140,8 +142,8 @@ static void find_forms(struct form *forms, const struct layers *layers, uint32_t
     }
 }
 
-/* Writes it in these ways. */
-static ppsched_status write_paths(ppsched_layout *layout, const struct layers *layers, const struct form *forms, uint32_t count,
+/* Writes the text by the forms found. */
+static ppsched_status write_forms(ppsched_layout *layout, const struct layers *layers, const struct form *forms, uint32_t count,
                                   ppsched_error *error)
 {
     struct writer writer = {ppi_allocate(&layout->host, forms[0].length + 1, 1), 0};
@@ -169,7 +171,7 @@ ppsched_status ppi_layout_set_text(ppsched_layout *layout, ppsched_error *error)
             layers[i].length = writer.length;
         }
         find_forms(forms, layers, count);
-        status = write_paths(layout, layers, forms, count, error);
+        status = write_forms(layout, layers, forms, count, error);
     }
     ppi_arena_clear(&arena);
     return status;

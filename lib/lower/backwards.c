@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges neighbouring I and W into B, and splits B. */
+/* Merges adjacent I and W into B, and splits B into both. */
 #include "lower/passes.h"
 
 static bool is_pair(const ppsched_op *first, const ppsched_op *second)

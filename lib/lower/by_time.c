@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lowering of sail-sg and zeropipe: all transfers in the order of the times at which they are sent; each is received before
- * the op that then runs on the receiving device, or before its consumer, or before a send, whichever comes first. */
+/* The lowering of sail-sg and zeropipe: transfers in order of the times when they are sent; each is received before the op that
+ * then runs on the receiving device, or before its consumer, or before a send, whichever comes first. */
 #include "base/error.h"
 #include "base/sort.h"
 #include "eval/timeline.h"
 #include "ir/transfer.h"
 #include "lower/passes.h"
 
-/* How far a device's queue has been written: ops, and the sends of the last of these units. */
+/* Progress in writing a device's queue: ops, and sends of the last unit written. */
 struct cursor {
-    uint32_t next;  /* op, as in the schedule */
-    uint32_t sends; /* of the unit before it, written so far; all of them before the next op is */
+    uint32_t next;  /* next op, as in the schedule */
+    uint32_t sends; /* sends of the unit before it that are written; all are, before the next op is */
 };
 
 struct lowering {
@@ -18,8 +18,8 @@ struct lowering {
     const ppsched_timeline *timeline;
     ppsched_builder *out;
     struct ppi_transfers transfers;
-    uint32_t *consumers; /* ops that take a transfer, in the order in which these are sent */
-    uint32_t *taken_by;  /* by number of the transfer: its consumer */
+    uint32_t *consumers; /* ops that consume a transfer, in the order in which these are sent */
+    uint32_t *taken_by;  /* by transfer number: its consumer */
     size_t count;
     struct cursor *cursors;
 };
@@ -39,7 +39,7 @@ static void list_consumers(struct lowering *lowering)
             lowering->taken_by[transfer.number] = lowering->consumers[lowering->count++] = i;
 }
 
-/* What takes the transfer that the unit of a producer sends first: of a pair that of its F. */
+/* The consumer of the transfer that a producer's unit sends first: for a pair that of its F. */
 static uint32_t first_taker(const struct lowering *lowering, uint32_t consumer)
 {
     const ppsched_schedule *schedule = lowering->schedule;
@@ -50,7 +50,7 @@ static uint32_t first_taker(const struct lowering *lowering, uint32_t consumer)
     return is_second && ppi_transfer_out(schedule, op - 1, &sent) ? lowering->taken_by[sent.number] : consumer;
 }
 
-/* By time; at the same time in the order of their consumers, but what a pair's B sends goes right behind what its F sends. */
+/* By time; at equal times in order of their consumers, but what a pair's B sends comes right after what its F sends. */
 static bool goes_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct lowering *lowering = context;
@@ -62,7 +62,7 @@ static bool goes_before(const void *context, uint32_t a, uint32_t b)
     return one != two ? one < two : first < second;
 }
 
-/* Times tell the order of what is sent only where ops that send take time. */
+/* Times determine the order of sends only if ops that send take time. */
 static ppsched_status check_times(const struct lowering *lowering, ppsched_error *error)
 {
     const ppsched_schedule *schedule = lowering->schedule;
@@ -82,7 +82,7 @@ static ppsched_status check_times(const struct lowering *lowering, ppsched_error
 
 /* --- writing --- */
 
-/* Where the unit behind which a device is begins; at the queue's begin that is the device's next op. */
+/* Index of the unit that a device has written last; at the start of the queue the device's next op. */
 static uint32_t unit_before(const struct lowering *lowering, uint32_t device)
 {
     uint32_t next = lowering->cursors[device].next, written = next - (uint32_t)lowering->schedule->queues[device].first;
@@ -90,7 +90,7 @@ static uint32_t unit_before(const struct lowering *lowering, uint32_t device)
     return next - (pair ? 2 : written >= 1);
 }
 
-/* The next send of the unit behind which a device is; false where it has no more. */
+/* The next send of the unit that a device has written last; false if it has no more. */
 static bool next_send(const struct lowering *lowering, uint32_t device, struct ppi_transfer *out)
 {
     const struct cursor *cursor = &lowering->cursors[device];
@@ -116,7 +116,7 @@ static ppsched_status advance(struct lowering *lowering, uint32_t device, ppsche
     return ppi_builder_append(lowering->out, device, unit, ppi_unit_length(unit), error);
 }
 
-/* Whether the receive of a transfer goes before what the receiving device has next. */
+/* Whether the receive of a transfer belongs before the receiving device's next op or send. */
 static bool belongs_here(const struct lowering *lowering, const struct ppi_transfer *transfer, uint32_t consumer)
 {
     uint32_t next = lowering->cursors[transfer->to].next, microbatches = lowering->schedule->shape.microbatches;
@@ -176,7 +176,7 @@ ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *s
                                  ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    ppsched_schedule *shared = (ppsched_schedule *)(uintptr_t)schedule; /* only its count changes, which is atomic */
+    ppsched_schedule *shared = (ppsched_schedule *)(uintptr_t)schedule; /* only its reference count changes, which is atomic */
     ppsched_timeline *timeline = NULL;
     struct lowering lowering = {.schedule = schedule, .out = out};
     ppsched_status status = ppi_evaluate(&timeline, shared, config, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PyTorch's defer_pp_recv: a receive is held until right before its consumer; before a send to a device of a higher rank, those
- * held from that device come first, in their order. */
+/* PyTorch's defer_pp_recv: a receive is held until right before its consumer; before a send to a device of a higher rank,
+ * receives held from that device come first, in order. */
 #include "base/error.h"
 #include "ir/transfer.h"
 #include "lower/passes.h"
@@ -8,10 +8,10 @@
 struct deferral {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    bool *held;                    /* transfers, by number */
-    struct ppi_transfer *received; /* of the device in hand, in their order */
-    uint32_t *next;                /* of each: the next from the same sender */
-    uint32_t *first, *last;        /* by sender, PPSCHED_NONE where there is none */
+    bool *held;                    /* by transfer number */
+    struct ppi_transfer *received; /* of the current device, in order */
+    uint32_t *next;                /* by index in `received`: the next from the same sender */
+    uint32_t *first, *last;        /* by sender; PPSCHED_NONE: none */
     uint32_t count;
 };
 

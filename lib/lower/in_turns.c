@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PyTorch's lowering: the devices take turns, each with at most one op or overlapped pair a turn, if its inputs are there. What
- * it sends is received where the other device is at that moment. So all devices list the transfers in the order of one common
- * history, in which a send and its receive stand together: even where both block nothing waits in a circle. */
+/* PyTorch's lowering: devices take turns, each with at most one op or overlapped pair per turn, if its inputs are ready. Its
+ * sends are received at the current position of the other device. So all devices list the transfers in the order of one common
+ * history, in which a send is next to its receive: even if both block, there is no wait cycle. */
 #include "base/error.h"
 #include "base/heap.h"
 #include "lower/inputs.h"
 #include "lower/passes.h"
 
-/* The devices that may have a turn in a round, the lowest on top. */
+/* The devices that may have a turn in a round, the lowest first. A device is at most once in `devices`: then `has` is set. */
 struct round {
     struct ppi_heap devices;
     bool *has; /* by device */
@@ -16,10 +16,10 @@ struct round {
 struct turns {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    bool *there;            /* inputs, by number */
-    size_t *position;       /* of each device */
-    uint32_t iteration_end; /* first microbatch behind the next flush */
-    struct round now, next; /* so that no round costs more than the turns in it */
+    bool *there;            /* by transfer number: an input is ready */
+    size_t *position;       /* by device: of its next unit */
+    uint32_t iteration_end; /* first microbatch after the next flush */
+    struct round now, next; /* two rounds, so that a round costs no more than the turns in it */
 };
 
 static void invite(struct round *round, uint32_t device)
@@ -41,7 +41,7 @@ static ppsched_status put_transfer(struct turns *turns, const ppsched_op *op, pp
     return status == PPSCHED_OK ? ppi_builder_append(turns->out, transfer.to, &transfer.receive, 1, error) : status;
 }
 
-/* The next unit of a device, with all that it sends; an F's before a B's. */
+/* Writes a device's next unit, with all its sends; an F's before a B's. */
 static ppsched_status take_turn(struct turns *turns, uint32_t device, ppsched_error *error)
 {
     const ppsched_op *unit = &turns->schedule->queues[device].ops[turns->position[device]];
@@ -53,7 +53,7 @@ static ppsched_status take_turn(struct turns *turns, uint32_t device, ppsched_er
     return status;
 }
 
-/* Whether a device's next unit can run; false at the end of its queue, too. */
+/* Whether a device's next unit can run; false also at the end of its queue. */
 static bool has_turn(const struct turns *turns, uint32_t device)
 {
     const ppsched_queue *queue = &turns->schedule->queues[device];
@@ -63,7 +63,7 @@ static bool has_turn(const struct turns *turns, uint32_t device)
     return !ppi_waits_for_flush(unit, turns->iteration_end) && ppi_inputs_are_there(turns->schedule, turns->there, unit);
 }
 
-/* The devices of a round take their turns, from the lowest to the highest. */
+/* Gives the devices of a round their turns, from the lowest to the highest. */
 static ppsched_status run_round(struct turns *turns, ppsched_error *error)
 {
     struct ppi_event event;
@@ -71,14 +71,14 @@ static ppsched_status run_round(struct turns *turns, ppsched_error *error)
     while (status == PPSCHED_OK && ppi_heap_take(&turns->now.devices, &event)) {
         turns->now.has[event.index] = false;
         if (!has_turn(turns, event.index))
-            continue; /* what it waits for invites it again */
+            continue; /* it is invited again once its input is ready */
         invite(&turns->next, event.index);
         status = take_turn(turns, event.index, error);
     }
     return status;
 }
 
-/* Until no device can go on. */
+/* Runs rounds until no device can continue. */
 static ppsched_status run(struct turns *turns, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;

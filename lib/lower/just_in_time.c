@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Receives as late as is safe. All devices run as if sends and receives blocked both sides until they meet; a receive stands
- * right before its consumer. Where devices wait for each other in a circle, the receive of one of its sends moves to the front:
- * to where its device waits. So there is one common history in which each send meets its receive, and no channel, however it
- * orders or blocks, can make the devices wait in a circle.
+/* Receives as late as is safe. All devices run as if sends and receives blocked both sides until they meet; a receive is right
+ * before its consumer. In a wait cycle of devices, the receive of one of their sends is moved to the front: to where its device
+ * waits. So there is one common history in which each send meets its receive, and under no channel, however it orders or
+ * blocks, can the devices deadlock.
  *
- * With a lead, a device waits likewise for what its next units receive, as many as the lead has, before it runs a unit. In a
- * circle the device that waits for the furthest of them gives that up until it has run a unit. */
+ * With a prefetch distance (lead), a device also waits for the receives of that many next units before it runs a unit. In a
+ * wait cycle the device whose receive is farthest ahead drops it until it has run one more unit. */
 #include "base/error.h"
 #include "lower/inputs.h"
 #include "lower/passes.h"
@@ -15,22 +15,22 @@ enum wait { RUNS, SENDS, RECEIVES, ENDED /* or at a flush */ };
 
 struct device {
     size_t position; /* of its next unit */
-    uint32_t sent;   /* ops of the unit before it whose sends are written */
+    uint32_t sent;   /* ops ops of the unit before it whose sends are written */
     enum wait wait;
-    uint32_t ahead;               /* of how many units on that is, where it receives */
-    uint32_t reach;               /* as many units on it waits for */
-    struct ppi_transfer transfer; /* that it sends or receives */
-    uint32_t mark;                /* of a walk along waiting devices */
+    uint32_t ahead;               /* how many units ahead the receive is, if it receives */
+    uint32_t reach;               /* how many units ahead it waits for; at most `lead` */
+    struct ppi_transfer transfer; /* the transfer that it sends or receives */
+    uint32_t mark;                /* number of the last walk along waiting devices */
 };
 
 struct history {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
-    bool *there; /* inputs, by number */
+    bool *there; /* by transfer number: an input is ready */
     struct device *devices;
-    uint32_t *ready, ready_count; /* stack of devices that can go on */
+    uint32_t *ready, ready_count; /* stack of devices that can continue */
     uint32_t mark;
-    uint32_t iteration_end; /* first microbatch behind the next flush */
+    uint32_t iteration_end; /* first microbatch after the next flush */
     uint32_t lead;
 };
 
@@ -39,7 +39,7 @@ static bool meets(const struct device *from, const struct device *to)
     return from->wait == SENDS && to->wait == RECEIVES && from->transfer.number == to->transfer.number;
 }
 
-/* A send meets its receive; both devices may go on. */
+/* Writes a send and its receive; both devices may continue. */
 static ppsched_status meet(struct history *history, const struct ppi_transfer *transfer, ppsched_error *error)
 {
     struct device *from = &history->devices[transfer->from], *to = &history->devices[transfer->to];
@@ -58,7 +58,7 @@ static ppsched_status meet(struct history *history, const struct ppi_transfer *t
     return status;
 }
 
-/* The next send of the unit before a device's position. */
+/* Finds the next send of the unit before a device's position. */
 static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *out)
 {
     struct device *device = &history->devices[d];
@@ -70,25 +70,25 @@ static bool next_send(struct history *history, uint32_t d, struct ppi_transfer *
     return false;
 }
 
-/* What a unit lacks, at its worst: nothing, a value of its own device, one of another. */
-enum overshoot { NOTHING, OWN_VALUE, TRANSFER };
+/* The worst missing input of a unit: none, one of its own device, one of another device. */
+enum missing { NOTHING, OWN_VALUE, TRANSFER };
 
-/* The first that comes from another device goes to `*out`. */
-static enum overshoot missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
+/* `*out`: the first missing input from another device. */
+static enum missing missing_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
 {
-    enum overshoot overshoot = NOTHING;
+    enum missing missing = NOTHING;
     for (size_t i = 0; i < ppi_unit_length(unit); i++) {
         uint32_t input = ppi_input_of(history->schedule, &unit[i]);
         if (input == PPSCHED_NONE || history->there[input])
             continue;
         if (ppi_transfer_in(history->schedule, &unit[i], out))
             return TRANSFER;
-        overshoot = OWN_VALUE;
+        missing = OWN_VALUE;
     }
-    return overshoot;
+    return missing;
 }
 
-/* Likewise, the first whose sender waits. */
+/* Whether the sender of an input waits to send it; `*out`: the first such input. */
 static bool offered_input(const struct history *history, const ppsched_op *unit, struct ppi_transfer *out)
 {
     struct ppi_transfer transfer;
@@ -104,8 +104,8 @@ static bool offered_input(const struct history *history, const ppsched_op *unit,
     return false;
 }
 
-/* What a device receives for the units within its lead: what is offered, else what it waits for. `found`: it waits for an input
- * of its next unit. */
+/* Finds what a device receives for the units within its lead: an offered input, else one it waits for. `found`: it waits for an
+ * input of its next unit. */
 static bool next_ahead(const struct history *history, uint32_t d, struct device *device, bool found)
 {
     const ppsched_queue *queue = &history->schedule->queues[d];
@@ -127,11 +127,11 @@ static bool next_ahead(const struct history *history, uint32_t d, struct device 
     return found;
 }
 
-/* What a device lacks: where it is a transfer, that is what it receives next. */
-static enum overshoot next_receive(const struct history *history, uint32_t d, struct device *device)
+/* The missing input of a device; if a transfer, the one that it receives next. */
+static enum missing next_receive(const struct history *history, uint32_t d, struct device *device)
 {
-    enum overshoot overshoot = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
-    return history->lead > 0 && next_ahead(history, d, device, overshoot == TRANSFER) ? TRANSFER : overshoot;
+    enum missing missing = missing_input(history, &history->schedule->queues[d].ops[device->position], &device->transfer);
+    return history->lead > 0 && next_ahead(history, d, device, missing == TRANSFER) ? TRANSFER : missing;
 }
 
 /* Runs a device until it waits. */
@@ -148,16 +148,16 @@ static ppsched_status run_device(struct history *history, uint32_t d, ppsched_er
             device->wait = ENDED;
             return PPSCHED_OK;
         }
-        const enum overshoot overshoot = next_receive(history, d, device);
-        if (overshoot == TRANSFER) {
+        const enum missing missing = next_receive(history, d, device);
+        if (missing == TRANSFER) {
             device->wait = RECEIVES;
             return meets(&history->devices[device->transfer.from], device) ? meet(history, &device->transfer, error)
                                                                            : PPSCHED_OK;
         }
         const ppsched_op *unit = &queue->ops[device->position];
         size_t length = ppi_unit_length(unit);
-        if (overshoot == OWN_VALUE)
-            return PPSCHED_ERROR_INVALID_SCHEDULE; /* a stage of its own comes too late */
+        if (missing == OWN_VALUE)
+            return PPSCHED_ERROR_INVALID_SCHEDULE; /* another stage of the device comes too late */
         ppsched_status status = ppi_builder_append(history->out, d, unit, length, error);
         if (status != PPSCHED_OK)
             return status;
@@ -175,7 +175,7 @@ static uint32_t waits_for(const struct device *device)
     return device->wait == SENDS ? device->transfer.to : device->transfer.from;
 }
 
-/* Whether a device, rather than another of a circle, is to give up what it waits for, or to have its send received. */
+/* Whether a device, rather than another of a wait cycle, should drop its receive, or have its send received. */
 static bool is_more_willing(const struct device *device, const struct device *other)
 {
     if (device->wait == RECEIVES)
@@ -183,8 +183,8 @@ static bool is_more_willing(const struct device *device, const struct device *ot
     return other == NULL;
 }
 
-/* Of a circle of waiting devices, the first on the walk that waits furthest ahead, else that sends; PPSCHED_NONE where the walk
- * from `d` ends, or all wait for what they need now: the order itself cannot be run. */
+/* The device of a wait cycle that gives way: the first on the walk that waits farthest ahead, else one that sends; PPSCHED_NONE
+ * if the walk from `d` ends, or all wait for what they need now: then the order itself deadlocks. */
 static uint32_t find_willing(struct history *history, uint32_t d)
 {
     uint32_t willing = PPSCHED_NONE;
@@ -204,13 +204,13 @@ static uint32_t find_willing(struct history *history, uint32_t d)
     }
 }
 
-/* All wait: one gives up its lead, or a receive is hoisted. INVALID_SCHEDULE where that is of no use, OK with none ready where
+/* When all devices wait: one drops its lead, or a receive is hoisted. INVALID_SCHEDULE if neither helps; OK with none ready if
  * all have ended. */
 static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_error *error)
 {
     uint32_t devices = history->schedule->shape.devices;
     while (*next < devices && history->devices[*next].wait == ENDED)
-        ++*next; /* none of these will ever wait again */
+        ++*next; /* devices before it never wait again */
     if (*next == devices)
         return PPSCHED_OK;
     uint32_t willing = find_willing(history, *next);
@@ -225,7 +225,7 @@ static ppsched_status resolve(struct history *history, uint32_t *next, ppsched_e
     return PPSCHED_OK;
 }
 
-/* Until all devices have ended, or come to a flush. */
+/* Runs until all devices have ended, or reached a flush. */
 static ppsched_status run(struct history *history, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A table of passes, each from one schedule to the next through a builder; ops of memory saving are set aside in between. */
 #include "lower/lower.h"
 
 #include "base/error.h"
 #include "lower/passes.h"
 #include "lower/set_aside.h"
 
-/* A pass with what it needs besides the schedule. */
+/* A pass, with its arguments other than the schedule. */
 struct pass {
     const ppsched_config *config;
     const ppsched_lower_options *options;
@@ -54,7 +55,7 @@ static ppsched_status defer(const struct pass *pass, ppsched_builder *out, const
     return ppi_defer_receives(out, in, error);
 }
 
-/* Replaces a schedule by what a pass makes of it. */
+/* Replaces a schedule by the result of a pass. */
 static ppsched_status apply(const struct pass *pass, const ppsched_schedule **schedule, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
@@ -101,7 +102,7 @@ ppsched_status ppi_lower_at(ppsched_schedule **out, const ppsched_schedule *sche
     return PPSCHED_OK;
 }
 
-/* What is lowered once backwards are as wanted. */
+/* Lowers a schedule of compute ops, after the passes on backwards. */
 static ppsched_status lower_computing(ppsched_schedule **out, const ppsched_schedule *computing, const ppsched_config *config,
                                       const ppsched_lower_options *options, ppsched_error *error)
 {
@@ -131,7 +132,7 @@ static ppsched_status lower_around(ppsched_schedule **out, const ppsched_schedul
     return status;
 }
 
-/* The backwards first, as the places of UNSHARDs, and of ops that keep less, are among the ops that there are then. */
+/* Backwards first, as positions of UNSHARDs and of ops of memory saving are among the ops after those passes. */
 ppsched_status ppi_lower(ppsched_schedule **out, const ppsched_schedule *schedule, const ppsched_config *config,
                          const ppsched_lower_options *options, ppsched_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes of lowering. Each appends the ops of a schedule, changed, to an empty builder of the same shape. */
+/* The passes of lowering. Each appends the changed ops of a schedule to an empty builder of the same shape. */
 #ifndef PPSCHED_LOWER_PASSES_H
 #define PPSCHED_LOWER_PASSES_H
 
@@ -14,7 +14,7 @@ ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedul
                            const struct ppi_unshard_times *unshards, ppsched_error *error);
 ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 
-/* INVALID_SCHEDULE comes without the reason: the checker knows it. */
+/* INVALID_SCHEDULE comes without a message: the checker finds the reason. */
 ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  ppsched_error *error);

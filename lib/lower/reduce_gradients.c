@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* REDUCE_GRAD: once all weight gradients of a stage and iteration are there. */
+/* Adds REDUCE_GRADs: a stage's follows the op that makes its last weight gradient of an iteration. */
 #include "base/error.h"
 #include "lower/passes.h"
 
-/* What makes a weight gradient in a unit; the second op of a pair is its backward. */
+/* The op of a unit that makes a weight gradient, or NULL; the second op of a pair is its backward. */
 static const ppsched_op *weight_of(const ppsched_op *unit)
 {
     const ppsched_op *op = &unit[ppi_unit_length(unit) - 1];
     return op->kind == PPSCHED_KIND_B || op->kind == PPSCHED_KIND_W ? op : NULL;
 }
 
-/* Pieces of an iteration that a model copy runs. */
+/* Number of micro-slices of an iteration that a model copy runs. */
 static uint32_t share(const ppsched_schedule *schedule, uint32_t copy)
 {
     uint32_t all = schedule->shape.microbatches, own = all;

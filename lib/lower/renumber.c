@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers by one pass over the last stage's queue, then copies all ops with the new numbers. */
 #include "lower/renumber.h"
 
 #include "base/error.h"
 #include "ir/builder.h"
 
-/* Fills in the new number of each microbatch; `next` is zero, an element an iteration. */
+/* Fills in the new number of each microbatch; `next`: zeroed, one per iteration. */
 static void find_numbers(uint32_t *numbers, uint32_t *next, const ppsched_schedule *schedule)
 {
     uint32_t last = schedule->shape.stages - 1, microbatches = schedule->shape.microbatches;
@@ -18,7 +19,7 @@ static void find_numbers(uint32_t *numbers, uint32_t *next, const ppsched_schedu
     }
 }
 
-/* All ops, device by device, with their new numbers; NULL where memory is short. */
+/* All ops, device by device, with their new numbers; NULL if memory is short. */
 static ppsched_op *renumbered_ops(const ppsched_schedule *schedule, const uint32_t *numbers)
 {
     ppsched_op *ops = ppi_allocate(&schedule->host, (size_t)schedule->op_count, sizeof *ops);
@@ -30,7 +31,7 @@ static ppsched_op *renumbered_ops(const ppsched_schedule *schedule, const uint32
     return ops;
 }
 
-/* Where each device's ops end; NULL where memory is short. */
+/* Index of the end of each device's ops; NULL if memory is short. */
 static size_t *ends_of(const ppsched_schedule *schedule)
 {
     size_t *ends = ppi_allocate(&schedule->host, schedule->shape.devices, sizeof *ends);

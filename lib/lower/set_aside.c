@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks the lowered queue and the original one in parallel, with the compute ops as the common points. */
 #include "lower/set_aside.h"
 
 #include "ir/builder.h"
 
-/* Makes a schedule like another one from what `put` appends for each device. */
+/* Makes a schedule of the same shape from what `put` appends for each device. */
 static ppsched_status make_like(ppsched_schedule **out, const ppsched_schedule *like, const ppsched_schedule *with,
                                 ppsched_status (*put)(ppsched_builder *, const ppsched_queue *, const ppsched_queue *,
                                                       ppsched_error *),
@@ -35,7 +36,7 @@ ppsched_status ppi_take_saving_out(ppsched_schedule **out, const ppsched_schedul
     return make_like(out, schedule, schedule, put_others, error);
 }
 
-/* Appends the ops from `*position` on as far as they are copies, or all that keep less. */
+/* Appends ops from `*position` on while they are copies, or any of memory saving. */
 static ppsched_status put_saving(ppsched_builder *builder, const ppsched_queue *kept, size_t *position, bool copies_alone,
                                  ppsched_error *error)
 {

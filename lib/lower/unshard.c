@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UNSHARD and RESHARD: before each op a device drops the parameters of the stages that it does not use soon, and gathers those
- * that it does. Two windows over the stages that come next tell how soon: of `most` stages it keeps what it holds, of the
- * first few of these, its lookahead, it gathers what it does not. (PyTorch's max_active_stages and unshard_lookahead.) Or it
- * gathers where it has been chosen, within the first window. */
+/* UNSHARD and RESHARD: before each op a device drops the parameters of stages that it does not use soon, and gathers those that
+ * it does. Two windows over its next stages define soon: of `unshard` stages it keeps what it holds, and of the first few of
+ * these, its lookahead, it gathers what it does not hold. (PyTorch's max_active_stages and unshard_lookahead.) Or it gathers at
+ * chosen positions, within the first window. */
 #include "base/error.h"
 #include "lower/passes.h"
 
-/* One device. Its stages in the order in which they come next: by the unit that uses them. */
+/* A device. `stages` stays sorted by next use. */
 struct device {
     const ppsched_queue *queue;
     uint32_t number;
-    size_t *next_use; /* by op: the next op of its stage; the queue's count where there is none */
-    uint32_t *stages; /* those that are still used, the next first */
-    size_t *use;      /* when each stage is used next */
+    size_t *next_use; /* by op: the next op of its stage; the queue's count: none */
+    uint32_t *stages; /* the stages still to be used, the next first */
+    size_t *use;      /* by stage: its next op */
     uint32_t stage_count;
-    uint32_t *held; /* gathered ones, in the order in which they were */
+    uint32_t *held; /* gathered stages, in the order of gathering */
     bool *is_held;  /* by stage */
     uint32_t held_count;
 };
@@ -22,14 +22,14 @@ struct device {
 struct sharding {
     const ppsched_schedule *schedule;
     const ppsched_lower_options *options;
-    const struct ppi_unshard_times *unshards; /* chosen ones; NULL: by the lookahead */
-    size_t gathered;                          /* of these */
+    const struct ppi_unshard_times *unshards; /* chosen positions; NULL: by the lookahead */
+    size_t gathered;                          /* number of those done */
     ppsched_builder *out;
     struct device device;
-    size_t *last; /* by stage, for the scan from behind */
+    size_t *last; /* by stage, for the backward scan */
 };
 
-/* From behind: each op's successor of the same stage, and at last each stage's first use, in the order of these. */
+/* Finds each op's next op of the same stage in a backward scan, and each stage's first use, in order of use. */
 static void find_uses(struct sharding *sharding)
 {
     struct device *device = &sharding->device;
@@ -50,7 +50,7 @@ static void find_uses(struct sharding *sharding)
     }
 }
 
-/* The op at `i`, of the stage that comes first, is done: the stage moves back to where its next use is, or out. */
+/* Advances past op `i`, of the first stage: the stage moves back to its next use, or out. */
 static void move_on(struct device *device, size_t i)
 {
     uint32_t stage = device->stages[0], k = 1;
@@ -62,7 +62,7 @@ static void move_on(struct device *device, size_t i)
         device->stage_count--;
 }
 
-/* How many of the stages that come next a window takes: whole units, until they are at least `most`. */
+/* Number of the next stages in a window: whole units, until there are at least `most`. */
 static uint32_t window_of(const struct device *device, uint32_t most)
 {
     uint32_t count = device->stage_count < most ? device->stage_count : most;
@@ -92,7 +92,7 @@ static ppsched_status put(struct sharding *sharding, uint8_t kind, uint32_t stag
     return ppi_builder_append(sharding->out, sharding->device.number, &op, 1, error);
 }
 
-/* Drops all that is held but the first `kept` stages that come next. */
+/* Drops all held stages except the first `kept` of the next ones. */
 static ppsched_status drop_others(struct sharding *sharding, uint32_t kept, ppsched_error *error)
 {
     struct device *device = &sharding->device;
@@ -119,7 +119,7 @@ static ppsched_status gather(struct sharding *sharding, uint32_t stage, ppsched_
     return put(sharding, PPSCHED_KIND_UNSHARD, stage, error);
 }
 
-/* Those of the stages that come next which are not there. */
+/* Gathers those of the first `wanted` stages that are not held. */
 static ppsched_status gather_next(struct sharding *sharding, uint32_t wanted, ppsched_error *error)
 {
     const struct device *device = &sharding->device;
@@ -130,7 +130,7 @@ static ppsched_status gather_next(struct sharding *sharding, uint32_t wanted, pp
     return status;
 }
 
-/* Those that were chosen to stand before op `i`. */
+/* Gathers the stages chosen for the position before op `i`. */
 static ppsched_status gather_chosen(struct sharding *sharding, size_t i, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -143,7 +143,7 @@ static ppsched_status gather_chosen(struct sharding *sharding, size_t i, ppsched
     return status;
 }
 
-/* An overlapped pair of two stages needs both at once. */
+/* Refuses an overlapped pair of two stages, which needs both at once, if only one may be gathered. */
 static ppsched_status check_unit(const struct sharding *sharding, size_t i, ppsched_error *error)
 {
     const ppsched_op *unit = &sharding->device.queue->ops[i];

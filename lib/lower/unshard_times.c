@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When to gather weights. PyTorch's two rules, and each UNSHARD right before its use, are evaluated with the config's times.
- * Then in the timeline of each every UNSHARD moves back as far as it still ends before it is needed and lets those behind it do
- * so, which changes nothing but how long weights are held. The best of the six is taken: what keeps within the memory limits,
- * then what is fastest, then what holds weights for the shortest time. */
+/* Chooses when to gather parameters. PyTorch's two rules, and each UNSHARD right before its use, are evaluated with the
+ * config's times. Then in the timeline of each, every UNSHARD is delayed as long as it still ends before its use and lets those
+ * after it do so, which only changes how long parameters are held. The best of the six is taken: the one within the memory
+ * limits, then the fastest, then the one that holds parameters for the shortest time. */
 #include "lower/unshard_times.h"
 
 #include "base/checked.h"
@@ -10,14 +10,14 @@
 #include "channel/evaluate_transfers.h"
 #include "lower/lower.h"
 
-/* What a choice is worth; less is better. */
+/* The value of a choice, compared field by field; less is better. */
 struct worth {
-    double overshoot; /* sum of what devices are over their limits */
+    double overshoot; /* sum of the devices' overshoot over their limits */
     double time;      /* makespan */
-    double held;      /* from each UNSHARD's start to its first use, in all */
+    double held;      /* sum of the times from each UNSHARD's start to its first use */
 };
 
-/* A choice, evaluated. */
+/* A choice, lowered and evaluated. */
 struct trial {
     ppsched_schedule *lowered;
     ppsched_timeline *timeline;
@@ -28,9 +28,9 @@ struct choosing {
     const ppsched_config *config;
     const ppsched_lower_options *options;
     struct ppi_unshard_times *unshards;
-    size_t *best; /* of each gather: its place in the best choice */
+    size_t *best; /* by gather: `at` in the best choice */
     struct worth worth;
-    double *begin, *end; /* of each computing op in the trial at hand */
+    double *begin, *end; /* by compute op, in the current trial */
 };
 
 void ppi_unshard_times_clear(struct ppi_unshard_times *unshards)
@@ -40,7 +40,7 @@ void ppi_unshard_times_clear(struct ppi_unshard_times *unshards)
     unshards->list = NULL;
 }
 
-/* --- the choices there are --- */
+/* --- the choices --- */
 
 static size_t count_unshards(const ppsched_schedule *lowered)
 {
@@ -50,14 +50,14 @@ static size_t count_unshards(const ppsched_schedule *lowered)
     return count;
 }
 
-/* Begin of the unit that the op is in. */
+/* The first op of the unit that an op is in. */
 static size_t unit_of(const ppsched_queue *queue, size_t op)
 {
     return op > 0 && op < queue->count && ppi_unit_length(&queue->ops[op - 1]) == 2 ? op - 1 : op;
 }
 
-/* Reads where a device's gathers stand, from `gather` on; returns how many there are. `waiting`: of each stage that is gathered
- * and not yet used, by its gather's number among these, and 1; else 0. */
+/* Reads the positions of a device's gathers into `gather`; returns their number. `waiting`: by stage, 1 plus the index of its
+ * gather if that is not yet used; else 0. */
 static size_t read_device(struct ppi_gather *gather, const ppsched_queue *queue, const ppsched_queue *lowered, size_t *waiting)
 {
     size_t count = 0, position = 0;
@@ -77,7 +77,7 @@ static size_t read_device(struct ppi_gather *gather, const ppsched_queue *queue,
     return count;
 }
 
-/* The gathers of one of PyTorch's rules. */
+/* Reads the gathers of one of PyTorch's rules. */
 static ppsched_status read_rule(struct ppi_unshard_times *out, const struct choosing *choosing, int32_t rule,
                                 ppsched_error *error)
 {
@@ -102,7 +102,7 @@ static ppsched_status read_rule(struct ppi_unshard_times *out, const struct choo
     return status;
 }
 
-/* --- what a choice is worth --- */
+/* --- the value of a choice --- */
 
 static void trial_clear(struct trial *trial)
 {
@@ -112,7 +112,7 @@ static void trial_clear(struct trial *trial)
     *trial = (struct trial){0};
 }
 
-/* Sends and receives stand where they hold nothing up. */
+/* Lowers and evaluates a choice, with sends and receives that hold nothing up. */
 static ppsched_status evaluate(struct trial *out, const struct choosing *choosing, ppsched_error *error)
 {
     const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_NONE};
@@ -126,7 +126,7 @@ static ppsched_status evaluate(struct trial *out, const struct choosing *choosin
     return status;
 }
 
-/* Fills in when the computing ops run. */
+/* Fills in when the compute ops run. */
 static void read_times(struct choosing *choosing, const struct trial *trial)
 {
     for (uint32_t d = 0; d < choosing->schedule->shape.devices; d++) {
@@ -169,7 +169,7 @@ static bool is_better(const struct worth *a, const struct worth *b)
     return a->held < b->held;
 }
 
-/* Keeps the choice if it is the best so far. */
+/* Evaluates the current choice, and keeps it if it is the best so far. */
 static ppsched_status consider(struct choosing *choosing, struct trial *trial, ppsched_error *error)
 {
     ppsched_status status = evaluate(trial, choosing, error);
@@ -185,9 +185,10 @@ static ppsched_status consider(struct choosing *choosing, struct trial *trial, p
     return PPSCHED_OK;
 }
 
-/* --- later --- */
+/* --- delaying --- */
 
-/* The last place from `first` to `last` that the device comes to by a time. Those of `first` it comes to in any case. */
+/* The last position, from `gather->at` to `last`, that the device reaches by a time; `gather->at` if it reaches no later
+ * one. */
 static size_t last_by(const struct choosing *choosing, const struct ppi_gather *gather, size_t last, double time)
 {
     const ppsched_queue *queue = &choosing->schedule->queues[gather->device];
@@ -202,8 +203,8 @@ static size_t last_by(const struct choosing *choosing, const struct ppi_gather *
     return unit_of(queue, low) > gather->at ? unit_of(queue, low) : gather->at;
 }
 
-/* Moves a device's UNSHARDs back as far as all that its sharding channel does still ends in time. `end`: behind the last of its
- * gathers; returns the first. */
+/* Delays a device's UNSHARDs as long as all work of its sharding channel still ends in time. `end`: index after its last
+ * gather; returns that of its first. */
 static size_t delay_device(struct choosing *choosing, const struct trial *trial, uint32_t device, size_t end)
 {
     const ppsched_queue *queue = &trial->lowered->queues[device];
@@ -215,7 +216,9 @@ static size_t delay_device(struct choosing *choosing, const struct trial *trial,
             position--;
         if (queue->ops[i].kind == PPSCHED_KIND_REDUCE_GRAD && spans[i].end > spans[i].start) {
             next = spans[i].start;
-            last = position > 0 && last > position - 1 ? position - 1 : last; /* it stands before the op that it is behind */
+            last = position > 0 && last > position - 1
+                       ? position - 1
+                       : last; /* an UNSHARD must be before the op that the REDUCE_GRAD follows */
         }
         if (queue->ops[i].kind != PPSCHED_KIND_UNSHARD)
             continue;
@@ -238,7 +241,7 @@ static void delay(struct choosing *choosing, const struct trial *trial)
 
 /* --- the choice --- */
 
-/* Evaluates what is at hand, and what is later in its timeline. */
+/* Evaluates the current choice, and the one delayed in its timeline. */
 static ppsched_status consider_both(struct choosing *choosing, ppsched_error *error)
 {
     struct trial trial = {0}, later = {0};
@@ -252,7 +255,7 @@ static ppsched_status consider_both(struct choosing *choosing, ppsched_error *er
     return status;
 }
 
-/* Devices that are over their limit in the best choice gather each stage right before it is needed. */
+/* Evaluates the best choice with each stage gathered right before its use on devices over their limit. */
 static ppsched_status spare_the_full(struct choosing *choosing, ppsched_error *error)
 {
     struct ppi_gather *list = choosing->unshards->list;
@@ -276,7 +279,7 @@ static ppsched_status choose(struct choosing *choosing, ppsched_error *error)
 {
     struct ppi_gather *list = choosing->unshards->list;
     struct ppi_unshard_times other = {0};
-    ppsched_status status = consider_both(choosing, error); /* as early as may be */
+    ppsched_status status = consider_both(choosing, error); /* as early as allowed */
     if (status == PPSCHED_OK)
         status = read_rule(&other, choosing, PPSCHED_UNSHARD_LOOKAHEAD_AUTO, error);
     for (size_t i = 0; i < choosing->unshards->count && status == PPSCHED_OK; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Longest first to where there is least (Graham 1969), then moves and swaps with the replica that has most, then for few
- * microbatches branch and bound in the same order. */
+/* Longest first to the replica with the least load (Graham 1969), then moves and swaps with the replica with the largest load,
+ * then for few microbatches branch and bound in the same order. */
 #include "microbatches/balance.h"
 
 #include <string.h>
@@ -11,26 +11,26 @@
 #include "base/heap.h"
 #include "base/sort.h"
 
-enum { MOST_TRIED = 24 /* microbatches of which all ways are tried */ };
+enum { MOST_TRIED = 24 /* microbatches up to which branch and bound runs */ };
 
-static const double MOST_STEPS = 2e6; /* of each part of the work */
+static const double MOST_STEPS = 2e6; /* bounds the work of each part; past it the best so far is the result */
 static const double TIE = 1e-12;      /* sums that differ by less than this share are equal */
 
 struct sharing {
     const double *costs; /* the largest first */
     uint32_t count, replicas;
-    bool even; /* all have `least` or one more, as many as `longer` allows */
+    bool even; /* each has `least` microbatches, and `longer` replicas have one more */
     uint32_t least, longer, longer_now;
-    double *before; /* sums of the costs before each, and of all */
+    double *before; /* sums of the costs before each, then of all */
     double *sum;    /* of each replica */
-    uint32_t *held; /* how many */
+    uint32_t *held; /* number of microbatches of each replica */
     uint32_t *replica, *best_replica;
     double best, bound, steps;
 };
 
 /* --- counts --- */
 
-/* Whether a replica may get one more. */
+/* Whether a replica may get another microbatch. */
 static bool has_room(const struct sharing *sharing, uint32_t r)
 {
     if (!sharing->even || sharing->held[r] < sharing->least)
@@ -45,7 +45,7 @@ static void put(struct sharing *sharing, uint32_t item, uint32_t r)
     sharing->longer_now += sharing->held[r]++ == sharing->least;
 }
 
-/* Back to a sum that was, as adding and taking away round. */
+/* Removes an item; the sum is given, as adding and subtracting round. */
 static void take(struct sharing *sharing, uint32_t r, double sum)
 {
     sharing->sum[r] = sum;
@@ -54,8 +54,8 @@ static void take(struct sharing *sharing, uint32_t r, double sum)
 
 /* --- bounds --- */
 
-/* The mean, the largest; of the first kR + 1 some replica has k + 1, which are the least of these at least; and with even
- * counts the largest stands beside as many of the least as its replica needs. */
+/* Lower bound: the largest of the mean; the largest cost; of the first kR + 1 items some replica has k + 1, so at least the k +
+ * 1 smallest of them; with even counts the largest item plus as many of the smallest as its replica needs. */
 static double find_bound(const struct sharing *sharing)
 {
     const size_t n = sharing->count, replicas = sharing->replicas;
@@ -65,10 +65,10 @@ static double find_bound(const struct sharing *sharing)
         bound = ppi_larger(bound, before[k * replicas + 1] - before[k * replicas - k]);
     if (sharing->even && sharing->least > 1)
         bound = ppi_larger(bound, sharing->costs[0] + before[n] - before[n - sharing->least + 1]);
-    return bound * (1 - TIE); /* differences of sums round */
+    return bound * (1 - TIE); /* differences of sums are rounded */
 }
 
-/* --- a way to begin with --- */
+/* --- the first shares --- */
 
 static uint32_t fullest(const struct sharing *sharing)
 {
@@ -79,7 +79,7 @@ static uint32_t fullest(const struct sharing *sharing)
     return most;
 }
 
-/* A replica that has no room any more gets none later either. */
+/* A replica that is full stays full, so it is dropped from the heap. */
 static void share_longest_first(struct sharing *sharing, struct ppi_heap *least)
 {
     struct ppi_event next;
@@ -96,9 +96,9 @@ static void share_longest_first(struct sharing *sharing, struct ppi_heap *least)
 
 /* --- moves and swaps --- */
 
-/* The exchange with the fullest replica after which the larger of two sums is least. */
+/* The exchange with the fullest replica after which the larger of both sums is smallest. */
 struct exchange {
-    uint32_t out, in; /* items; `in` NONE: nothing comes back */
+    uint32_t out, in; /* items; `in` PPSCHED_NONE: a move, without a return */
     uint32_t to;
     double most;
 };
@@ -154,7 +154,7 @@ static void improve(struct sharing *sharing)
     }
 }
 
-/* --- all ways --- */
+/* --- branch and bound --- */
 
 static void keep(struct sharing *sharing, double most)
 {
@@ -162,7 +162,8 @@ static void keep(struct sharing *sharing, double most)
     memcpy(sharing->best_replica, sharing->replica, sharing->count * sizeof *sharing->replica);
 }
 
-/* From an item on; `most` is the fullest so far. Of replicas that are alike the first is tried. */
+/* Tries all replicas for the items from `item` on; `most` is the largest sum so far. Of identical replicas only the first is
+ * tried. */
 static void try_from(struct sharing *sharing, uint32_t item, double most)
 {
     if (item == sharing->count)
@@ -180,7 +181,7 @@ static void try_from(struct sharing *sharing, uint32_t item, double most)
     }
 }
 
-/* Whether none is better. */
+/* Whether the search was complete, so that the best is optimal. */
 static bool try_all(struct sharing *sharing)
 {
     sharing->steps = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Microbatches that differ, shared out over replicas: the one that has most has as little as can be found. */
+/* Shares out microbatches that differ over replicas, so that the largest load is as small as can be found. */
 #ifndef PPSCHED_MICROBATCHES_BALANCE_H
 #define PPSCHED_MICROBATCHES_BALANCE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All orders where they are few; else a walk that takes a worse one as long as it is but little worse, which is less and less
- * (threshold accepting, Dueck and Scheuer 1990). Each order is priced by the evaluator. */
+/* All orders for few microbatches; else a random walk that accepts an order if it is worse by less than a threshold, which
+ * decreases to 0 (threshold accepting, Dueck and Scheuer 1990). Each order is evaluated in full. */
 #include "microbatches/order.h"
 
 #include <string.h>
@@ -12,25 +12,25 @@
 #include "eval/timeline.h"
 #include "ir/progress.h"
 
-enum { MOST_TRIED = 7 }; /* microbatches of which all orders are tried */
+enum { MOST_TRIED = 7 }; /* microbatches up to which all orders are tried: at most 5,040 */
 
-static const double VISITS = 250e3;         /* of ops, with an effort of 0 */
-static const double FIRST_THRESHOLD = 0.01; /* share of the objective by which an order may be worse, at first */
+static const double VISITS = 250e3;         /* of ops, at effort 0; doubled by each further effort */
+static const double FIRST_THRESHOLD = 0.01; /* share of the objective by which an order may be worse at the start */
 
-/* What an order costs. */
+/* The objective of an order; less overshoot comes first. */
 struct price {
-    double overshoot, objective; /* overshoot: held above limits, of all devices */
+    double overshoot, objective; /* overshoot: memory over the limits, summed over devices */
 };
 
 struct ordering {
     const ppsched_schedule *schedule;
-    const ppsched_config *config; /* as the caller's */
-    ppsched_config *made;         /* its lists in the order that is priced */
+    const ppsched_config *config; /* the caller's */
+    ppsched_config *made;         /* a copy, with its lists in the order being evaluated */
     ppsched_timeline *timeline;
     struct ppi_poll poll;
     bool by_span;
     uint32_t count;
-    uint32_t *order, *best; /* the order in hand, and the best so far */
+    uint32_t *order, *best; /* the current order, and the best so far */
     uint32_t *sorted;       /* the longest first */
     struct price price, best_price;
     double visits, most_visits;
@@ -68,7 +68,7 @@ static double excess_of(const ppsched_timeline *timeline)
     return overshoot;
 }
 
-/* Prices the order in hand, and keeps it if it is the best. */
+/* Evaluates the current order, and keeps it if it is the best. */
 static ppsched_status price(struct ordering *ordering, ppsched_error *error)
 {
     const double ops = (double)ordering->schedule->op_count;
@@ -88,7 +88,7 @@ static ppsched_status price(struct ordering *ordering, ppsched_error *error)
     return ppi_poll_spend(&ordering->poll, ops, error);
 }
 
-/* --- orders to begin with --- */
+/* --- initial orders --- */
 
 static bool is_longer(const void *context, uint32_t a, uint32_t b)
 {
@@ -97,7 +97,7 @@ static bool is_longer(const void *context, uint32_t a, uint32_t b)
     return x.time != y.time ? x.time > y.time : x.memory > y.memory;
 }
 
-/* From the outside in, the first of `from` outermost. */
+/* Fills the order from both ends inwards, in ascending or descending length. */
 static void put_outside_in(struct ordering *ordering, bool longest_first)
 {
     const uint32_t count = ordering->count;
@@ -121,8 +121,8 @@ static ppsched_status try_beginnings(struct ordering *ordering, ppsched_error *e
 
 /* --- all orders --- */
 
-/* The next one in the lexicographic order of places in `sorted`, of which those of equal microbatches are one; false behind the
- * last. `place`: of each slot. */
+/* The next order in lexicographic order of indices in `sorted`, with equal microbatches as one class; false after the last.
+ * `place`: by slot. */
 static bool next_order(uint32_t *place, const uint32_t *class_of, uint32_t count)
 {
     uint32_t i = count - 1, j = count - 1;
@@ -160,7 +160,7 @@ static ppsched_status try_all(struct ordering *ordering, ppsched_error *error)
     return status;
 }
 
-/* --- the walk --- */
+/* --- the random walk --- */
 
 /* Steele, Lea and Flood 2014: splitmix64. */
 static uint32_t random_below(struct ordering *ordering, uint32_t bound)
@@ -171,7 +171,7 @@ static uint32_t random_below(struct ordering *ordering, uint32_t bound)
     return (uint32_t)(((x ^ (x >> 31)) >> 32) * bound >> 32);
 }
 
-/* Takes the microbatch from one slot to another; those between move up. */
+/* Moves the microbatch of one slot to another; those between shift by one. */
 static void move(uint32_t *order, uint32_t from, uint32_t to)
 {
     const uint32_t moved = order[from];
@@ -234,7 +234,7 @@ static ppsched_status search(struct ordering *ordering, ppsched_error *error)
     return ppi_poll_ask(&ordering->poll, error);
 }
 
-/* `room`: for the orders. The config and the timeline are the caller's to destroy. */
+/* Orders are in the arena. The caller destroys the config and the timeline, also on failure. */
 static ppsched_status make(struct ordering *ordering, struct ppi_arena *arena, ppsched_error *error)
 {
     const uint32_t count = ordering->count;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices by their data sheets: dense bf16 rate of the matrix units, rate of the other units, memory, what one device sends to
- * the others of a node in one direction, and between nodes as machines are sold (a network port a device). */
+ * the others of a node in one direction, and between nodes in machines as sold (a network port per device). */
 #include "model/accelerators.h"
 
 #include <stddef.h>
 
-/* Shares that an A100 reaches, as calculon has them (caa4b11, systems/a100_80g.json), with which the runs of Korthikanti et al.
- * come out. For the other devices they are assumed. */
+/* Efficiencies of an A100 from calculon (caa4b11, systems/a100_80g.json), which reproduce the runs of Korthikanti et al. For
+ * the other devices they are assumed. */
 static const ppsched_efficiency matrix[] = {{128e9, 0.95}, {16e9, 0.9}, {1e9, 0.6}, {0, 0.1}};
 static const ppsched_efficiency vector[] = {{16e9, 0.95}, {1e9, 0.5}, {0, 0.1}};
 static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.6}, {0, 0.3}};
@@ -18,7 +18,7 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
     .memory_efficiency_count = COUNT_OF(memory)
 #define DEVICE(text) .size = sizeof(ppsched_accelerator), .node_devices = 8, .name = (text), EFFICIENCIES
 
-/* Shares and latencies of links are calculon's too. */
+/* Efficiencies and latencies of links are from calculon too. */
 #define LINK(rate, share, wait)                                                                                                \
     {                                                                                                                          \
         .bandwidth = (rate), .efficiency = (share), .latency = (wait)                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices that the library knows. */
+/* The built-in devices. */
 #ifndef PPSCHED_MODEL_ACCELERATORS_H
 #define PPSCHED_MODEL_ACCELERATORS_H
 
@@ -7,7 +7,7 @@
 
 uint32_t ppi_accelerator_count(void);
 
-/* NULL past the last. */
+/* NULL if `index` is not below the count. */
 const ppsched_accelerator *ppi_accelerator_at(uint32_t index);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a layer holds, and how many parameters there are. */
+/* Memory of a layer and number of parameters, as sums over the ops of ops.h. */
 #include "model/ops.h"
 
-/* What sharding leaves of the states of so many parameters. */
+/* Adds the states of `parameters` that sharding leaves on a device. */
 static void add_states(ppsched_layer_memory *out, const ppsched_training *training, double parameters, double devices)
 {
     out->parameters += parameters;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attention half of a layer. */
+/* The attention half of a layer: plain or latent queries, keys and values; scores kept or fused (FlashAttention). */
 #include "model/ops.h"
 
 enum { FORWARD, INPUT, WEIGHT };
 
-/* Widths on one device: of all queries, keys, values, each with what rotates. */
+/* Widths on one device: of all queries, keys and values, including the parts with rotary embedding. */
 struct widths {
     double heads, key, value, queries, keys, values;
 };
@@ -19,7 +19,7 @@ static struct widths widths_of(const ppsched_model *model)
         widths.value = shape->value_head_size;
         kv_heads = widths.heads;
     } else if (kv_heads < 1) {
-        kv_heads = 1; /* copies */
+        kv_heads = 1; /* replicated */
     }
     widths.queries = widths.heads * widths.key;
     widths.keys = kv_heads * widths.key;
@@ -34,7 +34,7 @@ static double kept_input(const ppsched_model *model)
     return ppi_rows(model) * model->shape.hidden_size * model->training.activation_bytes;
 }
 
-/* Parameters that several devices hold a copy of are those of a whole head all the same. */
+/* Replicated key-value heads count their parameters on each device. */
 static void put_plain(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
 {
     double tokens = ppi_tokens(model), hidden = model->shape.hidden_size, size = model->training.activation_bytes;
@@ -50,7 +50,7 @@ static void put_plain(struct ppi_ops *ops, const ppsched_model *model, const str
     }
 }
 
-/* Down to the ranks on each device's own rows, up to its heads. */
+/* Projections down to the ranks on each device's own rows, and up to its heads. */
 static void put_latent(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
 {
     const ppsched_transformer *shape = &model->shape;
@@ -78,7 +78,7 @@ static void put_latent(struct ppi_ops *ops, const ppsched_model *model, const st
 
 /* --- the scores --- */
 
-/* A product that makes the scores, or that they go into. */
+/* A product that makes the scores, or uses them. */
 static void put_product(struct ppi_ops *ops, double scores, double width, double other, double kept, double size)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
@@ -108,7 +108,7 @@ static void put_kept_scores(struct ppi_ops *ops, const ppsched_model *model, con
     put_product(ops, scores, widths->value, 2 * tokens * widths->heads * widths->value, has_dropout ? scores * size : 0, size);
 }
 
-/* FlashAttention-2 (arXiv 2307.08691): two products forward, five backward; it leaves a number a row. */
+/* FlashAttention-2 (arXiv 2307.08691): two products forward, five backward; it keeps one number per row. */
 static void put_flash(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
 {
     double tokens = ppi_tokens(model), size = model->training.activation_bytes;
@@ -124,7 +124,7 @@ static void put_flash(struct ppi_ops *ops, const ppsched_model *model, const str
         .matrix = 2 * scores * (3 * widths->key + 2 * widths->value), .vector = 8 * scores, .bytes = 2 * once};
 }
 
-/* Keys and values of the whole sequence, from the devices of context parallelism, and their gradients back. */
+/* Gathers keys and values of the whole sequence from the devices of context parallelism, and returns their gradients. */
 static void put_ring(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
 {
     double c = model->training.context_parallel;
@@ -137,7 +137,7 @@ static void put_ring(struct ppi_ops *ops, const ppsched_model *model, const stru
     op->pass[INPUT] = (struct ppi_layer_pass){.sent = 2 * bytes, .collective = PPI_GATHER};
 }
 
-/* What the backward needs of queries, keys and values. */
+/* Keeps queries, keys and values for the backward. */
 static void keep_heads(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
 {
     double all = widths->queries + widths->keys + widths->values;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a transformer, its training and its device go together; what they leave to the default. */
+/* Checks a transformer, its training and its device, each and together, and fills in defaults. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "model/ops.h"
 
-/* Sizes, so that no count of parameters leaves what a double holds exactly without being told. */
+/* Limits of sizes: a count of parameters must be exact in a double, so models beyond 2^53 are refused. */
 enum { MOST_SIZE = 1 << 24, MOST_COUNT = 1 << 20 };
 static const double most_parameters = 9007199254740992.0;
 
@@ -22,7 +22,7 @@ static ppsched_status check_bounds(const struct bounded *list, size_t count, pps
     return PPSCHED_OK;
 }
 
-/* The numbers next to `wanted` that divide `number`, below and above. */
+/* Fails with the nearest divisors of `number`, below and above `wanted`. */
 static ppsched_status fail_divisor(ppsched_error *error, const char *what, uint32_t number, const char *by, uint32_t wanted)
 {
     uint32_t below = wanted < number ? wanted : number, above = wanted;
@@ -75,7 +75,7 @@ static ppsched_status check_experts(const ppsched_transformer *shape, ppsched_er
     return PPSCHED_OK;
 }
 
-/* Of each layer whether it has experts, by itself or by the three numbers. */
+/* Experts are given by layer, or by the three numbers. */
 static ppsched_status check_expert_layers(const ppsched_transformer *shape, ppsched_error *error)
 {
     if (shape->expert_layers == NULL)
@@ -183,7 +183,7 @@ static ppsched_status check_amounts(const ppsched_training *training, ppsched_er
     return status == PPSCHED_OK ? check_bytes("activation_bytes", training->activation_bytes, error) : status;
 }
 
-/* Whether experts can be divided so. */
+/* Whether experts can be divided by `parallel` and each by `tensor`. */
 static bool divides_devices(const ppsched_model *model, uint32_t parallel, uint32_t tensor)
 {
     const ppsched_training *training = &model->training;
@@ -241,14 +241,14 @@ static bool divides_key_values(const ppsched_transformer *shape, uint32_t tensor
     return shape->key_value_rank > 0 || divides(tensor, shape->key_value_heads) || divides(shape->key_value_heads, tensor);
 }
 
-/* Whether heads, key-value heads and MLP can be divided by so many. */
+/* Whether heads, key-value heads and MLP can be divided by `tensor`. */
 static bool divides_layer(const ppsched_transformer *shape, uint32_t tensor)
 {
     return divides(tensor, shape->heads) && divides_key_values(shape, tensor) &&
            (shape->ffn_size == 0 || divides(tensor, shape->ffn_size));
 }
 
-/* With the numbers next to it that divide all of them. */
+/* Fails with the nearest numbers that divide all of them. */
 static ppsched_status fail_tensor(const ppsched_transformer *shape, uint32_t tensor, ppsched_error *error)
 {
     uint32_t below = tensor < shape->heads ? tensor : shape->heads, above = tensor;
@@ -273,7 +273,7 @@ static ppsched_status fail_tensor(const ppsched_transformer *shape, uint32_t ten
                     above);
 }
 
-/* Context parallelism gives each device a piece of the first half of a causal sequence and one of the second; sequence
+/* Context parallelism gives each device one part of the first half of a causal sequence and one of the second; sequence
  * parallelism divides that among the devices of a tensor group. */
 static ppsched_status check_sequence(const ppsched_model *model, ppsched_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What megatron/training/theoretical_memory_usage.py says, in its own order of operations, so that it is equal to the last
- * byte. */
+/* Megatron-LM's estimate, as in megatron/training/theoretical_memory_usage.py, with the same order of operations so that it is
+ * equal to the last byte. */
 #include "model/ops.h"
 
 /* Parameters of the whole model by how Megatron-LM divides them. */
@@ -42,7 +42,7 @@ static double bytes_each(const ppsched_model *model, double devices)
     return model->training.sharding == 0 ? 18 : 6 + 12 / devices;
 }
 
-/* Of the device with its share of the layers, all MTP layers and one embedding. */
+/* States of a device with its share of the layers, all MTP layers and one embedding. */
 static double states_of(const ppsched_model *model, double p)
 {
     const ppsched_transformer *shape = &model->shape;
@@ -65,7 +65,8 @@ static double states_of(const ppsched_model *model, double p)
     return shape->experts > 0 ? common + expert * bytes_each(model, (double)(world / divided)) : common;
 }
 
-/* Of the first stage, `layer` bytes a layer; what is in flight makes up for the layers of the others. */
+/* Activations of the first stage, `layer` bytes per layer; its microbatches in flight make up for the layers of other
+ * stages. */
 static double activations_of(const ppsched_model *model, const ppsched_megatron_pipeline *pipeline, double layer)
 {
     const ppsched_transformer *shape = &model->shape;
@@ -89,7 +90,7 @@ void ppi_model_megatron(ppsched_megatron_memory *out, const ppsched_model *model
     bool is_parallel = (training->flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
     double with = activations_of(model, pipeline, elements * (18 + 4 * (model->shape.ffn_size / hidden)));
     double without = activations_of(model, pipeline, elements * (10 + 24 / t));
-    if (pipeline->devices == 1) { /* what goes into the output, and the logits */
+    if (pipeline->devices == 1) { /* the output's input, and the logits */
         double logits = elements / hidden * model->shape.vocabulary_size;
         with += elements * 4 * (1 + model->shape.vocabulary_size / hidden);
         without += (logits / t + elements) * 2;

@@ -4,7 +4,7 @@
 
 enum { FORWARD, INPUT, WEIGHT };
 
-/* The matrices of one MLP, `width` wide on this device; `input` bytes are kept of what comes in. */
+/* The matrices of one MLP, `width` wide on this device; `input` bytes of the input are kept. */
 static void put_matrices(struct ppi_ops *ops, const ppsched_model *model, double tokens, double width, double input)
 {
     double hidden = model->shape.hidden_size, size = model->training.activation_bytes;
@@ -27,7 +27,7 @@ void ppi_put_mlp(struct ppi_ops *ops, const ppsched_model *model)
 
 /* --- experts --- */
 
-/* Scores of all experts for each row, in the precision of main weights. */
+/* Scores of all experts for each row, in 4 bytes. */
 static void put_router(struct ppi_ops *ops, const ppsched_model *model, double rows)
 {
     double experts = model->shape.experts, hidden = model->shape.hidden_size;
@@ -38,7 +38,7 @@ static void put_router(struct ppi_ops *ops, const ppsched_model *model, double r
     op->pass[FORWARD].vector = op->pass[INPUT].vector = 5 * rows * experts;
 }
 
-/* Between the devices that each expert is divided among: gathered in front of it, summed and scattered behind. */
+/* Between the devices that share each expert: a gather before it, a reduce-scatter after it. */
 static void put_gathering(struct ppi_ops *ops, const ppsched_model *model, double arrived)
 {
     if (model->training.expert_tensor_parallel == 1)
@@ -50,7 +50,7 @@ static void put_gathering(struct ppi_ops *ops, const ppsched_model *model, doubl
     op->pass[INPUT] = op->pass[FORWARD];
 }
 
-/* Copies of a device's rows to their experts' devices, or back: over the links, and once through memory on both sides. */
+/* Sends copies of a device's rows to their experts' devices, or back: over the links, and once through memory on both sides. */
 static void put_exchange(struct ppi_ops *ops, const ppsched_model *model, double arrived)
 {
     double width = model->shape.hidden_size * model->training.activation_bytes, e = model->training.expert_parallel;
@@ -66,7 +66,7 @@ static void put_exchange(struct ppi_ops *ops, const ppsched_model *model, double
     op->pass[INPUT] = op->pass[FORWARD];
 }
 
-/* The experts of a device, whose matrices are small ones of their own. */
+/* The experts of a device: each is a small matrix product of its own. */
 static void put_own_experts(struct ppi_ops *ops, const ppsched_model *model, double tokens)
 {
     double width = (double)model->shape.expert_ffn_size / model->training.expert_tensor_parallel;
@@ -84,7 +84,7 @@ static void put_own_experts(struct ppi_ops *ops, const ppsched_model *model, dou
     }
 }
 
-/* Routed tokens are taken to be spread evenly. */
+/* Assumes that routed tokens are spread evenly. */
 void ppi_put_experts(struct ppi_ops *ops, const ppsched_model *model)
 {
     const ppsched_training *training = &model->training;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a model, and which of its layers have experts. */
+/* Makes a model with its own copies of all lists; finds which layers have experts. */
 #include <string.h>
 
 #include "base/error.h"
@@ -40,7 +40,7 @@ static const uint8_t *copy_layers(const struct ppi_host *host, const uint8_t *li
     return copy;
 }
 
-/* The caller's lists and name become the model's own. */
+/* Replaces the caller's lists by copies; the name is dropped. */
 static ppsched_status copy_lists(ppsched_model *model, ppsched_error *error)
 {
     ppsched_accelerator *own = &model->device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transformer, how it is trained and on what, with all defaults filled in. */
+/* A transformer, its training and its device, with all defaults filled in. */
 #ifndef PPSCHED_MODEL_MODEL_H
 #define PPSCHED_MODEL_MODEL_H
 
@@ -11,11 +11,12 @@
 
 enum { PPI_MODEL_LAYERS = 5, PPI_MODEL_PASSES = 5 };
 
+/* Once created it is valid, and owns its lists; `device.name` is NULL. */
 struct ppsched_model {
     struct ppi_host host;
     ppsched_transformer shape;
     ppsched_training training;
-    ppsched_accelerator device; /* all 0 where there is none */
+    ppsched_accelerator device; /* all 0 if none was given */
     bool has_device;
 };
 
@@ -23,7 +24,7 @@ ppsched_status ppi_model_create(ppsched_model **out, const ppsched_transformer *
                                 const ppsched_accelerator *device, const struct ppi_host *host, ppsched_error *error);
 void ppi_model_destroy(ppsched_model *model);
 
-/* Fills in the defaults and checks that all parts go together. */
+/* Fills in the defaults and checks that all parts are consistent. */
 ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error);
 
 /* Whether the layer has experts. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers' ops: the ends of the model, and what decoders are made of. */
+/* Ops of the embedding, head and MTP layers, and the building blocks of decoders. */
 #include "model/ops.h"
 
 enum { FORWARD, INPUT, WEIGHT };
@@ -18,7 +18,7 @@ static void put_embedding(struct ppi_ops *ops, const ppsched_model *model)
     op->weight_needs = ppi_rows(model) * hidden * size;
     op->pass[FORWARD].bytes = 2 * tokens * hidden * size;
     op->pass[WEIGHT].bytes = 3 * tokens * hidden * size;
-    if (model->training.tensor_parallel > 1) { /* each device looks up the rows that it has */
+    if (model->training.tensor_parallel > 1) { /* each device looks up its own rows of the table */
         op = ppi_next_op(ops);
         bool scatters = (model->training.flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
         op->pass[FORWARD].sent = tokens * hidden * size;
@@ -26,7 +26,7 @@ static void put_embedding(struct ppi_ops *ops, const ppsched_model *model)
     }
 }
 
-/* Logits, and the loss on them in 4 bytes. */
+/* Logits, and the loss on them, in 4 bytes each. */
 static void put_output(struct ppi_ops *ops, const ppsched_model *model, bool has_parameters)
 {
     double hidden = model->shape.hidden_size, size = model->training.activation_bytes, tokens = ppi_tokens(model);
@@ -51,8 +51,8 @@ static void put_decoder(struct ppi_ops *ops, const ppsched_model *model, bool ha
         ppi_put_mlp(ops, model);
 }
 
-/* The embedding of the token ahead beside the hidden state, both normed, down to h; a decoder; its logits, by the matrix of
- * the head. */
+/* The embedding of the next token and the hidden state, both normed, projected to h; a decoder; its logits, by the head's
+ * matrix. */
 static void put_mtp(struct ppi_ops *ops, const ppsched_model *model)
 {
     double hidden = model->shape.hidden_size, rows = ppi_rows(model), size = model->training.activation_bytes;

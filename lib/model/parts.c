@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops that attention and MLP are made of. Vector operations an element are calculon's counts. */
+/* The common ops of attention and MLP. Counts of vector operations per element are calculon's. */
 #include "model/ops.h"
 
 enum { FORWARD, INPUT, WEIGHT };
@@ -31,7 +31,7 @@ struct ppi_op_cost *ppi_next_op(struct ppi_ops *ops)
     return op;
 }
 
-/* LayerNorm's operations; RMSNorm has some less, which its bytes hide. */
+/* LayerNorm's operations; RMSNorm has fewer, which is little compared to its bytes. */
 void ppi_put_norm(struct ppi_ops *ops, const ppsched_model *model, double tokens, double width)
 {
     static const double operations[PPI_PASSES] = {9, 14, 7};
@@ -69,9 +69,9 @@ void ppi_put_activation(struct ppi_ops *ops, const ppsched_model *model, double 
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * elements, .bytes = (is_gated ? 5 : 2) * elements * size};
 }
 
-/* --- the borders of what tensor parallelism divides --- */
+/* --- the communication of tensor parallelism --- */
 
-/* A collective and what it does in memory besides. */
+/* A collective, and its work in memory. */
 static struct ppi_layer_pass collective(const ppsched_model *model, enum ppi_collective kind, bool adds)
 {
     double elements = ppi_tokens(model) * model->shape.hidden_size, size = model->training.activation_bytes;
@@ -82,8 +82,8 @@ static struct ppi_layer_pass collective(const ppsched_model *model, enum ppi_col
         .vector = adds ? others * elements : 0, .bytes = 2 * elements * size, .sent = elements * size, .collective = kind};
 }
 
-/* Without sequence parallelism the gradients are summed; with it the rows are gathered, for W once more, and the gradients
- * summed and scattered. */
+/* Without sequence parallelism the gradients are summed; with it the rows are gathered, once more for W, and the gradients
+ * reduce-scattered. */
 void ppi_put_opening(struct ppi_ops *ops, const ppsched_model *model)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
@@ -103,7 +103,7 @@ static void put_dropout(struct ppi_ops *ops, double elements, double size)
     op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = elements, .bytes = elements * (2 * size + 1)};
 }
 
-/* The sum over the devices, dropout, the residual, and the norm behind where there is one. */
+/* The sum over the devices, dropout, the residual, and the post-norm if there is one. */
 void ppi_put_closing(struct ppi_ops *ops, const ppsched_model *model)
 {
     double elements = ppi_rows(model) * model->shape.hidden_size, size = model->training.activation_bytes;
@@ -121,6 +121,6 @@ void ppi_put_closing(struct ppi_ops *ops, const ppsched_model *model)
     op = ppi_next_op(ops);
     op->pass[FORWARD] = (struct ppi_layer_pass){.vector = elements, .bytes = 3 * elements * size};
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
-    op = ppi_next_op(ops); /* the two gradients that meet where the residual branched off */
+    op = ppi_next_op(ops); /* the sum of two gradients where the residual branches off */
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a layer's ops take. */
+/* Times of a layer's passes: amounts of work over rates, by the efficiency for their size; collectives by a ring or
+ * all-to-all. */
 #include "model/ops.h"
 
 /* --- rates --- */
@@ -26,7 +27,7 @@ static double or_1(double value)
 /* --- links --- */
 
 struct group {
-    double count, span; /* its devices, and those among which they are spread */
+    double count, span; /* devices of the group, and devices that they are spread over */
 };
 
 static struct group group_of(const ppsched_model *model, enum ppi_group group)
@@ -47,7 +48,7 @@ static double over(const ppsched_link_rate *link, double bytes)
     return bytes / (link->bandwidth * or_1(link->efficiency));
 }
 
-/* What stays in the node goes over one link, what leaves it over the other. */
+/* The part within the node uses the inside link, the rest the link between nodes, one after the other. */
 static double all_to_all(const ppsched_model *model, struct group group, double bytes)
 {
     const ppsched_accelerator *device = &model->device;
@@ -78,7 +79,7 @@ static double collective_time(const ppsched_model *model, const struct ppi_op_co
 
 /* --- layers --- */
 
-/* The sums of a collective are part of it. */
+/* The vector and memory work of a reducing collective counts as communication. */
 static void add_times(ppsched_pass_cost *out, const ppsched_model *model, const struct ppi_op_cost *op,
                       const struct ppi_layer_pass *pass)
 {
@@ -117,10 +118,10 @@ void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, int32_t
     out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time;
 }
 
-/* --- once a step --- */
+/* --- once per step --- */
 
-/* Gradients are summed; what of the states is sharded is scattered then, and the weights gathered; weights that are sharded
- * are gathered for forward and backward. */
+/* Gradients are all-reduced; with sharded states they are reduce-scattered and the weights all-gathered; sharded weights are
+ * gathered for both forward and backward. */
 static double reduce_time(const ppsched_model *model, double parameters, double devices)
 {
     const ppsched_training *training = &model->training;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds limits that are tighter holds these, too, and may be shorter, as no search finds the shortest: those of the device
- * with the least are tried for all, and those that are some activations less. */
+/* A schedule within tighter limits also keeps these, and may be shorter, as no search finds the shortest: the least limit of
+ * any device is tried for all devices, and limits of some activations less. A refusal names the least limit that works, found
+ * by halving. */
 #include "offload/fit_limit.h"
 
 #include <string.h>
@@ -11,10 +12,10 @@
 #include "offload/select.h"
 
 enum {
-    MOST_TIGHTER = 16,       /* how many activations less are tried */
-    TIMED_TIGHTER = 1 << 13, /* ops of one evaluation of all these */
-    MOST_HALVINGS = 12,      /* of what lies between a limit that holds and one that does not */
-    TIMED_HALVINGS = 1 << 15
+    MOST_TIGHTER = 16,       /* the most activations by which limits are tightened */
+    TIMED_TIGHTER = 1 << 13, /* ops, counting one evaluation per limit */
+    MOST_HALVINGS = 12,      /* of the interval between a limit that is kept and one that is not */
+    TIMED_HALVINGS = 1 << 15 /* the same for halvings */
 };
 
 static double limit_of(const struct ppi_placing *placing, uint32_t device)
@@ -22,7 +23,7 @@ static double limit_of(const struct ppi_placing *placing, uint32_t device)
     return placing->plain->devices[device].memory_limit;
 }
 
-/* Searches under the limits of `placing`; what is found is `*best` where it is better. */
+/* Searches under the limits of `placing`; what it finds becomes `*best` where it is better. */
 static ppsched_status search(struct ppi_choice *best, struct ppi_placing *placing, bool *is_found, ppsched_error *error)
 {
     struct ppi_fit_search within;
@@ -56,7 +57,7 @@ static void set_least_limit(const struct ppi_placing *placing)
         placing->limits[d] = least;
 }
 
-/* So many activations less than the limits; false where that is less than a device holds at least. */
+/* Lowers the limits by so many activations; false where a device cannot keep that. */
 static bool tighten(const struct ppi_placing *placing, const double *units, uint32_t less)
 {
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++) {
@@ -89,14 +90,14 @@ static ppsched_status try_tighter(struct ppi_choice *best, struct ppi_placing *p
 
 /* --- refusals --- */
 
-/* One limit for all devices, or a factor of theirs. */
+/* Sets one limit for all devices, or a factor of their own limits. */
 static void set_limits(const struct ppi_placing *placing, bool is_one, double value)
 {
     for (uint32_t d = 0; d < placing->schedule->shape.devices; d++)
         placing->limits[d] = is_one ? value : value * limit_of(placing, d);
 }
 
-/* What is found under a limit, of which `*value` is then what holds. */
+/* Searches under a limit; `*value` becomes the limit that the found choice keeps. */
 static ppsched_status try_limit(struct ppi_placing *placing, bool is_one, double *value, bool *is_found, ppsched_error *error)
 {
     struct ppi_fit_search within;
@@ -116,7 +117,7 @@ static ppsched_status try_limit(struct ppi_placing *placing, bool is_one, double
     return status;
 }
 
-/* Less than any that holds. */
+/* A limit, or factor, that nothing can keep. */
 static double least_of_all(const struct ppi_placing *placing, bool is_one)
 {
     double least = 0;
@@ -127,7 +128,7 @@ static double least_of_all(const struct ppi_placing *placing, bool is_one)
     return least;
 }
 
-/* Lowers `*high`, which holds, as far as is found. */
+/* Lowers `*high`, which can be kept, by halving to the least that is found. */
 static ppsched_status find_least(double *high, struct ppi_placing *placing, bool is_one, ppsched_error *error)
 {
     uint64_t halvings = TIMED_HALVINGS / (1 + placing->schedule->op_count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First ways that may cost no time: for each device as many trips as hold its limit if copies took none, and then some more
- * where that is too few. If none of them does, or all cost time: sets of trips from few to all, each with waits, with places
- * found anew by the times with these waits, and with reloads that come earlier. */
+/* First plans that may cost no time: for each device as many transfers as keep its limit if copies took no time, then some
+ * more where these are too few. If no such plan keeps the limits in the same step: sets of transfers from few to all, each
+ * with waits, placed again by the times with these waits, and with earlier reloads. */
 #include "offload/fit_search.h"
 
 #include <string.h>
@@ -11,20 +11,21 @@
 #include "offload/select.h"
 
 enum {
-    LEAST_TRIES = 48,
-    MOST_TRIES = 256,
-    LAST_TRIES = 24,      /* beside them, where nothing has been found */
-    TIMED = 3 << 18,      /* ops, in all evaluations */
-    MOST_ROUNDS = 6,      /* how often places are found anew once devices wait */
-    MOST_IDLE = 3,        /* and how many sets are not better one after another */
-    MOST_RAISES = 6,      /* and how often devices that are over their limits let more go */
-    EXTRA_TIMED = 1 << 13 /* ops that are timed to find out what need not go */
+    LEAST_TRIES = 48,     /* evaluations of a search, however long */
+    MOST_TRIES = 256,     /* the same, however short */
+    LAST_TRIES = 24,      /* at least so many are left for the last resort, where nothing has been found */
+    TIMED = 3 << 18,      /* ops in all evaluations: all 256 up to about 3,000 ops, the least from about 16,000 on */
+    MOST_ROUNDS = 6,      /* how often transfers are placed again once devices wait */
+    MOST_IDLE = 3,        /* sets in a row without a better one before the search goes on */
+    MOST_RAISES = 6,      /* how often more is offloaded from devices over their limits */
+    EXTRA_TIMED = 1 << 13 /* ops in all evaluations that look for transfers that are not needed */
 };
 
+/* Activations to spare below the limits, in the order in which they are tried. */
 static const uint32_t slacks[] = {1, 0, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 enum { SLACKS = sizeof slacks / sizeof slacks[0] };
 
-/* How many evaluations a search may take. */
+/* The most evaluations of a search. */
 static uint32_t tries_for(const struct ppi_placing *placing)
 {
     uint64_t tries = TIMED / (1 + placing->schedule->op_count);
@@ -82,7 +83,7 @@ static ppsched_status spend(struct ppi_fit_search *within, ppsched_error *error)
     return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the offload was cancelled");
 }
 
-/* Picks what is needed of devices that are over their limits as they are. Returns how many trips. */
+/* Picks what is needed on devices that are over their limits without copies. Returns the number of transfers. */
 static uint32_t pick(const struct ppi_fit_search *within)
 {
     struct ppi_placing *placing = within->placing;
@@ -108,7 +109,7 @@ static void note_excess(struct ppi_fit_search *within, const struct ppi_choice *
     within->peak = ppi_smaller(within->peak, choice->timeline->metrics.peak_memory);
 }
 
-/* Keeps a choice that is within the limits and better; else it is cleared. */
+/* Keeps a choice that is within the limits and better; otherwise clears it. */
 static bool keep(struct ppi_fit_search *within, struct ppi_choice *choice)
 {
     if (ppi_choice_is_within(choice, within->placing->limits)) {
@@ -127,7 +128,7 @@ static ppsched_status make(struct ppi_fit_search *within, struct ppi_choice *out
 
 /* --- without loss --- */
 
-/* Devices over their limits let more go; false where none is. */
+/* Raises the slack of devices over their limits, so that more is offloaded; false where there are none. */
 static bool raise_slack(const struct ppi_fit_search *within, const struct ppi_choice *choice)
 {
     bool is_raised = false;
@@ -139,7 +140,7 @@ static bool raise_slack(const struct ppi_fit_search *within, const struct ppi_ch
     return is_raised;
 }
 
-/* What is placed, with waits; `times`: and its times are the placing's then. */
+/* Evaluates placed transfers with waits. `times`: the placing takes over the times with them. */
 static ppsched_status wait(struct ppi_fit_search *within, const struct ppi_choice *placed, bool times, ppsched_error *error)
 {
     struct ppi_choice held;
@@ -153,7 +154,7 @@ static ppsched_status wait(struct ppi_fit_search *within, const struct ppi_choic
     return status;
 }
 
-/* What is picked as it is and, where that is over a limit, with waits; then more would go. */
+/* Evaluates the picked transfers and, where that is over a limit, the same with waits; then `*is_raised`. */
 static ppsched_status try_free(struct ppi_fit_search *within, bool *is_raised, ppsched_error *error)
 {
     struct ppi_choice placed;
@@ -167,7 +168,7 @@ static ppsched_status try_free(struct ppi_fit_search *within, bool *is_raised, p
     return status;
 }
 
-/* Lets less go where that holds in the same step. */
+/* Offloads less where that keeps the limits in the same step. */
 static ppsched_status lessen(struct ppi_fit_search *within, ppsched_error *error)
 {
     uint32_t devices = within->placing->schedule->shape.devices;
@@ -206,7 +207,7 @@ static ppsched_status find_free(struct ppi_fit_search *within, ppsched_error *er
 
 /* --- with waits --- */
 
-/* Places by the times with the waits before, some times over. */
+/* Places transfers by the times with the waits before, repeatedly. */
 static ppsched_status try_again(struct ppi_fit_search *within, ppsched_error *error)
 {
     struct ppi_placing *placing = within->placing;
@@ -228,7 +229,7 @@ static ppsched_status try_again(struct ppi_fit_search *within, ppsched_error *er
     return status;
 }
 
-/* What is picked, with one lead: at its places, with waits where that is over limits, and at others. */
+/* Evaluates the transfers of a rule: at their places, and, where that is over limits, with waits and at other places. */
 static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_rule rule, ppsched_error *error)
 {
     struct ppi_placing *placing = within->placing;
@@ -252,7 +253,7 @@ static ppsched_status try_rounds(struct ppi_fit_search *within, struct ppi_wait_
         if (status == PPSCHED_OK)
             status = try_again(within, error);
     }
-    if (status == PPSCHED_ERROR_INVALID_SCHEDULE && rule.is_forced) /* ops that take no time: a place behind the backward */
+    if (status == PPSCHED_ERROR_INVALID_SCHEDULE && rule.is_forced) /* ops of time 0: a reload after its backward */
         status = PPSCHED_OK;
     if (within->best.schedule != before) {
         within->rule = rule;
@@ -280,7 +281,7 @@ static uint32_t count_chunks(const struct ppi_fit_search *within)
     return chunks;
 }
 
-/* All of so many chunks, from `chunks` down to `last`; notes the shortest number. */
+/* Offloads whole chunks, from `chunks` of them down to `last`; notes the number with the shortest step. */
 static ppsched_status try_chunks(struct ppi_fit_search *within, uint32_t chunks, uint32_t last, double *shortest,
                                  ppsched_error *error)
 {
@@ -294,7 +295,7 @@ static ppsched_status try_chunks(struct ppi_fit_search *within, uint32_t chunks,
     return status;
 }
 
-/* What is needed with so many activations to spare, from few trips to many, as long as that may be better. */
+/* Offloads what is needed with slacks[first..last] activations to spare, until MOST_IDLE in a row are no better. */
 static ppsched_status try_needed(struct ppi_fit_search *within, uint32_t first, uint32_t last, ppsched_error *error)
 {
     uint32_t before = PPSCHED_NONE;
@@ -312,7 +313,7 @@ static ppsched_status try_needed(struct ppi_fit_search *within, uint32_t first, 
     return status;
 }
 
-/* Those first that are the best most often, as evaluations may be few. */
+/* The sets that are most often the best come first, as evaluations may be few. */
 static ppsched_status try_sets(struct ppi_fit_search *within, ppsched_error *error)
 {
     uint32_t chunks = count_chunks(within);
@@ -334,7 +335,7 @@ static ppsched_status try_leads(struct ppi_fit_search *within, struct ppi_wait_r
     return status;
 }
 
-/* One device after another, more or less goes than in the best choice. */
+/* Offloads more or less than in the best choice, on one device after another. */
 static ppsched_status adjust(struct ppi_fit_search *within, ppsched_error *error)
 {
     uint32_t devices = within->placing->schedule->shape.devices;
@@ -354,7 +355,7 @@ static ppsched_status adjust(struct ppi_fit_search *within, ppsched_error *error
     return status;
 }
 
-/* The last resort: trips go whose copies do not fit in between, and reloads may come right before their backwards. */
+/* The last resort: also transfers whose copies do not fit between F and backward, and reloads right before their backwards. */
 static ppsched_status force(struct ppi_fit_search *within, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -365,7 +366,7 @@ static ppsched_status force(struct ppi_fit_search *within, ppsched_error *error)
     return status;
 }
 
-/* All trips, with all the waits that lower peaks. */
+/* All transfers, with all waits that lower peaks. */
 static ppsched_status wait_for_all(struct ppi_fit_search *within, ppsched_error *error)
 {
     struct ppi_placing *placing = within->placing;

@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for a way to place as few trips as hold limits, in as short a step as is found. */
+/* Searches for as few offload transfers as keep limits, in as short a step as it finds. */
 #ifndef PPSCHED_OFFLOAD_FIT_SEARCH_H
 #define PPSCHED_OFFLOAD_FIT_SEARCH_H
 
 #include "offload/transfer_plan.h"
 
-/* Which trips, and how they are placed. */
+/* Which transfers, and how they are placed. */
 struct ppi_wait_rule {
-    uint32_t chunks; /* all of so many stages of each device; 0: what is needed */
-    uint32_t lead;   /* by number */
+    uint32_t chunks; /* all transfers of so many stages of each device; 0: those that are needed */
+    uint32_t lead;   /* number of a prefetch distance, see ppi_lead */
     bool is_forced, is_late;
 };
 
 struct ppi_fit_search {
-    struct ppi_placing *placing;  /* whose limits are to hold */
-    struct ppi_choice best;       /* of what holds them */
-    bool wants_any;               /* ends with the first */
-    double step;                  /* ends with one of that step: that without copies */
-    double overshoot;             /* least that there was of a device's peak over its limit, as a factor */
-    double peak;                  /* and the largest peak there */
-    struct ppi_wait_rule rule;    /* of the best */
-    uint32_t chunks;              /* so many of all are the best of such recipes */
-    double shortest;              /* step of what held the limits since this was set */
-    int patience;                 /* rounds that are not better than the one before */
+    struct ppi_placing *placing;  /* with the limits to keep */
+    struct ppi_choice best;       /* of the choices that keep them; no schedule: none yet */
+    bool wants_any;               /* ends with the first that keeps them */
+    double step;                  /* ends with a choice of that step, the one without copies */
+    double overshoot;                /* the least, over choices with all waits, of the largest peak over limit of a device */
+    double peak;                  /* the least largest peak of these choices */
+    struct ppi_wait_rule rule;    /* of `best` */
+    uint32_t chunks;              /* of the rules that offload whole chunks, the number with the shortest step; 0: none tried */
+    double shortest;              /* shortest step within the limits since this was reset */
+    int patience;                 /* rounds in a row no better than the one before */
     uint32_t tries;               /* evaluations that are left */
-    uint32_t *slack, *best_slack; /* a device each: how many activations less than its limit are the aim */
-    double *units;                /* of what a trip moves, the most of each device */
+    uint32_t *slack, *best_slack; /* by device: activations between target and limit */
+    double *units;                /* by device: the most memory that one transfer moves */
 };
 
-/* Makes room; nothing has been tried. */
+/* Allocates an empty search. */
 ppsched_status ppi_within_make(struct ppi_fit_search *out, struct ppi_placing *placing, ppsched_error *error);
 void ppi_within_clear(struct ppi_fit_search *within);
 
-/* Searches, in at least 48 evaluations, up to 256 where these take no long time, and up to 27 more where nothing has been
- * found by then. Where nothing is found that holds the limits, `best` has no schedule. Errors: as of an evaluation; CANCELLED
- * where the config's listener says so. */
+/* Searches with 48 evaluations, up to 256 where these are short, and up to 27 more where nothing has been found by then. Where
+ * nothing keeps the limits `best` has no schedule. Errors: as of an evaluation; CANCELLED where the config's progress callback
+ * stops it. */
 ppsched_status ppi_within_search(struct ppi_fit_search *within, ppsched_error *error);
 
-/* Likewise with all trips that are picked, none of them forced: one lead after another. */
+/* Tries all transfers, none of them forced, with one prefetch distance after another. */
 ppsched_status ppi_within_leads(struct ppi_fit_search *within, ppsched_error *error);
 
-/* Likewise, then forced. */
+/* The same, then forced where nothing has been found. */
 ppsched_status ppi_within_all(struct ppi_fit_search *within, ppsched_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses how OFFLOAD and RELOAD are placed. By the times of the schedule without them; where that is over a limit, or lower
- * peaks cost nothing, devices wait for their offloads, and the times with these waits say anew when activations are needed. */
+/* Chooses how OFFLOAD and RELOAD are placed: by the times of the schedule without them. Where that is over a limit, or lower
+ * peaks cost no time, devices wait for their offloads, and the times with these waits say when activations are needed. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "offload/fit_limit.h"
@@ -9,7 +9,7 @@
 #include "offload/reduce_peaks.h"
 #include "offload/select.h"
 
-/* Tries leads while the makespan is longer than without copies; keeps the shortest. */
+/* Tries prefetch distances while the makespan is longer than without copies; keeps the shortest. */
 static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -26,7 +26,7 @@ static ppsched_status choose_lead(struct ppi_choice *best, struct ppi_placing *p
     return status;
 }
 
-/* All trips, with waits that hold the limits, if any do. */
+/* All transfers, with waits that keep the limits if any do. */
 static ppsched_status hold_limits(struct ppi_choice *best, struct ppi_placing *placing, ppsched_error *error)
 {
     struct ppi_fit_search within;
@@ -44,7 +44,7 @@ static ppsched_status hold_limits(struct ppi_choice *best, struct ppi_placing *p
     return status;
 }
 
-/* All trips; waits where they hold limits, or cost nothing. */
+/* All transfers; with waits where these keep limits or cost no time. */
 static ppsched_status choose_all(struct ppi_choice *best, struct ppi_placing *placing, bool searches, ppsched_error *error)
 {
     *best = (struct ppi_choice){0};
@@ -63,7 +63,7 @@ static ppsched_status place(ppsched_schedule **out, double *least, struct ppi_pl
                             const ppsched_offload_options *options, bool searches, ppsched_error *error)
 {
     struct ppi_choice best;
-    placing->lead_ops = options->prefetch_distance;
+    placing->prefetch_distance = options->prefetch_distance;
     ppi_list_transfers(placing, options->chunks);
     if (options->share > 0 && options->share < 1)
         ppi_keep_shortest(placing, options->share);

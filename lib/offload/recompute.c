@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Adds a RECOMPUTE before the backward of each stage pass that is recomputed. */
 #include "base/error.h"
 #include "ir/builder.h"
 #include "offload/offload.h"
 
-/* Marks the passes of so many stages of each device, the lowest first, 0 for all: one byte a lane of the placement. */
+/* Marks so many stages of each device, the lowest first, 0 for all: one byte per stage instance of the placement. */
 static ppsched_status mark_chunks(uint8_t **out, const ppsched_schedule *schedule, uint32_t chunks, ppsched_error *error)
 {
     const struct ppi_placement *placement = &schedule->placement;

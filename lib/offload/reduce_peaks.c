@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First all waits there are. Where these cost time: the least share that does not, of what each device holds without copies;
- * then an activation less on one device after another, the one with the largest share first: with all copies, and then with as
- * few as it takes, as those that go leave links free for the others. */
+/* First all possible waits. Where these cost time: for all devices, by halving, the least share of the memory without copies
+ * that costs none; then one activation less on one device after another, the one with the largest share first, with all copies
+ * and then with as few as are needed, which leave links free for the others. */
 #include "offload/reduce_peaks.h"
 
 #include "base/checked.h"
@@ -9,22 +9,22 @@
 #include "offload/fit_search.h"
 
 enum {
-    SEARCHED = 1 << 10,   /* ops of a schedule for which less is looked for */
+    SEARCHED = 1 << 10,   /* most ops of a schedule for which less memory is searched */
     TIMED = 1 << 17,      /* ops in all evaluations of such a search */
-    TIMED_ELSE = 1 << 13, /* and of waits of one device after another */
-    SHARES = 5,           /* halvings of what lies between nothing and all that a device holds */
-    MOST_PLACES = 20      /* evaluations with other places of copies, each time */
+    TIMED_ELSE = 1 << 13, /* the same for larger schedules, which only try waits device by device */
+    SHARES = 5,           /* halvings of the share between 0 and 1 */
+    MOST_PLACES = 20      /* evaluations with other places of copies, for each limit */
 };
 
 struct lowering {
     struct ppi_placing *placing;
     struct ppi_choice *best;
-    struct ppi_choice placed; /* as `best` was at first */
-    double *least;            /* that waits hold, of each device */
-    double *units;            /* the most that a trip moves there */
-    bool *is_settled;         /* no less was found */
-    bool takes_few;           /* as few copies as hold limits, else all */
-    uint32_t tries;
+    struct ppi_choice placed; /* `best` as it was at first */
+    double *least;            /* by device: the peak with all waits */
+    double *units;            /* by device: the most memory that one transfer moves */
+    bool *is_settled;         /* by device: no less was found */
+    bool takes_few;           /* as few copies as keep limits, else all */
+    uint32_t tries;           /* evaluations that are left */
 };
 
 static uint32_t device_count(const struct lowering *lowering)
@@ -49,7 +49,8 @@ static double sum_of_peaks(const struct ppi_choice *choice)
     return sum;
 }
 
-/* Whether `next` is no longer and within the config's limits; takes it where it holds less, too, and clears the other. */
+/* Whether `next` is no longer and within the config's limits; it becomes the best where its peaks are also lower. Clears the
+ * other. */
 static bool take(struct lowering *lowering, struct ppi_choice *next)
 {
     bool is_free = ppi_choice_step(next) <= ppi_choice_step(lowering->best) &&
@@ -63,7 +64,7 @@ static bool take(struct lowering *lowering, struct ppi_choice *next)
     return is_free;
 }
 
-/* The waits of `placing->limits`, which need not hold them. */
+/* Evaluates waits for `placing->limits`, which they need not keep. */
 static ppsched_status try_waits(struct lowering *lowering, bool *is_free, ppsched_error *error)
 {
     struct ppi_choice next;
@@ -76,7 +77,7 @@ static ppsched_status try_waits(struct lowering *lowering, bool *is_free, ppsche
     return status;
 }
 
-/* Other places for all copies, or for as few as hold the limits. */
+/* Searches other places for all copies, or for as few as keep the limits. */
 static ppsched_status try_places(struct lowering *lowering, bool *is_held, ppsched_error *error)
 {
     struct ppi_fit_search within;
@@ -93,7 +94,7 @@ static ppsched_status try_places(struct lowering *lowering, bool *is_held, ppsch
     return status;
 }
 
-/* Whether `placing->limits` can be held. */
+/* Whether `placing->limits` can be kept. */
 static ppsched_status try_limits(struct lowering *lowering, bool *is_held, ppsched_error *error)
 {
     struct ppi_choice next;
@@ -125,7 +126,7 @@ static ppsched_status try_all(struct lowering *lowering, bool *is_free, ppsched_
     return status;
 }
 
-/* In whole activations. */
+/* A share of `whole`, rounded down to whole activations. */
 static double share_in_units(double whole, double unit, double share)
 {
     double count = unit > 0 ? share * whole / unit : PPI_INFINITE;
@@ -161,7 +162,7 @@ static ppsched_status try_shares(struct lowering *lowering, ppsched_error *error
 
 /* --- one device after another --- */
 
-/* Of what it holds without copies. */
+/* A device's peak as a share of the peak without copies. */
 static double share_of(const struct lowering *lowering, uint32_t device)
 {
     double whole = lowering->placing->plain->devices[device].peak_memory;
@@ -195,7 +196,7 @@ static ppsched_status try_devices(struct lowering *lowering, ppsched_error *erro
     return status;
 }
 
-/* As far as the waits of each go, the last first. */
+/* Lowers one device after another, the last first, to its least peak with waits. */
 static ppsched_status try_waits_of_devices(struct lowering *lowering, ppsched_error *error)
 {
     double *limits = lowering->placing->limits;
@@ -224,7 +225,7 @@ static void find_units(struct lowering *lowering)
 static ppsched_status lower(struct lowering *lowering, bool searches, ppsched_error *error)
 {
     uint64_t ops = lowering->placing->schedule->op_count;
-    bool is_free, is_searched = searches && ops <= SEARCHED && lowering->placing->lead_ops == 0;
+    bool is_free, is_searched = searches && ops <= SEARCHED && lowering->placing->prefetch_distance == 0;
     find_units(lowering);
     ppsched_status status = try_all(lowering, &is_free, error);
     lowering->tries = (uint32_t)((is_searched ? TIMED : TIMED_ELSE) / (1 + ops));

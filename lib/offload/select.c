@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks a device's queue and, wherever memory exceeds the target, picks the activation that is needed last from a heap of
+ * those that are resident. */
 #include "offload/select.h"
 
 #include "base/checked.h"
@@ -17,7 +19,7 @@ static struct ppi_offload_transfer *transfer_of(const struct ppi_placing *placin
     return number == PPSCHED_NONE ? NULL : &placing->transfers[number];
 }
 
-/* What a unit takes when it starts, activations that come back counted, and what it gives back when it ends. */
+/* The memory that a unit takes when it starts, with reloaded activations, and that it frees when it ends. */
 static void find_changes(const struct ppi_placing *placing, const ppsched_op *unit, size_t length, double *rise, double *fall)
 {
     *rise = *fall = 0;
@@ -38,7 +40,7 @@ static bool may_go(const struct ppi_placing *placing, const struct ppi_offload_t
     return transfer->due - transfer->ready >= transfer->offload + transfer->reload;
 }
 
-/* Those that a unit leaves behind. */
+/* Notes the transfers of a unit's Fs as resident. */
 static void note_resident(struct ppi_placing *placing, const ppsched_op *unit, size_t length)
 {
     for (size_t k = 0; k < length; k++) {
@@ -48,13 +50,13 @@ static void note_resident(struct ppi_placing *placing, const ppsched_op *unit, s
     }
 }
 
-/* Takes the one that is needed last, behind the unit at `position`; NULL where there is none. */
+/* Takes the resident transfer that is needed last, after the unit at `position`; NULL where there is none. */
 static struct ppi_offload_transfer *take_last(struct ppi_placing *placing, size_t position)
 {
     struct ppi_event event;
     if (!ppi_heap_take(&placing->resident, &event))
         return NULL;
-    if (placing->transfers[event.index].backward <= position) /* it has been there already, as have all others */
+    if (placing->transfers[event.index].backward <= position) /* its backward has come already, as have those of all others */
         return NULL;
     return &placing->transfers[event.index];
 }

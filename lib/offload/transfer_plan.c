@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A choice is priced by the evaluator with copies, and compared by its step, then by its number of copies. */
 #include "offload/transfer_plan.h"
 
 #include "base/checked.h"
@@ -12,7 +13,7 @@ void ppi_choice_clear(struct ppi_choice *choice)
     *choice = (struct ppi_choice){0};
 }
 
-/* Prices the schedule that is there, if `status` is OK. */
+/* Evaluates the schedule of a choice if `status` is OK. */
 static ppsched_status price(struct ppi_choice *choice, const struct ppi_placing *placing, ppsched_status status,
                             ppsched_error *error)
 {
@@ -60,7 +61,7 @@ ppsched_status ppi_choice_hold(struct ppi_choice *out, const struct ppi_placing 
 double ppi_lead(const struct ppi_placing *placing, uint32_t number)
 {
     double makespan = placing->plain->metrics.makespan, ops = (double)placing->schedule->op_count;
-    double step = ops > 0 ? makespan * placing->schedule->shape.devices / ops : 0; /* about that of an op */
+    double step = ops > 0 ? makespan * placing->schedule->shape.devices / ops : 0; /* about the time of an op */
     return number == 0 ? 0 : step / 2 * (double)(1u << (number - 1));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times say when each activation is there and when it is needed again; reloads get places on their link from the last one on,
- * each as late as it is done in time and before the next one. */
+/* Times give when each activation is available and when it is needed again. Reloads get places on their link from the last one
+ * back, each as late as it is in time and before the next one. */
 #include "offload/transfers.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "ir/builder.h"
 #include "offload/offload.h"
 
-/* --- room --- */
+/* --- memory --- */
 
-/* Which stage of its device each lane is. */
+/* Numbers the stage instances of each device. */
 static ppsched_status count_chunks(struct ppi_placing *placing, ppsched_error *error)
 {
     const ppsched_schedule *schedule = placing->schedule;
@@ -68,13 +68,13 @@ void ppi_placing_clear(struct ppi_placing *placing)
     ppi_release(host, placing->spans);
 }
 
-/* --- trips --- */
+/* --- transfers --- */
 
 static uint32_t link_of(const ppsched_config *config, uint32_t device)
 {
     const struct ppi_values *given = &config->values[PPSCHED_QUANTITY_HOST_LINK];
     double number = given->values != NULL ? ppi_value_at(given, device) : device;
-    return number < config->shape.devices ? (uint32_t)number : 0; /* the evaluator refuses what is none */
+    return number < config->shape.devices ? (uint32_t)number : 0; /* the evaluator refuses an invalid link */
 }
 
 static double moved_by(const struct ppi_placing *placing, const ppsched_op *op, double factor)
@@ -156,8 +156,7 @@ static bool is_less(const void *keys, uint32_t a, uint32_t b)
     return ((const double *)keys)[a] < ((const double *)keys)[b];
 }
 
-/* Puts the trips `first` to `last` - 1 that go, by their keys, where they are returned; those of one key stay as they are
- * listed. */
+/* The transfers `first` to `last` - 1 that go, sorted by key; those of equal keys in the order of the list. */
 static const uint32_t *sorted(const struct ppi_placing *placing, uint32_t first, uint32_t last, uint32_t *count)
 {
     *count = 0;
@@ -191,16 +190,17 @@ static void set_free(const struct ppi_placing *placing, double time)
         placing->free[d] = time;
 }
 
-/* Whether there are so many ops as the lead between a pass's forward and its backward. */
+/* Whether there are at least `prefetch_distance` ops between a stage pass's forward and its backward. */
 static bool has_lead(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
 {
-    return transfer->backward - transfer->forward > placing->lead_ops;
+    return transfer->backward - transfer->forward > placing->prefetch_distance;
 }
 
-/* When the first of them begins. */
+/* When the first of these ops before the backward starts. */
 static double lead_start(const struct ppi_placing *placing, const struct ppi_offload_transfer *transfer)
 {
-    return placing->spans[placing->schedule->queues[transfer->device].first + transfer->backward - placing->lead_ops].start;
+    return placing->spans[placing->schedule->queues[transfer->device].first + transfer->backward - placing->prefetch_distance]
+        .start;
 }
 
 static void place_reloads(const struct ppi_placing *placing)
@@ -218,10 +218,11 @@ static void place_reloads(const struct ppi_placing *placing)
     for (uint32_t i = 0; i < count; i++) {
         struct ppi_offload_transfer *transfer = &placing->transfers[order[i]];
         double end = ppi_smaller(transfer->due - placing->lead, placing->free[transfer->link]);
-        transfer->start = placing->lead_ops > 0 ? lead_start(placing, transfer) : end - transfer->reload;
+        transfer->start = placing->prefetch_distance > 0 ? lead_start(placing, transfer) : end - transfer->reload;
         if (placing->is_forced)
-            transfer->start = placing->is_late && placing->lead_ops == 0 ? transfer->due
-                                                                         : ppi_larger(transfer->start, transfer->ready);
+            transfer->start = placing->is_late && placing->prefetch_distance == 0
+                                  ? transfer->due
+                                  : ppi_larger(transfer->start, transfer->ready);
         else
             transfer->goes = transfer->start >= transfer->ready + transfer->offload;
         if (transfer->goes)
@@ -229,7 +230,7 @@ static void place_reloads(const struct ppi_placing *placing)
     }
 }
 
-/* Leaves out those whose offload is not done when their reload is to start. */
+/* Drops transfers whose offload is not done when their reload is to start. */
 static void place_offloads(const struct ppi_placing *placing)
 {
     uint32_t count;
@@ -255,7 +256,7 @@ static ppsched_status put(ppsched_builder *builder, const struct ppi_offload_tra
     return ppi_builder_append(builder, transfer->device, &op, 1, error);
 }
 
-/* The ops of a queue from `*first` on. */
+/* Appends the ops of a queue from `*first` to `end`. */
 static ppsched_status put_up_to(ppsched_builder *builder, const ppsched_queue *queue, uint32_t *first, uint32_t end,
                                 ppsched_error *error)
 {
@@ -264,12 +265,12 @@ static ppsched_status put_up_to(ppsched_builder *builder, const ppsched_queue *q
     return from == end ? PPSCHED_OK : ppi_builder_append(builder, queue->device, queue->ops + from, end - from, error);
 }
 
-/* A device's queue; `reloads` are its trips that go, by when they start. */
+/* Appends a device's queue; `reloads` are its transfers that go, by start. */
 static ppsched_status put_queue(const struct ppi_placing *placing, ppsched_builder *builder, const ppsched_queue *queue,
                                 const uint32_t *reloads, const uint32_t *end, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    uint32_t first = 0; /* that has not been put */
+    uint32_t first = 0; /* op that has not been appended */
     for (uint32_t i = 0; i < queue->count && status == PPSCHED_OK;) {
         const ppsched_op *unit = &queue->ops[i];
         const ppsched_span *span = &placing->spans[queue->first + i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trips of activations to the host and back, and their places among the ops of a schedule. */
+/* Offload transfers: activations that go to the host and back, and the places of their copies among the ops of a schedule. */
 #ifndef PPSCHED_OFFLOAD_TRANSFERS_H
 #define PPSCHED_OFFLOAD_TRANSFERS_H
 
@@ -9,55 +9,55 @@
 /* A stage pass that may be offloaded. */
 struct ppi_offload_transfer {
     uint32_t device, link;
-    uint32_t chunk;             /* its stage is the device's so-and-so-many-th, from 0 */
-    uint32_t forward, backward; /* positions of their units' first ops */
-    double ready, due;          /* F's end, the backward's start */
+    uint32_t chunk;             /* number of its stage on the device, from 0 */
+    uint32_t forward, backward; /* positions in the queue of their units' first ops */
+    double ready, due;          /* end of F, start of the backward */
     double offload, reload;     /* durations */
-    double moved;               /* memory that goes */
-    double start;               /* of the reload's place on its link */
+    double moved;               /* memory that it frees meanwhile */
+    double start;               /* of the reload on its link */
     ppsched_op op;
-    bool stays;     /* it never goes */
-    bool is_picked; /* it goes if there is a place for its copies */
+    bool stays;     /* never offloaded */
+    bool is_picked; /* goes if there is a place for its copies */
     bool goes;
 };
 
-/* What is placed, and how. `lead` and after are for who chooses. */
+/* The transfers of a schedule, and how they are placed. The caller sets `lead` and the fields after it. */
 struct ppi_placing {
     const ppsched_schedule *schedule;
     const ppsched_config *config;
-    const ppsched_timeline *plain;          /* of the schedule as it is */
-    ppsched_span *spans;                    /* of its ops, in what is placed */
-    uint32_t *chunk_of;                     /* of lanes */
-    uint32_t *transfer_of;                  /* of stage passes; PPSCHED_NONE where they stay */
-    struct ppi_offload_transfer *transfers; /* device by device, each in the order of its Fs */
+    const ppsched_timeline *plain;          /* of the schedule without copies */
+    ppsched_span *spans;                    /* of its ops, by which transfers are placed */
+    uint32_t *chunk_of;                     /* by stage instance */
+    uint32_t *transfer_of;                  /* by stage pass; PPSCHED_NONE: never offloaded */
+    struct ppi_offload_transfer *transfers; /* by device, then in the order of Fs */
     uint32_t count;
-    uint32_t *ends;            /* of each device's trips */
-    double *keys;              /* of trips, to sort them by */
-    uint32_t *order, *scratch; /* of trips */
-    double *free;              /* a link each */
-    struct ppi_heap resident;  /* of picking */
-    double lead;               /* how much earlier than they are needed reloads are to be done */
-    uint32_t lead_ops;         /* if above 0, so many ops are between a reload and what needs it */
-    bool is_forced;            /* trips go, too, whose copies do not fit in between; their backwards wait */
-    bool is_late;              /* and reloads come right before them */
-    double *limits, *peaks;    /* a device each: what is to hold, and what waits hold at best */
+    uint32_t *ends;             /* by device: one past its last transfer */
+    double *keys;               /* by transfer: sort keys */
+    uint32_t *order, *scratch;  /* of transfers */
+    double *free;               /* by link: when it is free */
+    struct ppi_heap resident;   /* scratch of select.c */
+    double lead;                /* prefetch distance: how much earlier than needed reloads end */
+    uint32_t prefetch_distance; /* if above 0, the prefetch distance in ops instead */
+    bool is_forced;             /* transfers go even where their copies do not fit between F and backward, which then waits */
+    bool is_late;               /* if forced: reloads come right before their backwards */
+    double *limits, *peaks;     /* by device: limits to keep, and peaks with waits */
 };
 
-/* Makes room. The schedule, the config and `plain` are set. */
+/* Allocates. The schedule, the config and `plain` must be set. */
 ppsched_status ppi_placing_make(struct ppi_placing *placing, ppsched_error *error);
 void ppi_placing_clear(struct ppi_placing *placing);
 
-/* Lists the trips of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated, so that each
- * backward is behind its F. */
+/* Lists the transfers of so many stages of each device, the lowest first, 0 for all. The schedule has been evaluated, so each
+ * backward is after its F. */
 void ppi_list_transfers(struct ppi_placing *placing, uint32_t chunks);
 
-/* Has those trips of each device stay that are soonest needed again: at most that share of what all would move may go. */
+/* Excludes those transfers of each device that are needed again soonest: the rest moves at most that share of the whole. */
 void ppi_keep_shortest(const struct ppi_placing *placing, double share);
 
-/* Takes the times of the schedule as it is, or with copies. */
+/* Takes over the times of the schedule, with or without copies. */
 void ppi_take_times(const struct ppi_placing *placing, const ppsched_timeline *timeline);
 
-/* Makes the schedule in which the trips go that are picked and have a place. */
+/* Makes the schedule with all picked transfers that have a place. */
 ppsched_status ppi_place_transfers(ppsched_schedule **out, const struct ppi_placing *placing, ppsched_error *error);
 
 static inline uint32_t ppi_first_transfer(const struct ppi_placing *placing, uint32_t device)

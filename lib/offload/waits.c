@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks each device's queue with its memory level; where an op would exceed the limit, it waits for the oldest offloads that
+ * have not been waited for. */
 #include "offload/waits.h"
 
 #include "base/checked.h"
@@ -6,7 +8,7 @@
 #include "ir/builder.h"
 #include "offload/offload.h"
 
-enum { HAS_GONE = 1, IS_BACK = 2 }; /* an offload: a wait has seen its end; its reload came before any */
+enum { HAS_GONE = 1, IS_BACK = 2 }; /* of an offload: a wait for its end was added; its reload has come */
 
 struct hold {
     const ppsched_schedule *schedule;
@@ -16,20 +18,20 @@ struct hold {
     ppsched_builder *builder;
 };
 
-/* One device's queue. */
+/* Progress in one device's queue. */
 struct walk {
     const ppsched_queue *queue;
     double level, peak, limit;
-    size_t offload; /* position from which on OFFLOADs have not been waited for */
-    size_t put;     /* up to here the queue has been */
+    size_t offload; /* OFFLOADs from this position on have not been waited for */
+    size_t put;     /* ops before this position have been appended */
 };
 
-/* What a unit takes when it starts; what each of its ops gives back when it ends. */
+/* The memory that a unit takes when it starts, and the change when each of its ops ends. */
 struct changes {
     double rise, falls[2];
 };
 
-/* What OFFLOAD and RELOAD move. */
+/* The memory that OFFLOAD and RELOAD move. */
 static double moved_by(const struct hold *hold, const ppsched_op *op)
 {
     double whole = ppi_instance_of(&hold->plain->costs, hold->schedule, op)->memory[PPSCHED_KIND_F];
@@ -54,7 +56,7 @@ static struct changes changes_of(const struct hold *hold, const ppsched_op *unit
     return changes;
 }
 
-/* The memory of the next OFFLOAD before `end` that has not been waited for is free; false where there is none. */
+/* Frees the memory of the next OFFLOAD before `end` that has not been waited for; false where there is none. */
 static bool wait_for_next(const struct hold *hold, struct walk *walk, size_t end, const ppsched_op **last)
 {
     for (; walk->offload < end; walk->offload++) {
@@ -70,7 +72,7 @@ static bool wait_for_next(const struct hold *hold, struct walk *walk, size_t end
     return false;
 }
 
-/* Puts the ops before a position that have not been. */
+/* Appends the ops before a position that have not been appended. */
 static ppsched_status put_up_to(const struct hold *hold, struct walk *walk, size_t end, ppsched_error *error)
 {
     size_t first = walk->put;
@@ -79,7 +81,7 @@ static ppsched_status put_up_to(const struct hold *hold, struct walk *walk, size
                         : ppi_builder_append(hold->builder, walk->queue->device, walk->queue->ops + first, end - first, error);
 }
 
-/* Goes on with a unit; what it waits for is put before it. */
+/* Accounts for a unit; appends a wait before it where it needs one. */
 static ppsched_status pass_unit(const struct hold *hold, struct walk *walk, size_t i, size_t length, ppsched_error *error)
 {
     const ppsched_op *unit = &walk->queue->ops[i], *last = NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Generates the order of one device at a time and compares it with the queue, up to the first difference. */
 #include "order/order_1f1b.h"
 
 #include "base/error.h"
 #include "order/compare.h"
 
-/* Forwards of the first device's first chunk before those of its second. */
+/* Number of forwards of the first device's first chunk before those of its second. */
 static uint32_t leading_run(const ppsched_schedule *schedule)
 {
     const ppsched_queue *queue = &schedule->queues[0];
@@ -43,7 +44,7 @@ static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, const ppsc
                        has, i, runtime, wants);
 }
 
-/* `ops` has room for a device's ops. */
+/* `ops` has capacity for a device's ops. */
 static ppsched_status queue_has_order(const ppsched_queue *queue, const struct ppi_order_1f1b *order, ppsched_op *ops,
                                       const char *runtime, ppsched_error *error)
 {
@@ -103,7 +104,7 @@ ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_
     return status;
 }
 
-/* The size of groups that the last device's warm-up shows; the least that does where it runs all forwards first. 0: none. */
+/* The group size that the last device's warm-up shows; the smallest possible if it runs all forwards first. 0: none. */
 static uint64_t wide_group_of(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order)
 {
     const ppsched_queue *queue = &schedule->queues[schedule->shape.devices - 1];
@@ -113,7 +114,7 @@ static uint64_t wide_group_of(const ppsched_schedule *schedule, const struct ppi
         forwards++;
     if (forwards < 2)
         return 0;
-    uint64_t warmup = forwards - 1; /* without the first pair's forward, or the one more that overlapped pairs want */
+    uint64_t warmup = forwards - 1; /* without the forward of the first pair, or the additional one for overlapped pairs */
     if (forwards >= visits)
         return (warmup + steps - 1) / steps;
     return warmup % steps == 0 ? warmup / steps : 0;

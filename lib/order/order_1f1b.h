@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1F1B, on one stage a device or interleaved over V of them: the rules by which it is generated, and by which it is recognised
- * for runtimes that have it built in.
+/* 1F1B, with one stage per device or interleaved over V: the rules that generate it, and recognise it for runtimes that have it
+ * built in.
  *
  * A device runs its warm-up forwards, then forward and backward in turn while forwards remain, then the other backwards.
- * Overlapped, there is one warm-up forward more, and then a forward and a backward are one overlapped pair. */
+ * Overlapped, there is one more warm-up forward, and then a forward and a backward are one overlapped pair. */
 #ifndef PPSCHED_ORDER_ORDER_1F1B_H
 #define PPSCHED_ORDER_ORDER_1F1B_H
 
@@ -15,15 +15,15 @@ struct ppi_order_1f1b {
     bool overlapped;
 };
 
-/* --- its rules --- */
+/* --- the rules --- */
 
-/* Forwards of a device, and backwards: the length of the table. */
+/* Forwards, and backwards, of a device: the length of the table. */
 static inline uint64_t ppi_visits_of(const struct ppi_order_1f1b *order)
 {
     return (uint64_t)order->microbatches * order->chunks;
 }
 
-/* Warm-up forwards: (V-1)g, and `slope` more for each device behind this one; at most all of them. */
+/* Warm-up forwards: (V-1)g, plus `slope` for each device after this one; at most all forwards. */
 static inline uint64_t ppi_sloped_warmup(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slope)
 {
     uint64_t behind = order->devices - 1 - device, visits = ppi_visits_of(order);
@@ -31,39 +31,39 @@ static inline uint64_t ppi_sloped_warmup(const struct ppi_order_1f1b *order, uin
     return warmup < visits ? warmup : visits;
 }
 
-/* Those of Megatron-LM. */
+/* The warm-up of Megatron-LM. */
 static inline uint64_t ppi_warmup_of(const struct ppi_order_1f1b *order, uint32_t device)
 {
     return ppi_sloped_warmup(order, device, order->chunks == 1 ? 1 : 2);
 }
 
-/* At the first place of the table. */
-static inline struct ppi_table_cursor ppi_hand_start(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slices,
-                                                     struct ppi_op_writer *writer)
+/* A cursor at the start of the table. */
+static inline struct ppi_table_cursor ppi_cursor_start(const struct ppi_order_1f1b *order, uint32_t device, uint32_t slices,
+                                                       struct ppi_op_writer *writer)
 {
     struct ppi_table table = ppi_table_start(order->chunks, order->microbatches, order->group_size);
     return (struct ppi_table_cursor){writer, device, order->devices, slices, table, table};
 }
 
-/* `slices` is known where this is inlined. */
+/* `slices` is a constant where this is inlined. */
 PPI_INLINE void ppi_put_interleaved_slices(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
                                            uint32_t slices, struct ppi_op_writer *writer)
 {
-    struct ppi_table_cursor cursor = ppi_hand_start(order, device, slices, writer);
+    struct ppi_table_cursor cursor = ppi_cursor_start(order, device, slices, writer);
     uint64_t pairs = ppi_visits_of(order) - warmup;
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_forward(&cursor);
+        ppi_cursor_put_forward(&cursor);
     for (uint64_t k = 0; k < pairs && order->overlapped; k++)
-        ppi_hand_put_pair(&cursor);
+        ppi_cursor_put_pair(&cursor);
     for (uint64_t k = 0; k < pairs && !order->overlapped; k++) {
-        ppi_hand_put_forward(&cursor);
-        ppi_hand_put_backward(&cursor, PPSCHED_KIND_B);
+        ppi_cursor_put_forward(&cursor);
+        ppi_cursor_put_backward(&cursor, PPSCHED_KIND_B);
     }
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_backward(&cursor, PPSCHED_KIND_B);
+        ppi_cursor_put_backward(&cursor, PPSCHED_KIND_B);
 }
 
-/* Puts a device's ops of one run, with so many warm-up forwards. */
+/* Puts a device's ops of one run, with `warmup` warm-up forwards. */
 PPI_INLINE void ppi_put_interleaved_1f1b(const struct ppi_order_1f1b *order, uint32_t device, uint64_t warmup,
                                          struct ppi_op_writer *writer)
 {
@@ -86,7 +86,7 @@ static inline void ppi_put_1f1b(uint32_t stage, uint32_t run, uint32_t warmup, b
         ppi_put(writer, PPSCHED_KIND_B, stage, m);
 }
 
-/* The same over slices, with as many warm-up forwards more as come before a microbatch's last slice. */
+/* The same over micro-slices; `warmup` includes the slices before a microbatch's last. */
 static inline void ppi_put_sliced_1f1b(uint32_t stage, uint32_t micro_slices, uint64_t warmup, struct ppi_op_writer *writer)
 {
     uint32_t forwards = warmup < micro_slices ? (uint32_t)warmup : micro_slices;
@@ -99,21 +99,21 @@ static inline void ppi_put_sliced_1f1b(uint32_t stage, uint32_t micro_slices, ui
     }
 }
 
-/* --- is a schedule one of them --- */
+/* --- recognising it --- */
 
-/* 1F1B on one stage a device over slices: OK; REFUSED with the first op that is another; NO_MEMORY. */
+/* Whether it is 1F1B over slices, with one stage per device: OK; REFUSED with the first op that differs; NO_MEMORY. */
 ppsched_status ppi_has_sliced_order(const ppsched_schedule *schedule, const char *runtime, ppsched_error *error);
 
-/* The sizes of a schedule, with the group size that its first device's forwards show; one chunk: groups of D. No pairs. */
+/* The sizes of a schedule, with the group size by its first device's forwards; with one chunk, D. Without overlapped pairs. */
 struct ppi_order_1f1b ppi_order_of(const ppsched_schedule *schedule);
 
-/* OK where the schedule is that order with Megatron-LM's warm-up, in one iteration and nothing else; REFUSED with the first op
- * that differs. `runtime` names who asks. Errors: NO_MEMORY. */
+/* OK if the schedule is exactly that order with Megatron-LM's warm-up, in one iteration; REFUSED with the first op that
+ * differs. `runtime` is named in the message. Errors: NO_MEMORY. */
 ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_order_1f1b *order, const char *runtime,
                              ppsched_error *error);
 
-/* The same of the order that `*order` has the sizes of, also where its groups are of more than M microbatches, which the
- * warm-up alone shows: `order->group_size` gets the least size that does. */
+/* The same, also for groups larger than M microbatches, which only the warm-up shows: `order->group_size` becomes the smallest
+ * such size. */
 ppsched_status ppi_find_order(struct ppi_order_1f1b *order, const ppsched_schedule *schedule, const char *runtime,
                               ppsched_error *error);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Megatron-LM's schedule table, along which interleaved orders go, on the loop placement.
+/* Megatron-LM's schedule table, which interleaved orders on the loop placement follow.
  *
- * It goes over groups of g microbatches (the last may be short), inside a group chunk by chunk, inside a chunk microbatch by
- * microbatch. Forwards go along it as it stands, backwards with chunk c replaced by V-1-c. */
+ * It runs over groups of g microbatches (the last may be smaller); in a group over chunks, in a chunk over microbatches.
+ * Forwards follow it as it is, backwards with chunk c replaced by V-1-c. */
 #ifndef PPSCHED_ORDER_TABLE_H
 #define PPSCHED_ORDER_TABLE_H
 
 #include "base/inline.h"
 #include "ir/builder.h"
 
-/* What the table goes over are pieces: microbatches, or where these are cut their slices one behind the other. Then a group
- * holds whole microbatches, and backwards run from a microbatch's last slice to its first. */
+/* The table's microbatches are micro-slices if microbatches are sliced. Then a group holds whole microbatches, and backwards
+ * run from a microbatch's last slice to its first. */
 
-/* A place in the table. */
+/* A position in the table; `microbatch` is from `group_first` to before `group_end`, unless the table has ended. */
 struct ppi_table {
     uint32_t chunks, microbatches, group_size;
-    uint32_t group_first, group_end; /* microbatches of the present group */
+    uint32_t group_first, group_end; /* microbatches of the current group */
     uint32_t chunk, microbatch;
 };
 
@@ -43,41 +43,42 @@ PPI_INLINE void ppi_table_advance(struct ppi_table *table)
         ppi_table_enter_group(table, table->group_end);
 }
 
-/* A device's hand, which puts its ops: where its forwards and its backwards are in the table. */
+/* Puts a device's ops: the positions of its forwards and backwards in the table. */
 struct ppi_table_cursor {
     struct ppi_op_writer *writer;
     uint32_t device, devices, slices;
     struct ppi_table forwards, backwards;
 };
 
-static inline uint32_t ppi_hand_forward(const struct ppi_table_cursor *cursor)
+static inline uint32_t ppi_cursor_forward(const struct ppi_table_cursor *cursor)
 {
     return cursor->forwards.chunk * cursor->devices + cursor->device;
 }
 
-static inline uint32_t ppi_hand_backward(const struct ppi_table_cursor *cursor)
+static inline uint32_t ppi_cursor_backward(const struct ppi_table_cursor *cursor)
 {
     return (cursor->backwards.chunks - 1 - cursor->backwards.chunk) * cursor->devices + cursor->device;
 }
 
-PPI_INLINE void ppi_hand_put_forward(struct ppi_table_cursor *cursor)
+PPI_INLINE void ppi_cursor_put_forward(struct ppi_table_cursor *cursor)
 {
-    ppi_put_micro_slice(cursor->writer, cursor->slices, PPSCHED_KIND_F, ppi_hand_forward(cursor), cursor->forwards.microbatch);
+    ppi_put_micro_slice(cursor->writer, cursor->slices, PPSCHED_KIND_F, ppi_cursor_forward(cursor),
+                        cursor->forwards.microbatch);
     ppi_table_advance(&cursor->forwards);
 }
 
-/* A B or an I. */
-PPI_INLINE void ppi_hand_put_backward(struct ppi_table_cursor *cursor, uint8_t kind)
+/* Puts a B or an I. */
+PPI_INLINE void ppi_cursor_put_backward(struct ppi_table_cursor *cursor, uint8_t kind)
 {
-    ppi_put_micro_slice(cursor->writer, cursor->slices, kind, ppi_hand_backward(cursor),
+    ppi_put_micro_slice(cursor->writer, cursor->slices, kind, ppi_cursor_backward(cursor),
                         ppi_backward_micro_slice(cursor->backwards.microbatch, cursor->slices));
     ppi_table_advance(&cursor->backwards);
 }
 
-/* A forward and a B, overlapped. */
-static inline void ppi_hand_put_pair(struct ppi_table_cursor *cursor)
+/* Puts a forward and a B as an overlapped pair. */
+static inline void ppi_cursor_put_pair(struct ppi_table_cursor *cursor)
 {
-    ppi_put_pair(cursor->writer, ppi_hand_forward(cursor), cursor->forwards.microbatch, ppi_hand_backward(cursor),
+    ppi_put_pair(cursor->writer, ppi_cursor_forward(cursor), cursor->forwards.microbatch, ppi_cursor_backward(cursor),
                  cursor->backwards.microbatch);
     ppi_table_advance(&cursor->forwards);
     ppi_table_advance(&cursor->backwards);

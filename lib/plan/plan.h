@@ -5,7 +5,7 @@
 
 #include "codesign/codesign.h"
 
-/* ppsched_plan_options with its groups resolved and checked: zero means the default, and what is pointed to outlives the call. */
+/* ppsched_plan_options, its groups resolved and checked: zero means the default; what is pointed to outlives the call. */
 struct ppi_plan_options {
     int32_t objective;
     const char *const *strategies;

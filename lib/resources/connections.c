@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each pair goes to the first round in which both its devices are free. */
+/* Greedy link colouring: each pair goes to the first round in which both its devices are free. */
 #include "resources/connections.h"
 
 #include "base/error.h"
 #include "base/sort.h"
 
-/* A round in which a device is taken, and the next of its later ones. */
+/* A round in which a device is busy; `next`: index of its next later one. */
 struct taken {
     uint32_t round, next;
 };
 
-/* Rounds of a device: all below `free` are taken, and those in the list. */
+/* The busy rounds of a device: all below `free`, and those in the list from `first`, in ascending order. */
 struct rounds {
     uint32_t free, first;
 };
 
 struct connecting {
     const ppsched_schedule *schedule;
-    ppsched_connection *pairs; /* in the order in which they choose */
+    ppsched_connection *pairs; /* in the order in which rounds are assigned */
     uint32_t count;
     struct rounds *devices;
     struct taken *taken;
@@ -54,7 +54,7 @@ static bool round_goes_before(const void *context, uint32_t a, uint32_t b)
     return pairs[a].round < pairs[b].round;
 }
 
-/* Puts the pairs into an order; `room` has room for twice as many numbers, and `other` for all pairs. */
+/* Sorts the pairs; `room` has capacity for twice as many indices, and `other` for all pairs. */
 static void put_in_order(struct connecting *connecting, uint32_t *room, ppsched_connection *other,
                          bool (*goes_before)(const void *context, uint32_t a, uint32_t b))
 {
@@ -67,7 +67,7 @@ static void put_in_order(struct connecting *connecting, uint32_t *room, ppsched_
         connecting->pairs[i] = other[i];
 }
 
-/* Of equal neighbours one stays. */
+/* Drops all but one of equal adjacent pairs. */
 static void drop_repeated(struct connecting *connecting)
 {
     uint32_t left = 0;
@@ -81,7 +81,7 @@ static void drop_repeated(struct connecting *connecting)
 
 /* --- rounds --- */
 
-/* The first taken round of a list from `round` on; lists are in order. */
+/* The first busy round in a list from `round` on; lists are in ascending order. */
 static uint32_t taken_from(const struct connecting *connecting, uint32_t i, uint32_t round)
 {
     while (i != PPSCHED_NONE && connecting->taken[i].round < round)
@@ -131,7 +131,7 @@ static void choose_rounds(struct connecting *connecting)
     }
 }
 
-/* Each round becomes two: upwards, then downwards. */
+/* Makes two rounds of each: connections to the higher device, then to the lower. */
 static size_t direct(ppsched_connection *out, const ppsched_connection *pairs, uint32_t count)
 {
     size_t filled = 0;

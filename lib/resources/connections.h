@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order devices set up what they talk over: see <ppsched/resources.h>. */
+/* The order in which devices set up their connections: see <ppsched/resources.h>. */
 #ifndef PPSCHED_RESOURCES_CONNECTIONS_H
 #define PPSCHED_RESOURCES_CONNECTIONS_H
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lifetimes are found in one pass over the queue; each arena's then take the lowest slot that is free, from the earliest on. */
+/* Lifetimes are found in one pass over the queue; then those of each arena, in order of their start, take the lowest free slot
+ * (interval graph colouring). */
 #include "resources/slots.h"
 
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/sort.h"
 
-/* A stage pass of the device; positions, PPSCHED_NONE where it has not come. */
+/* A stage pass of the device; positions, PPSCHED_NONE: not seen yet. */
 struct pass {
     uint32_t first, last;
     uint32_t received[2]; /* an activation, a gradient */
@@ -18,7 +19,7 @@ struct finding {
     const ppsched_queue *queue;
     struct ppi_slots *slots;
     uint32_t micro_slices; /* over all iterations */
-    uint32_t *rows;        /* by stage: its row of passes, PPSCHED_NONE where it is on other devices alone */
+    uint32_t *rows;        /* by stage: its row of passes; PPSCHED_NONE: not on this device */
     uint32_t *stages;      /* by row */
     uint32_t row_count;
     struct pass *passes; /* row by row */
@@ -81,7 +82,7 @@ static ppsched_status note_queue(struct finding *finding, ppsched_error *error)
     return status;
 }
 
-/* All stage passes of the device must have come to their end. */
+/* Checks that all stage passes of the device are complete. */
 static ppsched_status check_complete(const struct finding *finding, ppsched_error *error)
 {
     const ppsched_schedule *schedule = finding->schedule;
@@ -99,7 +100,7 @@ static ppsched_status check_complete(const struct finding *finding, ppsched_erro
     return PPSCHED_OK;
 }
 
-/* The device's stages, in their order. */
+/* Finds the device's stages, in ascending order. */
 static void find_rows(struct finding *finding)
 {
     const ppsched_schedule *schedule = finding->schedule;
@@ -119,7 +120,7 @@ static void put(struct finding *finding, ppsched_lifetime lifetime)
     finding->slots->lifetimes[finding->slots->lifetime_count++] = lifetime;
 }
 
-/* What is listed shares one arena, if it is anything. */
+/* Puts all lifetimes in one arena, if there are any. */
 static void make_one_arena(struct ppi_slots *slots)
 {
     slots->arena_count = slots->lifetime_count > 0;
@@ -171,7 +172,7 @@ static ppsched_status note_receive(struct finding *finding, uint32_t position, p
     return PPSCHED_OK;
 }
 
-/* A stage's slots for what it receives one way. */
+/* Lists a stage's lifetimes of what it receives in one direction. */
 static void list_received(struct finding *finding, uint32_t row, bool backward)
 {
     struct ppi_slots *slots = finding->slots;
@@ -204,7 +205,7 @@ static ppsched_status list_receives(struct finding *finding, ppsched_error *erro
 
 struct colouring {
     uint32_t *order, *scratch;
-    struct ppi_heap held, spare; /* slots: by the position at which they become free, by number */
+    struct ppi_heap held, spare; /* slots: in use, by the position when they become free; free, by number */
 };
 
 static bool comes_before(const void *context, uint32_t a, uint32_t b)

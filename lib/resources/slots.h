@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots that a runtime allocates once, and who holds them when: see <ppsched/resources.h>. */
+/* Slots that a runtime allocates once, and which data occupies them when: see <ppsched/resources.h>. */
 #ifndef PPSCHED_RESOURCES_SLOTS_H
 #define PPSCHED_RESOURCES_SLOTS_H
 
@@ -7,10 +7,10 @@
 
 #include "ir/schedule.h"
 
-/* Of one device. */
+/* The slots of a device; `lifetimes` are stored arena by arena. */
 struct ppi_slots {
     struct ppi_host host;
-    ppsched_lifetime *lifetimes; /* arena by arena */
+    ppsched_lifetime *lifetimes; /* each with its slot */
     ppsched_arena *arenas;
     size_t lifetime_count, arena_count;
 };

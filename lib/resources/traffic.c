@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts receives in flight in one pass over each queue; the channels of ppi_channels, in pair order, are the links. */
 #include "resources/traffic.h"
 
 #include "base/error.h"
@@ -60,22 +61,22 @@ void ppi_traffic_clear(struct ppi_traffic *traffic)
 
 /* --- links --- */
 
-/* The links of one receiving device while its queue is gone through. */
+/* The links of one receiving device, during the pass over its queue. */
 struct receiver {
     const struct ppi_traffic *traffic;
-    uint32_t *link;   /* by sending device: number of its link, PPSCHED_NONE where there is none yet */
+    uint32_t *link;   /* by sending device: index of its link; PPSCHED_NONE: none yet */
     uint32_t *flight; /* by sending device: receives in flight */
     ppsched_link *links;
     uint32_t count;
 };
 
-/* The device that sends what an op takes. */
+/* The device that sends an op's input. */
 static uint32_t sender_of(const struct ppi_traffic *traffic, uint32_t i)
 {
     return device_of(traffic, ppi_moved_by(&traffic->channels, i)->send);
 }
 
-/* Whether it is a compute op that takes a transfer. */
+/* Whether an op is a compute op that consumes a transfer. */
 static bool takes(const struct ppi_traffic *traffic, uint32_t i)
 {
     return traffic->channels.comms[i].transfer != PPSCHED_NONE && !ppi_is_comm(op_at(traffic, i));
@@ -105,12 +106,12 @@ static void go_through(struct receiver *receiver, uint32_t device)
         else if (takes(receiver->traffic, i))
             receiver->flight[sender_of(receiver->traffic, i)]--;
     }
-    for (uint32_t i = first; i < end; i++) /* for the next device */
+    for (uint32_t i = first; i < end; i++) /* reset for the next device */
         if (ppi_is_receive(op_at(receiver->traffic, i)->kind))
             receiver->link[sender_of(receiver->traffic, i)] = PPSCHED_NONE;
 }
 
-/* A channel of the model of pairs is an link. */
+/* A channel of pair order is a link. */
 size_t ppi_link_count(const struct ppi_traffic *traffic)
 {
     return traffic->channels.channel_count;
@@ -140,7 +141,7 @@ static uint32_t position_of(const struct ppi_traffic *traffic, uint32_t i)
     return (uint32_t)(i - schedule_of(traffic)->queues[device_of(traffic, i)].first);
 }
 
-/* The transfers from one device to another, in order; how many, and in `*out` the first. */
+/* The transfers from one device to another, in order: returns their number, and the first in `*out`. */
 static uint32_t transfers_between(const struct ppi_traffic *traffic, uint32_t from, uint32_t to, const uint32_t **out)
 {
     const struct ppi_channels *channels = &traffic->channels;
@@ -153,14 +154,15 @@ static uint32_t transfers_between(const struct ppi_traffic *traffic, uint32_t fr
     return 0;
 }
 
-/* The other device has used a value when it sends something back behind the consumer, and that is received here. */
+/* The position after which a send's buffer is free: once this device has received something that the other device sends after
+ * its consumer. */
 static uint32_t release_of(const struct ppi_traffic *traffic, uint32_t send)
 {
     const struct ppi_transfer_ops *all = traffic->channels.transfers.ops, *ops = ppi_moved_by(&traffic->channels, send);
     const uint32_t *back = NULL;
     uint32_t count = transfers_between(traffic, device_of(traffic, ops->receive), device_of(traffic, send), &back);
     uint32_t from = 0, to = count;
-    while (from < to) { /* the first send behind the consumer; none where there is no consumer */
+    while (from < to) { /* the first send after the consumer; none if there is no consumer */
         uint32_t middle = from + (to - from) / 2;
         if (all[back[middle]].send > ops->consumer)
             to = middle;
@@ -171,7 +173,7 @@ static uint32_t release_of(const struct ppi_traffic *traffic, uint32_t send)
     return first != PPSCHED_NONE && first > send ? position_of(traffic, first) : PPSCHED_NONE;
 }
 
-/* A buffer serves one receive after another, so there are as many as receives in flight at once. */
+/* A buffer holds one receive after another, so there are as many as receives in flight at once. */
 uint32_t ppi_slot_count(const struct ppi_traffic *traffic, uint32_t device)
 {
     const ppsched_queue *queue = &schedule_of(traffic)->queues[device];

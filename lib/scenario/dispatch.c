@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the tasks in planned order and the edges in two passes, which first count and then place them. */
 #include "scenario/dispatch.h"
 
 #include "base/checked.h"
@@ -10,9 +11,9 @@ struct making {
     const struct ppi_costs *costs;
     const struct ppi_scenario_graph *graph;
     const struct ppi_waits *waits;
-    uint32_t *task_of; /* by op: the task of the unit that begins there */
-    uint32_t *node_of; /* likewise: its node in the graph */
-    uint32_t *filled;  /* by task: edges that it has so far */
+    uint32_t *task_of; /* by op: task of the unit that begins there */
+    uint32_t *node_of; /* by op: node of that unit in the graph */
+    uint32_t *filled;  /* by task: number of its edges so far */
 };
 
 /* --- what a unit waits for --- */
@@ -22,7 +23,7 @@ struct need {
     bool is_message;
 };
 
-/* Of one op: at most three. */
+/* The needs of one op: at most three. */
 static int needs_of(const struct making *making, const ppsched_op *op, struct need out[3])
 {
     const struct ppi_shape *shape = &making->schedule->shape;
@@ -49,7 +50,7 @@ static int needs_of(const struct making *making, const ppsched_op *op, struct ne
     return count;
 }
 
-/* Counts the edges to a unit, or, once all are counted, puts them in their places. */
+/* Counts the edges to a unit or, in the second pass, puts them in their places. */
 static void add_edges(struct making *making, size_t unit, bool puts)
 {
     struct ppi_dispatch *dispatch = making->dispatch;
@@ -117,7 +118,7 @@ static struct ppi_dispatch_task task_of_unit(const struct making *making, size_t
     return task;
 }
 
-/* Of a device: its tasks, where its runs begin, and what it holds as planned. Returns the most of that. */
+/* Adds a device's tasks, where its runs begin, and its memory in planned order. Returns the peak of that. */
 static double add_tasks(struct making *making, uint32_t device)
 {
     struct ppi_dispatch *dispatch = making->dispatch;
@@ -143,7 +144,7 @@ static double add_tasks(struct making *making, uint32_t device)
     return most;
 }
 
-/* A device may hold its limit, or, without one and where the plan is over it, what it holds as planned. */
+/* A device may hold its limit or, without a limit or if the plan is over it, its planned peak. */
 static void add_device(struct making *making, const ppsched_timeline *timeline, uint32_t device)
 {
     struct ppi_dispatch *dispatch = making->dispatch;

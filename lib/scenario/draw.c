@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normal quantiles and exponentials from +, -, * and / alone, in a fixed order: equal on every platform. Built once a call, so
- * plain and slow will do. */
+/* Normal quantiles and exponentials from +, -, * and / only, in a fixed order: identical on every platform. A table is built
+ * once per call, so simple and slow is enough. */
 #include "scenario/draw.h"
 
 /* e^x for |x| up to about 10, within some 1e-13 of it: the series at x / 256, squared eight times. */
@@ -31,7 +31,7 @@ static double normal_probability(double z, double density)
     return density * sum;
 }
 
-/* The z with probability `p` of 0 to z, from one below it that is near: Newton's steps. */
+/* The z for which 0 to z has probability `p`, by Newton's method from a near one below it. */
 static double normal_quantile(double p, double z)
 {
     for (int i = 0; i < 5; i++) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random factors by counter: no state, so that any scenario's factor of any op can be had at once. */
+/* Counter-based random factors: without state, so that the factor of any op in any scenario is available directly. */
 #ifndef PPSCHED_SCENARIO_DRAW_H
 #define PPSCHED_SCENARIO_DRAW_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PPI_DRAWS = 4096, PPI_SCENARIO_LANES = 8 };
+enum { PPI_DRAWS = 4096, PPI_SCENARIO_LANES = 8 }; /* values of a factor, 12 bits; scenarios at once */
 
-/* The values of a lognormal factor of mean 1, all equally likely. */
+/* Fills a table of equally likely values of a lognormal factor with mean 1. */
 void ppi_lognormal_table(double out[PPI_DRAWS], double sigma);
 
 /* The mixing step of splitmix64. */
@@ -19,13 +19,13 @@ static inline uint64_t ppi_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The stream of an op: 12 bits a scenario, those of four scenarios from one number. */
+/* The random stream of an op. A scenario uses 12 bits; one number serves four scenarios. */
 static inline uint64_t ppi_stream_of(uint64_t seed, uint32_t kind, uint32_t stage, uint32_t microbatch)
 {
     return ppi_mix(ppi_mix(ppi_mix(seed) + ((uint64_t)kind << 32 | stage)) + microbatch + 1);
 }
 
-/* Multiplies by the factors of scenarios `first` and on, `first` a multiple of their number. */
+/* Multiplies by the factors of PPI_SCENARIO_LANES scenarios from `first` on, which is a multiple of that. */
 static inline void ppi_draw(double out[PPI_SCENARIO_LANES], const double *table, uint64_t stream, size_t first)
 {
     for (size_t half = 0; half < PPI_SCENARIO_LANES / 4; half++) {

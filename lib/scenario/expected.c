@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The average scenario as a config: what a search that knows one vector of times begins with. */
+/* The average scenario as a config, for searches that use only one vector of times. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/config.h"
@@ -10,7 +10,7 @@ struct expecting {
     uint32_t count, devices, stages;
     const struct ppi_placement *place;
     const struct ppi_costs *costs;
-    double *room; /* for the longest list */
+    double *room; /* work space of the longest list */
 };
 
 /* One of `each` factors, or its mean over the scenarios. */
@@ -34,7 +34,7 @@ static double stage_factor(const struct expecting *e, uint32_t stage)
            mean_factor(options->stage_factors, options->stage_factor_count, e->stages, stage, e->count);
 }
 
-/* All of an op's time, the runtime's part included. */
+/* Sets whole op times, op_overhead included. */
 static ppsched_status set_times(ppsched_config *config, const struct expecting *e, ppsched_error *error)
 {
     static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
@@ -50,7 +50,7 @@ static ppsched_status set_times(ppsched_config *config, const struct expecting *
     return status;
 }
 
-/* Pairs take the factors of their F. */
+/* Sets the times of pairs, with the factors of their F. */
 static ppsched_status set_pairs(ppsched_config *config, const struct expecting *e, ppsched_error *error)
 {
     const struct ppi_values given = e->costs->overlapped;
@@ -63,7 +63,7 @@ static ppsched_status set_pairs(ppsched_config *config, const struct expecting *
     return ppi_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, e->room, e->stages * each, error);
 }
 
-/* A list by edge, times the links' factors, or divided by them. */
+/* Sets a list by link, multiplied or divided by the links' factors. */
 static ppsched_status set_links(ppsched_config *config, const struct expecting *e, int32_t quantity, bool divides,
                                 ppsched_error *error)
 {
@@ -72,6 +72,7 @@ static ppsched_status set_links(ppsched_config *config, const struct expecting *
         return PPSCHED_OK;
     for (size_t i = 0; i < (size_t)e->devices * e->devices; i++) {
         double factor = e->options->link_factors[i], value = given.values[given.count == 1 ? 0 : i];
+        /* a link factor near 0 must not make a bandwidth infinite */
         e->room[i] = !divides ? value * factor : factor > 0 && value / factor < 1e300 ? value / factor : 1e300;
     }
     return ppi_config_set_values(config, quantity, e->room, (size_t)e->devices * e->devices, error);
@@ -87,7 +88,7 @@ static ppsched_status set_all(ppsched_config *config, const struct expecting *e,
     return status == PPSCHED_OK ? set_links(config, e, PPSCHED_QUANTITY_P2P_BANDWIDTH, true, error) : status;
 }
 
-/* With the room of the longest list: one a stage, or as many as the caller gives by pairs. */
+/* Runs set_all with work space for the longest list: by stage, by link, or pairs as given. */
 static ppsched_status expect(ppsched_config *config, struct expecting *e, ppsched_error *error)
 {
     size_t most = e->costs->overlapped.count > e->stages ? e->costs->overlapped.count : e->stages;

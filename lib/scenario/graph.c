@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A depth-first search over the wait graph, with its own stack, numbers each node after all that it waits for. */
 #include "scenario/scenario.h"
 
 #include "base/error.h"
 #include "scenario/draw.h"
 
-/* A node of the waits on the way of a search in depth, and how many of its waits have been seen to. */
+/* A node on the path of the depth-first search, and how many of its waits are visited. */
 struct step {
     size_t node;
     size_t seen;
@@ -15,7 +16,7 @@ struct making {
     const struct ppi_waits *waits;
     const struct ppi_costs *costs;
     const ppsched_scenario_options *options;
-    uint32_t *number; /* of each node of the waits; 0: none yet */
+    uint32_t *number; /* by node of the waits; 0: not numbered yet */
     struct step *path;
 };
 
@@ -33,7 +34,7 @@ static void add_flush(struct making *making, size_t node)
         graph->before[first + i] = number_of(making, making->waits->before_flush[first + i]);
 }
 
-/* Factors that are the same in each scenario; others are 1 here. */
+/* The product of factors that are the same in each scenario. */
 static double fixed_factor(const struct making *making, const struct ppi_scenario_node *node)
 {
     const ppsched_scenario_options *options = making->options;
@@ -45,7 +46,7 @@ static double fixed_factor(const struct making *making, const struct ppi_scenari
     return factor;
 }
 
-/* What a node waits for in its i-th place: what an op reads, and which node lets it come. */
+/* Sets a node's i-th input: the op that reads it, and the node that sends it. */
 static void add_input(const struct making *making, struct ppi_scenario_node *node, const ppsched_op *op, size_t i, size_t from)
 {
     const ppsched_schedule *schedule = making->waits->timeline->schedule;
@@ -63,7 +64,7 @@ static void add_input(const struct making *making, struct ppi_scenario_node *nod
     }
 }
 
-/* What an op in no pair waits for that its device sent: a W has no input, and others have one. */
+/* Adds what an op outside pairs waits for after sends: a W has no input, other ops have one. */
 static void add_sent(const struct making *making, struct ppi_scenario_node *node, size_t unit)
 {
     const ppsched_timeline *timeline = making->waits->timeline;
@@ -90,7 +91,7 @@ static void add_unit(struct making *making, size_t unit)
         add_sent(making, node, unit);
 }
 
-/* Numbers a node behind all that it waits for; there are no cycles, as it has been timed. */
+/* Numbers a node after all that it waits for; there are no wait cycles, as the schedule has been timed. */
 static void add_behind(struct making *making, size_t node)
 {
     struct step *top = making->path;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A part's maximum includes what was added to it as a whole, so updates need not be pushed down. */
 #include "scenario/max_tree.h"
 
 #include "base/checked.h"
@@ -28,7 +29,7 @@ void ppi_levels_reset(struct ppi_levels *levels, const double *values)
         sum_up(levels, part);
 }
 
-/* A part, which goes over `width` places from `at` on. */
+/* A part of the tree: `width` places from `at` on. */
 struct span {
     uint32_t part, at, width;
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the caller's options against the sizes of the problem. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "scenario/scenario.h"
@@ -10,7 +11,7 @@ static ppsched_status check_jitter(const char *name, double jitter, ppsched_erro
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %g; it must be 0 to 2", name, jitter);
 }
 
-/* A list of `each` factors, or, where it may be, of as many a scenario. */
+/* Checks a list of `each` factors, or of that many per scenario. */
 static ppsched_status check_factors(const char *name, const double *factors, size_t count, size_t each, size_t scenarios,
                                     ppsched_error *error)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One scenario of a runtime that runs what is ready.
- *
- * A device that is free runs the first of its ready tasks in the planned order. One that takes memory may overtake others only
- * if all of these can still run behind it, in their order, within what the device may hold. So the first task of the planned
- * order that is left may always run, once it is ready, and as the plan has no circle, all run to the end.
- */
+/* One scenario of a runtime that runs what is ready. A free device runs the first of its ready tasks in planned order. A task
+ * that adds memory may overtake others only if these can all still run after it, in their order, within the device's memory. So
+ * the first task left in planned order may always run once it is ready, and as the plan has no wait cycle, all tasks run. */
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -12,17 +9,17 @@
 #include "scenario/dispatch.h"
 #include "scenario/max_tree.h"
 
-enum { ENDED, ARRIVED }; /* a task; what an edge brings */
+enum { ENDED, ARRIVED }; /* events: of a task; of an edge's message */
 
 /* In place of a task. */
 #define NO_TASK UINT32_MAX
 
 struct device {
-    struct ppi_heap takers, others; /* ready tasks, by number */
-    struct ppi_levels levels;       /* of its tasks, from the first on */
+    struct ppi_heap takers, others; /* ready tasks that add memory, and others, by number */
+    struct ppi_levels levels;       /* planned memory of its tasks, from `first` on */
     uint32_t first, head;           /* its first task; the first that has not started */
-    uint32_t last;                  /* the one that it runs, or ran */
-    double until;                   /* it is busy; then when it was free */
+    uint32_t last;                  /* the task that it runs, or ran last */
+    double until;                   /* end of that task */
     double held;
     bool is_busy, is_touched;
 };
@@ -34,10 +31,10 @@ struct ppi_dispatch_run {
     uint32_t scenario;
     struct device *devices;
     struct ppi_heap events;
-    uint32_t *needs;   /* by task: edges that are still to come */
-    uint32_t *bringer; /* which brought the last of what it needs */
-    double *ready;     /* and when */
-    uint32_t *reason;  /* by task: what it waited for last */
+    uint32_t *needs;   /* by task: edges not released yet */
+    uint32_t *bringer; /* by task: the one that released it last */
+    double *ready;     /* by task: when */
+    uint32_t *reason;  /* by task: the task that it waited for last */
     double *spent;     /* by task: its time */
     bool *has_started;
     uint32_t *touched; /* devices that may start a task now */
@@ -105,7 +102,7 @@ static void make_ready(struct ppi_dispatch_run *run, uint32_t number)
     touch(run, task->device);
 }
 
-/* Something that a task needs is there. */
+/* Notes that one of a task's needs is met. */
 static void bring(struct ppi_dispatch_run *run, uint32_t number, uint32_t bringer, double now)
 {
     if (--run->needs[number] > 0)
@@ -132,7 +129,7 @@ static void end_task(struct ppi_dispatch_run *run, uint32_t number, double now)
     }
 }
 
-/* All that happens at one moment. */
+/* Handles all events of one time. */
 static void take_events(struct ppi_dispatch_run *run, const struct ppi_event *first)
 {
     struct ppi_event event = *first;
@@ -146,7 +143,7 @@ static void take_events(struct ppi_dispatch_run *run, const struct ppi_event *fi
 
 /* --- starting tasks --- */
 
-/* Whether a task may run before those of its device that are planned before it and have not started. */
+/* Whether a task may run before the tasks of its device that are planned before it and have not started. */
 static bool may_overtake(const struct ppi_dispatch_run *run, const struct device *device, uint32_t number)
 {
     const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
@@ -155,7 +152,7 @@ static bool may_overtake(const struct ppi_dispatch_run *run, const struct device
     return device->held + task->taken <= cap + slack && behind + task->taken - task->given <= cap + slack;
 }
 
-/* The ready task that a device runs, taken from its heap; NO_TASK where there is none. */
+/* Takes the task to run from a device's heaps; NO_TASK if there is none. */
 static uint32_t choose(const struct ppi_dispatch_run *run, struct device *device)
 {
     struct ppi_event event;
@@ -170,7 +167,7 @@ static uint32_t choose(const struct ppi_dispatch_run *run, struct device *device
     return other;
 }
 
-/* What comes before it is later by what it holds; it is gone itself. */
+/* Adds a task's memory to the levels of those planned before it, and removes its own. */
 static void leave_queue(struct ppi_dispatch_run *run, struct device *device, uint32_t number, uint32_t end)
 {
     const struct ppi_dispatch_task *task = &run->dispatch->tasks[number];
@@ -230,7 +227,7 @@ static void reset(struct ppi_dispatch_run *run)
     }
 }
 
-/* What is between two flushes, from `now` on. `before`: the task that the flush waited for. */
+/* Plays the part between two flushes, from `now` on. `before`: the task that the flush waited for. */
 static void play_part(struct ppi_dispatch_run *run, uint32_t part, uint32_t before, double now)
 {
     const struct ppi_dispatch *dispatch = run->dispatch;
@@ -252,7 +249,7 @@ static void play_part(struct ppi_dispatch_run *run, uint32_t part, uint32_t befo
     }
 }
 
-/* The device on which the last task ends, the lowest of them. */
+/* The device whose last task ends last; the lowest of them. */
 static uint32_t last_device(const struct ppi_dispatch_run *run)
 {
     uint32_t last = 0;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sweeps the graph in numbered order for LANES scenarios at once, so that the inner loops are vector operations; or plays one
+ * scenario after another if ready tasks are dispatched. Then sorts the makespans. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"
@@ -8,7 +10,7 @@
 
 enum { LANES = PPI_SCENARIO_LANES };
 
-/* The same of several scenarios. */
+/* A time in each of LANES scenarios. */
 struct times {
     double at[LANES];
 };
@@ -20,15 +22,15 @@ struct run {
     const ppsched_timeline *timeline;
     const struct ppi_costs *costs;
     ppsched_scenarios *result;
-    uint64_t visits;       /* of ops, since the caller was asked */
-    uint32_t count, first; /* scenarios; the first of those side by side */
+    uint64_t visits;       /* of ops, since the last progress callback */
+    uint32_t count, first; /* of scenarios; the first of the current LANES */
     uint32_t stages, devices;
     bool by_device, by_stage;              /* factors by scenario */
     const double *jitter, *message_jitter; /* tables; NULL: none */
     struct times *starts, *ends;           /* by node */
 };
 
-/* Multiplies by factors by scenario; lanes past the last scenario repeat it. */
+/* Multiplies by factors given per scenario; lanes past the last scenario repeat it. */
 static void scale(struct times *times, const struct run *run, const double *factors, uint32_t row, uint32_t column)
 {
     for (uint32_t i = 0; i < LANES; i++) {
@@ -37,7 +39,7 @@ static void scale(struct times *times, const struct run *run, const double *fact
     }
 }
 
-/* When an input of a node is there. */
+/* When an input of a node arrives. */
 static inline struct times arrival_of(const struct run *run, const struct ppi_scenario_node *node, int i)
 {
     const struct times *end = &run->ends[node->input[i]];
@@ -98,7 +100,7 @@ static void sweep(const struct run *run)
     }
 }
 
-/* What a node waited for last in a scenario: its turn before its inputs. */
+/* The node that a node waited for last in a scenario; at equal times its device before its inputs. */
 static uint32_t reason_of(const struct run *run, uint32_t number, uint32_t lane)
 {
     const struct ppi_scenario_node *node = &run->graph.nodes[number];
@@ -114,7 +116,7 @@ static uint32_t reason_of(const struct run *run, uint32_t number, uint32_t lane)
     return node->input[0] != PPI_BEGINNING && arrival_of(run, node, 0).at[lane] == start ? node->input[0] : node->input[1];
 }
 
-/* Takes a scenario's makespan, and adds to the devices' shares of it. */
+/* Notes a scenario's makespan, and adds to the devices' shares of it. */
 static void note_scenario(const struct run *run, uint32_t lane)
 {
     uint32_t last = PPI_BEGINNING;
@@ -129,7 +131,7 @@ static void note_scenario(const struct run *run, uint32_t lane)
                                                                   makespan;
 }
 
-/* Before the scenarios from `first` on, which are so many visits of ops. */
+/* Calls the progress callback, every 500,000 visits, before the scenarios from `first` on; `visits`: theirs. */
 static ppsched_status ask(struct run *run, uint64_t visits, ppsched_error *error)
 {
     run->visits += visits;
@@ -148,7 +150,7 @@ static ppsched_status check_finite(const struct run *run, uint32_t scenario, pps
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times of scenario %u is too large for a double", scenario);
 }
 
-/* As planned. */
+/* All scenarios in planned order. */
 static ppsched_status sweep_all(struct run *run, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -165,7 +167,7 @@ static ppsched_status sweep_all(struct run *run, ppsched_error *error)
     return status;
 }
 
-/* --- what is ready --- */
+/* --- ready tasks first --- */
 
 static double task_time(const void *user, const struct ppi_dispatch_task *task, uint32_t scenario)
 {
@@ -225,7 +227,7 @@ static bool is_shorter(const void *context, uint32_t a, uint32_t b)
     return makespans[a] < makespans[b];
 }
 
-/* The scenarios by makespan, and what they come to. `order` has room for all of them twice. */
+/* Sorts the scenarios by makespan and computes the metrics. `order` has capacity for all of them twice. */
 static void sum_up(struct run *run, uint32_t *order)
 {
     ppsched_scenarios *result = run->result;

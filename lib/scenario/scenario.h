@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many evaluations of one schedule: its units in an order in which each comes behind all that it waits for, found once, and
- * swept for several scenarios side by side. */
+/* Many evaluations of one schedule: its units in topological order, found once, and swept for several scenarios at a time. */
 #ifndef PPSCHED_SCENARIO_SCENARIO_H
 #define PPSCHED_SCENARIO_SCENARIO_H
 
@@ -9,26 +8,26 @@
 #include "base/sized.h"
 #include "eval/wait_graph.h"
 
-/* In place of what a node waits for: time 0. Nodes are numbered from 1. */
+/* In place of a node: time 0. Nodes are numbered from 1. */
 enum { PPI_BEGINNING = 0 };
 
-/* A unit: an op or an overlapped pair; or a flush, of PPSCHED_NONE as its device. */
+/* A unit (an op or an overlapped pair), or a flush, whose device is PPSCHED_NONE. All that it waits for has lower numbers. */
 struct ppi_scenario_node {
-    uint32_t turn;     /* the node before it on its device, or the flush; of a flush: where its nodes begin in `before` */
-    uint32_t input[2]; /* what other devices made, or what was sent before it; BEGINNING: nothing */
+    uint32_t turn;     /* the node before it on its device, or the flush; of a flush: index of its first node in `before` */
+    uint32_t input[2]; /* inputs from other devices, or sends before it; PPI_BEGINNING: none */
     uint32_t device, stage;
-    uint32_t op;     /* the first of the unit, among all ops of the schedule */
-    double duration; /* times all factors that are the same in each scenario */
-    double delay[2]; /* likewise */
+    uint32_t op;     /* first op of the unit, among all ops of the schedule */
+    double duration; /* with all factors that are the same in each scenario */
+    double delay[2]; /* the same */
     uint64_t stream, message_stream[2];
 };
 
 struct ppi_scenario_graph {
     struct ppi_host host;
-    struct ppi_scenario_node *nodes; /* `count`, of which the first stands for the beginning */
+    struct ppi_scenario_node *nodes; /* [count]; the first stands for time 0 */
     uint32_t count;
-    uint32_t *before; /* what each flush waits for, `workers` each */
-    uint32_t *last;   /* each worker's last node, `workers` of them, in the order of devices */
+    uint32_t *before; /* [flushes][workers]: nodes that each flush waits for */
+    uint32_t *last;   /* [workers]: last node of each, in order of devices */
     uint32_t workers;
 };
 
@@ -39,27 +38,27 @@ struct ppsched_scenarios {
     ppsched_scenario_metrics metrics;
 };
 
-/* The graph of a timeline, which need not outlive it. Lists of options that are by scenario are not taken into it. */
+/* Makes the graph of a timeline, which need not outlive it. Factors given per scenario are not included. */
 ppsched_status ppi_scenario_graph_make(struct ppi_scenario_graph *out, const ppsched_timeline *timeline,
                                        const struct ppi_costs *costs, const ppsched_scenario_options *options,
                                        ppsched_error *error);
 void ppi_scenario_graph_clear(struct ppi_scenario_graph *graph);
 
-/* Evaluates; options are sound. */
+/* Evaluates; the options are valid. */
 ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  uint32_t count, const ppsched_scenario_options *options, ppsched_error *error);
-/* A caller's options, of any version's size. */
+/* Copies in a caller's options, of any version's size. */
 static inline ppsched_status ppi_take_scenario_options(ppsched_scenario_options *own, const ppsched_scenario_options *given,
                                                        ppsched_error *error)
 {
     return ppi_take_sized(own, sizeof *own, sizeof(ppsched_scenario_options), given, "ppsched_scenario_options", error);
 }
 
-/* Lists of a schedule's devices and stages, and the rest of the options; without stages their factors are not looked at. */
+/* Checks options against a schedule's devices and stages; with 0 stages their factors are not checked. */
 ppsched_status ppi_scenario_options_check(const ppsched_scenario_options *options, uint32_t devices, uint32_t stages,
                                           int64_t count, ppsched_error *error);
 
-/* The factors that jitter draws from; NULL: there is none. */
+/* The tables of factors that jitter draws from; NULL: no jitter. */
 struct ppi_scenario_tables {
     double *jitter, *message_jitter;
 };
@@ -68,20 +67,20 @@ ppsched_status ppi_scenario_tables_make(struct ppi_scenario_tables *out, const s
                                         const ppsched_scenario_options *options, ppsched_error *error);
 void ppi_scenario_tables_clear(struct ppi_scenario_tables *tables, const struct ppi_host *host);
 
-/* The same of a schedule that is timed already, with these costs, and has no ops that keep less; with the options' tables. */
+/* The same for a schedule that is already timed, with these costs, without ops of memory saving; with the options' tables. */
 ppsched_status ppi_scenarios_run_timed(ppsched_scenarios **out, const ppsched_timeline *timeline, const struct ppi_costs *costs,
                                        const ppsched_config *config, uint32_t count, const ppsched_scenario_options *options,
                                        const struct ppi_scenario_tables *tables, ppsched_error *error);
 
-/* What they are ranked by: enum ppsched_rank_by, but STEP. */
+/* The figure of enum ppsched_rank_by, except STEP. */
 double ppi_scenarios_figure(const ppsched_scenarios *scenarios, int32_t rank_by, double quantile);
 
-/* The config with the times of an average scenario: those of devices, stages and links times their factors. On a placement of
- * one copy. */
+/* The config with the times of an average scenario: times of devices, stages and links multiplied by their mean factors. For a
+ * placement of one copy. */
 ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
                                    uint32_t count, int32_t placement, ppsched_error *error);
 
-/* See ppsched_scenarios_get_quantile; q is sound. */
+/* See ppsched_scenarios_get_quantile; q is valid. */
 double ppi_scenarios_quantile(const ppsched_scenarios *scenarios, double q);
 
 void ppi_scenarios_destroy(ppsched_scenarios *scenarios);

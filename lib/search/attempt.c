@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the problem and its lower bound, and keeps the best schedule: the evaluator prices a candidate where the search's own
+ * time is only an estimate. */
 #include "search/attempt.h"
 
 #include "base/checked.h"
@@ -6,7 +8,7 @@
 #include "base/inline.h"
 #include "bound/bound.h"
 
-/* A bound is a sum: a schedule that reaches it may be above it by this share. */
+/* A bound is a sum: by rounding, a schedule that reaches it may be above it by this share. */
 static const double BOUND_ROUNDING = 1e-12;
 
 static ppsched_status find_goal(struct ppi_attempt *attempt, enum ppi_bound_depth depth, ppsched_error *error)
@@ -57,7 +59,7 @@ void ppi_attempt_clear(struct ppi_attempt *attempt)
 {
     ppi_pricer_clear(&attempt->pricer);
     ppi_arena_clear(&attempt->arena);
-    ppi_config_destroy(attempt->expected); /* whose host the room has */
+    ppi_config_destroy(attempt->expected); /* last: the arena uses its allocator */
     attempt->expected = NULL;
 }
 
@@ -82,14 +84,13 @@ void ppi_attempt_split_only(struct ppi_attempt *attempt)
     attempt->goal = ppi_larger(attempt->goal, work * (1 + BOUND_ROUNDING));
 }
 
-/* Where microbatches differ, what searches reckon with is their mean, and that senders wait they do not know: the evaluator
- * does. */
+/* Searches plan with the mean of microbatches that differ, and ignore that senders wait; the evaluator does neither. */
 static double true_objective(struct ppi_attempt *attempt, double reckoned)
 {
     double objective = reckoned;
     if ((attempt->problem.ratio == NULL && !attempt->config->senders_wait) || !ppi_is_finite(reckoned))
         return reckoned;
-    ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
+    ppi_pricer_clear(&attempt->pricer); /* it still pairs ops as in the order it was made with */
     ppsched_status status = ppi_attempt_price(attempt, &objective, NULL);
     attempt->is_out_of_memory |= status == PPSCHED_ERROR_NO_MEMORY;
     return status == PPSCHED_OK ? objective : PPI_INFINITE;
@@ -101,7 +102,7 @@ void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
     bool fits = true;
     if (attempt->problem.rises && attempt->problem.has_limits && ppi_is_finite(objective))
         ppi_attempt_peak(attempt, &fits);
-    if (!fits) /* planners know what rises by and large */
+    if (!fits) /* planners only estimate the rise of memory inside backwards */
         return;
     objective = true_objective(attempt, objective);
     if (attempt->pool != NULL && ppi_is_finite(objective))
@@ -113,7 +114,7 @@ void ppi_attempt_keep(struct ppi_attempt *attempt, double objective)
     attempt->objective = attempt->poll.best = objective;
 }
 
-/* The most that a device holds with the candidate's ops, one after the other. */
+/* The most that a device holds while it runs the candidate's ops in order. */
 PPI_INLINE double peak_of(const struct ppi_problem *problem, const ppsched_op *op, const ppsched_op *end, bool rises)
 {
     double level = 0, peak = 0;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Beam search. All kept schedules have equally many steps; a heap orders their continuations by how promising they are, a hash
+ * table drops one that another with the same ops dominates, and a tree of steps remembers how each came about. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -8,18 +10,18 @@
 #include "search/priority.h"
 
 enum {
-    MOST_HOLDS = 8,   /* of one schedule in one step */
-    LEAST_VISITS = 8, /* of a candidate, beside its devices' and stages' */
+    MOST_HOLDS = 8,   /* of one schedule in one step: bounds how often Fs are held back to expand it */
+    LEAST_VISITS = 8, /* of a candidate, in addition to those for its devices and stages */
     CHUNK = 1 << 10   /* children that are allocated at once */
 };
 
-/* A schedule in the making that is kept. */
+/* A kept partial schedule. */
 struct slot {
     struct ppi_partial partial;
     uint32_t node; /* its last step in the history */
 };
 
-/* A step in the history of all that was kept. */
+/* A step in the history of all kept schedules. */
 struct node {
     uint32_t parent;
     uint16_t stage;
@@ -31,16 +33,16 @@ struct search {
     const struct ppi_beam *beam;
     struct ppi_arena arena;
     uint32_t width;           /* the beam's, or what memory allows */
-    struct slot *kept, *next; /* those being continued, their continuations */
+    struct slot *kept, *next; /* those being continued, and their continuations; at most `width` each */
     uint32_t kept_count, next_count;
     struct ppi_partial scratch;
-    struct ppi_stream *streams; /* of an outlook */
-    struct ppi_heap heap; /* of candidates: by how promising they are, then in the order of their parents, who are the index */
-    struct ppi_step *steps; /* of the candidates, by number */
-    double **chunks;        /* and their blocks, CHUNK to each */
+    struct ppi_stream *streams; /* scratch of ppi_priority */
+    struct ppi_heap heap;       /* of candidates: by how promising they are, then by parent, which is the event's index */
+    struct ppi_step *steps;     /* of the candidates, by number */
+    double **chunks;            /* their blocks, CHUNK in each; allocated when first needed */
     size_t most_chunks;
-    uint32_t *buckets, *chain, bucket_mask; /* continuations by hash: the last of a bucket, and the one before it */
-    uint32_t *crowds;                       /* continuations by progress */
+    uint32_t *buckets, *chain, bucket_mask; /* continuations by hash: the last of each bucket, and the one before each */
+    uint32_t *crowds;                       /* how many continuations have done the same Fs and Is, by hash */
     struct node *nodes;
     uint32_t node_count;
     size_t seen; /* candidates in all */
@@ -48,7 +50,7 @@ struct search {
     uint32_t best_node;
 };
 
-/* --- room --- */
+/* --- memory --- */
 
 /* As many of a size as memory allows, one at least. */
 static size_t affordable(size_t wanted, size_t size)
@@ -57,7 +59,7 @@ static size_t affordable(size_t wanted, size_t size)
     return wanted < most ? wanted : most > 0 ? most : 1;
 }
 
-/* What one kept schedule takes: two slots, its share of the history, of the lists and of the buckets. */
+/* Bytes of one kept schedule: two slots, and its share of the history, the lists and the buckets. */
 static size_t bytes_of_one(const struct ppi_problem *problem)
 {
     size_t slot = ppi_partial_workspace(problem) * sizeof(double) + sizeof(struct slot);
@@ -108,7 +110,7 @@ static ppsched_status make_room(struct search *search, ppsched_error *error)
 
 /* --- candidates --- */
 
-/* Whether there is room for one more candidate. */
+/* Whether there is memory for one more candidate. */
 static bool has_room(struct search *search)
 {
     size_t chunk = search->heap.count / CHUNK;
@@ -119,7 +121,7 @@ static bool has_room(struct search *search)
     return search->chunks[chunk] != NULL;
 }
 
-/* The child of a schedule, or what is to become it. */
+/* The child of a kept schedule: its block in a chunk, with the parent's ends. */
 static struct ppi_partial child_at(const struct search *search, size_t number, uint32_t parent)
 {
     size_t each = ppi_partial_block(search->problem);
@@ -128,7 +130,7 @@ static struct ppi_partial child_at(const struct search *search, size_t number, u
     return child;
 }
 
-/* A step of the schedule in hand, which continues a kept one. */
+/* Offers a step of the scratch schedule, which continues a kept one. */
 static void offer(struct search *search, uint32_t parent, const struct ppi_step *step)
 {
     if (!has_room(search))
@@ -144,7 +146,7 @@ static void offer(struct search *search, uint32_t parent, const struct ppi_step 
     ppi_heap_put(&search->heap, priority.bound + search->beam->mean_weight * priority.mean, 0, parent);
 }
 
-/* Offers all steps of a device. Returns the places (bits) of offered Fs that may be held instead. */
+/* Offers all steps of a device. Returns the places (bits) of offered Fs that may be held back instead. */
 static uint32_t offer_device(struct search *search, uint32_t parent, uint32_t device)
 {
     const struct ppi_problem *problem = search->problem;
@@ -161,7 +163,7 @@ static uint32_t offer_device(struct search *search, uint32_t parent, uint32_t de
     return forwards;
 }
 
-/* All ways to go on with a schedule. Where memory is scarce, an F may be left out for another that comes later. */
+/* Offers all continuations of a schedule. Where memory is scarce, an F may be skipped for one that comes later. */
 static void expand(struct search *search, uint32_t parent)
 {
     struct ppi_partial *partial = &search->scratch;
@@ -179,7 +181,7 @@ static void expand(struct search *search, uint32_t parent)
 
 /* --- choice --- */
 
-/* The first F and I of a stage whose ends the next stage, or the one before, has still to use. */
+/* The first F and I of a stage whose ends the next stage (stage before) has not used yet. */
 static struct ppi_done first_unused(const struct ppi_partial *partial, uint32_t s)
 {
     const struct ppi_at_stage *at = &partial->stage[s];
@@ -187,7 +189,7 @@ static struct ppi_done first_unused(const struct ppi_partial *partial, uint32_t 
                              .inputs = s > 0 ? at[-1].done.inputs : at->done.inputs};
 }
 
-/* Whether every way to go on with b is open to a as well, no later. Both have done the same ops. */
+/* Whether a can be continued by whatever continues b, no later. Both have done the same ops. */
 static bool is_no_worse(const struct ppi_partial *a, const struct ppi_partial *b)
 {
     const struct ppi_problem *problem = a->problem;
@@ -196,7 +198,7 @@ static bool is_no_worse(const struct ppi_partial *a, const struct ppi_partial *b
             return false;
     for (uint32_t s = 0; s < problem->stages; s++) {
         const struct ppi_at_stage *x = &a->stage[s], *y = &b->stage[s];
-        const struct ppi_done unused = first_unused(a, s); /* when the first can be used is known */
+        const struct ppi_done unused = first_unused(a, s); /* the first unused is already in `ready` */
         size_t row = (size_t)s * problem->microbatches;
         if (x->ready.forward > y->ready.forward || x->ready.backward > y->ready.backward)
             return false;
@@ -210,7 +212,7 @@ static bool is_no_worse(const struct ppi_partial *a, const struct ppi_partial *b
     return true;
 }
 
-/* The ends that are still to be used. */
+/* Copies the ends that have not been used yet. */
 static void copy_ends(const struct ppi_partial *to, const struct ppi_partial *from)
 {
     for (uint32_t s = 0; s < from->problem->stages; s++) {
@@ -236,7 +238,7 @@ static bool is_known(const struct search *search, const struct ppi_partial *part
     return false;
 }
 
-/* Adds the continuation unless one that is there already is no worse, or there are enough like it. */
+/* Adds the continuation unless one that is there is no worse, or as many with the same Fs and Is as the beam allows. */
 static void take(struct search *search, const struct ppi_event *candidate)
 {
     const struct ppi_step *step = &search->steps[candidate->number];
@@ -279,7 +281,7 @@ static void write_order(struct search *search, uint32_t node, struct ppi_orders 
 {
     struct ppi_partial *partial = &search->scratch;
     uint32_t first = PPSCHED_NONE;
-    for (uint32_t n = node, parent; n != PPSCHED_NONE; n = parent) { /* turns the way to it round */
+    for (uint32_t n = node, parent; n != PPSCHED_NONE; n = parent) { /* reverses the links from here to the first step */
         parent = search->nodes[n].parent;
         search->nodes[n].parent = first;
         first = n;
@@ -288,13 +290,13 @@ static void write_order(struct search *search, uint32_t node, struct ppi_orders 
     memset(out->count, 0, out->devices * sizeof *out->count);
     for (uint32_t n = first; n != PPSCHED_NONE; n = search->nodes[n].parent) {
         struct ppi_step step = {.stage = search->nodes[n].stage, .kind = search->nodes[n].kind};
-        ppi_partial_may_be_next(partial, &step); /* it was: this finds its times again */
+        ppi_partial_may_be_next(partial, &step); /* it may: this only finds its times again */
         ppi_partial_put(partial, &step, out);
     }
 }
 
-/* Continues all that is kept. What is complete is not continued; as a full backward is one step where I and W are two, not all
- * are complete at once. */
+/* Continues all kept schedules that are not complete. A full backward is one step where I and W are two, so not all are
+ * complete at once. */
 static void continue_all(struct search *search)
 {
     search->heap = (struct ppi_heap){.events = search->heap.events};
@@ -313,7 +315,7 @@ static void continue_all(struct search *search)
 static ppsched_status run(struct search *search, struct ppi_poll *poll, ppsched_error *error)
 {
     double steps = (double)ppi_problem_ops(search->problem);
-    const double each = LEAST_VISITS + (search->problem->stages + search->problem->devices) / 2.0; /* visits of a candidate */
+    const double each = LEAST_VISITS + (search->problem->stages + search->problem->devices) / 2.0; /* visits per candidate */
     size_t seen = 0;
     ppsched_status status = PPSCHED_OK;
     ppi_partial_start(&search->kept[0].partial);

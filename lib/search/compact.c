@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each device's ops are placed in a row sorted by time: an op looks back for the first gap after its inputs' arrival, up to
+ * `look_back` ops. Devices take turns until all have run out of ops; a round without progress is a deadlock. */
 #include "search/compact.h"
 
 #include <string.h>
@@ -6,21 +8,21 @@
 #include "base/checked.h"
 #include "search/periodic.h"
 
-/* An op in its place. */
+/* A placed op. */
 struct ppi_compact_op {
     double start, end;
-    double memory; /* that it adds, in the present direction */
+    double memory; /* that it adds, in the current direction */
     ppsched_op op;
-    int8_t held; /* stage passes that it adds */
+    int8_t held; /* stage passes that it adds to those held */
 };
 
 /* A device whose ops are placed one after another. */
 struct ppi_compact_row {
     const ppsched_op *from;        /* the next op */
-    struct ppi_compact_op *placed; /* in the order of time */
+    struct ppi_compact_op *placed; /* sorted by time */
     size_t count, left;
-    int32_t held;         /* stage passes behind the last op */
-    double memory, limit; /* likewise; what it may be */
+    int32_t held;         /* stage passes held after the last op */
+    double memory, limit; /* the same for memory; its limit */
 };
 
 ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_arena *arena, const struct ppi_problem *problem,
@@ -46,14 +48,14 @@ ppsched_status ppi_compactor_make(struct ppi_compactor *out, struct ppi_arena *a
 
 /* --- dependencies --- */
 
-/* When an op may start for those before it, in the present direction; negative where that is not known yet. `end`: where its
- * own end is noted. */
+/* When an op's inputs allow it to start, in the current direction; negative where that is not known yet. `end`: where its own
+ * end is noted. */
 static inline double arrival_of(const struct ppi_compactor *c, uint32_t link, const double *end)
 {
     size_t stages = c->problem->stages, chain = stages + stages, stride = c->problem->microbatches;
     double arrival = 0;
     if (!c->backwards) {
-        if (link > 0) /* a W is behind its I */
+        if (link > 0) /* a W follows its I */
             arrival = end[-(ptrdiff_t)(stride * (link < chain ? 1 : stages))];
         return arrival < 0 ? arrival : arrival + c->delay[link];
     }
@@ -63,14 +65,14 @@ static inline double arrival_of(const struct ppi_compactor *c, uint32_t link, co
             return arrival;
         arrival += c->delay[link + 1];
     }
-    if (link >= stages && link < chain) /* an I is before its W, which is on the same device */
+    if (link >= stages && link < chain) /* backwards, an I follows its W, on the same device */
         arrival = ppi_larger(arrival, end[stride * stages]);
     return arrival;
 }
 
 /* --- gaps --- */
 
-/* The first position, not too far back, behind `arrival`. */
+/* The first position after `arrival`, at most `look_back` ops from the end. */
 static inline size_t position_behind(const struct ppi_compact_row *row, uint32_t look_back, double arrival)
 {
     size_t i = row->count, first = i > look_back ? i - look_back : 0;
@@ -79,7 +81,7 @@ static inline size_t position_behind(const struct ppi_compact_row *row, uint32_t
     return i;
 }
 
-/* The same for an op that takes memory: there must be enough from there on to the end. SIZE_MAX where there never is. */
+/* The same for an op that takes memory: there must be enough from that position to the end. SIZE_MAX where there never is. */
 static inline size_t position_with_memory(const struct ppi_compact_row *row, uint32_t look_back, double arrival, int32_t most,
                                           double limit)
 {
@@ -97,7 +99,7 @@ static inline size_t position_with_memory(const struct ppi_compact_row *row, uin
     return i;
 }
 
-/* Places an op at `arrival` or behind; false where it never fits into memory. */
+/* Places an op at `arrival` or later; false where it never fits into memory. */
 static inline bool place(const struct ppi_compactor *c, struct ppi_compact_row *row, const ppsched_op *op, double arrival,
                          double *end)
 {
@@ -128,7 +130,7 @@ static inline bool place(const struct ppi_compactor *c, struct ppi_compact_row *
 
 /* --- the pass --- */
 
-/* Places a device's ops until it waits, or none is left; false where one cannot be placed. */
+/* Places a device's ops until it waits or none is left; false where one cannot be placed. */
 static bool run_device(const struct ppi_compactor *c, struct ppi_compact_row *row)
 {
     for (; row->left > 0; row->left--, row->from += c->backwards ? -1 : 1) {
@@ -146,11 +148,11 @@ static bool run_device(const struct ppi_compactor *c, struct ppi_compact_row *ro
 
 static bool goes_on(const struct ppi_compactor *c, size_t placed)
 {
-    enum { VISITS = 3 }; /* of one that is placed */
+    enum { VISITS = 3 }; /* counted for a placed op */
     return c->poll == NULL || ppi_poll_spend(c->poll, VISITS * (double)placed, NULL) == PPSCHED_OK;
 }
 
-/* Places all ops; false where that cannot be done. Devices take turns, down and up, as microbatches go through them. */
+/* Places all ops; false where that is impossible. Devices take turns up and down the pipeline, as microbatches go. */
 static bool run(struct ppi_compactor *c, const struct ppi_orders *orders, bool backwards)
 {
     const struct ppi_problem *problem = c->problem;
@@ -198,7 +200,7 @@ bool ppi_compact(struct ppi_compactor *c, struct ppi_orders *orders, bool backwa
 
 /* --- late Ws --- */
 
-/* Takes the Ws behind a device's last F out of its ops; returns how many are left. */
+/* Removes the Ws after a device's last F from its ops; returns how many ops are left. */
 static size_t drop_late_weights(ppsched_op *ops, size_t count)
 {
     size_t left = count;
@@ -211,13 +213,13 @@ static size_t drop_late_weights(ppsched_op *ops, size_t count)
 }
 
 /* Whether an op is an I whose W has not been placed. */
-static bool overshoots_weight(const struct ppi_compactor *c, const ppsched_op *op)
+static bool misses_weight(const struct ppi_compactor *c, const ppsched_op *op)
 {
     size_t link = ppi_link_of(c->problem, op->stage, PPSCHED_KIND_W);
     return op->kind == PPSCHED_KIND_I && c->end[link * c->problem->microbatches + op->microbatch] < 0;
 }
 
-/* Writes a device's ops, and the Ws that its Is lack; returns its span. */
+/* Writes a device's ops and its missing Ws, each into the first gap after its I that fits it; returns the span. */
 static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
 {
     const struct ppi_compact_op *placed = c->row[d].placed, *end = placed + c->row[d].count, *due = placed;
@@ -225,7 +227,7 @@ static double fill(const struct ppi_compactor *c, uint32_t d, ppsched_op *out)
     for (const struct ppi_compact_op *next = placed;; next++) {
         double until = next < end ? next->start : PPI_INFINITE;
         for (; due < next; due++) {
-            if (!overshoots_weight(c, &due->op))
+            if (!misses_weight(c, &due->op))
                 continue;
             double length = c->problem->stage[due->op.stage].duration[PPSCHED_KIND_W];
             if (clock + length > until)

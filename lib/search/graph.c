@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Heads are found in topological order, tails against it, and both only where a move can change them. The order of turns is
+ * made when an order is read, and kept by shift.c. */
 #include "search/graph.h"
 
 #include <string.h>
@@ -31,7 +33,7 @@ static uint8_t kind_of(const struct ppi_graph *graph, const struct ppi_node *nod
     return node->row <= graph->problem->stages ? PPSCHED_KIND_F : ppi_is_split(graph, node) ? PPSCHED_KIND_I : PPSCHED_KIND_B;
 }
 
-/* --- room --- */
+/* --- memory --- */
 
 bool ppi_graph_can_hold(const struct ppi_problem *problem)
 {
@@ -95,8 +97,7 @@ static void find_tails(struct ppi_graph *graph, uint32_t until)
     }
 }
 
-/* Of the span each device's time counts from its first start on, and of the objective the span's share. Tells whether one of
- * these has changed. */
+/* The tail of each device's back: minus the span's share of the device's first start. Returns whether one has changed. */
 static bool move_backs(struct ppi_graph *graph)
 {
     bool moved = false;
@@ -173,7 +174,7 @@ static void put_behind(struct ppi_graph *graph, uint32_t before, uint32_t behind
     graph->node[behind].before = before;
 }
 
-/* The op's node. `next`: a microbatch by row. Only an I has a W: that of a B is none. */
+/* The op's node. `next`: the next microbatch, by row. Only an I has a W node; a B has none. */
 static uint32_t take(const struct ppi_graph *graph, uint32_t *next, const ppsched_op *op)
 {
     uint32_t row = row_of(graph, op->stage, op->kind), slices = graph->slices;
@@ -202,7 +203,7 @@ static void read_queues(struct ppi_graph *graph, const struct ppi_orders *orders
             struct ppi_node *node = &graph->node[id];
             node->place = i;
             if (op->kind == PPSCHED_KIND_I)
-                ppi_node_weight(graph, node)->place = i; /* which is to come */
+                ppi_node_weight(graph, node)->place = i; /* which follows */
             const uint32_t microbatch = id - node->row * graph->microbatches;
             node->length = ppi_problem_duration(problem, op->stage, op->kind, microbatch);
             node->memory = ppi_problem_memory(problem, op->stage, op->kind, microbatch);
@@ -215,7 +216,7 @@ static void read_queues(struct ppi_graph *graph, const struct ppi_orders *orders
     }
 }
 
-/* Takes from a device's queue what can be next, until one waits for the chain. */
+/* Gives turns to a device's ops until one waits for the op before it in the chain. */
 static uint32_t take_turns(struct ppi_graph *graph, uint32_t device, uint32_t at, uint32_t *turn)
 {
     for (; at < graph->queued[device]; at++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An order as a graph, as the job shop has it (Roy and Sussmann 1964): an op's head is when it starts, its tail how long the
- * objective goes on behind its end at least. From both it takes a few steps to tell what the move of an op would cost, and a
- * move that is made changes only heads behind it, and tails before it.
+/* An order as the disjunctive graph of a job shop (Roy and Sussmann 1964): an op's head is when it starts, its tail the least
+ * time from its end to that of the objective. Both give an estimate of what moving an op would cost in a few steps, and a move
+ * changes only heads after it and tails before it.
  *
- * A stage runs the microbatches of each kind in ascending order, whether they are alike or not; of slices see problem.h. */
+ * A stage runs the microbatches of each kind in ascending order, identical or not; for slices see bound/problem.h. */
 #ifndef PPSCHED_SEARCH_GRAPH_H
 #define PPSCHED_SEARCH_GRAPH_H
 
@@ -12,59 +12,60 @@
 
 /* An op, or an end of a device's queue: a cache line. */
 struct ppi_node {
-    double length, delay;    /* delay: behind the op before it in the chain (see periodic.h) */
+    double length, delay;    /* delay: after the op before it in the chain (see periodic.h) */
     double head, tail;       /* tail: -infinite where nothing follows */
     double memory;           /* of activations that it adds */
     uint32_t before, behind; /* nodes of its device */
-    uint32_t place;          /* in its device's queue; NONE: not an op of this order */
+    uint32_t place;          /* in its device's queue; PPSCHED_NONE: not an op of this order */
     uint32_t turn;           /* in a topological order of all */
     uint32_t row;
-    uint32_t mark; /* of those that were told apart last */
+    uint32_t mark; /* equals the graph's where the last shift has marked it */
 };
 
-/* Nodes stand in rows of M: one that is empty, the 2S links of the chain, one that is empty, the Ws in the order of their
- * Is. Behind the rows are the front of each device's queue and its back, whose tail is minus the span's share of the
- * objective of the device's first start. */
+/* Nodes are in rows of M: an empty row, the 2S links of the chain, an empty row, the Ws in the order of their Is. After the
+ * rows come the front of each device's queue and its back, whose tail is minus the span's share of the device's first start.
+ * Between calls heads, tails, levels and turns are those of the queues. */
 struct ppi_graph {
     const struct ppi_problem *problem;
     uint32_t microbatches, links; /* M and 2S */
-    uint32_t slices;              /* so many microbatches here are one */
+    uint32_t slices;              /* of a microbatch: so many microbatches here are one */
     uint32_t fronts, backs;       /* those of device 0 */
     uint32_t count;               /* ops */
     uint32_t mark;
     struct ppi_node *node;
     uint32_t *by_turn;
     uint32_t *queue;          /* ops by device and place */
-    double *level;            /* activations after them */
+    double *level;            /* the device's activations after each */
     uint32_t *first, *queued; /* by device: where its queue begins, how long it is */
     uint32_t *device;         /* by row */
-    uint32_t *list;           /* room to work in: an op each */
-    double *ends;             /* likewise */
+    uint32_t *list;           /* scratch: one per op */
+    double *ends;             /* the same */
 };
 
-/* In a room of the caller's, for a problem that outlives it. */
+/* In the caller's arena, for a problem that outlives it. */
 ppsched_status ppi_graph_make(struct ppi_graph *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                               ppsched_error *error);
 
-/* The most problems' ops for which nodes can be numbered. */
+/* Whether a problem's nodes can be numbered in 32 bits. */
 bool ppi_graph_can_hold(const struct ppi_problem *problem);
 
-/* Reads an order that can be run and has no overlapped pairs; microbatches are taken in ascending order. */
+/* Reads an order without deadlock and overlapped pairs; microbatches are taken in ascending order. */
 void ppi_graph_read(struct ppi_graph *graph, const struct ppi_orders *orders);
 
 void ppi_graph_write(const struct ppi_graph *graph, struct ppi_orders *orders);
 
-/* The objective; in `*last` (may be NULL) the op that ends it, of several on one of the devices behind `from` in turn. */
+/* The objective; `*last` (may be NULL): the op that ends it, of several that of the first device from `from` on,
+ * cyclically. */
 double ppi_graph_objective(const struct ppi_graph *graph, uint32_t from, uint32_t *last);
 
-/* Writes the place of each op in another order of the same ops, and returns by how many places ops differ in all; NONE where it
- * has other ops. */
+/* Writes the place of each op in another order of the same ops, and returns the sum of differences in place; PPSCHED_NONE
+ * where it has other ops. */
 uint32_t ppi_graph_compare(const struct ppi_graph *graph, const struct ppi_orders *orders, uint32_t *place);
 
-/* What devices hold above their limits, summed over all ops that take memory. */
+/* The overshoot over the memory limits, summed over all ops that take memory. */
 double ppi_graph_excess(const struct ppi_graph *graph);
 
-/* Finds heads anew from a turn on, and tails before another. */
+/* Updates heads from turn `from` on, and tails before turn `until`. */
 void ppi_graph_update(struct ppi_graph *graph, uint32_t from, uint32_t until);
 
 /* --- nodes --- */
@@ -85,7 +86,7 @@ static inline struct ppi_node *ppi_node_input(const struct ppi_graph *graph, con
     return graph->node + (weight - graph->node) - (size_t)(graph->problem->stages + 1) * graph->microbatches;
 }
 
-/* Whether it is an I whose W is an op of its own. */
+/* Whether it is an I with a W, not a B. */
 static inline bool ppi_is_split(const struct ppi_graph *graph, const struct ppi_node *node)
 {
     return node->row > graph->problem->stages && ppi_is_chained(graph, node) &&
@@ -97,7 +98,7 @@ static inline double ppi_end_of(const struct ppi_node *node)
     return node->head + node->length;
 }
 
-/* Whether an op starts right at the end of the one before it on its device, or of the one before it in the chain. */
+/* Whether an op starts exactly at the end of the one before it on its device (below: in the chain). */
 static inline bool ppi_waits_for_device(const struct ppi_graph *graph, const struct ppi_node *node)
 {
     return node->place > 0 && ppi_end_of(&graph->node[node->before]) == node->head;

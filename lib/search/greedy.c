@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The times at which Fs and Is end are in one table, from which each stage reads the ends that it awaits and writes its
+ * own. */
 #include "search/greedy.h"
 
 #include <string.h>
 
 #include "search/periodic.h"
 
-/* Ends are in rows, by links: the first row is what the first F waits for, then come the ends of each link, for which the next
- * one waits. Behind the last microbatch each row has one that stays infinite. */
+/* A row of ends per link: the first is what the first F waits for, then come the ends of each link, for which the next link
+ * waits. After the last microbatch each row has an entry that stays infinite. */
 static size_t row_length(const struct ppi_problem *problem)
 {
     return (size_t)problem->microbatches + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What greedy planners share: a schedule in the making whose backwards are all split, with how long each device has been idle.
- * They decide what comes next by rules of their own, and may plan again and again in the same room. */
+/* What greedy planners share: a partial schedule whose backwards are all split, and how long each device has been idle. The
+ * planners decide what comes next by their own rules, and may plan repeatedly in the same memory. */
 #ifndef PPSCHED_SEARCH_GREEDY_H
 #define PPSCHED_SEARCH_GREEDY_H
 
@@ -10,17 +10,17 @@
 
 struct ppi_greedy_device {
     double clock, start; /* start: of its first op; negative where it has none */
-    double level, limit; /* activations that it holds, and may hold: the problem's limit, until a planner sets another; */
-    double rise;         /* and what an I of it adds at most, where memory rises: so much of its limit is left to Is */
+    double level, limit; /* activations that it holds, and that its Fs may fill: at first the limit minus `rise` */
+    double rise;         /* the most that one of its Is adds to memory; kept free for Is */
     double idle;         /* since its first op */
     double work;         /* time of all its ops */
     ppsched_op *next;
-    struct ppi_greedy_stage **due, **due_end; /* those of Is whose Ws are due, the oldest first */
+    struct ppi_greedy_stage **due, **due_end; /* the stages of Is whose Ws are due, the oldest first */
 
-    /* What its planner notes. */
-    double spare;   /* how long it may be idle without delaying the others, as the plan before has shown */
+    /* Used by the planner alone. */
+    double spare;   /* how long it may be idle without delaying the others, from the plan before */
     uint32_t ahead; /* forwards that it may be ahead of its backwards, or of its other stage */
-    bool turns;     /* to its first stage */
+    bool turns;     /* in this round it runs its first stage */
 };
 
 struct ppi_greedy_stage {
@@ -28,7 +28,7 @@ struct ppi_greedy_stage {
     struct ppi_greedy_device *device;
     uint32_t done[PPI_COMPUTE_KINDS];
     double *end[PPI_COMPUTE_KINDS];           /* of its Fs and Is, by microbatch; infinite: not planned */
-    const double *awaited[PPI_COMPUTE_KINDS]; /* the ends for which they wait */
+    const double *awaited[PPI_COMPUTE_KINDS]; /* the ends for which Fs and Is wait */
 };
 
 struct ppi_greedy {
@@ -36,20 +36,20 @@ struct ppi_greedy {
     struct ppi_greedy_stage *stage;
     struct ppi_greedy_device *device;
     double *ends;
-    struct ppi_greedy_stage **due; /* by device, the stages of its Is in their order */
-    size_t count;                  /* of ops that have been put */
-    double worst_idle;             /* of all devices so far */
-    double longest;                /* work and idle time of the device that has most so far */
+    struct ppi_greedy_stage **due; /* by device, the stages of its Is in the order they ran */
+    size_t count;                  /* of planned ops */
+    double worst_idle;             /* the most of any device so far */
+    double longest; /* the largest sum of all work and idle time so far of any device: a lower bound of the span */
 };
 
-/* In a room of the caller's, for a problem that outlives it. */
+/* In the caller's arena, for a problem that outlives it. */
 ppsched_status ppi_greedy_make(struct ppi_greedy *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error);
 
-/* Nothing is planned; the next ops go to `out`, all of them. */
+/* Starts an empty plan whose ops go to `out`. */
 void ppi_greedy_start(struct ppi_greedy *greedy, struct ppi_orders *out);
 
-/* Puts a stage's next F, I or W, no earlier than `ready`. */
+/* Appends a stage's next F, I or W, no earlier than `ready`. */
 static inline void ppi_greedy_put(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage, uint8_t kind, double ready)
 {
     struct ppi_greedy_device *device = stage->device;
@@ -74,19 +74,19 @@ static inline void ppi_greedy_put(struct ppi_greedy *greedy, struct ppi_greedy_s
     greedy->count++;
 }
 
-/* Puts the oldest W that is due on a device; false where none is. */
+/* Appends the oldest W that is due on a device; false where none is. */
 bool ppi_greedy_put_weight(struct ppi_greedy *greedy, struct ppi_greedy_device *device);
 
-/* Where memory rises, puts as many Ws that are due as make room for a stage's next I. */
+/* Where a stage's next I adds memory, appends as many Ws that are due as free enough for it. */
 void ppi_greedy_make_rise(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage);
 
-/* What the Fs of a device may hold under a limit. */
+/* Sets a device's limit, less what is kept free for its Is. */
 static inline void ppi_greedy_set_limit(struct ppi_greedy_device *device, double limit)
 {
     device->limit = limit - device->rise;
 }
 
-/* When what a stage's next F or I waits for arrives; infinite where that is not planned, or none is left. */
+/* When the inputs of a stage's next F or I arrive; infinite where they are not planned yet, or no op is left. */
 static inline double ppi_greedy_arrival(const struct ppi_greedy_stage *stage, uint8_t kind)
 {
     return stage->awaited[kind][stage->done[kind]] +
@@ -99,7 +99,7 @@ static inline bool ppi_greedy_fits(const struct ppi_greedy_stage *stage)
     return stage->device->level + stage->costs->memory[PPSCHED_KIND_F] <= stage->device->limit;
 }
 
-/* Puts Ws until a stage's next F fits into memory; false where it does not even behind all that are due. */
+/* Appends Ws until a stage's next F fits into memory; false where it does not even after all that are due. */
 static inline bool ppi_greedy_make_fit(struct ppi_greedy *greedy, struct ppi_greedy_stage *stage)
 {
     while (!ppi_greedy_fits(stage))
@@ -108,10 +108,11 @@ static inline bool ppi_greedy_make_fit(struct ppi_greedy *greedy, struct ppi_gre
     return true;
 }
 
-/* Puts Ws into the gap before an op that starts at `ready`: those that fit, and one that overruns a gap longer than `least`. */
+/* Appends Ws in the gap before an op that starts at `ready`: those that fit, and one that overruns it where more than `least`
+ * is left. */
 void ppi_greedy_fill_gap(struct ppi_greedy *greedy, struct ppi_greedy_device *device, double ready, double least);
 
-/* Puts all Ws that are left. Returns the longest span; infinite where ops are missing. */
+/* Appends all Ws that are left. Returns the longest span; infinite where ops are missing. */
 double ppi_greedy_finish(struct ppi_greedy *greedy);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* List scheduling after a pattern: of the ops that a device could run next, the one that the pattern wants first. Real costs,
- * memory limits, warm-up and drain are kept by the schedule in the making. */
+/* List scheduling after a pattern: of the ops that a device could run next, it runs the one that the pattern runs first. The
+ * partial schedule accounts for real costs, memory limits, warm-up and drain. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -10,9 +10,9 @@
 #include "search/periodic.h"
 
 enum {
-    MOST_STAGES = 16,     /* of a device: the work grows with their square */
-    VISITS_OF_STEP = 4,   /* and as many as its device has stages, */
-    DEVICES_OF_VISIT = 16 /* and one for so many devices that are looked at for the first to finish */
+    MOST_STAGES = 16,     /* of a device, above which no patterns are tried: the work grows with their square */
+    VISITS_OF_STEP = 4,   /* work counted for a step, in addition to its device's stages */
+    DEVICES_OF_VISIT = 16 /* and to one visit for so many devices searched for the first to finish */
 };
 
 struct dispatcher {
@@ -20,13 +20,13 @@ struct dispatcher {
     struct ppi_arena arena;
     struct ppi_periodic pattern;
     struct ppi_partial partial;
-    double weight_lag; /* how long after its I the pattern wants a W; infinite: only where nothing else can be run */
-    bool holds_back;   /* no stage has more activations in flight than the pattern */
+    double weight_lag; /* how long after its I a W is due; infinite: only where nothing else can be run */
+    bool holds_back;   /* Fs by which a stage holds more than in the pattern come last */
 };
 
 /* --- one list schedule --- */
 
-/* When the pattern wants a step. */
+/* When the pattern runs a step. */
 static double wanted(const struct dispatcher *dispatcher, const struct ppi_step *step)
 {
     const struct ppi_problem *problem = &dispatcher->attempt->problem;
@@ -37,7 +37,7 @@ static double wanted(const struct dispatcher *dispatcher, const struct ppi_step 
     return is_weight ? time + problem->stage[step->stage].input + dispatcher->weight_lag : time;
 }
 
-/* Whether a step is an F beyond what the pattern holds. */
+/* Whether a step is an F with which its stage would hold more than in the pattern. */
 static bool is_ahead(const struct dispatcher *dispatcher, const struct ppi_step *step)
 {
     const struct ppi_problem *problem = &dispatcher->attempt->problem;
@@ -47,7 +47,7 @@ static bool is_ahead(const struct dispatcher *dispatcher, const struct ppi_step 
            done->forwards - done->weights + 1 > ppi_periodic_in_flight(&dispatcher->pattern, problem, step->stage);
 }
 
-/* Chooses a device's next step. Fs that are ahead come last: then `*ahead` has their places. */
+/* Chooses a device's next step. Fs that are ahead come last: where nothing else is left `*ahead` has their places. */
 static struct ppi_step choose(const struct dispatcher *dispatcher, uint32_t device, uint32_t *ahead)
 {
     const struct ppi_problem *problem = &dispatcher->attempt->problem;
@@ -76,7 +76,7 @@ static struct ppi_step choose(const struct dispatcher *dispatcher, uint32_t devi
     return best.start < PPI_INFINITE ? best : last;
 }
 
-/* Makes a schedule, and keeps it unless it is longer than the best so far, or times overflow. */
+/* Makes a schedule, and keeps it unless it is longer than the best so far or times overflow. */
 static ppsched_status dispatch(struct dispatcher *dispatcher, double weight_lag, bool holds_back, ppsched_error *error)
 {
     struct ppi_partial *partial = &dispatcher->partial;
@@ -119,10 +119,11 @@ static ppsched_status prepare(struct dispatcher *out, struct ppi_attempt *attemp
 
 ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error)
 {
-    const struct ppi_recipe alone = {.period = attempt->problem.least_period, .crowds = true}; /* has all devices for itself */
+    const struct ppi_recipe alone = {.period = attempt->problem.least_period, .crowds = true}; /* a single microbatch */
     struct dispatcher dispatcher;
     ppsched_status status = prepare(&dispatcher, attempt, error);
-    if (status == PPSCHED_OK) { /* each W either where nothing else can be run, or as soon as its turn comes */
+    if (status ==
+        PPSCHED_OK) { /* one schedule with each W where nothing else can be run, one with each W as soon as it is due */
         ppi_periodic_lay(&dispatcher.pattern, &attempt->problem, &alone);
         status = dispatch(&dispatcher, PPI_INFINITE, false, error);
         if (status == PPSCHED_OK)
@@ -136,7 +137,7 @@ ppsched_status ppi_go_straight(struct ppi_attempt *attempt, ppsched_error *error
 
 /* --- patterns --- */
 
-/* Whether what is in flight stays within all limits. */
+/* Whether the activations in flight stay within all limits. */
 static bool fits(const struct ppi_periodic *pattern, const struct ppi_problem *problem)
 {
     for (uint32_t d = 0; d < problem->devices; d++) {
@@ -152,8 +153,7 @@ static bool fits(const struct ppi_periodic *pattern, const struct ppi_problem *p
     return true;
 }
 
-/* The shortest period, of some that grow, of a pattern that fits the limits; or of one where a microbatch has the devices for
- * itself. */
+/* The shortest period, in steps of 5 %, at which a pattern fits the limits; after 60 steps the last. */
 static double longest_period(struct ppi_periodic *pattern, const struct ppi_problem *problem, double least)
 {
     struct ppi_recipe recipe = {.period = least, .share = 1};
@@ -163,7 +163,7 @@ static double longest_period(struct ppi_periodic *pattern, const struct ppi_prob
     return recipe.period;
 }
 
-/* All rules for the pattern. With one stage a device holding back means nothing. */
+/* List schedules by all rules for the pattern. With one stage per device holding back has no effect. */
 static ppsched_status dispatch_all(struct dispatcher *dispatcher, double least, ppsched_error *error)
 {
     const double lags[] = {0, least, PPI_INFINITE};

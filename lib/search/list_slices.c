@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* List scheduling of slices, on any placement: at each moment a free device runs the first, by a rule, of what could start, and
- * is never idle while it could run something.
+/* List scheduling of slices, on any placement: a free device runs the first, by a rule, of the ops that could start, and is
+ * never idle while it could run something.
  *
- * With memory limits an F runs only where all microbatches that its device has begun can still be finished there one after the
- * other, the oldest first (the banker's rule, Dijkstra 1965): of each, what it still needs and what it and all behind it hold
- * is within the limit. So wherever one microbatch fits, the schedule comes to its end. */
+ * With memory limits an F runs only where all microbatches that its device has begun can still be finished one after the
+ * other, the oldest first (the banker's algorithm, Dijkstra 1965): for each, what it still needs plus what it and all younger
+ * ones hold is within the limit. So wherever one microbatch fits, the schedule completes. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "search/explore.h"
 
-/* The three rows of a stage, each in the order of its turns: B is a row of inputs whose op has no weight behind it. */
+/* The three rows of a stage, each in the order of its turns. Bs are in the row of inputs, without a weight. */
 enum { FORWARD, INPUT, WEIGHT, ROWS };
 
-enum { LOOKS = 8000000 /* in eights: the most that one of several schedules is worth */ };
+enum { LOOKS = 8000000 /* eighths of visits by admissions after which a schedule is given up, if there is one already */ };
 
-/* What comes first of that which could start now. */
+/* What comes first of the ops that could start now. */
 struct rule {
-    bool fills;         /* Fs, or else backwards */
-    bool splits;        /* all backwards that may be */
-    bool delays_weight; /* a W where nothing else can start, or right behind its I */
-    bool goes_deep;     /* of stages the last one, or the oldest microbatch */
+    bool fills;         /* Fs before backwards, not after */
+    bool splits;        /* all backwards that may be split */
+    bool delays_weight; /* a W where nothing else can start, not as soon as it can */
+    bool goes_deep;     /* the stage furthest along first, not the oldest microbatch */
 };
 
 struct lister {
@@ -28,15 +28,15 @@ struct lister {
     const struct ppi_problem *problem;
     uint32_t micro_slices, microbatches;
     struct rule rule;
-    double *end[2];           /* of F and of I or B by stage and piece; infinite: not known */
-    uint32_t *turn;           /* of each row of each stage: how many ops are put */
-    double *clock, *next;     /* by device: when it is free, and when it starts its next op; infinite: nothing is there */
+    double *end[2];           /* of F and of I or B by stage and micro-slice; infinite: not known */
+    uint32_t *turn;           /* of each row of each stage: how many ops have been placed */
+    double *clock, *next;     /* by device: when it is free, and when it starts its next op; infinite: it has none */
     uint32_t *choice;         /* by device: the row of that op, 3 * stage + row */
-    double *rise;             /* by device: what comes back for a backward, at most */
-    double *held, *needed;    /* by device and microbatch: what it holds of it, and what its Fs still add */
-    uint32_t *oldest, *count; /* by device: the first microbatch that is not over, and behind the last that has begun */
-    double looks;             /* at microbatches that have begun, since they were counted as work */
-    uint32_t *left;           /* by device and microbatch: backwards that are not over */
+    double *rise;             /* by device: the most that memory rises inside a backward */
+    double *held, *needed;    /* by device and microbatch: the memory held, and what its Fs still add */
+    uint32_t *oldest, *count; /* by device: the first microbatch that is not finished, and one past the last that has begun */
+    double looks;             /* at microbatches that have begun, not yet counted as work */
+    uint32_t *left;           /* by device and microbatch: unfinished backwards */
 };
 
 static bool is_whole(const struct lister *lister, uint32_t stage)
@@ -64,7 +64,7 @@ static double delay_of(const struct lister *lister, double delay, double latency
     return delay == 0 || ratio == NULL ? delay : ppi_scaled_delay(delay, latency, ratio[micro_slice].sent);
 }
 
-/* When the inputs of a row's next op are there; infinite where they are not known. */
+/* When the inputs of a row's next op arrive; infinite where that is not known. */
 static double ready_at(const struct lister *lister, uint32_t stage, uint32_t row, uint32_t micro_slice)
 {
     const struct ppi_stage *own = &lister->problem->stage[stage];
@@ -82,7 +82,7 @@ static double ready_at(const struct lister *lister, uint32_t stage, uint32_t row
     return ready;
 }
 
-/* Whether an F that adds so much leaves room for all that has begun. */
+/* Whether an F that adds so much leaves enough memory to finish all microbatches that have begun. */
 static bool is_admitted(struct lister *lister, uint32_t device, uint32_t microbatch, double adds)
 {
     const double *held = lister->held + (size_t)device * lister->microbatches;
@@ -101,7 +101,7 @@ static bool is_admitted(struct lister *lister, uint32_t device, uint32_t microba
     return true;
 }
 
-/* Whether there is memory for what comes back for a backward. */
+/* Whether there is memory for what rises inside a backward. */
 static bool may_rise(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t micro_slice)
 {
     const struct ppi_problem *problem = lister->problem;
@@ -115,7 +115,7 @@ static bool may_rise(struct lister *lister, uint32_t device, uint32_t stage, uin
     return level <= limit;
 }
 
-/* Whether the first of two rows of a device comes before the second, where both could start now. */
+/* Whether the first of two rows of a device comes before the second where both could start now. */
 static bool comes_first(const struct lister *lister, uint32_t a, uint32_t b)
 {
     const struct rule *rule = &lister->rule;
@@ -131,7 +131,7 @@ static bool comes_first(const struct lister *lister, uint32_t a, uint32_t b)
     return (stages[0] > stages[1]) == (rows[0] == FORWARD);
 }
 
-/* Finds a device's next op: of those that start the earliest the one that comes first. */
+/* Finds a device's next op: of those that start earliest the one that comes first. */
 static void choose(struct lister *lister, uint32_t device)
 {
     const struct ppi_problem *problem = lister->problem;
@@ -156,7 +156,7 @@ static void choose(struct lister *lister, uint32_t device)
         }
 }
 
-/* --- putting it --- */
+/* --- the next op --- */
 
 static void account(struct lister *lister, uint32_t device, uint32_t stage, uint8_t kind, uint32_t micro_slice)
 {
@@ -168,14 +168,14 @@ static void account(struct lister *lister, uint32_t device, uint32_t stage, uint
         lister->needed[cell] -= adds;
         lister->count[device] = lister->count[device] > microbatch ? lister->count[device] : microbatch + 1;
     } else if (kind != PPSCHED_KIND_I && --lister->left[cell] == 0) {
-        lister->held[cell] = 0; /* but for rounding */
+        lister->held[cell] = 0; /* exactly, without rounding */
         while (lister->oldest[device] < lister->microbatches &&
                lister->left[(size_t)device * lister->microbatches + lister->oldest[device]] == 0)
             lister->oldest[device]++;
     }
 }
 
-/* Puts a device's next op; devices that may have waited for it choose anew. */
+/* Appends a device's next op; devices that may have waited for it choose again. */
 static void put(struct lister *lister, uint32_t device)
 {
     const struct ppi_problem *problem = lister->problem;
@@ -231,8 +231,8 @@ static void start(struct lister *lister)
         choose(lister, d);
 }
 
-/* One schedule. Where there is one already it may be given up: with many microbatches in flight admissions are most of the
- * work. */
+/* Makes one schedule. It may be given up where there is one already: with many microbatches in flight admissions are most of
+ * the work. */
 static ppsched_status list(struct lister *lister, double most, ppsched_error *error)
 {
     const double visits = 2.0 + lister->problem->devices / 16.0 + lister->problem->most_stages;
@@ -248,13 +248,13 @@ static ppsched_status list(struct lister *lister, double most, ppsched_error *er
         if (looks > most && lister->attempt->objective < PPI_INFINITE)
             return status;
     }
-    ppi_pricer_clear(&lister->attempt->pricer); /* which pairs ops as the order did that it was made with */
+    ppi_pricer_clear(&lister->attempt->pricer); /* it still pairs ops as in the order it was made with */
     return status == PPSCHED_OK ? ppi_attempt_offer(lister->attempt, error) : status;
 }
 
 /* --- all rules --- */
 
-/* Whatever rule is tried. */
+/* The rise inside any backward that some rule may use. */
 static void find_rises(struct lister *lister)
 {
     for (uint32_t s = 0; s < lister->problem->stages; s++) {

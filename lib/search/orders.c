@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Orders in one array per problem, with a fixed part for each device. */
 #include "search/orders.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 ppsched_status ppi_orders_make(struct ppi_orders *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                                ppsched_error *error)
 {
-    size_t each = (size_t)PPI_OPS_OF_PASS * problem->microbatches; /* of a stage; PPSCHED_MAX_CELLS bounds them all */
+    size_t each = (size_t)PPI_OPS_OF_PASS * problem->microbatches; /* of a stage; PPSCHED_MAX_CELLS bounds the total */
     struct ppi_orders orders = {.devices = problem->devices,
                                 .first = ppi_arena_take(arena, (size_t)problem->devices + 1, sizeof *orders.first),
                                 .count = ppi_arena_take(arena, problem->devices, sizeof *orders.count),

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Appending an op updates the clock, memory and counters of its stage and device, and what can be next there and on the device
+ * that waited for the op. Hashes of the state are sums, updated with each step. */
 #include "search/partial_schedule.h"
 
 #include <string.h>
@@ -14,7 +16,7 @@ size_t ppi_partial_block(const struct ppi_problem *problem)
 {
     size_t bytes = 2 * sizeof(uint64_t) + problem->devices * sizeof(struct ppi_at_device) +
                    problem->stages * sizeof(struct ppi_at_stage);
-    return bytes / sizeof(double); /* all of them are multiples */
+    return bytes / sizeof(double); /* all sizes are multiples of it */
 }
 
 size_t ppi_partial_workspace(const struct ppi_problem *problem)
@@ -39,7 +41,7 @@ void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from)
 
 /* --- what can be next --- */
 
-/* What a device holds when all Ws that are due have run. */
+/* What a device holds after all Ws that are due. */
 static double level_behind_weights(const struct ppi_partial *partial, uint32_t device)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -52,8 +54,8 @@ static double level_behind_weights(const struct ppi_partial *partial, uint32_t d
     return level;
 }
 
-/* Whether behind one more F there is memory for the backwards of the oldest microbatch that has all its Fs on the device, one
- * after the other, each with its W; then there is for those of the next ones. */
+/* Whether after one more F there is memory for the backwards of the oldest microbatch that has all its Fs on the device, one
+ * after the other, each with its W; then there is for those of younger ones. */
 static bool has_memory_to_rise(const struct ppi_partial *partial, uint32_t stage)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -79,8 +81,8 @@ static bool may_rise(const struct ppi_partial *partial, uint32_t stage, uint8_t 
            partial->device[device].level + problem->stage[stage].rise[kind] <= problem->device[device].peak_limit;
 }
 
-/* Whether there is memory for one more F: now, and for getting all microbatches that have begun through, the oldest first. Of
- * those, the oldest that still lacks an F on this device needs most; all before it can be got out of the way. */
+/* Whether there is memory for one more F: now, and to finish all microbatches that have begun, the oldest first. The oldest
+ * that still misses an F on this device needs the most; all before it can be finished first. */
 static bool has_memory(const struct ppi_partial *partial, uint32_t stage)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -187,7 +189,7 @@ double ppi_partial_objective(const struct ppi_partial *partial)
 
 /* --- steps --- */
 
-/* Finds anew what can be next on a device, after something on it has changed. */
+/* Updates what can be next on a device after something on it has changed. */
 static void renew_device(struct ppi_partial *partial, uint32_t device)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -249,8 +251,8 @@ static void mark(struct ppi_partial *partial, uint32_t stage, uint8_t kind)
     partial->hash[1] += kind != PPSCHED_KIND_W ? bits : 0;
 }
 
-/* When the next F and I of an F's stage and of the stage behind it can start. Returns the device behind where that is news, or
- * NONE. */
+/* Updates when the next F and I of an F's stage and of the next stage can start. Returns the next stage's device where that
+ * has changed, or PPSCHED_NONE. */
 static uint32_t hand_on_forward(struct ppi_partial *partial, const struct ppi_step *step)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -268,7 +270,7 @@ static uint32_t hand_on_forward(struct ppi_partial *partial, const struct ppi_st
     return stage[1].device;
 }
 
-/* The same for an I, or that of a B, and the stage before. */
+/* The same for an I or B and the stage before. */
 static uint32_t hand_on_input(struct ppi_partial *partial, const struct ppi_step *step)
 {
     const struct ppi_problem *problem = partial->problem;

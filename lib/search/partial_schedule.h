@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule in the making, on any placement of one copy: ops are put at the ends of the devices' queues one by one, each as
- * early as it can start. Microbatches of a stage run in ascending order, so counters tell what is done.
+/* A partial schedule, on any placement with one model copy: ops are appended to the devices' queues one by one, each as early
+ * as it can start. Microbatches of a stage run in ascending order, so counters say which ops are done.
  *
- * Planners that know what comes next only put; list scheduling also asks what can be next (ppi_partial_append keeps that). */
+ * Planners that know what comes next only append; list scheduling also asks what can be next (kept by ppi_partial_append). */
 #ifndef PPSCHED_SEARCH_PARTIAL_SCHEDULE_H
 #define PPSCHED_SEARCH_PARTIAL_SCHEDULE_H
 
@@ -22,24 +22,24 @@ struct ppi_done {
     uint32_t forwards, inputs, weights;
 };
 
-/* Where a device stands. */
+/* The state of a device. */
 struct ppi_at_device {
     double clock;
     double level;     /* activations that it holds */
-    double start;     /* where its first op started; negative: nowhere */
-    double finish;    /* the earliest end of an op that it could run next; infinite: none can be run */
-    double end;       /* the objective's bound by the device's own work (see outlook.h) */
-    double chain;     /* and by what must follow its ops elsewhere */
+    double start;     /* when its first op started; negative: it has none */
+    double finish;    /* the earliest end of an op that it could run next; infinite: it can run none */
+    double end;       /* the objective's bound by the device's own work (see priority.h) */
+    double chain;     /* the bound by what must follow its ops on other devices */
     uint32_t held;    /* bit i: the next F of its stage in place i waits until the device has run another op */
-    uint32_t changed; /* whether it has run an op since its last outlook */
+    uint32_t changed; /* whether its bounds must be found again */
 };
 
-/* How far a stage is. */
+/* The state of a stage. */
 struct ppi_at_stage {
-    struct ppi_chain_times ready; /* when the inputs of its next F, I are there; infinite: not known */
+    struct ppi_chain_times ready; /* when the inputs of its next F and I arrive; infinite: not known */
     struct ppi_chain_times head;  /* a lower bound of when they start */
     struct ppi_done done;
-    uint32_t blocked; /* its next F, whenever its inputs come, cannot be the device's next op */
+    uint32_t blocked; /* its next F cannot be the device's next op, even with its inputs: it is held back or exceeds memory */
 };
 
 /* Ends of F and of I or B by stage pass: those that the next stage (stage before) has not used yet are valid. */
@@ -47,27 +47,28 @@ struct ppi_ends {
     double *forward, *backward;
 };
 
-/* Where all stand, in one block, so that a copy is one memcpy; beside it the ends that later ops need. */
+/* The state of all devices and stages is in one block, so that a copy is one memcpy; the ends that later ops need are outside
+ * it. */
 struct ppi_partial {
     const struct ppi_problem *problem;
     double *block;
-    uint64_t *hash; /* [0] of what is done and held, [1] of the Fs and Is that are done */
+    uint64_t *hash; /* [0] of the ops that are done and held back, [1] of the Fs and Is that are done */
     struct ppi_at_device *device;
     struct ppi_at_stage *stage;
     struct ppi_ends ends;
 };
 
-/* The size of a block, and with the ends behind it. */
+/* The size of a block, and of a block and its ends, in doubles. */
 size_t ppi_partial_block(const struct ppi_problem *problem);
 size_t ppi_partial_workspace(const struct ppi_problem *problem);
 
-/* One whose block and ends stand in a room for them. */
+/* A partial schedule whose block and ends are in work space of that size. */
 struct ppi_partial ppi_partial_at(const struct ppi_problem *problem, double *room);
 
 /* Copies the block alone. */
 void ppi_partial_copy(struct ppi_partial *to, const struct ppi_partial *from);
 
-/* Nothing is done yet. */
+/* Starts with no op done. */
 void ppi_partial_start(struct ppi_partial *partial);
 bool ppi_partial_is_complete(const struct ppi_partial *partial);
 
@@ -78,7 +79,7 @@ static inline uint32_t ppi_partial_next(const struct ppi_partial *partial, uint3
     return kind == PPSCHED_KIND_F ? done->forwards : kind == PPSCHED_KIND_W ? done->weights : done->inputs;
 }
 
-/* Puts an op of a stage: its device's clock and memory, and what is done; nothing else. */
+/* Accounts for an op of a stage: its device's clock and memory, and the counters; nothing else. */
 static inline void ppi_put_op(struct ppi_at_device *at, struct ppi_done *done, const struct ppi_stage *stage, uint8_t kind,
                               double start, double end)
 {
@@ -104,30 +105,30 @@ static inline void ppi_put_op(struct ppi_at_device *at, struct ppi_done *done, c
 uint32_t ppi_partial_first_to_finish(const struct ppi_partial *partial);
 
 /* Finds when a step of a stage and kind can start and end. False where it cannot be the device's next, as its inputs are not
- * known yet, memory does not allow it, or it is held; and where it need not be, as another one could end before it starts: it
- * could be put behind that one without delay. */
+ * known yet, memory does not allow it, or it is held back; and where it need not be, as another step could end before it
+ * starts, and it could follow that one without delay. */
 bool ppi_partial_may_be_next(const struct ppi_partial *partial, struct ppi_step *step);
 
-/* Whether the Fs left on a device cannot all be held at once: only then may it be better to leave one out for another. */
+/* Whether the remaining Fs of a device exceed its memory together: only then may it be better to skip one for another. */
 bool ppi_partial_is_scarce(const struct ppi_partial *partial, uint32_t device);
 
-/* Puts a step, and finds anew what can be next. Its end is not noted. */
+/* Appends a step, and updates what can be next. Its end is not noted. */
 void ppi_partial_append(struct ppi_partial *partial, const struct ppi_step *step);
 
-/* Notes the end of a step that has just been put. */
+/* Notes the end of the step appended last. */
 void ppi_partial_note_end(const struct ppi_partial *partial, const struct ppi_step *step);
 
-/* All of that, and its op goes behind those of its device. */
+/* Both, and appends its op to the order of its device. */
 void ppi_partial_put(struct ppi_partial *partial, const struct ppi_step *step, struct ppi_orders *out);
 
-/* Whether the next F of a stage may be held back: an op of an older microbatch is still to come on the device. As every wait is
- * for something older, some op can always be run. */
+/* Whether the next F of a stage may be held back: an op of an older microbatch is still to come on the device. Every wait is
+ * for an older microbatch, so some op can always be run. */
 bool ppi_partial_may_hold(const struct ppi_partial *partial, uint32_t stage);
 
-/* Holds the next F of a device's stages back; a bit each, by their places. */
+/* Holds back the next F of a device's stages until it has run another op; a bit each, by their places. */
 void ppi_partial_hold(struct ppi_partial *partial, uint32_t device, uint32_t places);
 
-/* How long a device has been at work, or how late it is for a makespan. */
+/* A device's time in the objective: from its first start for the span, from 0 for the makespan. */
 static inline double ppi_partial_time(const struct ppi_partial *partial, uint32_t device)
 {
     const struct ppi_at_device *at = &partial->device[device];

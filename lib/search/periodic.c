@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Laying places the ops of one microbatch along its chain, each at the first phase that its device has free; memory follows
+ * from how many periods apart the ops of a stage are. */
 #include "search/periodic.h"
 
 #include "base/checked.h"
@@ -20,7 +22,7 @@ ppsched_status ppi_periodic_make(struct ppi_periodic *out, struct ppi_arena *are
 
 /* --- laying --- */
 
-/* False where so many periods have passed that they are not told apart any more. */
+/* False where the number of periods is too large to count. */
 static bool set_start(struct ppi_beat *beat, double start, double period)
 {
     double turns = start / period;
@@ -31,7 +33,7 @@ static bool set_start(struct ppi_beat *beat, double start, double period)
     return fine;
 }
 
-/* How much later a beat must start because of one that is there, modulo the period; 0 where they do not meet. */
+/* How much later a beat must start because of one that is there, modulo the period; 0 where they do not overlap. */
 static double overlap(const struct ppi_beat *mine, const struct ppi_beat *there, double period)
 {
     double tolerance = 1e-9 * period, behind = mine->phase - there->phase;
@@ -66,7 +68,7 @@ static bool is_before(const struct ppi_beat *beat, const struct ppi_beat *other)
     return beat->phase < other->phase || (beat->phase == other->phase && beat < other);
 }
 
-/* Sorts a row by phases. */
+/* Sorts a row by phase. */
 static void sort_row(struct ppi_beats *row)
 {
     for (uint32_t k = 1; k < row->count; k++) {
@@ -78,7 +80,7 @@ static void sort_row(struct ppi_beats *row)
     }
 }
 
-/* Lays an op from `*time` on; then that is its end. */
+/* Lays an op from `*time` on, and sets `*time` to its end. */
 static bool lay(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe,
                 uint32_t stage, uint8_t kind, double *time)
 {
@@ -98,7 +100,7 @@ static bool lay(struct ppi_periodic *pattern, const struct ppi_problem *problem,
     return fine || recipe->crowds;
 }
 
-/* Lays the Ws of a device behind their Is, or one after another behind `latest`. */
+/* Lays the Ws of a device after their Is, or one after another from `latest` on. */
 static bool lay_weights(struct ppi_periodic *pattern, const struct ppi_problem *problem, const struct ppi_recipe *recipe,
                         uint32_t device, double latest)
 {
@@ -141,7 +143,8 @@ bool ppi_periodic_lay(struct ppi_periodic *pattern, const struct ppi_problem *pr
 
 /* --- what the devices hold --- */
 
-/* How many microbatches have run a beat when another one runs for the `turn`-th period. */
+/* How many microbatches have run a beat when another beat runs in period `turn`. `is_before`: this one comes first in a
+ * period. */
 static double run_by(const struct ppi_beat *beat, bool is_before, uint32_t turn, uint32_t microbatches)
 {
     uint32_t periods = turn + is_before;
@@ -161,8 +164,8 @@ static double memory_behind(const struct ppi_problem *problem, const struct ppi_
     return memory;
 }
 
-/* A device holds more and more until the last beat of the first microbatch, then as much in each period, until the forwards
- * end. */
+/* The memory of a device grows until the last beat of the first microbatch, then is the same in each period until the forwards
+ * end: so one steady period is enough. */
 static bool row_fits(const struct ppi_problem *problem, const struct ppi_beats *row, double limit, uint32_t microbatches)
 {
     uint32_t steady = 0;
@@ -196,7 +199,7 @@ double ppi_periodic_in_flight(const struct ppi_periodic *pattern, const struct p
     double forward = pattern->beat[ppi_link_of(problem, stage, PPSCHED_KIND_F)].start;
     double input = pattern->beat[ppi_link_of(problem, stage, PPSCHED_KIND_I)].start;
     double periods = (input + own->input + own->weight - forward) / pattern->period;
-    double whole = periods < 4e18 ? (double)(int64_t)periods : periods; /* what is larger has no fraction */
+    double whole = periods < 4e18 ? (double)(int64_t)periods : periods; /* larger doubles have no fraction */
     return periods > whole + 1e-9 ? whole + 1 : whole;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An unsorted array: an offer replaces the longest order, and one whose objective equals another's is taken for the same
+ * order. */
 #include "search/pool.h"
 
 #include "base/checked.h"

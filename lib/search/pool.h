@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Good orders that differ: what a search begins with, and combines. */
+/* Good orders that differ: a search starts from them and combines them. */
 #ifndef PPSCHED_SEARCH_POOL_H
 #define PPSCHED_SEARCH_POOL_H
 
 #include "search/orders.h"
 
-enum { PPI_POOL_SIZE = 24 };
+enum { PPI_POOL_SIZE = 24 }; /* most orders */
 
-/* The most bytes that a pool takes; where orders are long it holds fewer, but two. */
+/* The most bytes of a pool; where orders are long it holds fewer, at least two. */
 #define PPI_POOL_MEMORY ((size_t)64 << 20)
 
-/* Orders of one problem, of different objectives. */
+/* Orders of one problem; objectives differ when they are offered. */
 struct ppi_pool {
     uint32_t count, size;
     double objective[PPI_POOL_SIZE];
     struct ppi_orders order[PPI_POOL_SIZE];
 };
 
-/* An empty one, in a room of the caller's. */
+/* An empty pool, in the caller's arena. */
 ppsched_status ppi_pool_make(struct ppi_pool *out, struct ppi_arena *arena, const struct ppi_problem *problem,
                              ppsched_error *error);
 
-/* Copies an order whose objective is new, where there is room or the pool has one that is longer: the longest goes. */
+/* Copies an order whose objective is new; where the pool is full it replaces the longest, unless that is shorter. */
 void ppi_pool_offer(struct ppi_pool *pool, const struct ppi_orders *order, double objective);
 
-/* The shortest first. */
+/* Sorts by objective, the shortest first. */
 void ppi_pool_sort(struct ppi_pool *pool);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The schedule and its event loop are built once; then an order only overwrites the ops, while no device's number of ops
+ * changes. */
 #include "search/price.h"
 
 #include <string.h>
@@ -48,7 +50,7 @@ void ppi_pricer_clear(struct ppi_pricer *pricer)
     *pricer = (struct ppi_pricer){0};
 }
 
-/* Whether the schedule has room for just these ops. */
+/* Whether each device has the same number of ops in both. */
 static bool has_counts(const ppsched_schedule *schedule, const struct ppi_orders *orders)
 {
     for (uint32_t d = 0; d < orders->devices; d++)
@@ -84,7 +86,7 @@ static double longest(const struct ppi_pricer *pricer, bool is_span)
     return most;
 }
 
-/* As the evaluator asks of its figures. */
+/* The overflow checks that the evaluator makes of its figures. */
 static ppsched_status check_sums(const struct ppi_pricer *pricer, ppsched_error *error)
 {
     uint32_t devices = pricer->schedule->shape.devices;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lower bounds of a partial schedule, from what each device has still to run: its remaining ops from the earliest time they
+ * can start, what must follow them on other devices, and the memory that must be held for some time. */
 #include "search/priority.h"
 
 /* --- heads: when the next F and I of each stage can start at best --- */
 
-/* A lower bound of when an op starts whose inputs come at `ready`, which may not be known. */
+/* A lower bound of when an op starts whose inputs arrive at `ready`, which may not be known. */
 static double start_behind(double clock, double ready)
 {
     return ready < PPI_INFINITE ? ppi_larger(clock, ready) : clock;
 }
 
-/* A lower bound of when a device's next op ends that is no blocked F. */
+/* A lower bound of when a device's next op, other than a blocked F, ends. */
 static double first_end(const struct ppi_partial *partial, uint32_t device)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -53,7 +55,7 @@ static double input_head(const struct ppi_partial *partial, uint32_t s)
 
 /* --- what is left on a device --- */
 
-/* Heads descend. */
+/* Keeps the streams sorted by head, the latest first. */
 static void add_stream(struct ppi_stream *streams, uint32_t *count, struct ppi_stream added)
 {
     uint32_t i = (*count)++;
@@ -85,8 +87,8 @@ static uint32_t list_streams(const struct ppi_partial *partial, uint32_t device,
     return count;
 }
 
-/* Memory times time from the device's clock on that a stage's activations will be held for at least: of the passes to come, of
- * those whose I is still to come, one behind the other, and of those whose W is. */
+/* The least memory times time, from the device's clock on, for which a stage's activations will be held: of the stage passes
+ * to come, of those whose I is still to come, one after the other, and of those whose W is. */
 static double area_of(const struct ppi_partial *partial, uint32_t s)
 {
     const struct ppi_stage *stage = &partial->problem->stage[s];
@@ -101,8 +103,8 @@ static double area_of(const struct ppi_partial *partial, uint32_t s)
     return area + rest * stage->weight * pending * (pending + 1) / 2;
 }
 
-/* From each stage's next F and I on: all that are left of them, then what must follow the last. And the memory that is to be
- * held, spread over the whole limit. */
+/* The bound from each stage's next F and I on: all that are left of them, then what must follow the last. And the bound by
+ * memory times time over the limit. */
 static double chains_of(const struct ppi_partial *partial, uint32_t device)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -125,8 +127,8 @@ static double chains_of(const struct ppi_partial *partial, uint32_t device)
     return chain;
 }
 
-/* Finds a device's bounds. What has the same head as a stream or a later one can only run behind that head; and behind the last
- * I of the device's first stage, the last of all its Fs and Is, comes its tail. */
+/* Finds a device's bounds. Streams with a later or equal head run after that head; and the last I of the device's first stage,
+ * the last of all its Fs and Is, is followed by its tail. */
 static void find_bounds(struct ppi_partial *partial, uint32_t device, struct ppi_stream *streams)
 {
     const struct ppi_problem *problem = partial->problem;
@@ -142,7 +144,7 @@ static void find_bounds(struct ppi_partial *partial, uint32_t device, struct ppi
     }
     if (chain_end > 0)
         chain_end += problem->stage[ppi_stage_at(problem, device, 0)].tail.backward;
-    if (problem->by_span) /* where a device has not started, nobody knows when it will */
+    if (problem->by_span) /* before a device starts, only its load is known */
         end = at->start < 0 ? load : end - at->start;
     at->end = end;
     at->chain = ppi_larger(chain_end, chains_of(partial, device));

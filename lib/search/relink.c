@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tabu search and path relinking (Peng, Lü and Cheng, "A tabu search/path relinking algorithm to solve the job shop scheduling
- * problem", 2015): many orders are improved for a short while, the best for longer; then always two of them are taken, and what
- * lies half way from one to the other is improved. */
+ * problem", 2015): many orders are improved for a short time, the best for longer; then, repeatedly, two of them are taken,
+ * and an order half-way between them is improved. */
 #include "base/checked.h"
 #include "search/explore.h"
 #include "search/tabu.h"
 
 enum {
-    FIRST_STALE = 200,    /* steps without gain before the next order has its turn; twice as many each time fewer are left */
-    STALE = 500,          /* the same for what two orders make */
+    FIRST_STALE = 200,    /* steps without gain before the next order has its turn; doubled each time the pool is halved */
+    STALE = 500,          /* the same for an order made from two */
     KEPT = 10,            /* orders that are combined */
-    KICKS = 30,           /* shifts at random, where two are nearly alike */
-    KICK_REACH = 6,       /* places of one */
-    INTENSE_IN_TEN = 2,   /* of ten children so many come from the best alone */
-    LEAST_APART = 20,     /* places by which two that are not alike differ */
-    TRIES_PER_PLACE = 20, /* on the way from one order to another, some neighbours cannot change places yet */
-    MOST_IDLE = 40,       /* children that bring nothing, before all but the best are given up */
-    LEAST_STEPS = 500,    /* below which the search is not worth its room */
-    LARGE = 50000         /* ops that no cache holds: each visit takes about four times as long */
+    KICKS = 30,           /* random shifts, where two orders are nearly identical */
+    KICK_REACH = 6,       /* most places of such a shift */
+    INTENSE_IN_TEN = 2,   /* of ten children, how many come from the best order alone */
+    LEAST_APART = 20,     /* sum of differences in place below which two orders are nearly identical */
+    TRIES_PER_PLACE = 20, /* draws of neighbours to swap, per place to change: some cannot be swapped yet */
+    MOST_IDLE = 40,       /* children without gain before all orders but the best are dropped */
+    LEAST_STEPS = 500,    /* of tabu search; with work for fewer no search is made */
+    LARGE = 50000         /* ops that exceed the caches: each visit takes about four times as long */
 };
 
 struct relinking {
     struct ppi_tabu tabu;
     struct ppi_pool *pool;
     struct ppi_orders child;
-    uint32_t *place; /* of each op in the order that is the goal */
+    uint32_t *place; /* of each op in the order that is approached */
 };
 
 /* --- from one order to another --- */
 
-/* Makes so many shifts at random, or as many as the work that is left allows. */
+/* Makes so many random shifts, or as many as the remaining work allows. */
 static ppsched_status kick(struct ppi_tabu *tabu, uint32_t kicks, ppsched_error *error)
 {
     const struct ppi_graph *graph = &tabu->graph;
@@ -40,7 +40,7 @@ static ppsched_status kick(struct ppi_tabu *tabu, uint32_t kicks, ppsched_error 
         bool is_left = ppi_tabu_random(tabu, 2) == 0;
         struct ppi_shift shift = {d, from, is_left ? from - reach : from + reach};
         tabu->visits += 1;
-        if (shift.to >= count || !ppi_shift_is_allowed(graph, &shift)) /* one that goes too far left wraps around */
+        if (shift.to >= count || !ppi_shift_is_allowed(graph, &shift)) /* below 0 it wraps around */
             continue;
         ppi_tabu_shift(tabu, &shift);
         status = ppi_tabu_report(tabu, error);
@@ -51,8 +51,8 @@ static ppsched_status kick(struct ppi_tabu *tabu, uint32_t kicks, ppsched_error 
     return status;
 }
 
-/* Changes neighbours that stand the other way round in the goal, until half of the way is gone. `*apart`: by how many places
- * the orders differed; 0 where they have other ops. */
+/* Swaps neighbours that are in the opposite order in `goal`, until half of the difference is gone. `*apart`: the sum of
+ * differences in place at first; 0 where the orders have different ops. */
 static ppsched_status approach(struct relinking *relinking, const struct ppi_orders *goal, uint32_t *apart,
                                ppsched_error *error)
 {
@@ -109,7 +109,7 @@ static ppsched_status improve_all(struct relinking *relinking, uint32_t stale, p
     return status;
 }
 
-/* Halves the pool again and again, and gives those that are left more time. */
+/* Halves the pool repeatedly, with twice the time for the rest: successive halving. */
 static ppsched_status select_best(struct relinking *relinking, ppsched_error *error)
 {
     struct ppi_pool *pool = relinking->pool;
@@ -123,7 +123,7 @@ static ppsched_status select_best(struct relinking *relinking, ppsched_error *er
     return status;
 }
 
-/* What two orders of the pool make, or the best alone. */
+/* Makes an order from two of the pool, or from the best alone. */
 static ppsched_status combine(struct relinking *relinking, ppsched_error *error)
 {
     struct ppi_tabu *tabu = &relinking->tabu;
@@ -141,7 +141,7 @@ static ppsched_status combine(struct relinking *relinking, ppsched_error *error)
     return status;
 }
 
-/* And offers the pool what comes of it. */
+/* Improves the order in the graph, and offers the result to the pool. */
 static ppsched_status improve_present(struct relinking *relinking, ppsched_error *error)
 {
     double objective = PPI_INFINITE;
@@ -152,7 +152,7 @@ static ppsched_status improve_present(struct relinking *relinking, ppsched_error
     return status;
 }
 
-/* Leaves the best alone, and takes in what is far from it. */
+/* Keeps only the best, and fills the pool with orders far from it. */
 static ppsched_status start_again(struct relinking *relinking, ppsched_error *error)
 {
     struct ppi_pool *pool = relinking->pool;

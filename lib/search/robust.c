@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An order that holds when times vary: of those that a search has found the one whose figure over many scenarios is the best,
- * then moves of single ops that make it better. All orders meet the same scenarios (common random numbers), so that few of them
- * tell two orders apart; a move is tried in an eighth of them first. */
+/* An order for a robust objective: of those that a search has found, the best over many scenarios, improved by moves of single
+ * ops. All orders are timed in the same scenarios (common random numbers), so that a few of them are enough to compare two
+ * orders; a move is tried in an eighth of them first. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "scenario/scenario.h"
@@ -11,25 +11,25 @@
 
 enum {
     REACH = 4,        /* places that an op is moved, at most */
-    MOST = 256,       /* scenarios that are looked at */
-    LEAST_TRIED = 16, /* scenarios of a first look, at least */
-    STALE = 4000,     /* moves that bring nothing, one behind the other, before the search ends */
-    TRIES = 400,      /* shifts that are drawn for one that is allowed */
-    COST = 3          /* what an order takes beside its scenarios: the work of so many */
+    MOST = 256,       /* scenarios that are timed, at most */
+    LEAST_TRIED = 16, /* scenarios of the first trial, at least */
+    STALE = 4000,     /* moves in a row without gain before the search ends */
+    TRIES = 400,      /* shifts that are drawn to find one that is allowed */
+    COST = 3          /* work of an order in addition to its scenarios, in scenarios */
 };
 
 struct hardening {
     struct ppi_attempt *attempt;
     const struct ppi_robust_objective *goal;
     struct ppi_scenario_tables tables;
-    ppsched_config stated; /* the config as it is stated, which tells nobody of its progress; its lists are the caller's */
+    ppsched_config stated; /* a copy without a progress callback of the caller's config, whose lists it shares */
     struct ppi_graph graph;
     struct ppi_pricer pricer;
     struct ppi_orders present, next;
-    double figure, glance; /* of the present order: in all scenarios, and in the first few */
-    uint32_t all, few;     /* scenarios */
+    double figure, glance; /* robust objective of the present order: in all scenarios, and in the first few */
+    uint32_t all, few;     /* numbers of scenarios; few <= all */
     double visits, most_visits;
-    uint32_t idle; /* moves since the last that brought something */
+    uint32_t idle; /* moves since the last with a gain */
     uint64_t random;
 };
 
@@ -40,7 +40,7 @@ static uint32_t draw(struct hardening *h, uint32_t limit)
     return (uint32_t)(((x ^ (x >> 27)) >> 32) % limit);
 }
 
-/* Counts work, and asks whether more is wanted. */
+/* Counts work, an eighth of a visit per op and scenario, and asks whether to continue. */
 static ppsched_status spend(struct hardening *h, double orders, ppsched_error *error)
 {
     double visits = orders * (double)ppi_problem_ops(&h->attempt->problem) / 8;
@@ -50,7 +50,7 @@ static ppsched_status spend(struct hardening *h, double orders, ppsched_error *e
                                 : status;
 }
 
-/* The figure of an order in the first `count` scenarios. */
+/* The robust objective of an order in the first `count` scenarios. */
 static ppsched_status price(struct hardening *h, const struct ppi_orders *orders, uint32_t count, double *figure,
                             ppsched_error *error)
 {
@@ -72,8 +72,8 @@ static ppsched_status price(struct hardening *h, const struct ppi_orders *orders
 
 /* --- moves --- */
 
-/* Puts into `next` the present order with one op moved; false where none of those that were drawn is allowed, and holds as
- * much memory. */
+/* Sets `next` to the present order with one op moved; false where no shift that was drawn is allowed without more memory
+ * overshoot. */
 static bool move_one(struct hardening *h)
 {
     struct ppi_graph *graph = &h->graph;
@@ -84,7 +84,7 @@ static bool move_one(struct hardening *h)
         uint32_t from = draw(h, count), reach = 1 + draw(h, REACH);
         struct ppi_shift shift = {device, from, draw(h, 2) == 0 ? from - reach : from + reach};
         if (shift.to >= count || !ppi_shift_is_allowed(graph, &shift) || ppi_shift_excess(graph, &shift) > 0)
-            continue; /* one that goes too far left wraps around */
+            continue; /* below 0 it wraps around */
         ppi_shift_apply(graph, &shift);
         ppi_graph_write(graph, &h->next);
         return true;
@@ -92,7 +92,7 @@ static bool move_one(struct hardening *h)
     return false;
 }
 
-/* Takes the moved order where it is better, in a few scenarios and in all; else goes back. */
+/* Keeps the moved order where it is no worse in a few scenarios and better in all; else goes back. */
 static ppsched_status judge(struct hardening *h, ppsched_error *error)
 {
     double glance = PPI_INFINITE, figure = PPI_INFINITE;
@@ -141,7 +141,7 @@ static ppsched_status choose_start(struct hardening *h, const struct ppi_pool *p
     return status;
 }
 
-/* The order becomes the attempt's best, whatever its time as planned. */
+/* The order becomes the attempt's best, whatever its time in the average scenario. */
 static ppsched_status hand_over(struct hardening *h, ppsched_error *error)
 {
     struct ppi_attempt *attempt = h->attempt;
@@ -176,7 +176,7 @@ ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_poo
     if (status == PPSCHED_OK)
         status = choose_start(&h, pool, error);
     if (status == PPSCHED_OK && ppi_graph_can_hold(&attempt->problem) &&
-        !ppi_orders_have_pairs(&h.present)) { /* which moves do not know */
+        !ppi_orders_have_pairs(&h.present)) { /* which moves do not support */
         status = ppi_graph_make(&h.graph, &arena, &attempt->problem, error);
         if (status == PPSCHED_OK)
             status = improve(&h, error);

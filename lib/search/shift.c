@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The estimate recomputes heads and tails of the moved ops alone. A shift that is made repairs the topological order between
+ * the places of the two ops, and updates the graph from there. */
 #include "search/shift.h"
 
 #include <string.h>
@@ -13,7 +15,7 @@ static uint32_t *queue_of(const struct ppi_graph *graph, const struct ppi_shift 
 
 /* --- what is allowed --- */
 
-/* The op of the same kind and stage before (-1) or behind (1) another, where microbatches have slices. */
+/* The op of the same kind and stage before (-1) or after (1) another, where microbatches have slices. */
 PPI_APART const struct ppi_node *neighbour_micro_slice(const struct ppi_graph *graph, const struct ppi_node *node, int side)
 {
     const struct ppi_node *first = graph->node + (size_t)node->row * graph->microbatches;
@@ -27,7 +29,7 @@ PPI_APART const struct ppi_node *neighbour_micro_slice(const struct ppi_graph *g
     return NULL;
 }
 
-/* The op before (-1) or behind (1) another in its row, where Bs have no W; NULL where there is none. */
+/* The op before (-1) or after (1) another in its row, skipping Ws of Bs; NULL where there is none. */
 static const struct ppi_node *neighbour(const struct ppi_graph *graph, const struct ppi_node *node, int side)
 {
     const struct ppi_node *first = graph->node + (size_t)node->row * graph->microbatches;
@@ -40,8 +42,8 @@ static const struct ppi_node *neighbour(const struct ppi_graph *graph, const str
     return NULL;
 }
 
-/* What an op must not pass on its way to the front: the one before it in its row, its I, and what the op before it in the chain
- * waits for: that would start no sooner than the passed op ends. */
+/* Whether an op may move to the front: not past the one before it in its row, its I, or anything that the op before it in the
+ * chain waits for, as that one would then start no earlier than the passed op ends. */
 static bool may_go_forward(const struct ppi_graph *graph, const struct ppi_shift *shift)
 {
     const uint32_t *queue = queue_of(graph, shift);
@@ -54,7 +56,8 @@ static bool may_go_forward(const struct ppi_graph *graph, const struct ppi_shift
     return node->row == 1 || (chain != passed && chain->head < ppi_end_of(passed));
 }
 
-/* And on its way to the back: the next one of its row, its W, and what waits for the op behind it in the chain. */
+/* Whether an op may move to the back: not past the next one of its row, its W, or anything that waits for the op after it in
+ * the chain. */
 static bool may_go_back(const struct ppi_graph *graph, const struct ppi_shift *shift)
 {
     const uint32_t *queue = queue_of(graph, shift);
@@ -98,7 +101,7 @@ double ppi_shift_excess(const struct ppi_graph *graph, const struct ppi_shift *s
     return change;
 }
 
-/* The i-th of the moved ops, from the front on, as they would stand. */
+/* The i-th of the moved ops, from the front on, in their new order. */
 static inline const struct ppi_node *shifted(const struct ppi_graph *graph, const struct ppi_shift *shift, uint32_t i)
 {
     const uint32_t *queue = queue_of(graph, shift);
@@ -161,7 +164,7 @@ static void set_turn(struct ppi_graph *graph, uint32_t turn, uint32_t op)
     graph->node[op].turn = turn;
 }
 
-/* The op takes a turn that comes earlier; what it needs of what stands between goes before it. */
+/* The op gets an earlier turn; ops in between that it depends on go before it. */
 static void advance(struct ppi_graph *graph, uint32_t op, uint32_t to)
 {
     uint32_t from = graph->node[op].turn, put = to, kept = 0;
@@ -181,7 +184,7 @@ static void advance(struct ppi_graph *graph, uint32_t op, uint32_t to)
         set_turn(graph, put++, graph->list[--kept]);
 }
 
-/* The op takes a turn that comes later; what needs it of what stands between goes behind it. */
+/* The op gets a later turn; ops in between that depend on it go after it. */
 static void delay(struct ppi_graph *graph, uint32_t op, uint32_t to)
 {
     uint32_t from = graph->node[op].turn, put = from, kept = 0;

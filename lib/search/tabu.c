@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Forbidden pairs of ops are in a hash table with the step at which each expires. A penalty on memory overshoot is doubled
+ * while there is some, and halved while there is none. */
 #include "search/tabu.h"
 
 #include "base/checked.h"
 
 enum {
-    TABLE_BITS = 16,
-    LEAST_TENURE = 15, /* steps for which a shift may not be undone; at most twice as many */
-    REACH = 48         /* places that a shift goes at most */
+    TABLE_BITS = 16,   /* of a hash of two ops; a collision only forbids or allows a shift wrongly */
+    LEAST_TENURE = 15, /* steps for which a shift may not be undone; up to twice as many, at random */
+    REACH = 48         /* most places of a shift: bounds the work on long blocks */
 };
 
 /* xorshift64* (Vigna 2016), the same on every platform. */
@@ -18,7 +20,7 @@ uint32_t ppi_tabu_random(struct ppi_tabu *tabu, uint32_t limit)
     return (uint32_t)((tabu->random * 0x2545f4914f6cdd1du >> 32) * limit >> 32);
 }
 
-/* The mean time of an op for the mean memory of an F, of which a small share is rounding. */
+/* The mean time of an op per mean memory of an F. `*rounding`: a small share of that memory. */
 static double mean_time(const struct ppi_problem *problem, double *rounding)
 {
     double time = 0, memory = 0;
@@ -50,7 +52,7 @@ static uint32_t *until_of(const struct ppi_tabu *tabu, uint32_t first, uint32_t 
     return &tabu->until[((uint64_t)first << 32 | second) * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS)];
 }
 
-/* Whether it puts an op before another that had to go behind it. */
+/* Whether it puts an op before another that had to go after it. */
 static bool is_forbidden(const struct ppi_tabu *tabu, const struct ppi_shift *shift)
 {
     const uint32_t *queue = tabu->graph.queue + tabu->graph.first[shift->device];
@@ -76,7 +78,7 @@ void ppi_tabu_shift(struct ppi_tabu *tabu, const struct ppi_shift *shift)
     tabu->steps++;
 }
 
-/* Levels are sums of doubles: what rounding leaves is none. */
+/* The overshoot is updated by sums of doubles: less than `rounding` counts as none. */
 void ppi_tabu_apply(struct ppi_tabu *tabu, const struct ppi_shift *shift)
 {
     tabu->excess += ppi_shift_excess(&tabu->graph, shift);
@@ -86,7 +88,7 @@ void ppi_tabu_apply(struct ppi_tabu *tabu, const struct ppi_shift *shift)
 
 /* --- the critical path, and what could be shifted on it --- */
 
-/* A critical path; where several meet, any. */
+/* A critical path; of several a random one. */
 static void find_path(struct ppi_tabu *tabu)
 {
     const struct ppi_graph *graph = &tabu->graph;
@@ -128,8 +130,8 @@ static void consider(struct ppi_tabu *tabu, struct choice *choice, uint32_t devi
     choice->shift = shift;
 }
 
-/* Ops of a device without idle time between them. Only what goes out at an end of a block can shorten the path; the path's own
- * ends are none. */
+/* A block: ops of a device on the critical path, without idle time between them. Only an op that leaves it at an end can
+ * shorten the path; at the path's own ends none can. */
 struct block {
     uint32_t device, first, last;
     bool starts_path, ends_path;
@@ -150,7 +152,7 @@ static void consider_block(struct ppi_tabu *tabu, struct choice *choice, const s
     }
 }
 
-/* Where a device holds too much: what could go back, or let go before. */
+/* Shifts for a device over its limit: a later place for the op that takes memory, an earlier one for an op that frees some. */
 static void consider_excess(struct ppi_tabu *tabu, struct choice *choice)
 {
     const struct ppi_graph *graph = &tabu->graph;
@@ -190,7 +192,7 @@ static struct choice choose(struct ppi_tabu *tabu)
     return choice;
 }
 
-/* --- the descent --- */
+/* --- the local search --- */
 
 static void keep(struct ppi_tabu *tabu, const struct ppi_orders *order)
 {
@@ -209,7 +211,7 @@ ppsched_status ppi_tabu_report(struct ppi_tabu *tabu, ppsched_error *error)
     return ppi_poll_report(&tabu->attempt->poll, tabu->visits / tabu->most_visits, error);
 }
 
-/* What lies above the limits weighs more the longer it is there, and less the longer it is not. */
+/* Doubles the penalty on overshoot after each PATIENCE steps with some, and halves it after each PATIENCE steps without. */
 static void weigh(struct ppi_tabu *tabu)
 {
     enum { PATIENCE = 10 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A first split: stages take blocks until they have their share, with as little above it as there can be; then devices, which
- * may have several stages, give to each other. */
+/* A first split: stages are filled with blocks up to a common multiple of their share of the work, the least that is enough,
+ * found by halving; then, with several stages per device, the fullest device gives blocks to the emptiest. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "split/split_search.h"
 
+/* Halvings for the least multiple: to rounding of the work. Most blocks that level_devices moves. */
 enum { HALVINGS = 36, MOST_MOVES = 512 };
 
-/* Of a device's stages the last has 1 + tilt of their mean, the first 1 - tilt. */
+/* By start: of a device's stages the last has 1 + tilt times their mean work, the first 1 - tilt. */
 static const double tilts[PPI_SPLIT_STARTS] = {0, 0.25, 0.5, 0.75, 1, -0.3, 0.34, -0.34, 0.1, 0.6};
 
 static double work_of(const struct ppi_splitting *splitting, uint32_t begin, uint32_t end)
@@ -23,8 +24,8 @@ static double share_of(const struct ppi_splitting *splitting, uint32_t stage, in
     return chunks > 1 ? 1 + tilts[start] * (2.0 * (stage / devices) / (chunks - 1) - 1) : 1;
 }
 
-/* Fills stages up to `most` times their share, leaving enough for those behind; what is left is the last one's. Tells whether
- * that is no more than its own. */
+/* Fills stages up to `most` times their share, leaving enough for later ones; the last has the rest. Returns whether that is
+ * within its share. */
 static bool fill(struct ppi_splitting *splitting, double most, int start)
 {
     uint32_t stages = splitting->state.stages, block = 0, least_behind = 0;
@@ -43,7 +44,7 @@ static bool fill(struct ppi_splitting *splitting, double most, int start)
     return work_of(splitting, block, splitting->blocks) <= most * share_of(splitting, stages - 1, start);
 }
 
-/* The least that the fullest stage can have. */
+/* Finds the least multiple of the shares with which all blocks fit. */
 static void fill_evenly(struct ppi_splitting *splitting, int start)
 {
     double low = 0, high = 4 * work_of(splitting, 0, splitting->blocks);
@@ -57,7 +58,7 @@ static void fill_evenly(struct ppi_splitting *splitting, int start)
     fill(splitting, high, start);
 }
 
-/* Moves a block from one stage to another over those between them. */
+/* Moves a block from one stage to another; stages in between shift by one block. */
 void ppi_split_move(uint32_t *at, uint32_t from, uint32_t to)
 {
     for (uint32_t s = from + 1; s <= to; s++)
@@ -76,7 +77,7 @@ static void sum_loads(const struct ppi_splitting *splitting, double *load)
         load[placement->device_of[s]] += work_of(splitting, splitting->at[s], splitting->at[s + 1]);
 }
 
-/* A stage of one device and one of another, both as near as there are. */
+/* The nearest pair of a stage of one device and one of another. */
 static bool find_stages(const struct ppi_splitting *splitting, uint32_t full, uint32_t empty, uint32_t *from, uint32_t *to)
 {
     const struct ppi_held_passes *giver = &splitting->state.holdings[full], *taker = &splitting->state.holdings[empty];
@@ -113,7 +114,7 @@ static uint32_t least_of(const double *load, uint32_t devices)
     return which;
 }
 
-/* The fullest device gives a block to the emptiest, as long as that helps. */
+/* Moves blocks from the fullest device to the emptiest while that helps. */
 static void level_devices(struct ppi_splitting *splitting)
 {
     double *load = splitting->state.load;
@@ -134,7 +135,7 @@ static void level_devices(struct ppi_splitting *splitting)
 
 /* --- chunks --- */
 
-/* Blocks of the layers that are in the first stage, or the last, whatever the split is; and how many others take as long. */
+/* Blocks of the layers that are always in the first stage, or the last; and how many other blocks take as long. */
 struct end {
     uint32_t blocks, others;
 };
@@ -153,13 +154,13 @@ static struct end end_of(const struct ppi_splitting *splitting, uint32_t layers,
     return end;
 }
 
-/* What a stage has in the place of other blocks: an end, which takes as long as some of them. */
+/* Blocks of a stage with an end, which replaces other blocks that take as long. */
 static uint32_t with_end(uint32_t count, struct end end)
 {
     return end.blocks + (count > end.others ? count - end.others : end.blocks == 0);
 }
 
-/* Blocks of a stage of the chunks before one, where all have whole numbers: `each` of all chunks. */
+/* Blocks per device in the chunks before one, as a whole number; `each`: in all chunks. */
 static uint32_t before_chunk(uint32_t chunk, uint32_t chunks, uint32_t each, double tilt)
 {
     double share = (double)chunk / chunks;
@@ -172,7 +173,7 @@ static uint32_t of_chunk(uint32_t chunk, uint32_t chunks, uint32_t each, double 
     return before_chunk(chunk + 1, chunks, each, tilt) - before_chunk(chunk, chunks, each, tilt);
 }
 
-/* The first chunk that has other numbers than that before it, or how many there are; and whether it has more. */
+/* The first chunk with another number of blocks than the one before, or the number of chunks; `*grows`: it has more. */
 static uint32_t find_border(uint32_t chunks, uint32_t each, double tilt, bool *grows)
 {
     *grows = true;
@@ -185,7 +186,7 @@ static uint32_t find_border(uint32_t chunks, uint32_t each, double tilt, bool *g
     return chunks;
 }
 
-/* Those that are left over, or missing, are where larger chunks meet smaller ones. */
+/* Adds the blocks that are left over, or removes missing ones, where larger chunks meet smaller ones. */
 static void put_rest(struct ppi_splitting *splitting, uint32_t border, bool grows)
 {
     uint32_t stages = splitting->state.stages, *at = splitting->at;
@@ -199,7 +200,7 @@ static void put_rest(struct ppi_splitting *splitting, uint32_t border, bool grow
     }
 }
 
-/* As many blocks on each stage of a chunk. Tells whether there are enough for that. */
+/* Puts equally many blocks on each stage of a chunk. False where that is impossible. */
 static bool put_chunks(struct ppi_splitting *splitting, double tilt)
 {
     const struct ppi_split_state *state = &splitting->state;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no split of the layers can do better. Some device is the fullest: it has its share of all work or more, and as
- * layers are whole often more. With one stage a device the least that the fullest can have is that of stages which are
- * filled one after another; in a flushed iteration each also waits for the stages before it. With several stages a device,
- * or two copies of the model, it is asked how many layers devices can hold by a time, whichever these are: exact where all
- * between the ends take as long, and no more than a bound where they do not. */
+/* A lower bound for all splits: the least time of the fullest device with whole layers. With one stage per device stages are
+ * filled one after another; in a flushed iteration each also waits for the stages before it. With several, or two model
+ * copies, the bound counts the layers that devices can run by a time, whichever these are: exact where all layers between the
+ * ends take equally long, otherwise a relaxation. */
 #include "base/checked.h"
 #include "split/split_search.h"
 
+/* Halvings for the least time; after them the bound is the next time that may be enough. */
 enum { HALVINGS = 60 };
 
-/* Kinds of blocks that are told apart by what they take; beyond these some count as shorter ones. Sums of some of each are
- * tried where they are no more than that. */
+/* Kinds of blocks, by their time; more kinds are rounded down to shorter ones. Combinations of kinds are tried up to
+ * MOST_SUMS. Both bound the work; with more the bound is lower than it could be. */
 enum { MOST_KINDS = 8, MOST_SUMS = 64 };
 
 /* --- blocks --- */
 
-/* The least times of a layer: an order may have full backwards or split ones. */
+/* The least backward time of a layer: an order may have full backwards or split ones. */
 static double backward_of(const struct ppi_split_load *load, uint32_t layer)
 {
     const double *cost = ppi_layer_at(load->layers, layer)->kinds[0].cost;
@@ -23,7 +23,7 @@ static double backward_of(const struct ppi_split_load *load, uint32_t layer)
                                      : ppi_smaller(cost[PPI_LAYER_BACKWARD], cost[PPI_LAYER_INPUT] + cost[PPI_LAYER_WEIGHT]);
 }
 
-/* Layers that must be together: their work, and the forward way over them. Returns where they end. */
+/* The work of layers that must stay together, and their time on the forward path. Returns where they end. */
 static uint32_t sum_block(const struct ppi_split_load *load, uint32_t begin, double *work, double *path)
 {
     const ppsched_layers *layers = load->layers;
@@ -55,9 +55,9 @@ double ppi_split_path(const ppsched_layers *layers)
     return path;
 }
 
-/* --- one stage a device, in the order of the stages --- */
+/* --- one stage per device, in the order of the stages --- */
 
-/* Notes a time that was not enough; the least of these is the next to ask for. */
+/* Whether `needed` is within `time`; if not, lowers `*next`, the next time to try, to it. */
 static bool is_within(double needed, double time, double *next)
 {
     if (needed <= time)
@@ -66,8 +66,8 @@ static bool is_within(double needed, double time, double *next)
     return false;
 }
 
-/* Whether stages that are done by `time`, each filled as far as it can be, hold all layers: a device with all passes of its
- * work begins after the forwards before it, in a chain. Weight gradients may be its last, so nothing needs to come after it. */
+/* Whether stages that end by `time`, each filled as much as possible, hold all layers: in a chain a device starts after the
+ * forwards of the stages before it. Weight gradients may be its last ops, so nothing needs to follow. */
 static bool chain_holds_all(const struct ppi_split_load *load, double time, double *next)
 {
     const double passes = load->passes[0];
@@ -87,23 +87,23 @@ static bool chain_holds_all(const struct ppi_split_load *load, double time, doub
     return true;
 }
 
-/* --- several stages a device --- */
+/* --- several stages per device --- */
 
-/* Blocks between the first and the last, which are in the first and in the last stage, by what they take. */
+/* The blocks other than the first and the last, which are always in the first and last stage, by time. */
 struct kinds {
     double work[MOST_KINDS];
     uint32_t number[MOST_KINDS];
     uint32_t count, blocks, last; /* last: the kind that came last */
-    bool is_exact;                /* none counts as a shorter one */
+    bool is_exact;                /* no kind is rounded to a shorter one */
     double all, least;
 };
 
-/* Devices that are alike: one with all its stages, or two that have the same stages, one of each copy. */
+/* Identical devices: each with all its stages, or pairs with the same two stages, one of each copy. */
 struct unit {
     uint32_t number;
     uint32_t least;    /* blocks that stages must have */
-    double own[2];     /* work of its stages without these; of two devices that of each stage */
-    double both, more; /* passes of all its stages, and those that the larger one of two has beside */
+    double own[2];     /* work of its stages without these blocks; of pairs that of each stage */
+    double both, more; /* passes of both stages, and those that the larger one of two has in addition */
 };
 
 struct loading {
@@ -111,12 +111,12 @@ struct loading {
     struct kinds kinds;
     struct unit units[3];
     uint32_t units_count;
-    uint32_t largest; /* kind, of which most are; sums of the others are tried */
+    uint32_t largest; /* the kind with the most blocks; combinations of the others are tried */
     bool tries_sums;
     double ends[2]; /* work of the first and the last block */
 };
 
-/* The kind that counts for a block: its own, or where there are too many the next shorter one. */
+/* A block's kind: its own or, where there are too many, the next shorter one. */
 static uint32_t kind_of(struct kinds *kinds, double work)
 {
     uint32_t shorter = PPSCHED_NONE, shortest = 0;
@@ -168,7 +168,7 @@ static void list_kinds(struct loading *loading)
     loading->tries_sums = kinds->is_exact && kinds->count > 0 && sums <= MOST_SUMS && kinds->work[loading->largest] > 0;
 }
 
-/* Adds so many, unless there are none. */
+/* Adds `number` of a unit, unless that is 0. */
 static void add_unit(struct loading *loading, uint32_t number, struct unit unit)
 {
     unit.number = number;
@@ -176,7 +176,7 @@ static void add_unit(struct loading *loading, uint32_t number, struct unit unit)
         loading->units[loading->units_count++] = unit;
 }
 
-/* Of devices alone: those with the first and the last stage, which may be one, and all others. */
+/* Units of single devices: those with the first and the last stage, which may be one device, and all others. */
 static void list_devices(struct loading *loading)
 {
     const struct ppi_split_load *load = loading->load;
@@ -195,7 +195,7 @@ static void list_devices(struct loading *loading)
     add_unit(loading, load->devices - (are_one ? 1 : 2), (struct unit){.least = least, .own = {own}, .both = passes});
 }
 
-/* Of two copies, one from each end: the outer pair has the ends, and a device in the middle one stage for both. */
+/* Units of two copies: the outer pair has the ends, and a device in the middle has one stage in both copies. */
 static void list_pairs(struct loading *loading)
 {
     const struct ppi_split_load *load = loading->load;
@@ -213,14 +213,14 @@ static void list_pairs(struct loading *loading)
     add_unit(loading, load->devices % 2, (struct unit){.least = least, .own = {own}, .both = passes[0] + passes[1]});
 }
 
-/* What the fullest device of a unit takes with `count` blocks of `work` more, where they are best. */
+/* The time of a unit's fullest device with `count` more blocks of `work`, distributed best. */
 static double time_of(const struct unit *unit, uint32_t count, double work)
 {
     const double both = unit->own[0] + unit->own[1] + count * work;
     const double low = ppi_smaller(unit->own[0], unit->own[1]), high = ppi_larger(unit->own[0], unit->own[1]);
     if (!(unit->more > 0))
         return unit->both * both;
-    const double even = work > 0 ? (high - low + count * work) / (2 * work) : 0; /* of them for the smaller stage */
+    const double even = work > 0 ? (high - low + count * work) / (2 * work) : 0; /* blocks for the smaller stage */
     const uint32_t here = even < count ? (uint32_t)even : count;
     double most = ppi_larger(low + here * work, high + (count - here) * work);
     if (here < count)
@@ -228,7 +228,7 @@ static double time_of(const struct unit *unit, uint32_t count, double work)
     return unit->both * both + unit->more * most;
 }
 
-/* How many blocks of `work` a unit can have by `time`, of so many. */
+/* How many blocks of `work` a unit can run by `time`, at most `most`. */
 static uint32_t number_by(const struct unit *unit, double work, uint32_t most, double time, double *next)
 {
     uint32_t low = 0, high = most;
@@ -244,7 +244,7 @@ static uint32_t number_by(const struct unit *unit, double work, uint32_t most, d
     return low;
 }
 
-/* Work of blocks that a unit has room for by `time`, whatever they are. */
+/* Work of any blocks that a unit can run by `time`. */
 static double room_by(const struct unit *unit, double time)
 {
     double room = time / (unit->both + unit->more / 2);
@@ -253,7 +253,7 @@ static double room_by(const struct unit *unit, double time)
     return ppi_larger(0, room - unit->own[0] - unit->own[1]);
 }
 
-/* The most of that which whole blocks make. */
+/* The most work within `room` that is a sum of whole blocks. */
 static double whole_of(const struct loading *loading, double room)
 {
     const struct kinds *kinds = &loading->kinds;
@@ -269,7 +269,7 @@ static double whole_of(const struct loading *loading, double room)
             const double fit = (room - sum) / last, number = kinds->number[loading->largest];
             best = ppi_larger(best, sum + (fit < number ? (double)(uint32_t)fit : number) * last);
         }
-        for (k = 0; k < kinds->count; k++) { /* the next numbers */
+        for (k = 0; k < kinds->count; k++) { /* the next combination */
             if (k == loading->largest)
                 continue;
             if (taken[k]++ < kinds->number[k])
@@ -280,7 +280,7 @@ static double whole_of(const struct loading *loading, double room)
     return best;
 }
 
-/* Whether devices can have so many blocks of each kind and longer ones by `time`. */
+/* Whether devices can run, for each kind, all blocks of that time or longer by `time`. */
 static bool have_numbers(const struct loading *loading, double time, double *next)
 {
     const struct kinds *kinds = &loading->kinds;
@@ -297,7 +297,7 @@ static bool have_numbers(const struct loading *loading, double time, double *nex
     return true;
 }
 
-/* Whether devices may hold all layers by `time`; if not, `*next` is the next time that may do. */
+/* Whether devices may run all layers by `time`; if not, `*next` is the next time that may be enough. */
 static bool devices_hold_all(const struct loading *loading, double time, double *next)
 {
     double all = 0;
@@ -330,7 +330,7 @@ static bool devices_hold(const void *what, double time, double *next)
     return devices_hold_all(what, time, next);
 }
 
-/* The least time that is enough, between one that is at most that and one that is. */
+/* The least time that is enough, between a lower bound of it and a time that is enough. */
 static double least_time(holds_function holds, const void *what, double low, double high)
 {
     double next = PPI_INFINITE;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cheapest recomputation of a device of few stages: a good choice first, then a search that leaves out what cannot cost
- * less. */
+/* The cheapest recompute options of a device with few stages: a greedy choice first, then branch and bound over the stages,
+ * with a relaxation by savings per cost as the lower bound. */
 #include "split/cheapest_recompute.h"
 
-/* Steps of the search, beyond which the best so far is taken: more make splits no better. */
+/* Steps of the search, after which the best so far is returned: more make splits no better. Devices with more stages, or more
+ * held sets that may exceed memory, are not searched. */
 enum { MOST_STEPS = 16, MOST_STAGES = 16, MOST_SETS = 64 };
 
-/* Steps of the lower bounds of all stages together. */
+/* Savings of all stages in the lower bound; with more there is no bound. */
 enum { MOST_SAVINGS = 128 };
 
-/* Less need, for so much more cost, of the i-th stage, by the dish that it leads to. */
+/* A saving of the i-th stage: `need` of memory saved for `cost`, by changing to a recompute option. */
 struct saving {
     double need, cost;
     uint32_t i, option;
@@ -19,19 +20,19 @@ struct search {
     const struct ppi_fit *fit;
     uint32_t now[MOST_STAGES], best[MOST_STAGES];
     double best_cost;
-    double passes[MOST_STAGES][PPI_HELD][MOST_SETS];              /* of each stage, in the holding's sets that may lack room */
-    uint8_t used[MOST_STAGES][PPI_HELD], used_count[MOST_STAGES]; /* how far passes of each stage are in some set */
+    double passes[MOST_STAGES][PPI_HELD][MOST_SETS];              /* of each stage, in the held sets that may exceed memory */
+    uint8_t used[MOST_STAGES][PPI_HELD], used_count[MOST_STAGES]; /* the states of passes that are in some set */
     uint32_t set_count;
-    double least[MOST_STAGES + 1][MOST_SETS]; /* what a set needs at least for its stages from the i-th on */
+    double least[MOST_STAGES + 1][MOST_SETS]; /* the least memory of a set for its stages from the i-th on */
     uint32_t steps;
-    uint32_t tight;                      /* the set by which costs are bounded from below */
-    double first_need[MOST_STAGES + 1];  /* what it needs for the stages from the i-th on with the first dish of each */
-    struct saving savings[MOST_SAVINGS]; /* of it, those first that give most for their cost */
+    uint32_t tight;                      /* the set from which the lower bound of costs is made */
+    double first_need[MOST_STAGES + 1];  /* its memory for the stages from the i-th on, each with its first option */
+    struct saving savings[MOST_SAVINGS]; /* of that set, sorted: the most memory per cost first */
     uint32_t saving_count;
-    bool is_bounded; /* there is room for all savings */
+    bool is_bounded; /* `savings` holds all savings */
 };
 
-/* What the i-th stage needs in a set with a dish. */
+/* The memory of the i-th stage in a set with an option. */
 static double need_in(const struct search *search, uint32_t i, uint32_t set, const struct ppi_recompute_option *option)
 {
     double need = 0;
@@ -42,7 +43,7 @@ static double need_in(const struct search *search, uint32_t i, uint32_t set, con
     return need;
 }
 
-/* Whether each set has room for a dish of the i-th stage beside what it needs for the others. */
+/* Whether an option of the i-th stage fits in each set, with the chosen stages and the least of the others. */
 static bool has_room(const struct search *search, uint32_t i, const double *need, const struct ppi_recompute_option *option)
 {
     for (uint32_t k = 0; k < search->set_count; k++)
@@ -51,8 +52,7 @@ static bool has_room(const struct search *search, uint32_t i, const double *need
     return true;
 }
 
-/* The first dish of the i-th stage for which there is room, or the one behind the last. In a menu with an order those behind a
- * dish hold no more. */
+/* The first option of the i-th stage that fits, or one past the last. On an ordered front later options hold no more. */
 static uint32_t first_with_room(const struct search *search, uint32_t i, const double *need)
 {
     uint32_t stage = search->fit->holding->stages[i], low = ppi_fit_first_of(search->fit, stage),
@@ -80,9 +80,9 @@ static void add_option(const struct search *search, uint32_t i, const struct ppi
         sum[k] = need[k] + need_in(search, i, k, option);
 }
 
-/* --- what the others cost at least --- */
+/* --- a lower bound of the others' cost --- */
 
-/* Whether a saving gives more for its cost. */
+/* Whether a saves more per cost than b. */
 static bool is_cheaper(const struct saving *a, const struct saving *b)
 {
     return a->need * b->cost > b->need * a->cost;
@@ -96,7 +96,7 @@ static void put_saving(struct search *search, struct saving saving)
     search->savings[i] = saving;
 }
 
-/* The steps of a stage's dishes that are on the lower hull of what they need and cost; false where there are too many. */
+/* Adds the savings between a stage's options on the lower convex hull of memory and cost; false where there are too many. */
 static bool put_hull(struct search *search, uint32_t i)
 {
     const struct ppi_fit *fit = search->fit;
@@ -127,7 +127,7 @@ static bool put_hull(struct search *search, uint32_t i)
     return has_place;
 }
 
-/* What can be saved of a set, which bounds costs from below. */
+/* Lists the savings of a set, for the lower bound. */
 static void list_savings(struct search *search, uint32_t tight)
 {
     const struct ppi_fit *fit = search->fit;
@@ -144,7 +144,7 @@ static void list_savings(struct search *search, uint32_t tight)
     }
 }
 
-/* The set that needs most. */
+/* The set that needs the most memory. */
 static uint32_t tightest(const struct search *search, const double *need)
 {
     uint32_t which = 0;
@@ -153,7 +153,7 @@ static uint32_t tightest(const struct search *search, const double *need)
     return which;
 }
 
-/* By more than rounding. */
+/* Whether all sets fit by more than rounding. */
 static bool has_all_room(const struct search *search, const double *need)
 {
     return need[tightest(search, need)] <= search->fit->room * (1 - 1e-12);
@@ -185,7 +185,7 @@ static void choose_first(struct search *search, double *need)
     }
 }
 
-/* What saves most for its cost, until all sets have room. Returns the set that needs most then. */
+/* Takes the savings of most memory per cost until the tightest set fits. Returns the tightest set then. */
 static uint32_t save_enough(struct search *search, double *need)
 {
     uint32_t tight = search->tight;
@@ -198,7 +198,7 @@ static uint32_t save_enough(struct search *search, double *need)
     return tight;
 }
 
-/* Less of a stage, as long as there is room. */
+/* Recomputes less in a stage while all sets fit. */
 static void give_back(struct search *search, uint32_t i, double *need)
 {
     uint32_t first = ppi_fit_first_of(search->fit, search->fit->holding->stages[i]);
@@ -213,7 +213,7 @@ static void give_back(struct search *search, uint32_t i, double *need)
     }
 }
 
-/* A choice that fits, to begin with, and the set that is the tightest with it. */
+/* Finds a first choice that fits, and the tightest set with it. */
 static void choose_greedily(struct search *search)
 {
     const struct ppi_fit *fit = search->fit;
@@ -232,7 +232,7 @@ static void choose_greedily(struct search *search)
         list_savings(search, tight);
 }
 
-/* What the stages from the i-th on cost at least, beside what the set needs for those before. */
+/* The least cost of the stages from the i-th on, where the set needs `need` for those before. */
 static double least_cost(const struct search *search, uint32_t i, double need)
 {
     double overshoot = need + search->first_need[i] - search->fit->room * (1 + 1e-12), cost = 0;
@@ -246,7 +246,7 @@ static double least_cost(const struct search *search, uint32_t i, double need)
     return cost;
 }
 
-/* Stages up to the i-th are chosen; `need`: what each set needs for them. */
+/* Chooses the stages from the i-th on. `need`: the memory of each set for the stages before. */
 static void search_from(struct search *search, uint32_t i, double cost, const double *need)
 {
     const struct ppi_fit *fit = search->fit;
@@ -272,7 +272,7 @@ static void search_from(struct search *search, uint32_t i, double cost, const do
     }
 }
 
-/* The most of what a stage's sets hold, however far a pass is. */
+/* The most that any option of a stage holds, for each state of a pass. */
 static struct ppi_recompute_option most_of(const struct ppi_fit *fit, uint32_t stage)
 {
     const struct ppi_recompute_front *front = &fit->fronts[stage];
@@ -302,7 +302,7 @@ static void find_used(struct search *search)
     }
 }
 
-/* Lists the sets that may lack room: the others have it whatever is chosen. False where they are too many. */
+/* Lists the held sets that may exceed memory; the others fit with any choice. False where there are too many. */
 static bool list_sets(struct search *search)
 {
     const struct ppi_fit *fit = search->fit;
@@ -325,7 +325,7 @@ static bool list_sets(struct search *search)
     return true;
 }
 
-/* Fills in what sets need at least. */
+/* Fills in `least`. */
 static void sum_least(struct search *search)
 {
     const struct ppi_fit *fit = search->fit;
@@ -338,10 +338,10 @@ static void sum_least(struct search *search)
     }
 }
 
-/* The cheapest of all sets where there are few, else of those tried; false where the device is too large for that. */
+/* The cheapest choice where the search completes, else the best found; false where the device is too large. */
 bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
 {
-    struct search search; /* large, so that what is not read is not zeroed */
+    struct search search; /* large: not zeroed, as only written parts are read */
     if (fit->holding->count > MOST_STAGES)
         return false;
     search.fit = fit;
@@ -353,7 +353,7 @@ bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *vi
     sum_least(&search);
     if (search.set_count > 0)
         choose_greedily(&search);
-    search_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: all zero */
+    search_from(&search, 0, 0, search.least[fit->holding->count]); /* nothing is chosen: these are zeros */
     *visited += (uint64_t)fit->holding->count * (2 * fit->holding->set_count + 16) +
                 (uint64_t)search.steps * (3 * search.set_count + 8);
     for (uint32_t i = 0; i < fit->holding->count && search.best_cost < PPI_INFINITE; i++)

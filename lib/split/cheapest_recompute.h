@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cheapest sets of a device of few stages, and what the search for them shares with other ways to choose. */
+/* The cheapest recompute options of a device with few stages, and helpers shared with other searches for options. */
 #ifndef PPSCHED_SPLIT_CHEAPEST_RECOMPUTE_H
 #define PPSCHED_SPLIT_CHEAPEST_RECOMPUTE_H
 
 #include "base/checked.h"
 #include "split/device_fit.h"
 
-/* The cheapest sets that fit, as far as a few steps from a good choice tell; false where the device is too large for that, or
- * none was found. */
+/* The cheapest options that fit, among those found in a few steps from a good choice; false where the device is too large for
+ * that, or none was found. */
 bool ppi_fit_cheapest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited);
 
 /* --- parts --- */
 
-/* The sets that a stage may have: these and those between. */
+/* The first and the last option that a stage may have. */
 static inline uint32_t ppi_fit_first_of(const struct ppi_fit *fit, uint32_t stage)
 {
     uint32_t last = fit->fronts[stage].count - 1, pin = fit->pin[stage];
@@ -29,7 +29,7 @@ static inline const uint32_t *ppi_fit_set_at(const struct ppi_fit *fit, uint32_t
     return fit->holding->sets + (size_t)set * fit->holding->width * fit->holding->count;
 }
 
-/* The least of what a stage's sets hold, however far a pass is. */
+/* The least that any option of a stage holds, for each state of a pass. */
 static inline struct ppi_recompute_option ppi_fit_least_of(const struct ppi_fit *fit, uint32_t stage)
 {
     const struct ppi_recompute_front *front = &fit->fronts[stage];
@@ -40,7 +40,7 @@ static inline struct ppi_recompute_option ppi_fit_least_of(const struct ppi_fit 
     return least;
 }
 
-/* What the i-th stage's passes in a set of the holding's need with a dish. */
+/* The memory of the i-th stage's passes in a held set with an option. */
 static inline double ppi_fit_need(const struct ppi_fit *fit, const uint32_t *set, uint32_t i,
                                   const struct ppi_recompute_option *option)
 {

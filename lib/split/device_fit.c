@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Devices with few stages are searched by cheapest_recompute.c. For others, with ordered fronts, more recomputation is chosen
+ * step by step, the most memory per cost first, until all held sets fit; with other fronts the options that hold least. */
 #include "split/cheapest_recompute.h"
 
 #include <string.h>
@@ -7,7 +9,7 @@
 
 #include "base/checked.h"
 
-/* Sets that are added up together. */
+/* Held sets that are summed together, in an array on the stack. */
 enum { AT_ONCE = 64 };
 
 static const struct ppi_recompute_option *option_of(const struct ppi_fit *fit, const uint32_t *options, uint32_t i)
@@ -24,7 +26,7 @@ static double need_of(const struct ppi_fit *fit, const uint32_t *set, const uint
     return need;
 }
 
-/* What sets from the first on need, by adding up what each stage holds in all of them. */
+/* The memory of `count` held sets from `first` on, summed column by column. */
 static void sum_columns(double *need, const struct ppi_fit *fit, const uint32_t *options, uint32_t first, uint32_t count)
 {
     const struct ppi_held_passes *holding = fit->holding;
@@ -67,7 +69,7 @@ static void choose_all(const struct ppi_fit *fit, uint32_t *options, bool least_
     }
 }
 
-/* The step that gives most memory to the set that lacks it, for its cost. False where there is none. */
+/* Takes the option that frees the most memory per cost in the largest held set. False where there is none. */
 static bool step_down(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
 {
     uint32_t which, best_stage = 0, best_option = 0;
@@ -109,7 +111,7 @@ bool ppi_fit_may(const struct ppi_fit *fit)
     return fit->holding->set_count > 0 || fit->room >= 0;
 }
 
-/* Whether all sets have room with what is chosen. */
+/* Whether all held sets fit with the chosen options. */
 static bool fits(const struct ppi_fit *fit, const uint32_t *options)
 {
     for (uint32_t i = 0; i < fit->holding->set_count; i++)
@@ -135,7 +137,7 @@ static bool is_ordered(const struct ppi_fit *fit)
     return true;
 }
 
-/* The set of the i-th stage with which the device holds least beside what the others have; false where none is better. */
+/* Chooses the i-th stage's option with which the device holds least, given the others; false where none is better. */
 static bool choose_leaner(const struct ppi_fit *fit, uint32_t *options, uint32_t i, double *most)
 {
     uint32_t stage = fit->holding->stages[i], best = options[stage], which;
@@ -153,7 +155,7 @@ static bool choose_leaner(const struct ppi_fit *fit, uint32_t *options, uint32_t
     return is_leaner;
 }
 
-/* The sets that hold least. In menus with an order they are the last ones; else they are looked for stage by stage. */
+/* The options that hold least. On ordered fronts these are the last ones; else they are searched stage by stage. */
 static void choose_leanest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
 {
     uint32_t which;
@@ -193,7 +195,7 @@ static bool both_fit(const struct ppi_fit *pair, const uint32_t *options, uint64
     return fits(&pair[0], options) && fits(&pair[1], options);
 }
 
-/* Where a menu has no order: all sets of the one stage, with the first of the other that fit. */
+/* Where a front has no order: all options of one stage, each with the first of the other that fits. */
 static void try_all_pairs(uint32_t *options, const struct ppi_fit *pair, uint64_t *visited)
 {
     const uint32_t one = pair->holding->stages[0], other = pair->holding->stages[1];
@@ -215,7 +217,7 @@ static void try_all_pairs(uint32_t *options, const struct ppi_fit *pair, uint64_
     options[other] = best[1];
 }
 
-/* With more for the one stage less will do for the other. */
+/* With more recomputation in one stage less is enough in the other, so one pass over both fronts finds all pairs. */
 void ppi_fit_pair(uint32_t *options, const struct ppi_fit *pair, uint64_t *visited)
 {
     const struct ppi_held_passes *holding = pair->holding;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All splits of a small problem, and all sets of recomputed layers that fit: what is left after bounds have cut off what cannot
- * be better than the best so far. */
+/* Branch and bound over all splits of a small problem, and all recompute options that fit: stages get blocks one after
+ * another, and what cannot be better than the best so far is cut off. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "split/split_search.h"
 
-/* With more splits only a search is of use. */
+/* Problems with more splits are searched only. */
 enum { MOST_SPLITS = 2000000 };
 
-/* Visits of the walks of all splits, where these are worth more than a search's share. */
+/* A problem is tiny where walks of all splits take at most so many visits: then these may exceed the search's share of
+ * work. */
 enum { TINY_VISITS = 2000000 };
 
 struct enumerating {
@@ -18,13 +19,13 @@ struct enumerating {
     ppsched_status status;
     double passes;        /* of each stage of a device, at least */
     bool has_kinds;       /* of recomputation, and limits */
-    bool splits_backward; /* so that the last op of a device need not be the backward of its first stage */
-    double *work;         /* of the blocks before each: the least that they take of a device */
-    double *input;        /* likewise, until the stage before can go on */
-    double *forward;      /* likewise, until the stage behind can */
-    double *load;         /* of each device, as far as stages have blocks */
-    uint32_t *taken;      /* of each device, how many stages that are */
-    double *head, *tail;  /* of each device: before its first op can start, after its last one ends */
+    bool splits_backward; /* then a device's last op need not be the backward of its first stage */
+    double *work;         /* by block: least time on a device of the blocks before it */
+    double *input;        /* the same, until the stage before can continue */
+    double *forward;      /* the same, until the next stage can continue */
+    double *load;         /* of each device, for the stages that have blocks so far */
+    uint32_t *taken;      /* of each device: the number of these stages */
+    double *head, *tail;  /* of each device: least time before its first op starts, and after its last ends */
     uint32_t *option;
     uint64_t most_visited;
 };
@@ -40,11 +41,11 @@ static bool is_worse(const struct enumerating *all, double time)
     return best->overshoot <= 0 && time >= best->time * (1 - 1e-11);
 }
 
-/* --- sets of one split --- */
+/* --- recompute options of one split --- */
 
 static void choose_from(struct enumerating *all, uint32_t device, uint32_t i);
 
-/* All devices are chosen: a split with all that it recomputes. */
+/* All devices are chosen: prices the split with its options, and keeps it where it is the best. */
 static void keep_choice(struct enumerating *all)
 {
     struct ppi_splitting *splitting = all->splitting;
@@ -55,7 +56,7 @@ static void keep_choice(struct enumerating *all)
     ppi_splitting_take(splitting, &price);
 }
 
-/* Goes on with the next device, unless even with nothing recomputed there it cannot be better. */
+/* Continues with a device, unless even with nothing recomputed from there on it cannot be better. */
 static void choose_device(struct enumerating *all, uint32_t device)
 {
     struct ppi_split_state *state = &all->splitting->state;
@@ -71,22 +72,22 @@ static void choose_device(struct enumerating *all, uint32_t device)
         choose_from(all, device, 0);
 }
 
-/* Whether a device, and that with its stages in the other copy of the model, have room for what is chosen. */
+/* Whether the chosen options fit on a device, and on the one with the same stages in the other copy of the model. */
 static bool has_room(const struct enumerating *all, const struct ppi_fit *pair)
 {
     return ppi_fit_overshoot(all->option, &pair[0]) <= 0 &&
            (pair[0].holding == pair[1].holding || ppi_fit_overshoot(all->option, &pair[1]) <= 0);
 }
 
-/* The sets of a device's stages from the i-th on; those behind the last that was chosen recompute nothing, until they are. The
- * last stage takes the first set that fits: further ones only add to it. */
+/* Chooses the options of a device's stages from the i-th on; stages after the last chosen one recompute nothing. The last
+ * stage has the first option that fits: later ones only cost more. */
 static void choose_from(struct enumerating *all, uint32_t device, uint32_t i)
 {
     const struct ppi_split_state *state = &all->splitting->state;
     const struct ppi_held_passes *holding = &state->holdings[device];
     uint32_t count = holding->count, stage = i < count ? holding->stages[i] : 0,
              partner = ppi_split_state_partner(state, device);
-    if (count == 0 || partner < device) { /* which has chosen */
+    if (count == 0 || partner < device) { /* its options are chosen already */
         choose_device(all, device + 1);
         return;
     }
@@ -122,7 +123,7 @@ static void try_split(struct enumerating *all)
     choose_device(all, 0);
 }
 
-/* What a stage adds to its devices; whether that leaves something better possible. */
+/* Adds a stage to its devices' loads, or with `factor` -1 removes it; returns whether a better split remains possible. */
 static bool add_stage(struct enumerating *all, uint32_t stage, double factor)
 {
     const struct ppi_splitting *splitting = all->splitting;
@@ -162,11 +163,11 @@ static void split_from(struct enumerating *all, uint32_t stage)
         splitting->at[stage + 1] = end;
         add_stage(all, stage, -1);
         if (!possible)
-            break; /* more blocks take more */
+            break; /* more blocks take longer */
     }
 }
 
-/* --- all of it --- */
+/* --- the whole search --- */
 
 static void sum_blocks(struct enumerating *all)
 {
@@ -195,7 +196,7 @@ static bool has_kinds(const struct ppi_split_state *state)
     return false;
 }
 
-/* How many splits there are. */
+/* The number of splits. */
 static double count_splits(const struct ppi_splitting *splitting)
 {
     uint32_t stages = splitting->state.stages;

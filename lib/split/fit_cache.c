@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table per device, from the layers and pins of its stages to the options that were found; a collision overwrites the
+ * slot. A counter makes all answers invalid at once. */
 #include "split/fit_cache.h"
 
 #include <string.h>
 
-/* Answers that are kept of each device: more of few stages. */
+/* Slots of each device, more where there are few stages; numbers that a slot keeps for each stage. */
 enum { SLOTS = 64, MORE_SLOTS = 512, FEW_STAGES = 256, OF_STAGE = 4 };
 
 ppsched_status ppi_fitted_open(struct ppi_fitted *out, struct ppi_arena *arena, uint32_t devices, uint32_t stages,
@@ -41,7 +43,7 @@ static uint32_t mixed(uint32_t hash, uint32_t value)
     return (hash ^ value) * 16777619u;
 }
 
-/* Writes a part of the question; whether it was the same, of one that is known so far: else nothing was written there. */
+/* Writes a part of the key. Returns whether it was there before, if all parts so far (`known`) were. */
 static bool ask(uint32_t *slot, uint32_t value, bool known)
 {
     known = known && *slot == value;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Follows each device's ops with its counts of stage passes, and keeps the maximal ones. Marks, one number per set, rule out
+ * most comparisons of sets. */
 #include "split/held_passes.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-/* One device's sets in the making: room for more is taken as they grow. */
+/* One device's sets while they are found; arrays grow with them. */
 struct making {
     struct ppi_held_passes *holding;
     struct ppi_arena *arena;
-    uint32_t *now; /* what it holds, */
+    uint32_t *now; /* the present set, */
     uint32_t sum, mixed;
     uint32_t capacity;
-    uint32_t next;        /* set that is asked first */
+    uint32_t next;        /* the set that is compared first */
     uint64_t *marks;      /* of each set */
-    uint32_t least, most; /* of the sums of all sets that there were */
+    uint32_t least, most; /* of the sums of all sets kept so far */
 };
 
-/* A set's mark is sums of its numbers, as they are in the upper half and with a factor each in the lower. Equal sets have equal
- * ones. */
+/* A set's mark: the sum of its numbers in the upper half, and a weighted sum in the lower one. Equal sets have equal marks. */
 static uint32_t sum_of(uint64_t mark)
 {
     return (uint32_t)(mark >> 32);
@@ -29,13 +30,13 @@ static uint64_t mark_of_now(const struct making *making)
     return (uint64_t)making->sum << 32 | making->mixed;
 }
 
-/* Whether a set of the mark `a` may hold all of one of the mark `b`. */
+/* Whether a set with the mark `a` may contain one with the mark `b`. */
 static bool may_contain(uint64_t a, uint64_t b)
 {
     return a == b || sum_of(a) > sum_of(b);
 }
 
-/* Whether `a` holds all of `b`. */
+/* Whether `a` has at least the passes of `b`. */
 static bool contains(const uint32_t *a, const uint32_t *b, uint32_t width)
 {
     for (uint32_t i = 0; i < width; i++)
@@ -64,7 +65,7 @@ static bool grow(struct making *making, uint32_t width)
     return true;
 }
 
-/* The first set from `i` on whose mark may hold that of now; `end` where there is none. */
+/* The first set from `i` on whose mark allows it to contain the present set; `end` where there is none. */
 static uint32_t find_mark(const struct making *making, uint32_t i, uint32_t end)
 {
     const uint64_t *marks = making->marks, now = mark_of_now(making), larger = ((uint64_t)making->sum + 1) << 32;
@@ -73,7 +74,7 @@ static uint32_t find_mark(const struct making *making, uint32_t i, uint32_t end)
     return i;
 }
 
-/* Whether a set from `i` on and before `end` holds what the device holds now. */
+/* Whether a set from `i` to `end` contains the present set. */
 static bool is_within_one_of(struct making *making, uint32_t i, uint32_t end, uint32_t width)
 {
     for (i = find_mark(making, i, end); i < end; i = find_mark(making, i + 1, end))
@@ -84,7 +85,7 @@ static bool is_within_one_of(struct making *making, uint32_t i, uint32_t end, ui
     return false;
 }
 
-/* Whether any does. That behind the last answer is asked first: schedules repeat themselves. */
+/* Whether any set does. The set after the last match is compared first, as schedules are periodic. */
 static bool is_within_one(struct making *making, uint32_t width)
 {
     uint32_t count = making->holding->set_count, next = making->next < count ? making->next : 0;
@@ -93,7 +94,7 @@ static bool is_within_one(struct making *making, uint32_t width)
     return is_within_one_of(making, next, count, width) || is_within_one_of(making, 0, next, width);
 }
 
-/* Takes out the sets that are within what the device holds now. */
+/* Removes the sets that the present set contains. */
 static void drop_within(struct making *making, uint32_t width)
 {
     struct ppi_held_passes *holding = making->holding;
@@ -110,18 +111,18 @@ static void drop_within(struct making *making, uint32_t width)
     holding->set_count = left;
 }
 
-/* Keeps what the device holds now, unless it is within a set. */
+/* Keeps the present set, unless a set contains it. */
 static void keep(struct making *making)
 {
     struct ppi_held_passes *holding = making->holding;
     uint32_t width = holding->width * holding->count;
     if (is_within_one(making, width))
         return;
-    if (making->sum > making->least) /* else none is smaller */
+    if (making->sum > making->least) /* otherwise no set is smaller */
         drop_within(making, width);
     uint32_t count = holding->set_count;
     if (count == making->capacity && !grow(making, width))
-        return; /* the room tells */
+        return; /* the arena reports it */
     memcpy(holding->sets + (size_t)count * width, making->now, width * sizeof *holding->sets);
     making->marks[count] = mark_of_now(making);
     making->least = count == 0 || making->sum < making->least ? making->sum : making->least;
@@ -137,7 +138,7 @@ static void add(struct making *making, uint32_t *number, int passes)
     making->mixed += added * (factor * factor * 0x9e3779b1u);
 }
 
-/* Where memory rises inside backwards: they hold most while they run. */
+/* Where memory rises inside backwards: the most is held while they run. */
 static void follow_rising(struct making *making, const ppsched_op *op, uint32_t *held, bool grew)
 {
     const int runs = op->kind == PPSCHED_KIND_I ? PPI_HELD_INPUT : PPI_HELD_WHOLE;
@@ -158,7 +159,7 @@ static void follow_rising(struct making *making, const ppsched_op *op, uint32_t 
 static void follow_falling(struct making *making, const ppsched_op *op, uint32_t *held, bool grew)
 {
     if (grew)
-        keep(making); /* the most is there before something is given back */
+        keep(making); /* a set is maximal before memory is freed */
     if (ppi_is_backward(op->kind))
         add(making, held + PPI_HELD_KEPT, -1);
     if (op->kind == PPSCHED_KIND_I || op->kind == PPSCHED_KIND_W)
@@ -185,7 +186,7 @@ static void follow(struct making *making, const ppsched_schedule *schedule, uint
         keep(making);
 }
 
-/* The sets as columns too. */
+/* Copies the sets to columns. */
 static void put_columns(struct ppi_held_passes *holding, struct ppi_arena *arena)
 {
     uint32_t width = holding->width * holding->count;
@@ -199,7 +200,7 @@ static void put_columns(struct ppi_held_passes *holding, struct ppi_arena *arena
         }
 }
 
-/* Which stages each device has. */
+/* Lists the stages of each device. */
 static void list_stages(struct ppi_held_passes *holdings, const ppsched_schedule *schedule, uint32_t *stages)
 {
     uint32_t instances = schedule->placement.copies * schedule->shape.stages;

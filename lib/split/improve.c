@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Better splits by moving blocks from stage to stage. How often a stage's ops are on a longest way tells what a move would be
- * worth if no other way became longest; the most promising are priced. Where none helps, walks of random steps lead away from
- * there and down again. With one stage a device that is done in rounds, each longer than the one before, until some have found
- * nothing better; with several splits race. */
+/* Better splits by moving blocks between stages. How often a stage's ops are on the critical path estimates the gain of a
+ * move; the most promising ones are priced. Where none helps, a random walk leaves the local optimum. With one stage per
+ * device this is repeated in ever longer rounds until some find nothing; with several, splits compete by successive
+ * halving. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "split/improve.h"
 
+/* Most random walks of a round; the first has 2^-WALKS of its visits. */
 enum { WALKS = 8 };
 
-/* Visits of the first round, or prices if these take more; how many times longer each is than the one before; how many find
- * nothing before the search ends. */
+/* The first round's visits, or number of prices where these take more; the factor from one round's length to the next; rounds
+ * without gain before the search ends. */
 enum { FIRST_ROUND = 500000, FIRST_PRICES = 64, LONGER = 4, MOST_IDLE = 4 };
 
-/* Where a device has several stages one long round is better than many. Of many visits a part tells whether there is anything
- * to find; and where two take turns the first, which leaves no stage empty, is so large a part of all. */
+/* With several stages per device one long round is better than many. The first one has LONG_ROUND visits, some 50 ms
+ * (docs/performance.md), or one LONG_PART-th of many, to find out whether there is any gain; where rounds without empty stages
+ * alternate with others, at most one TURN_PART-th. */
 enum { LONG_ROUND = 25000000, LONG_PART = 8, TURN_PART = 3 };
 
-/* Down from the best, which a walk may have come by; with visits beside the search's own. */
+/* Local search from the best split, which a walk may have found, with visits in addition to the search's own. */
 static ppsched_status end_at_best(struct ppi_improving *improving, uint64_t visits, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -30,7 +32,7 @@ static ppsched_status end_at_best(struct ppi_improving *improving, uint64_t visi
     return status == PPSCHED_OK ? ppi_split_local_search(improving, error) : status;
 }
 
-/* Ever longer walks from the best, until three have found nothing: with one stage a device there is little to choose. */
+/* Random walks from the best, each twice as long, until three have found nothing. */
 static ppsched_status walk_on_at_random(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -46,7 +48,7 @@ static ppsched_status walk_on_at_random(struct ppi_improving *improving, ppsched
     return status;
 }
 
-/* From the best of the balanced splits down, with half of the visits at most, and on from there. */
+/* Local search from the best balanced split, with at most half of the visits, then random walks. */
 static ppsched_status go_on_from_best(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -74,7 +76,7 @@ static ppsched_status open_improving(struct ppi_improving *out, struct ppi_split
     return ppi_arena_check(splitting->state.arena, "the split", error);
 }
 
-/* One round, to its end or that of the search. */
+/* One round, up to `end` or the end of the search. */
 static ppsched_status go_round(struct ppi_improving *improving, uint64_t end, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -86,7 +88,7 @@ static ppsched_status go_round(struct ppi_improving *improving, uint64_t end, pp
     return status;
 }
 
-/* Better by more than how even the work is. */
+/* Better in overshoot or time, not only in evenness. */
 static bool is_shorter(const struct ppi_split_price *price, const struct ppi_split_price *before)
 {
     return ppi_split_is_better(price, before) &&
@@ -106,9 +108,9 @@ static uint64_t first_length(const struct ppi_improving *improving, bool takes_t
     return part > length ? part : length;
 }
 
-/* The last takes what is left, where that is too little for another. Where stages may be empty every other round makes none so,
- * with several stages a device the first: most of the best splits have none, and are found sooner among their like. There, and
- * where a limit is felt, one round that finds nothing is not the last. */
+/* The last round gets all that is left where that is too little for another. Where stages may be empty every other round
+ * leaves none empty, with several stages per device the first: most of the best splits have no empty stage, and are found
+ * sooner without. There, and where first splits exceed a limit, the search ends only after two rounds without gain. */
 static ppsched_status go_rounds(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the search for a better split share. */
+/* Shared by the parts of the search for a better split. */
 #ifndef PPSCHED_SPLIT_IMPROVE_H
 #define PPSCHED_SPLIT_IMPROVE_H
 
@@ -10,10 +10,10 @@ struct ppi_improving {
     uint64_t random;
     uint32_t *old_pin;
     double *old_weight;
-    bool only_moves; /* goes down by these, and leaves sets as they are */
-    bool by_path;    /* sets are chosen by what is on the longest way */
-    bool has_chunks; /* several stages a device */
-    bool may_pin;    /* devices can choose which of their stages recompute */
+    bool only_moves; /* local search only moves blocks, and does not change pins */
+    bool by_path;    /* options are chosen by criticality, on the critical path */
+    bool has_chunks; /* several stages per device */
+    bool may_pin;    /* devices can choose which of their stages recompute: pins are tried */
 };
 
 static inline uint32_t ppi_split_random_below(struct ppi_improving *improving, uint32_t limit)
@@ -27,13 +27,14 @@ static inline bool ppi_split_goes_on(const struct ppi_improving *improving)
     return improving->splitting->state.visited < improving->splitting->most_visited;
 }
 
-/* From all first splits, where a device has several stages. */
+/* Starts from all first splits, where a device has several stages. */
 ppsched_status ppi_split_successive_halving(struct ppi_improving *improving, ppsched_error *error);
 
-/* From the split at hand to one that no move of those tried makes better. */
+/* From the present split to one that none of the tried moves improves. */
 ppsched_status ppi_split_local_search(struct ppi_improving *improving, ppsched_error *error);
 
-/* From the split at hand with ever smaller steps, until so much was visited, and then down. */
+/* A random walk from the present split, whose steps may be worse by less and less, until so many visits; then a local
+ * search. */
 ppsched_status ppi_split_random_walk(struct ppi_improving *improving, uint64_t until, ppsched_error *error);
 
 #endif

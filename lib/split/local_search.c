@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tries the most promising moves until one is better, and, where none is, other recompute options for single stages. */
 #include "split/improve.h"
 
 #include "split/promising_moves.h"
 
+/* Stages from which moves are estimated at once: the work grows with their number times that of all stages. */
 enum { MOST_GIVERS = 64 };
 
-/* Of very many stages some are looked at as givers, others the next time. */
+/* Lists promising moves; with many stages only from some random ones. */
 static void find_moves(struct ppi_improving *improving)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -21,7 +23,7 @@ static void find_moves(struct ppi_improving *improving)
         ppi_split_moves_offer(splitting->moves, ppi_split_random_below(improving, stages));
 }
 
-/* Tries the moves that promise most, until one is better. */
+/* Tries the most promising moves until one is better. */
 static ppsched_status try_moves(struct ppi_improving *improving, bool *better, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -37,7 +39,7 @@ static ppsched_status try_moves(struct ppi_improving *improving, bool *better, p
     return status;
 }
 
-/* Where a device has several stages, another of them may recompute more, so that this one recomputes less. */
+/* Pins an option for a stage: with several stages per device, another one may then recompute more or less. */
 static bool try_pin(struct ppi_improving *improving, uint32_t stage, uint32_t pin)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -51,7 +53,7 @@ static bool try_pin(struct ppi_improving *improving, uint32_t stage, uint32_t pi
         ppi_splitting_take(splitting, &price);
         return true;
     }
-    splitting->state.most_overshoot = -1; /* the sets alone */
+    splitting->state.most_overshoot = -1; /* options only, no time */
     ppi_split_state_pin(&splitting->state, stage, had, &price);
     splitting->state.most_overshoot = PPI_INFINITE;
     return false;
@@ -62,7 +64,8 @@ static ppsched_status try_pins(struct ppi_improving *improving, bool *better, pp
     const struct ppi_split_state *state = &improving->splitting->state;
     if (state->fronts == NULL || state->stages == state->schedule->shape.devices)
         return PPSCHED_OK;
-    ppsched_status status = ppi_splitting_try(improving->splitting, better, error); /* the last move left another at hand */
+    ppsched_status status = ppi_splitting_try(improving->splitting, better,
+                                              error); /* the last move left another split as the present one */
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t i = 0, first = ppi_split_random_below(improving, state->stages);
@@ -77,7 +80,7 @@ static ppsched_status try_pins(struct ppi_improving *improving, bool *better, pp
     return status;
 }
 
-/* The sets for the longest way as it is; another way may be longest then. */
+/* Chooses options for the present critical path; another path may become critical. */
 static ppsched_status choose_by_path(struct ppi_splitting *splitting, ppsched_error *error)
 {
     struct ppi_split_price price;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each path is a vector of counts by stage and kind, so its time is a dot product with the present times. The path that was
+ * longer last is tried first. */
 #include "split/long_paths.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 
-/* Numbers of ways that take as long to look at as a node of a walk. */
+/* Numbers of paths that are summed in the time of one node of a walk. */
 enum { A_VISIT = 8 };
 
 ppsched_status ppi_long_paths_open(struct ppi_long_paths *out, struct ppi_arena *arena, const struct ppi_walk *walk,
@@ -26,7 +28,7 @@ void ppi_long_paths_set_times(struct ppi_long_paths *paths, uint32_t stage, cons
     memcpy(paths->duration + (size_t)stage * paths->kinds, duration + 1, paths->kinds * sizeof *duration);
 }
 
-/* By four sums, one a kind, which a processor adds at once. */
+/* In four sums, which a processor adds at once. */
 static double sum_of(const struct ppi_long_paths *paths, const double *weight)
 {
     double sum[PPI_LONG_PATH_KINDS] = {0};

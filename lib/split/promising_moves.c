@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates every move of one block by the criticality of the stages for its time, and by the fullest held set for its memory;
+ * the best are kept in a sorted list. Repair uses the same list with memory first. */
 #include "split/promising_moves.h"
 
 #include "base/checked.h"
 
-/* Stages of a split that is mended: each step looks at all pairs of them. */
+/* MOST_MENDED: stages up to which splits are repaired, as each step tries all pairs of stages. IDLE: moves without gain before
+ * the list is made again. */
 enum { KINDS = PPI_COMPUTE_KINDS - 1, MOST_MENDED = 256, IDLE = 16 };
 
 ppsched_status ppi_split_moves_open(struct ppi_split_moves *out, const struct ppi_splitting *splitting, ppsched_error *error)
@@ -25,7 +28,7 @@ ppsched_status ppi_split_moves_open(struct ppi_split_moves *out, const struct pp
 
 /* --- time --- */
 
-/* What a block's time costs in a stage. */
+/* The cost of a block's time in a stage: its time on the critical path. */
 static double worth_of(const struct ppi_splitting *splitting, uint32_t block, uint32_t stage)
 {
     static const int costs[KINDS] = {PPI_LAYER_FORWARD, PPI_LAYER_BACKWARD, PPI_LAYER_INPUT, PPI_LAYER_WEIGHT};
@@ -38,7 +41,7 @@ static double worth_of(const struct ppi_splitting *splitting, uint32_t block, ui
     return worth;
 }
 
-/* Sums over borders, so that any move is the difference of two of them. */
+/* Prefix sums over borders, so that any move is a difference of two. */
 static void sum_worth(struct ppi_split_moves *moves)
 {
     const struct ppi_splitting *splitting = moves->splitting;
@@ -57,7 +60,7 @@ static double memory_of(const struct ppi_split_state *state, int cost, uint32_t 
     return state->sums[cost][end] - state->sums[cost][begin];
 }
 
-/* The share of its activations that a stage keeps with the sets that hold least. */
+/* The share of its activations that a stage keeps with the option that holds least. */
 static double share_of(const struct ppi_split_state *state, uint32_t stage)
 {
     const struct ppi_recompute_front *front = &state->fronts[stage];
@@ -65,7 +68,7 @@ static double share_of(const struct ppi_split_state *state, uint32_t stage)
     return whole > 0 ? front->options[front->count - 1].held[PPI_HELD_KEPT] / whole : 1;
 }
 
-/* How often a device holds its stages where it holds most, and what is left then. */
+/* Finds how often a device holds each stage at its peak, and the memory that is left then. */
 static void find_slack(struct ppi_split_moves *moves, uint32_t device)
 {
     const struct ppi_split_state *state = &moves->splitting->state;
@@ -84,7 +87,7 @@ static void find_slack(struct ppi_split_moves *moves, uint32_t device)
     }
 }
 
-/* What layers would take in a stage, for the blocks from `begin` to before `end`. */
+/* Estimated memory in a stage of the blocks from `begin` to before `end`. */
 static double need_of(const struct ppi_split_moves *moves, uint32_t stage, uint32_t begin, uint32_t end)
 {
     const struct ppi_splitting *splitting = moves->splitting;
@@ -100,7 +103,7 @@ static double need_of(const struct ppi_split_moves *moves, uint32_t stage, uint3
            state->versions * memory_of(state, PPI_LAYER_WEIGHTS, first, last) + copied;
 }
 
-/* The first or last block of each stage, given, and that next to it, taken. */
+/* Finds the memory of the first or last block of each stage when it leaves, and of the next block when it comes. */
 static void find_needs(struct ppi_split_moves *moves)
 {
     const struct ppi_splitting *splitting = moves->splitting;
@@ -114,13 +117,13 @@ static void find_needs(struct ppi_split_moves *moves)
     }
 }
 
-/* What a device lacks more when so much more is in its memory. */
+/* The added overshoot of a device with so much more memory in use. */
 static double added_overshoot(double slack, double more)
 {
     return ppi_larger(more - slack, 0) - ppi_larger(-slack, 0);
 }
 
-/* What moves from a stage, to the left and to the right, change whatever stage takes the block. */
+/* The effect of moves from a stage, to the left and to the right, that does not depend on the receiving stage. */
 struct giving {
     double given[2], overshoot[2], work[2];
 };
@@ -136,9 +139,9 @@ static double overshoot_of(const struct ppi_split_moves *moves, const struct giv
     return giving->overshoot[to > from] + added_overshoot(moves->slack[device_of[to]], taken);
 }
 
-/* --- all --- */
+/* --- all moves --- */
 
-/* To mend, where all help, the one that makes the work least uneven. */
+/* The order of the list. In repair, where all moves in it lower the overshoot, the one with the least uneven work is first. */
 static bool is_before(const struct ppi_split_moves *moves, const struct ppi_split_move *a, const struct ppi_split_move *b)
 {
     if (moves->repairs && a->worth != b->worth)
@@ -160,7 +163,7 @@ static void offer(struct ppi_split_moves *moves, struct ppi_split_move move)
     moves->count += moves->count < PPI_SPLIT_TRIED;
 }
 
-/* A device that can recompute more makes room by itself. */
+/* Overshoots count only in repair, where there are some, or where stages cannot choose to recompute more. */
 void ppi_split_moves_start(struct ppi_split_moves *moves, bool repairs)
 {
     const struct ppi_splitting *splitting = moves->splitting;
@@ -177,7 +180,7 @@ void ppi_split_moves_start(struct ppi_split_moves *moves, bool repairs)
     find_needs(moves);
 }
 
-/* How much more uneven the work of two devices is then. */
+/* The change in the unevenness of two devices' work. */
 static double unevenness_of(const struct ppi_split_moves *moves, double work, uint32_t from, uint32_t to)
 {
     const struct ppi_split_state *state = &moves->splitting->state;
@@ -219,9 +222,9 @@ void ppi_split_moves_offer(struct ppi_split_moves *moves, uint32_t from)
                                                  worth_of_move(moves, &giving, from, to), from, to});
 }
 
-/* --- mending --- */
+/* --- repair --- */
 
-/* Prices what is at hand, but for its time. */
+/* Prices the present split without its time. */
 static ppsched_status find_overshoot(struct ppi_splitting *splitting, double *overshoot, ppsched_error *error)
 {
     struct ppi_split_price price = {0, 0, 0};
@@ -232,7 +235,7 @@ static ppsched_status find_overshoot(struct ppi_splitting *splitting, double *ov
     return status;
 }
 
-/* Moves from the devices that lack memory, those that promise most first. */
+/* Lists moves from the devices with overshoot, the most promising first. */
 static void find_repairs(struct ppi_splitting *splitting)
 {
     struct ppi_split_moves *moves = splitting->moves;
@@ -259,7 +262,8 @@ static ppsched_status repair_by(struct ppi_splitting *splitting, const struct pp
     return status;
 }
 
-/* All of these that help; what they promise changes with each, and after some that do not they are looked for anew. */
+/* Makes all listed moves that help. Estimates change with each, so after IDLE moves that do not help the list is made
+ * again. */
 static ppsched_status repair_some(struct ppi_splitting *splitting, double *overshoot, bool *better, ppsched_error *error)
 {
     const struct ppi_split_moves *moves = splitting->moves;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps anywhere, which may be a little worse at first and less and less, lead away from a split that no move makes better. */
+/* Random steps away from a split that no move improves: each is kept where it is not much worse, by a share of the time that
+ * falls to 0 as in threshold accepting. */
 #include "split/improve.h"
 
 #include <string.h>
 
 #include "split/promising_moves.h"
 
-/* The share of the time by which a step may be worse at first; with several stages a device there is more to leave. */
+/* The share of the time by which a step may be worse at first; larger with several stages per device, where local optima are
+ * harder to leave. */
 #define WIDEST 0.0025
 #define CHUNK_WIDEST 0.005
 
-/* Stages of which the heaviest, or lightest, is taken, where one is looked for. */
+/* Random stages of which the one with most, or least, criticality is chosen. */
 enum { LOOKED_AT = 4 };
 
-/* Whether a price is not much worse than that at hand: by a share of the time, which falls as the search goes on. */
+/* Whether a price is at most a share of the time worse than the present one. */
 static bool is_near(const struct ppi_split_price *price, const struct ppi_split_price *now, double share)
 {
     if (price->overshoot > 0 && price->overshoot >= now->overshoot)
@@ -21,7 +23,7 @@ static bool is_near(const struct ppi_split_price *price, const struct ppi_split_
     return price->time <= now->time * (1 + share) || price->overshoot < now->overshoot;
 }
 
-/* What time of a usual layer costs in a stage: of the longest way what lies there. */
+/* The criticality of a stage, for the time of all layers: its part of the critical path. */
 static double weight_of(const struct ppi_split_state *state, uint32_t stage)
 {
     static const int costs[] = {PPI_LAYER_FORWARD, PPI_LAYER_BACKWARD, PPI_LAYER_INPUT, PPI_LAYER_WEIGHT};
@@ -32,7 +34,7 @@ static double weight_of(const struct ppi_split_state *state, uint32_t stage)
     return sum;
 }
 
-/* Of some stages that which is least on the longest way. */
+/* Of some random stages the least critical one. */
 static uint32_t find_light(struct ppi_improving *improving)
 {
     const struct ppi_split_state *state = &improving->splitting->state;
@@ -44,7 +46,7 @@ static uint32_t find_light(struct ppi_improving *improving)
     return found;
 }
 
-/* Any stage, and every other time one that is much on the longest way. */
+/* A random stage; every other time the most critical of some. */
 static uint32_t find_stage(struct ppi_improving *improving)
 {
     const struct ppi_split_state *state = &improving->splitting->state;
@@ -58,7 +60,7 @@ static uint32_t find_stage(struct ppi_improving *improving)
     return found;
 }
 
-/* Devices side by side, more rarely the more they are; every other time from the first on, or up to the last. */
+/* A run of neighbouring devices, longer ones more rarely; every other time it starts at the first or ends at the last. */
 static void find_run(struct ppi_improving *improving, uint32_t *first, uint32_t *count)
 {
     uint32_t devices = improving->splitting->state.schedule->shape.devices, most = 1;
@@ -76,7 +78,7 @@ static bool pin(struct ppi_splitting *splitting, uint32_t stage, uint32_t option
     return changes;
 }
 
-/* Lets the others of a device choose. */
+/* Unpins the other stages of a device. */
 static bool unpin_others(struct ppi_splitting *splitting, const struct ppi_held_passes *holding, uint32_t but)
 {
     bool changes = false;
@@ -86,7 +88,7 @@ static bool unpin_others(struct ppi_splitting *splitting, const struct ppi_held_
     return changes;
 }
 
-/* Of some devices the same stage recomputes less, or more, or as suits it. */
+/* On a run of devices, pins less or more recomputation for the same stage, or unpins it. */
 static bool change_pins(struct ppi_improving *improving)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -108,7 +110,7 @@ static bool change_pins(struct ppi_improving *improving)
     return changed;
 }
 
-/* Another set for a stage that can choose. */
+/* Changes the pin of one stage. */
 static bool change_pin(struct ppi_improving *improving)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -138,7 +140,7 @@ static bool change_sets(struct ppi_improving *improving)
     return ppi_split_random_below(improving, 4) == 0 ? change_pins(improving) : change_pin(improving);
 }
 
-/* From one stage of a device to another, and likewise of others beside it. */
+/* Moves a block between two stages of a device, and in the same way on its neighbours. */
 static bool change_device(struct ppi_improving *improving)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -179,7 +181,7 @@ static void weigh(struct ppi_split_state *state)
     state->visited += state->walk.count / state->schedule->shape.devices;
 }
 
-/* All sets anew, for the longest way as it is, and without pins. */
+/* Chooses all options again for the present critical path, without pins. */
 static ppsched_status step_by_path(struct ppi_improving *improving, double share, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -202,7 +204,7 @@ static ppsched_status step_by_path(struct ppi_improving *improving, double share
     return status;
 }
 
-/* One step anywhere, which is taken where it is not much worse. */
+/* One random step, which is kept where it is not much worse. */
 static ppsched_status step(struct ppi_improving *improving, double share, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;

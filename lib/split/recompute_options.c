@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fronts grow layer by layer: the sorted options of each recompute kind are merged, and dominated ones dropped. Fronts of
+ * equal layers are kept by their number, those of other layers in a small hash table. */
 #include "split/recompute_options.h"
 
 #include <string.h>
@@ -6,7 +8,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* Menus that are kept: of an entry's first layers. */
+/* Fronts that are kept: of up to MOST_KNOWN layers of an entry; slots of the hash table. */
 enum { MOST_KNOWN = 4096, REMEMBERED = 256 };
 
 ppsched_status ppi_builder_open(struct ppi_front_builder *out, struct ppi_arena *arena, const ppsched_layers *layers,
@@ -69,15 +71,15 @@ static bool copy_front(struct ppi_recompute_front *out, struct ppi_arena *arena,
     return true;
 }
 
-/* Whether a set holds no more than another of the same layers: what I holds, and leaves to W, is the same for all. A pass that
- * runs its B is kept beside others, or is the only one; both count. */
+/* Whether an option holds no more than another of the same layers. What I holds, and leaves for W, is the same for all. What B
+ * holds counts where the order has Bs. */
 static bool holds_no_more(const struct ppi_recompute_option *a, const struct ppi_recompute_option *b, bool has_whole)
 {
     return a->held[PPI_HELD_KEPT] <= b->held[PPI_HELD_KEPT] &&
            (!has_whole || a->held[PPI_HELD_WHOLE] <= b->held[PPI_HELD_WHOLE]);
 }
 
-/* Whether a set that is kept holds no more; of those before `option`, which add no more. */
+/* Whether an option of the front, all of which cost no more, holds no more than `option`. */
 static bool is_beaten(const struct ppi_recompute_front *front, const struct ppi_recompute_option *option, bool has_whole)
 {
     for (uint32_t i = front->count; i-- > 0;)
@@ -93,7 +95,7 @@ static void find_order(struct ppi_recompute_front *front, bool has_whole)
         front->is_ordered = holds_no_more(&front->options[i], &front->options[i - 1], has_whole);
 }
 
-/* Leaves out every second one in between. */
+/* Drops every second option, but not the first and the last. */
 static void thin(struct ppi_recompute_front *front)
 {
     uint32_t left = 1;
@@ -104,8 +106,8 @@ static void thin(struct ppi_recompute_front *front)
     front->count = left;
 }
 
-static struct ppi_recompute_option served(const struct ppi_recompute_front *before, uint32_t option,
-                                          const struct ppi_layer_entry *entry, uint32_t kind)
+static struct ppi_recompute_option option_after(const struct ppi_recompute_front *before, uint32_t option,
+                                                const struct ppi_layer_entry *entry, uint32_t kind)
 {
     const struct ppi_recompute_option *old = &before->options[option];
     const double *cost = entry->kinds[kind].cost;
@@ -127,12 +129,12 @@ static bool comes_first(const struct ppi_recompute_option *a, const struct ppi_r
     return a->added != b->added ? a->added < b->added : a->held[PPI_HELD_KEPT] < b->held[PPI_HELD_KEPT];
 }
 
-/* One more layer: the sets of each of its kinds are sorted already, so they are merged. */
+/* Adds a layer: the options with each of its kinds are sorted already, so they are merged. */
 static void add_layer(struct ppi_front_builder *builder, struct ppi_recompute_front *out,
                       const struct ppi_recompute_front *before, const struct ppi_layer_entry *entry)
 {
     uint32_t next[PPSCHED_MAX_RECOMPUTES + 1] = {0}, kinds = entry->given.recompute_count + 1;
-    double least = PPI_INFINITE; /* that a set which is kept holds */
+    double least = PPI_INFINITE; /* held by an option of the front */
     out->count = 0;
     builder->work += (uint64_t)before->count * kinds;
     for (uint32_t left = before->count * kinds; left > 0; left--) {
@@ -140,7 +142,7 @@ static void add_layer(struct ppi_front_builder *builder, struct ppi_recompute_fr
         bool found = false;
         for (uint32_t k = 0; k < kinds; k++)
             if (next[k] < before->count) {
-                struct ppi_recompute_option option = served(before, next[k], entry, k);
+                struct ppi_recompute_option option = option_after(before, next[k], entry, k);
                 best = !found || comes_first(&option, &best) ? option : best;
                 found = true;
             }
@@ -157,7 +159,7 @@ static void add_layer(struct ppi_front_builder *builder, struct ppi_recompute_fr
     find_order(out, builder->has_whole);
 }
 
-/* The menu of an entry's first `count` layers, with those of fewer; NULL where memory is short. */
+/* The front of an entry's first `count` layers, and those of fewer; NULL where memory is short. */
 static const struct ppi_recompute_front *known_front(struct ppi_front_builder *builder, uint32_t entry, uint32_t count)
 {
     struct ppi_recompute_front **known = &builder->known[builder->begin[entry]];
@@ -178,7 +180,7 @@ static const struct ppi_recompute_front *known_front(struct ppi_front_builder *b
 
 /* --- without a choice --- */
 
-/* The kind of a stage's next layer, of which `*left` may still have one. */
+/* The kind of a stage's next layer, where `*left` layers may still have one. */
 static uint8_t next_kind(const struct ppi_front_builder *builder, uint32_t layer, uint32_t *left)
 {
     uint8_t kind = *left > 0 ? builder->reached[builder->layers->entry_of[layer]] : 0;
@@ -207,15 +209,15 @@ static void make_only_option(struct ppi_recompute_front *out, const struct ppi_f
         const struct ppi_recompute_option before = out->options[0];
         const struct ppi_recompute_front one = {.count = 1, .options = (struct ppi_recompute_option *)&before};
         uint8_t kind = next_kind(builder, layer, &left);
-        out->options[0] = served(&one, 0, ppi_layer_at(builder->layers, layer), kind == PPI_NO_SUCH_KIND ? 0 : kind);
+        out->options[0] = option_after(&one, 0, ppi_layer_at(builder->layers, layer), kind == PPI_NO_SUCH_KIND ? 0 : kind);
         for (int i = 0; i < PPI_HELD && kind == PPI_NO_SUCH_KIND; i++)
             out->options[0].held[i] += PPI_HELD_OUT_OF_REACH;
     }
 }
 
-/* --- with one --- */
+/* --- with a choice --- */
 
-/* How many of the layers from `begin` on are of its entry and in a menu that is kept; 0: none. */
+/* How many layers from `begin` on are of its entry and have a kept front; 0: none. */
 static uint32_t known_run(const struct ppi_front_builder *builder, uint32_t begin, uint32_t end)
 {
     uint32_t entry = builder->layers->entry_of[begin], first = builder->begin[entry];
@@ -224,7 +226,8 @@ static uint32_t known_run(const struct ppi_front_builder *builder, uint32_t begi
     return first + run <= MOST_KNOWN ? run : 0;
 }
 
-/* Layers are added in turns that begin with the first that has kinds, as most stages have them; those before it come last. */
+/* Layers are added starting at the first that has kinds, as that run is the same for most stages; those before it come
+ * last. */
 static uint32_t first_with_kinds(const ppsched_layers *layers, uint32_t begin, uint32_t end)
 {
     uint32_t first = begin;
@@ -238,14 +241,14 @@ static uint32_t layer_in_turn(uint32_t begin, uint32_t first, uint32_t end, uint
     return turn < end - first ? first + turn : begin + (turn - (end - first));
 }
 
-/* Where the menu of layers that are not equal is remembered. */
+/* The slot for the front of layers that are not equal. */
 static struct ppi_recompute_front *place_of(const struct ppi_front_builder *builder, uint32_t begin, uint32_t end)
 {
     uint32_t hash = begin * 2654435761u ^ end * 2246822519u;
     return &builder->remembered[(hash >> 16 ^ hash) % REMEMBERED];
 }
 
-/* Adds the layers from the `run`th turn on to a menu at hand; NULL where memory is short. */
+/* Adds the layers from the `run`th turn on to a known front; NULL where memory is short. */
 static const struct ppi_recompute_front *add_turns(struct ppi_front_builder *builder, const struct ppi_recompute_front *known,
                                                    uint32_t run, uint32_t begin, uint32_t first, uint32_t end)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The steps of a search: balanced splits, repair, improvement, and enumeration where the problem is small; and the present and
+ * best split that all of them share. */
 #include "split/promising_moves.h"
 
 #include <string.h>
@@ -6,10 +8,10 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-/* Visits between two questions to the caller: some milliseconds. */
+/* Visits between two calls of the progress callback: some milliseconds. */
 enum { POLL = 1000000 };
 
-/* Where stages may begin. */
+/* Lists where stages may begin. */
 static void list_cuts(struct ppi_splitting *splitting, const ppsched_layers *layers)
 {
     splitting->cut[0] = 0;
@@ -59,7 +61,7 @@ ppsched_status ppi_splitting_poll(struct ppi_splitting *splitting, ppsched_error
                : ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the search for a split was cancelled");
 }
 
-/* Pins are those of `now`, but for stages of other layers. */
+/* Converts the present split to layers. Pins are those of `now`, except for stages with other layers. */
 static void take_borders(struct ppi_splitting *splitting)
 {
     const uint32_t *at = splitting->at, *now = splitting->now_at;
@@ -83,7 +85,7 @@ ppsched_status ppi_splitting_price_near(struct ppi_splitting *splitting, double 
 {
     const struct ppi_split_price *now = &splitting->now;
     splitting->state.most_overshoot = now->overshoot;
-    splitting->state.most_time = now->overshoot > 0 ? PPI_INFINITE : now->time * (1 + share); /* a lack is worth any time */
+    splitting->state.most_time = now->overshoot > 0 ? PPI_INFINITE : now->time * (1 + share); /* overshoot comes first */
     ppsched_status status = ppi_splitting_price(splitting, price, error);
     splitting->state.most_overshoot = splitting->state.most_time = PPI_INFINITE;
     return status;
@@ -123,7 +125,7 @@ void ppi_splitting_go_back(struct ppi_splitting *splitting)
     ppi_split_state_choose_by(&splitting->state, splitting->best_weight);
 }
 
-/* Layers of each stage that begin at cuts. */
+/* The present split becomes one given by the layers of each stage, which begin at cuts. */
 static void put_fixed(struct ppi_splitting *splitting, const uint32_t *layers)
 {
     uint32_t block = 0, end = 0;
@@ -135,7 +137,7 @@ static void put_fixed(struct ppi_splitting *splitting, const uint32_t *layers)
     splitting->at[splitting->state.stages] = block;
 }
 
-/* All splits, with so many visits, or more where there are very few. */
+/* Tries all splits, with so many visits, or more where there are very few. */
 static ppsched_status enumerate(struct ppi_splitting *splitting, const struct ppi_split_question *question, uint64_t visits,
                                 ppsched_error *error)
 {
@@ -144,7 +146,7 @@ static ppsched_status enumerate(struct ppi_splitting *splitting, const struct pp
     return ppi_split_enumerate(splitting, visits, error);
 }
 
-/* All splits where there are few, once a good one is known; else, and where that takes too long, the search. */
+/* Tries all splits where there are few, once a good one is known; otherwise, or where that takes too long, searches. */
 static ppsched_status search(struct ppi_splitting *splitting, const struct ppi_split_question *question, ppsched_error *error)
 {
     uint64_t most_visited = question->most_visited;
@@ -160,7 +162,7 @@ static ppsched_status search(struct ppi_splitting *splitting, const struct ppi_s
     return status == PPSCHED_OK && !splitting->proved ? ppi_split_improve(splitting, error) : status;
 }
 
-/* Down from what is at hand; all splits where there are few. */
+/* Local search from the best split; all splits where there are few. */
 static ppsched_status search_near(struct ppi_splitting *splitting, const struct ppi_split_question *question,
                                   ppsched_error *error)
 {
@@ -210,7 +212,7 @@ ppsched_status ppi_splitting_open(struct ppi_splitting *out, struct ppi_arena *a
     return status == PPSCHED_OK ? ppi_split_moves_open(out->moves, out, error) : status;
 }
 
-/* What is left of another search. */
+/* Forgets an earlier search. */
 static void forget(struct ppi_splitting *splitting, const struct ppi_split_question *question)
 {
     ppi_split_state_recompute(&splitting->state, question->same);
@@ -234,7 +236,7 @@ ppsched_status ppi_splitting_try_start(struct ppi_splitting *splitting, int star
     return status == PPSCHED_OK ? ppi_splitting_try(splitting, &better, error) : status;
 }
 
-/* Of the balanced splits, mended where they lack memory, the best; or any that fits. */
+/* Tries balanced splits, repaired where they exceed memory. `any`: only until one fits. */
 static ppsched_status try_balanced(struct ppi_splitting *splitting, bool any, ppsched_error *error)
 {
     bool has_chunks = splitting->state.stages > splitting->state.schedule->shape.devices;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A price reuses what the split before had: only changed stages get new times and fronts, and only their devices are fitted
+ * again. A known critical path, or overshoot, ends it before the walk where the split cannot be good enough. */
 #include "split/split_state.h"
 
 #include <string.h>
@@ -7,11 +9,11 @@
 #include "base/error.h"
 #include "ir/costs.h"
 
-/* Visits that a price takes beside those of its walk: by itself, for each stage, each whose layers are others, and each device
- * of such. */
+/* Visits counted for a price in addition to its walk: for itself, for each stage, each changed stage, and each changed
+ * device. */
 enum { KINDS = PPI_COMPUTE_KINDS - 1, A_PRICE = 64, A_STAGE = 5, A_CHANGE = 32, A_DEVICE = 32 };
 
-/* --- making it --- */
+/* --- creation --- */
 
 static bool copies_embedding(const struct ppi_layer_entry *entry)
 {
@@ -137,7 +139,7 @@ static void load_times(struct ppi_split_state *state, uint32_t stage)
     ppi_long_paths_set_times(&state->long_paths, stage, duration);
 }
 
-/* Of what goes over the border before a stage, when nothing else is on the way. */
+/* The delay over the border before a stage, on an idle link. */
 static double delay_over(const struct ppi_split_state *state, uint32_t stage, uint32_t from, uint32_t to)
 {
     uint32_t layer = state->border[stage];
@@ -165,7 +167,7 @@ static double limit_of(const struct ppi_split_state *state, uint32_t device)
     return limit->values != NULL ? ppi_value_at(limit, device) : PPI_INFINITE;
 }
 
-/* What a device's stages always take. */
+/* Static memory of a device's stages. */
 static double fixed_of(const struct ppi_split_state *state, const struct ppi_held_passes *holding)
 {
     double sum = 0;
@@ -177,11 +179,11 @@ static double fixed_of(const struct ppi_split_state *state, const struct ppi_hel
     return sum;
 }
 
-/* What a device may hold of activations. */
+/* Memory of a device for activations. */
 static double room_of(const struct ppi_split_state *state, uint32_t device)
 {
     double fixed = fixed_of(state, &state->holdings[device]);
-    return limit_of(state, device) * (1 + 5e-10) - fixed; /* half of what the evaluator allows for rounding */
+    return limit_of(state, device) * (1 + 5e-10) - fixed; /* half of the rounding that the evaluator allows */
 }
 
 struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device)
@@ -190,7 +192,7 @@ struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t
                             room_of(state, device)};
 }
 
-/* What a device lacks. */
+/* Fits a device; returns its overshoot. */
 static double fit_device(struct ppi_split_state *state, uint32_t device)
 {
     const struct ppi_fit fit = ppi_split_state_fit(state, device);
@@ -227,7 +229,7 @@ uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t d
     return first != device ? first : placement->device_of[state->stages + stage];
 }
 
-/* Those of a pair together, when it comes to the first. */
+/* Fits a pair of devices together, at the first of them. */
 static void fit_with_partner(struct ppi_split_state *state, uint32_t device, uint32_t partner)
 {
     const struct ppi_fit pair[2] = {ppi_split_state_fit(state, device), ppi_split_state_fit(state, partner)};
@@ -264,9 +266,9 @@ static void fit_stale(struct ppi_split_state *state)
     }
 }
 
-/* --- going over to others --- */
+/* --- changes --- */
 
-/* Layers that are all of one entry are like as many others of it, its first. */
+/* Layers of one entry are identical to the same number of its first ones. Returns whether `like` has changed. */
 static bool put_like(struct ppi_split_state *state, uint32_t stage)
 {
     const ppsched_layers *layers = state->layers;
@@ -301,7 +303,7 @@ static uint32_t most_loaded(const struct ppi_split_state *state)
     return most;
 }
 
-/* Of two copies of the model each passes half of the microbatches. */
+/* Time of the microbatches left out. With two model copies each runs half of them. */
 static double time_left_out(const struct ppi_split_state *state)
 {
     if (state->left_out <= 0)
@@ -310,7 +312,8 @@ static double time_left_out(const struct ppi_split_state *state)
     return state->left_out * (load + state->pass_overhead);
 }
 
-/* Infinite where it is known to be too long. A way's end is that of the makespan; a span ends where it begins. */
+/* Infinite where it is known to be too long. Known paths bound only a makespan: the path of a span ends at its device's first
+ * op. */
 static double time_of(struct ppi_split_state *state)
 {
     bool asks = state->most_time < PPI_INFINITE && !state->walk.by_span;
@@ -368,7 +371,7 @@ void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t
     *price = price_of(state);
 }
 
-/* What is left out is the work of the most loaded device. */
+/* Microbatches left out add to the criticality of the most loaded device. */
 static void weigh_left_out(struct ppi_split_state *state)
 {
     const struct ppi_held_passes *holding = &state->holdings[most_loaded(state)];

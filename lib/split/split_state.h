@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A split in the making for one order of ops: what it costs, priced again where it changed alone. */
+/* A split for one order of ops and its price, of which only what changed is priced again. */
 #ifndef PPSCHED_SPLIT_SPLIT_STATE_H
 #define PPSCHED_SPLIT_SPLIT_STATE_H
 
@@ -8,9 +8,9 @@
 #include "split/long_paths.h"
 #include "split/walk.h"
 
-/* What a split is worth: first that it fits, then the time, then how even the devices' work is. */
+/* The price of a split: first its memory overshoot, then the time, then how uneven the devices' work is. */
 struct ppi_split_price {
-    double overshoot; /* sum of what devices lack under their limits */
+    double overshoot; /* sum over devices of the overshoot over their limits */
     double time;
     double unevenness;
 };
@@ -19,7 +19,7 @@ struct ppi_split_state {
     const ppsched_config *config; /* sizes, links, limits */
     const ppsched_layers *layers;
     const ppsched_schedule *schedule;
-    double overhead[PPI_COMPUTE_KINDS]; /* of each op, beside its layers, by kind */
+    double overhead[PPI_COMPUTE_KINDS]; /* of each op in addition to its layers, by kind */
     struct ppi_arena *arena;
     struct ppi_walk walk;
     struct ppi_held_passes *holdings;
@@ -27,47 +27,46 @@ struct ppi_split_state {
     struct ppi_fitted fitted;
     struct ppi_long_paths long_paths;
     struct ppi_recompute_front *fronts; /* of each stage; NULL where no device has a limit */
-    uint32_t stages, versions;          /* versions of the weights */
-    bool may_be_empty;                  /* stages but the first and the last */
-    bool has_bytes;                     /* delays follow from what layers hand on */
-    double left_out;               /* passes of each stage that the schedule is too short for: see ppi_split_state_leave_out */
-    double pass_overhead;          /* of a device in each of them */
-    double *sums[PPI_LAYER_COSTS]; /* of the layers before each */
-    double tied;                   /* memory that the last stage holds for the first */
-    double first;                  /* that of all layers that belong into the first stage */
-    uint32_t *copies;              /* of the layers before each, those whose stage copies these; NULL where there are none */
-    uint32_t *border;              /* first layer of each stage, and behind them the number of all */
-    uint32_t *like;                /* of each stage: first layer of some that are the same, and behind them */
-    uint32_t *option;              /* of each stage */
-    double *weight;                /* of each stage and kind: how often it is on a longest way */
-    double *backward_weight;       /* of each stage: what time added to a backward costs, for the choice of sets */
-    uint32_t *pin;                 /* of each stage: the set that it shall have, or PPSCHED_NONE */
-    double *load;                  /* of each device, in a microbatch */
-    bool *is_stale;                /* devices of which a stage changed */
-    double overshoot, *overshoots; /* sum, and of each device */
-    double most_overshoot;         /* beyond which a split is not timed */
-    double most_time;              /* beyond which it does not matter by how much */
-    uint64_t worked;               /* of the kitchen's work, what is among the visits */
-    uint64_t visited;              /* nodes of all walks */
+    uint32_t stages, versions;          /* versions: of the weights */
+    bool may_be_empty;                  /* other than the first and the last stage */
+    bool has_bytes;                     /* delays follow from what layers output */
+    double left_out;                    /* passes per stage that the schedule leaves out: see ppi_split_state_leave_out */
+    double pass_overhead;               /* time of a device for each of them, in addition to layers */
+    double *sums[PPI_LAYER_COSTS];      /* by layer: sums over the layers before it */
+    double tied;                        /* memory of the first stage's layers that the last stage copies */
+    double first;                       /* memory of all layers that are always in the first stage */
+    uint32_t *copies;                   /* by layer: number of layers before it whose stage copies these; NULL: none */
+    uint32_t *border;                   /* first layer of each stage, then the number of layers */
+    uint32_t *like;                     /* by stage: first and end of identical layers, as a key */
+    uint32_t *option;                   /* by stage */
+    double *weight;                     /* by stage and kind: criticality, how often it is on the critical path */
+    double *backward_weight;            /* by stage: cost of time added to a backward, for the choice of options */
+    uint32_t *pin;                      /* by stage: the option that it must have, or PPSCHED_NONE */
+    double *load;                       /* by device: work of a microbatch */
+    bool *is_stale;                     /* by device: a stage changed, so that it must be fitted again */
+    double overshoot, *overshoots;      /* the sum, and by device */
+    double most_overshoot;              /* above which a split is not timed */
+    double most_time;                   /* above which the exact time is not needed */
+    uint64_t worked;                    /* of `builder.work`, what `visited` includes */
+    uint64_t visited;                   /* nodes of all walks */
 };
 
-/* For a schedule of `layers` in as many stages, whose ops take `overhead` longer. All comes from `room`. */
+/* For a schedule with stages made of `layers`, whose ops take `overhead` longer. All memory is from `arena`. */
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error);
 
-/* The schedule has so many microbatches fewer than are meant. Of each of them all devices work on nothing but their own
- * stages, and the most loaded one's work is added to the time. */
+/* The schedule leaves out so many microbatches. For each of them the work of the most loaded device is added to the time. */
 void ppi_split_state_leave_out(struct ppi_split_state *state, uint32_t microbatches);
 
-/* Recomputes in another way from now on; what was at hand is forgotten. */
+/* Changes how stages recompute; the present split is forgotten. */
 void ppi_split_state_recompute(struct ppi_split_state *state, const struct ppi_same_kind *same);
 
-/* Goes over to other borders, and prices them. */
+/* Sets other borders, and prices them. */
 ppsched_status ppi_split_state_set(struct ppi_split_state *state, const uint32_t *border, struct ppi_split_price *price,
                                    ppsched_error *error);
 
-/* Pins a set for a stage, or none, for the next price. */
+/* Pins an option for a stage, or none, for the next price. */
 static inline void ppi_split_state_set_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin)
 {
     const struct ppi_placement *placement = &state->schedule->placement;
@@ -78,21 +77,21 @@ static inline void ppi_split_state_set_pin(struct ppi_split_state *state, uint32
         state->is_stale[placement->device_of[(size_t)copy * state->stages + stage]] = true;
 }
 
-/* The same borders with another set pinned for a stage, or none; prices them. */
+/* Prices the same borders with another option pinned for a stage, or none. */
 void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin, struct ppi_split_price *price);
 
-/* Fills in `weight` for what is at hand. */
+/* Fills in `weight` for the present split. */
 void ppi_split_state_weigh(struct ppi_split_state *state);
 
-/* Lets the next price choose sets by other weights: those given, all alike, or what was weighed last. */
+/* The next price chooses options by other costs of time: equal ones, given ones, or the criticality found last. */
 void ppi_split_state_choose_alike(struct ppi_split_state *state);
 void ppi_split_state_choose_by(struct ppi_split_state *state, const double *weight);
 void ppi_split_state_choose_by_path(struct ppi_split_state *state);
 
-/* Prices sets that are chosen, `option`, whatever memory they take; the next call of the others fits them again. */
+/* The time with the given options, whatever their memory; the next price fits devices again. */
 double ppi_split_state_time(struct ppi_split_state *state, const uint32_t *option);
 
-/* Memory that a stage has of layers in the first, beside its own layers, which are those from `begin` to before `end`. */
+/* Memory of a stage with the layers from `begin` to before `end` for copies of layers of the first stage. */
 static inline double ppi_split_state_copied(const struct ppi_split_state *state, uint32_t stage, uint32_t begin, uint32_t end)
 {
     if (stage == 0)
@@ -101,7 +100,7 @@ static inline double ppi_split_state_copied(const struct ppi_split_state *state,
     return state->copies != NULL && state->copies[end] > state->copies[begin] ? tied + state->first : tied;
 }
 
-/* The device's question of what its stages recompute. */
+/* The input for choosing a device's recompute options. */
 struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t device);
 
 /* The device that has the same stages in the other copy of the model; itself where there is one copy. */
@@ -114,7 +113,7 @@ static inline double ppi_split_work(const struct ppi_split_state *state, uint32_
     return forward[end] - forward[begin] + (backward[end] - backward[begin]);
 }
 
-/* Whether one is worth more than another, by more than rounding. */
+/* Whether a is better than b, by more than rounding. */
 bool ppi_split_is_better(const struct ppi_split_price *a, const struct ppi_split_price *b);
 
 #endif

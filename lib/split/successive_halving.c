@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a device has several stages, splits that differ much race: all first splits are priced, from the best ways lead down,
- * and then the better half goes on, each with twice the visits, until one is left, which has half of all. */
+/* With several stages per device, splits that differ much compete by successive halving: all first splits are priced and
+ * improved by a local search; then the better half continues, each with twice the visits, until one is left, which gets half
+ * of all. */
 #include <string.h>
 
 #include "base/checked.h"
 #include "split/improve.h"
 
-/* Up to two of each first split; and behind them what was the best before. */
+/* Up to two runners of each first split; then the best split before. */
 enum { RUNNERS = 2 * PPI_SPLIT_STARTS, BEFORE = RUNNERS };
 
-/* Prices that a runner is worth at first; walks of the last one; prices too few for a race, so that the best alone goes on. */
+/* The least prices of each runner in the first round; random walks of the last one; with fewer prices in all than FEW only the
+ * best continues. */
 enum { LEAST_PRICES = 30, LAST_WALKS = 2, FEW = 120 };
 
-/* A split to go on from. */
+/* A split that competes. */
 struct ppi_split_runner {
     uint32_t *at, *pin, *option;
     double *weight;
@@ -76,7 +78,7 @@ static void sort(struct ppi_split_runner *runners, uint32_t count)
         }
 }
 
-/* The best split anew, with sets chosen as for stages that all matter alike. */
+/* Prices the best split again, with options chosen for equally critical stages. */
 static ppsched_status try_alike(struct ppi_splitting *splitting, ppsched_error *error)
 {
     bool better;
@@ -86,7 +88,7 @@ static ppsched_status try_alike(struct ppi_splitting *splitting, ppsched_error *
     return ppi_splitting_try(splitting, &better, error);
 }
 
-/* What was best before, and so many of the balanced splits but the first, the best first. */
+/* Runners: the best split before, and the balanced splits but the first, sorted. */
 static ppsched_status line_up(struct ppi_improving *improving, int count, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;
@@ -102,7 +104,7 @@ static ppsched_status line_up(struct ppi_improving *improving, int count, ppsche
     return status;
 }
 
-/* Two of each of the first `count` / 2, side by side. */
+/* Makes two neighbouring runners of each of the first `count` / 2. */
 static void double_all(struct ppi_splitting *splitting, uint32_t count)
 {
     struct ppi_split_runner *runners = splitting->runners;
@@ -115,7 +117,7 @@ static void double_all(struct ppi_splitting *splitting, uint32_t count)
     }
 }
 
-/* Down by moves alone, with sets chosen by the longest way or not; pins are for later. */
+/* A local search with moves only; `by_path`: options are chosen by the critical path. */
 static ppsched_status go_down(struct ppi_improving *improving, bool by_path, ppsched_error *error)
 {
     ppsched_status status = try_alike(improving->splitting, error);
@@ -134,7 +136,7 @@ static ppsched_status walk_on(struct ppi_improving *improving, ppsched_error *er
     return ppi_split_random_walk(improving, splitting->most_visited, error);
 }
 
-/* So many runners go on, each with so many visits. */
+/* `count` runners continue, each with so many visits. */
 static ppsched_status run_all(struct ppi_improving *improving, uint32_t count, bool is_first, uint64_t visits,
                               ppsched_error *error)
 {
@@ -152,7 +154,7 @@ static ppsched_status run_all(struct ppi_improving *improving, uint32_t count, b
     return status;
 }
 
-/* What is left is the best one's. */
+/* The best runner gets the rest. */
 static ppsched_status run_last(struct ppi_improving *improving, ppsched_error *error)
 {
     struct ppi_splitting *splitting = improving->splitting;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes are numbered in the order in which devices, taking turns by a ring, can run their ops; a price is one pass over
+ * them. */
 #include "split/walk.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/sender_waits.h"
 
-/* A slot of a stage pass holds the node that makes its value; 0: none yet; with this bit: the device that waits for it. */
+/* A slot of a stage pass holds the node that produces its value; 0: none yet; with this bit: the device that waits for it. */
 #define WAITS 0x80000000u
 
 enum { KINDS = PPI_COMPUTE_KINDS - 1 };
@@ -13,16 +15,15 @@ enum { KINDS = PPI_COMPUTE_KINDS - 1 };
 struct making {
     struct ppi_walk *walk;
     uint32_t microbatches;        /* of the iteration, or of all where there is no flush */
-    uint32_t micro_slices;        /* slices of these */
+    uint32_t micro_slices;        /* micro-slices of these */
     uint32_t *forward, *backward; /* slots, stage by stage */
     size_t *next;                 /* op of each device */
-    uint32_t *ready;              /* ring of devices that can go on, from the one whose turn it is */
+    uint32_t *ready;              /* ring of devices that can continue, from the one whose turn it is */
     uint32_t ready_first, ready_count;
-    struct ppi_senders *senders; /* NULL where they do not wait */
+    struct ppi_senders *senders; /* NULL: senders do not wait */
 };
 
-/* Where an op stands: its lane, the slot of its value, and where what it needs from another stage is made; NULL where it needs
- * none. */
+/* An op's stage instance, the slot of its value, and the slot of its input from another stage; NULL: it has none. */
 struct place {
     uint32_t instance;
     size_t slot;
@@ -43,7 +44,7 @@ static inline struct place place_of(const struct making *making, const ppsched_o
     return place;
 }
 
-/* Whether its input is made; if not, the device waits for it. */
+/* Whether its input is produced; if not, the device waits for it. */
 static inline bool is_there(const struct place *place, uint32_t device)
 {
     uint32_t *input = place->input;
@@ -88,7 +89,7 @@ static inline uint32_t put_node(struct ppi_walk *walk, const struct place *place
     return node;
 }
 
-/* What the node of an op in no pair waits for beside its turn and its input. */
+/* What the node of an op outside of pairs waits for in addition to its turn and its input. */
 static void put_hold(struct making *making, const ppsched_op *op, const struct place *place, uint32_t node)
 {
     const ppsched_schedule *schedule = making->walk->schedule;
@@ -104,7 +105,7 @@ static void put_hold(struct making *making, const ppsched_op *op, const struct p
     }
 }
 
-/* Costs of lanes come first, four each; then one for the first op of pairs of each lane, then one a pair. */
+/* Costs of stage instances come first, four each; then one per instance for the first ops of its pairs, then one per pair. */
 static void put_pair(struct making *making, const ppsched_op *op, const struct place *places, uint32_t device)
 {
     struct ppi_walk *walk = making->walk;
@@ -116,8 +117,8 @@ static void put_pair(struct making *making, const ppsched_op *op, const struct p
     note(making, op + 1, places[1].slot, node);
 }
 
-/* One op, or pair, of a device, which goes on in its next turn: of nodes that stand side by side none waits for another then,
- * so that a processor works on several at once. Copies to the host take no time of their own here. */
+/* One op, or pair, of a device, which continues in its next turn: so neighbouring nodes do not wait for each other, and a
+ * processor works on several at once. Copies to the host take no time here. */
 static void take_turn(struct making *making, uint32_t device)
 {
     const struct ppsched_queue *queue = &making->walk->schedule->queues[device];
@@ -147,7 +148,7 @@ static void take_turn(struct making *making, uint32_t device)
     put_ready(making, device);
 }
 
-/* Tells how many pairs there are, and notes whether backwards are split. */
+/* Returns the number of pairs, and notes whether backwards are split. */
 static uint32_t look_at_ops(struct ppi_walk *walk)
 {
     const ppsched_schedule *schedule = walk->schedule;
@@ -180,7 +181,7 @@ static ppsched_status take_room(struct making *making, struct ppi_arena *arena, 
     return status == PPSCHED_OK ? ppi_arena_check(own, "the schedule's nodes", error) : status;
 }
 
-/* Nobody waits yet. */
+/* Adds holds for senders that wait, all empty. */
 static ppsched_status add_holds(struct making *making, struct ppi_arena *arena, ppsched_error *error)
 {
     struct ppi_walk *walk = making->walk;
@@ -256,7 +257,7 @@ static inline double start_of(const struct ppi_walk *walk, const struct ppi_walk
     return there > start ? there : start;
 }
 
-/* When the node's turn has come. */
+/* When the node's turn comes. */
 static inline double turn_of(const struct ppi_walk *walk, uint32_t i)
 {
     double turn = walk->end[walk->nodes[i].before];
@@ -265,7 +266,7 @@ static inline double turn_of(const struct ppi_walk *walk, uint32_t i)
     return turn;
 }
 
-/* When what its own I waited for may count as sent. */
+/* When the input of its own I counts as sent. */
 static inline double held_until(const struct ppi_walk *walk, uint32_t i)
 {
     const struct ppi_walk_hold *hold = &walk->holds[i];
@@ -313,7 +314,7 @@ double ppi_walk_price(struct ppi_walk *walk)
     return time;
 }
 
-/* --- a longest way --- */
+/* --- a critical path --- */
 
 static void add_weight(const struct ppi_walk *walk, const struct ppi_walk_node *node, double *weight)
 {
@@ -327,7 +328,7 @@ static void add_weight(const struct ppi_walk *walk, const struct ppi_walk_node *
     }
 }
 
-/* The way back from the end of the device that takes longest; by span it ends where that device's first op starts. */
+/* Follows the path back from the end of the longest device; by span up to the start of that device's first op. */
 void ppi_walk_weigh(const struct ppi_walk *walk, double *weight)
 {
     uint32_t device = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule as a list of nodes in an order in which each comes after what it waits for, so that one pass over it tells when
- * all is done for other times of the stages. Its answers are those of the evaluator to the last bit. */
+/* A schedule as a list of nodes in topological order, so that one pass over it finds all ends for other times of the stages.
+ * Results equal the evaluator's to the last bit. */
 #ifndef PPSCHED_SPLIT_WALK_H
 #define PPSCHED_SPLIT_WALK_H
 
@@ -8,7 +8,7 @@
 #include "ir/op.h"
 #include "ir/schedule.h"
 
-/* Nodes that stand for what is there at time 0, and for an input that no one waits for. */
+/* Nodes for inputs that are there at time 0, and for an input that nothing waits for. */
 enum { PPI_WALK_START, PPI_WALK_NOTHING, PPI_WALK_FIRST };
 
 struct ppi_walk_node {
@@ -21,7 +21,8 @@ struct ppi_walk_cost {
     double duration, delay;
 };
 
-/* What a node waits for where senders do: a cost whose delay counts behind the node before it, and a node with one. */
+/* What a node also waits for where senders wait: a cost whose delay counts after the node before it, and a node with its
+ * cost. */
 struct ppi_walk_hold {
     uint32_t turn;        /* PPI_WALK_NO_COST: none */
     uint32_t input, cost; /* of a W, its I; PPI_WALK_NOTHING: none */
@@ -29,9 +30,9 @@ struct ppi_walk_hold {
 
 #define PPI_WALK_NO_COST UINT32_MAX
 
-/* The second op of an overlapped pair has a cost of its own: that of both. */
+/* The second op of an overlapped pair has its own cost: that of both. */
 struct ppi_walk_pair {
-    uint32_t forward, backward; /* lanes */
+    uint32_t forward, backward; /* stage instances */
     uint8_t kind;
 };
 
@@ -42,26 +43,26 @@ struct ppi_walk {
     struct ppi_walk_hold *holds; /* by node; NULL where senders do not wait */
     double *end;                 /* of each node */
     uint32_t count;
-    uint32_t *first, *last; /* node of each device; PPI_WALK_START where it has none */
+    uint32_t *first, *last; /* node of each device; PPI_WALK_START: none */
     struct ppi_walk_cost *costs;
     struct ppi_walk_pair *pairs;
     uint32_t instances, pair_count;
-    bool splits_backward; /* some of its ops are parts of a backward */
+    bool splits_backward; /* it has Is and Ws */
 };
 
-/* Of one iteration of a schedule that is valid. NO_MEMORY. */
+/* For one iteration of a valid schedule. NO_MEMORY. */
 ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule, bool by_span,
                              bool senders_wait, ppsched_error *error);
 
-/* Sets a stage's times (F, B, I, W by kind), and how long what it gets from the stage before and after it is on its way, by
- * copy of the model. */
+/* Sets a stage's times (F, B, I, W by kind), and the delays of its inputs from the stage before and after it, by model
+ * copy. */
 void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *duration);
 void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward);
 
-/* The time of all, by span or makespan. */
+/* The time of the schedule: span or makespan. */
 double ppi_walk_price(struct ppi_walk *walk);
 
-/* Adds up how often each lane's ops are on a longest way, of that price: `weight` has four values a stage, by kind - 1. */
+/* Adds up how often each stage's ops are on a critical path of that price: `weight` has four values per stage, by kind - 1. */
 void ppi_walk_weigh(const struct ppi_walk *walk, double *weight);
 
 #endif

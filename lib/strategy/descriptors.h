@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The descriptors of the list by name, ppi_<strategy>: for the file that defines one, and for searches that try others. */
+/* The descriptors of list.h by name, ppi_<strategy>: for the files that define them, and for searches that try others. */
 #ifndef PPSCHED_STRATEGY_DESCRIPTORS_H
 #define PPSCHED_STRATEGY_DESCRIPTORS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a strategy and a problem to a schedule: what all strategies share. */
+/* From a strategy and a config to a schedule, for all strategies: reads options, checks sizes, runs the rule or search, and
+ * repeats one iteration's order for all. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -124,7 +125,7 @@ static ppsched_status read_named(struct ppi_task *task, const ppsched_config *co
     return read_option(&task->option[i], strategy, &strategy->options[i], option->value, error);
 }
 
-/* What the library sets by role for the caller is within the option's range but for numbers that the caller chose. */
+/* Options that the library sets by role are in range, except numbers that the caller chose. */
 static ppsched_status read_roles(struct ppi_task *task, const struct ppi_roles *roles, ppsched_error *error)
 {
     const struct ppi_strategy *strategy = task->strategy;
@@ -150,7 +151,7 @@ static ppsched_status read_options(struct ppi_task *task, const ppsched_config *
     return status == PPSCHED_OK ? read_roles(task, &config->roles, error) : status;
 }
 
-/* A placement of the caller's choice, where there is one, must be the strategy's. */
+/* A placement that the caller sets must be the strategy's. */
 static ppsched_status check_placement(const struct ppi_task *task, const ppsched_config *config, ppsched_error *error)
 {
     if (ppi_config_allows(config, task->placement))
@@ -161,7 +162,7 @@ static ppsched_status check_placement(const struct ppi_task *task, const ppsched
                       ppi_placement_name(config->placement));
 }
 
-/* "a, b, c": the strategies that do. */
+/* "a, b, c": the strategies for which `does` is true. */
 static void list_strategies(char *names, size_t capacity, bool (*does)(const struct ppi_strategy *strategy))
 {
     const struct ppi_strategy *strategy;
@@ -247,7 +248,7 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
 
 /* --- the ops --- */
 
-/* Takes the backwards out of what the pen has put from there on. */
+/* Removes the backwards from what the writer has written from `from` on. */
 static void keep_forwards(struct ppi_op_writer *writer, ppsched_op *from)
 {
     ppsched_op *to = from;
@@ -270,7 +271,7 @@ static void put_ops(ppsched_builder *builder, const struct ppi_task *task)
     }
 }
 
-/* Repeats one iteration's ops for all. */
+/* Repeats one iteration's ops for all iterations. */
 static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_task *task, struct ppi_orders *orders,
                                   ppsched_error *error)
 {
@@ -285,7 +286,7 @@ static ppsched_status put_planned(ppsched_builder *builder, const struct ppi_tas
     return status;
 }
 
-/* An attempt with the average scenario's times, where searches have a goal and the strategy takes an effort. */
+/* An attempt; with the average scenario's times where the config has a robust objective and the strategy an effort. */
 static ppsched_status make_attempt(struct ppi_attempt *out, const struct ppi_task *task, const ppsched_config *config,
                                    bool by_span, ppsched_error *error)
 {
@@ -332,7 +333,7 @@ static ppsched_status plan_ops(ppsched_builder *builder, const struct ppi_task *
     once.shape.iterations = 1;
     ppsched_status status = ppi_plan(&attempt, task, &once, error);
     if (status == PPSCHED_OK)
-        status = ppi_poll_report(&attempt.poll, 1, error); /* whoever listens sees the end, and may still say no */
+        status = ppi_poll_report(&attempt.poll, 1, error); /* the callback sees the end, and may still cancel */
     if (status == PPSCHED_OK)
         status = put_planned(builder, task, &attempt.best, error);
     ppi_attempt_clear(&attempt);
@@ -344,7 +345,7 @@ static ppsched_status fill(ppsched_builder *builder, const struct ppi_task *task
 {
     size_t kinds = task->strategy->splits_backward ? 3 : 2;
     ppsched_status status = PPSCHED_OK;
-    if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have as many stages */
+    if (task->placement != PPSCHED_PLACEMENT_MAP) /* all devices have equally many stages */
         status = ppi_builder_reserve(builder, kinds * task->chunks * ppi_total_micro_slices(&task->shape), error);
     if (status == PPSCHED_OK && task->strategy->plan != NULL)
         return plan_ops(builder, task, config, error);

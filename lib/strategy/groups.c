@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which sizes of groups of microbatches are tried: all where microbatches are few, else those near the number of devices, and
+ * those that divide the microbatches evenly. */
 #include "strategy/strategy.h"
 
 enum {
-    FEW = 64,             /* microbatches of which all groups are tried */
-    FEW_PASSES = 1000000, /* likewise where the candidates run so few stage passes in all */
-    STEPS = 16            /* to twice the number of devices, where these are many */
+    FEW = 64,             /* microbatches up to which all sizes are tried */
+    FEW_PASSES = 1000000, /* all sizes are tried where these run so few stage passes in all, too */
+    STEPS = 16            /* sizes per number of devices, where devices are many */
 };
 
 static bool tries_all(const struct ppi_shape *shape)
@@ -12,8 +14,8 @@ static bool tries_all(const struct ppi_shape *shape)
     return shape->microbatches <= FEW || (uint64_t)shape->microbatches * shape->microbatches <= FEW_PASSES / shape->stages;
 }
 
-/* The next one, larger by a quarter, that parts the microbatches into so many groups, one size but for the last: the least size
- * for its number. Where that is far, one that is larger by a third. */
+/* The next size, larger by more than a quarter, that is the least for its number of groups, equal but for the last. Where that
+ * is far, a size larger by a third. */
 static uint32_t next_even(uint32_t microbatches, uint32_t group)
 {
     uint32_t behind = group + group / 4;
@@ -25,7 +27,7 @@ static uint32_t next_even(uint32_t microbatches, uint32_t group)
     return group >= FEW / 2 && even > group + group / 2 ? group + (group + 2) / 3 : even;
 }
 
-/* The next one from half the number of devices to twice that, all of them or some; 0 behind them. */
+/* The next size, in steps, from half the number of devices to twice that number; 0 after the last. */
 static uint32_t next_near(uint32_t devices, uint32_t group)
 {
     uint32_t step = (devices + STEPS - 1) / STEPS, first = (devices + 1) / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All strategies, in the order in which lists show them: PPI_STRATEGY(descriptor, the file that defines it). The build reads
- * the files from here. Who wants the descriptors includes strategy/descriptors.h. */
+ * the files from here. To use a descriptor include strategy/descriptors.h. */
 PPI_STRATEGY(gpipe, "rules/gpipe.c")
 PPI_STRATEGY(1f1b, "rules/one_forward_one_backward.c")
 PPI_STRATEGY(seq_1f1b, "rules/one_forward_one_backward.c")

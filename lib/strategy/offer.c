@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other strategies' schedules as candidates of a search. */
+/* Other strategies' schedules as candidates of a search: made for the attempt's problem, split where asked, and priced with
+ * its costs. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "strategy/strategy.h"
 
-/* Replaces each full backward by an I and its W, from the back on, where there is room; pairs are parted. */
+/* Replaces each full backward by an I and its W in place, from the last op on; separates overlapped pairs. */
 static void split_backwards(ppsched_op *ops, size_t *count)
 {
     size_t added = 0;
@@ -23,7 +24,7 @@ static void split_backwards(ppsched_op *ops, size_t *count)
     *count += added;
 }
 
-/* A rule's ops of one run. */
+/* Writes a rule's ops of one run. */
 static void put_run(const struct ppi_task *task, struct ppi_orders *out)
 {
     for (uint32_t d = 0; d < out->devices; d++) {
@@ -34,13 +35,13 @@ static void put_run(const struct ppi_task *task, struct ppi_orders *out)
     }
 }
 
-/* Passes on what another search tells as a part of the whole. */
+/* Reports another search's progress as a part of the whole. */
 static int32_t pass_on(void *user, const ppsched_progress *progress)
 {
     return ppi_poll_report(user, progress->share, NULL) != PPSCHED_OK;
 }
 
-/* The ops of a strategy that plans, from an attempt of its own. */
+/* The ops of a strategy that searches, in its own attempt. */
 static ppsched_status plan_run(struct ppi_attempt *attempt, const struct ppi_task *task, ppsched_error *error)
 {
     struct ppi_attempt own = {0};
@@ -65,7 +66,7 @@ static struct ppi_task task_of(const struct ppi_attempt *attempt, const struct p
     return task;
 }
 
-/* One that serves the sizes. */
+/* Offers a strategy that supports the sizes. */
 static ppsched_status offer(struct ppi_attempt *attempt, const struct ppi_task *task, bool splits, ppsched_error *error)
 {
     struct ppi_orders *orders = &attempt->candidate;
@@ -82,7 +83,7 @@ static ppsched_status offer(struct ppi_attempt *attempt, const struct ppi_task *
     if (status == PPSCHED_OK)
         status = ppi_attempt_spend(attempt, 1, error);
     if (!splits)
-        ppi_pricer_clear(&attempt->pricer); /* which pairs ops as the order did that it was made with */
+        ppi_pricer_clear(&attempt->pricer); /* it still pairs ops as in the order it was made with */
     for (uint32_t d = 0; d < orders->devices && splits && status == PPSCHED_OK; d++)
         split_backwards(orders->ops + orders->first[d], &orders->count[d]);
     return status == PPSCHED_OK ? ppi_attempt_offer(attempt, error) : status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one table of strategies, and how a name finds its row. */
+/* The one table of strategies, built from list.h, and the search for a row by name or alias. */
 #include <string.h>
 
 #include "base/error.h"
@@ -46,7 +46,7 @@ static struct ppi_nearest nearest(const char *name)
     return best;
 }
 
-/* Proposes the name that was meant; where none is near, all of them, without their aliases. */
+/* Proposes the nearest name; where none is near, lists all without their aliases. */
 static ppsched_status refuse_name(const char *name, ppsched_error *error)
 {
     char names[sizeof error->message] = "";

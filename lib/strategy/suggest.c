@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a refusal proposes: the sizes nearest to those asked for that the strategy does serve.
+/* What a refusal proposes: the sizes nearest to the requested ones that the strategy supports.
  *
- * One number is changed at a time: microbatches, an option, or stages. Only where none of these helps are stages, microbatches
- * and at last devices changed together. */
+ * One number is changed at a time: microbatches, an option, or stages. Only where none of these works, stages, microbatches
+ * and finally devices are changed together. */
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "strategy/strategy.h"
 
-/* How far from what was asked for the search goes: rules speak of a few times D. */
+/* How far from the requested sizes the search goes: rules are in terms of a few times D. */
 static uint32_t reach_of(const struct ppi_task *task)
 {
     return 4 * task->shape.devices + 4;
@@ -57,7 +57,7 @@ static bool serves_with(struct ppi_task task, int64_t microbatches)
     return ppi_serves(&task);
 }
 
-/* The nearest numbers of microbatches below and above that work; 0 where none is in reach. */
+/* The nearest numbers of microbatches below and above that work; 0 where none is within reach. */
 static void nearest_microbatches(const struct ppi_task *task, int64_t *below, int64_t *above)
 {
     int64_t asked = task->shape.microbatches;
@@ -106,7 +106,7 @@ static void try_option(const struct ppi_task *task, uint32_t option, struct text
     add(text, "%s %lld", task->strategy->options[option].name, (long long)value);
 }
 
-/* Stages that the placement and the strategy can have with the task's devices, at or next to those asked for. */
+/* Numbers of stages that the placement and the strategy support on the task's devices, at or next to the requested one. */
 static void stage_candidates(const struct ppi_task *task, int64_t out[2])
 {
     int64_t devices = task->shape.devices, whole = task->shape.stages / devices;
@@ -136,7 +136,7 @@ static void try_stages(const struct ppi_task *task, struct text *text)
         add_one_or_two(text, found[0], found[1] != found[0] ? found[1] : 0, "stage");
 }
 
-/* The devices that these stages suit, for a strategy with a number of stages a device. */
+/* The number of devices for these stages, for a strategy with fixed stages per device. */
 static void try_devices(const struct ppi_task *task, struct text *text)
 {
     struct ppi_task changed = *task;
@@ -150,7 +150,7 @@ static void try_devices(const struct ppi_task *task, struct text *text)
     add_count(text, changed.shape.devices, "device");
 }
 
-/* Devices and stages are set; the rest is to be found. True where something works. */
+/* Finds the rest for given devices and stages. True where something works. */
 static bool try_rest(struct ppi_task *task, struct text *text)
 {
     int64_t below = 0, above = task->shape.microbatches, value = -1;
@@ -172,7 +172,7 @@ static bool try_rest(struct ppi_task *task, struct text *text)
     return true;
 }
 
-/* More devices, as many stages as they need, and the nearest number of microbatches, or the first option: the last resort. */
+/* The last resort: more devices, as many stages as they need, and the nearest number of microbatches, or the first option. */
 static void try_all(const struct ppi_task *task, struct text *text)
 {
     for (uint32_t more = 0; more < 4; more++) {

@@ -21,9 +21,8 @@ MODULES = read_modules()
 ALLOWED = {name: allowed for name, allowed, _ in MODULES}
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs", "findings"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
-NOT_WRAPPED = {"ppsched_abi_version", "ppsched_kind_text", "ppsched_kind_token", "ppsched_memory_cause_name", "ppsched_quantity_name",
-               "ppsched_queue_device", "ppsched_runtime_name", "ppsched_schedule_export_to_buffer", "ppsched_status_name",
-               "ppsched_status_text", "ppsched_version", "ppsched_version_text"}
+NOT_WRAPPED = re.compile(r"ppsched_(\w+_name|kind_(text|token)|status_text|version(_text)?|abi_version|schedule_export_to_buffer)")
+WRAPPED_NAMES = {"ppsched_builder_set_name", "ppsched_schedule_name"}
 # Names in the documentation that no header declares: variables of the environment.
 NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH", "PPSCHED_TORCH_PYTHON", "PPSCHED_WASM"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
@@ -115,6 +114,19 @@ class HouseTest(unittest.TestCase):
         self.assertEqual(list(uses_that_go_up(files, exported_functions())),
                          [f"{name} uses {used}" for name, (_, used) in sorted(planted.items()) if used is not None])
 
+    def test_every_struct_has_one_definition(self):
+        """Debuggers and link-time optimization see a tag once, and files that include both compile."""
+        tags = [tag for text in lib_files().values() for tag in re.findall(r"^struct (ppi_\w+) \{", text, flags=re.M)]
+        self.assertEqual({tag for tag in tags if tags.count(tag) > 1}, set())
+
+    def test_no_module_declares_a_struct_of_one_above(self):
+        files = lib_files()
+        defined = {tag: name.split("/")[0] for name, text in files.items() for tag in re.findall(r"^struct (ppi_\w+) \{", text, flags=re.M)}
+        for name, text in files.items():
+            own = name.split("/")[0]
+            for tag in re.findall(r"^struct (ppi_\w+);", text, flags=re.M):
+                self.assertIn(defined[tag], (own, *ALLOWED[own]), f"{name} declares {tag}")
+
     def test_exported_functions_are_defined_in_api_and_nowhere_else(self):
         for path in sources():
             defined = re.findall(r"^[\w *]*?\b(ppsched_\w+)\([^;]*?\)\n\{", path.read_text(encoding="utf-8"), flags=re.M)
@@ -189,7 +201,8 @@ class HouseTest(unittest.TestCase):
 
     def test_cpp_headers_have_every_function(self):
         text = "".join(path.read_text(encoding="utf-8") for path in cpp_headers())
-        self.assertEqual(exported_functions() - set(re.findall(r"\bppsched_\w+", text)), NOT_WRAPPED)
+        missing = exported_functions() - set(re.findall(r"\bppsched_\w+", text))
+        self.assertEqual({name for name in missing if not NOT_WRAPPED.fullmatch(name)} | (missing & WRAPPED_NAMES), set())
 
     def test_cpp_headers_are_short_and_in_one(self):
         everything = ROOT / "bindings" / "cpp" / "ppsched" / "ppsched.hpp"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of the first release: it knows nothing but that release's header, and runs with the library of today. */
-#include "0.1/ppsched.h"
+#include "1/ppsched.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -96,9 +96,10 @@ CASE(test_plan_with_layers)
     }
     options.split_effort = 0;
     options.layers.reset();
-    options.empty_stages = true;
     Plan without(base, options);
     CHECK(status_of([&] { (void)without.split(0); }) == PPSCHED_ERROR_ARGUMENT);
+    options.empty_stages = true;
+    CHECK(status_of([&] { (void)Plan(base, options); }) == PPSCHED_ERROR_ARGUMENT); /* of which layers? */
 }
 
 } // namespace

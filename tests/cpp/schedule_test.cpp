@@ -37,6 +37,7 @@ CASE(test_generate)
     CHECK(schedule.name() == "1f1b" && schedule.devices() == 4 && schedule.stages() == 4 && schedule.microbatches() == 8);
     CHECK(schedule.iterations() == 1 && schedule.flushes() && schedule.weight_versions() == 1 && schedule.op_count() == 64);
     CHECK(schedule.placement() == PPSCHED_PLACEMENT_LINEAR && schedule.device_of(3, 7) == 3u && !schedule.device_of(4));
+    CHECK(schedule.peer_of({0, 1, 0, PPSCHED_KIND_SEND_F, 0, 0}) == 2u && !schedule.peer_of({0, 1, 0, PPSCHED_KIND_F, 0, 0}));
     CHECK(schedule.check().empty());
 
     const auto ops = schedule.queue(3);

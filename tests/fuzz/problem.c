@@ -52,6 +52,8 @@ static const int32_t quantities[QUANTITIES] = {PPSCHED_QUANTITY_FORWARD_TIMES,
                                                PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
                                                PPSCHED_QUANTITY_SLICE_SCALE,
                                                PPSCHED_QUANTITY_OP_OVERHEAD,
+                                               PPSCHED_QUANTITY_COPY_SLOWDOWN,
+                                               PPSCHED_QUANTITY_SEND_OVERHEAD,
                                                PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT,
                                                PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD};
 

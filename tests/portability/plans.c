@@ -6,7 +6,6 @@
 #include "portability/fold.h"
 #include "portability/problems.h"
 #include "portability/results.h"
-#include "support/last.h"
 #include "support/plan_choice.h"
 #include "support/problem.h"
 
@@ -42,8 +41,10 @@ static void fold_made(uint64_t *digest, ppsched_status status, ppsched_config **
 {
     if (!fold_outcome(digest, status, error))
         return;
-    for (int32_t quantity = 1; quantity <= LAST_QUANTITY; quantity++) { /* those without a name have no list */
+    for (int32_t quantity = 1; quantity <= PPSCHED_QUANTITY_SLICE_SCALE; quantity++) {
         size_t count = 0;
+        if (ppsched_quantity_name(quantity) == NULL)
+            continue;
         const double *values = ppsched_config_values(*made, quantity, &count);
         fold_numbers(digest, values, count);
     }

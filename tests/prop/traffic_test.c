@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers and edges of lowered orders, over random schedules, held against counts of what is in flight. */
+/* Buffers and links of lowered orders, over random schedules, held against counts of what is in flight. */
 #include "support/lowering.h"
 #include "support/proofs.h"
 #include "support/rounds.h"
@@ -47,38 +47,43 @@ static void check_buffers(const struct plain *plain, uint32_t d)
     assert_int_equal(slots, most);
 }
 
-static void check_edges(const struct plain *plain)
+static void check_links(const struct plain *plain)
 {
-    ppsched_link edges[MOST_DEVICES * MOST_DEVICES];
+    ppsched_link links[MOST_DEVICES * MOST_DEVICES];
     ppsched_error error;
     size_t count = 0, messages = 0, sends = 0;
-    expect_ok(ppsched_schedule_get_links(edges, MOST_DEVICES * MOST_DEVICES, &count, plain->schedule, &error), &error);
+    expect_ok(ppsched_schedule_get_links(links, MOST_DEVICES * MOST_DEVICES, &count, plain->schedule, &error), &error);
     for (size_t k = 0; k < count; k++) {
         uint32_t flight = 0, most = 0, own = 0;
-        for (size_t i = 0; i < plain->count[edges[k].receiver]; i++) {
-            const ppsched_op *op = &plain->ops[edges[k].receiver][i];
+        for (size_t i = 0; i < plain->count[links[k].receiver]; i++) {
+            const ppsched_op *op = &plain->ops[links[k].receiver][i];
             for (size_t j = 0; j < i; j++) { /* consumed by this op */
-                const ppsched_op *earlier = &plain->ops[edges[k].receiver][j];
-                if (is_receive(earlier) && consumer_of(plain, edges[k].receiver, earlier) == i) {
+                const ppsched_op *earlier = &plain->ops[links[k].receiver][j];
+                if (is_receive(earlier) && consumer_of(plain, links[k].receiver, earlier) == i) {
                     ppsched_op send = partner_of(earlier);
-                    flight -= device_of(plain, send.stage, send.microbatch) == edges[k].sender;
+                    flight -= device_of(plain, send.stage, send.microbatch) == links[k].sender;
                 }
             }
             if (!is_receive(op))
                 continue;
             ppsched_op send = partner_of(op);
-            bool mine = device_of(plain, send.stage, send.microbatch) == edges[k].sender;
+            bool mine = device_of(plain, send.stage, send.microbatch) == links[k].sender;
             own += mine;
             flight += mine;
             most = flight > most ? flight : most;
         }
-        assert_int_equal(edges[k].transfers, own);
-        assert_int_equal(edges[k].most_in_flight, most);
+        assert_int_equal(links[k].transfers, own);
+        assert_int_equal(links[k].most_in_flight, most);
         messages += own;
     }
     for (uint32_t d = 0; d < ppsched_schedule_devices(plain->schedule); d++)
-        for (size_t i = 0; i < plain->count[d]; i++)
-            sends += is_send(&plain->ops[d][i]);
+        for (size_t i = 0; i < plain->count[d]; i++) {
+            const ppsched_op *op = &plain->ops[d][i], other = partner_of(op);
+            bool is_transfer = is_send(op) || is_receive(op);
+            uint32_t peer = ppsched_schedule_peer_of(plain->schedule, op);
+            assert_int_equal(peer, is_transfer ? device_of(plain, other.stage, other.microbatch) : PPSCHED_NONE);
+            sends += is_send(op);
+        }
     assert_int_equal(messages, sends);
 }
 
@@ -101,7 +106,7 @@ static void test_traffic(void **state)
             plain.ops[d] = ppsched_queue_ops(ppsched_schedule_queue(lowered, d), &plain.count[d]);
         for (uint32_t d = 0; d < ppsched_schedule_devices(lowered); d++)
             check_buffers(&plain, d);
-        check_edges(&plain);
+        check_links(&plain);
         assert_int_equal(ppsched_schedule_get_buffers(none, 1, NULL, &slots, lowered, 0, NULL), PPSCHED_ERROR_BUFFER);
         assert_int_equal(ppsched_schedule_get_buffers(none, 1, NULL, &slots, lowered, 99, NULL), PPSCHED_ERROR_RANGE);
         ppsched_schedule_release(lowered);

@@ -669,8 +669,8 @@ static void test_bad_input(void **state)
     REFUSED(RANGE, "slice_time is -1; it must be finite and at least 0", .slice_time = -1);
     REFUSED(RANGE, "attention_share is 1.5; it must be 0 to 1", .attention_share = 1.5);
     REFUSED(RANGE, "order_effort is 11; it must be 0 to 10", .order_effort = 11);
-    REFUSED(ARGUMENT, "rank_by goes with scenarios", .rank_by = PPSCHED_RANK_BY_MEAN);
-    REFUSED(ARGUMENT, "scenario_options goes with scenarios", .scenario_options = &slow);
+    REFUSED(ARGUMENT, "rank_by needs scenarios; scenario_count is 0", .rank_by = PPSCHED_RANK_BY_MEAN);
+    REFUSED(ARGUMENT, "scenario_options needs scenarios; scenario_count is 0", .scenario_options = &slow);
     REFUSED(MISMATCH, "3 device factors are given; it must be 2", .scenario_options = &slow, .scenario_count = 2);
     REFUSED(ARGUMENT, "a plan takes no stage_factors", .scenario_options = &stages, .scenario_count = 2);
     REFUSED(RANGE, "jitter is -1", .scenario_options = &jitter, .scenario_count = 2);

@@ -490,6 +490,7 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_schedule_slices(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_placement(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_device_of(own->schedule, 1, 1));
+    NO_MEMORY_FOR(ppsched_schedule_peer_of(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
     NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_weight_versions(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_op_count(own->schedule));

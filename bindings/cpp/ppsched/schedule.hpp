@@ -75,6 +75,13 @@ public:
 
     ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_schedule_placement(handle_)); }
 
+    /* The device at the other end of a send or receive; nothing for other ops. */
+    std::optional<uint32_t> peer_of(const ppsched_op &op) const noexcept
+    {
+        const uint32_t device = ppsched_schedule_peer_of(handle_, &op);
+        return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
+    }
+
     /* Device that runs a stage for a microbatch; nothing out of range. */
     std::optional<uint32_t> device_of(uint32_t stage, uint32_t microbatch = 0) const noexcept
     {

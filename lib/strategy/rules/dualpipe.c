@@ -14,7 +14,7 @@ struct side {
 struct hand {
     struct ppi_op_writer *writer;
     struct ppi_weight_queue weights;
-    struct side near, far; /* near: where forwards come in first */
+    struct side near, far; /* near: where the first forwards arrive */
 };
 
 static void forward(struct hand *hand, struct side *side)
@@ -49,7 +49,8 @@ static void put_fill(struct hand *hand, uint32_t rank, uint32_t depth)
     }
 }
 
-/* Step 4: overlapped pairs both ways. At the turn the first backward needs the forward before it, so that pair runs apart. */
+/* Step 4: overlapped pairs in both directions. At the turn the first backward depends on the forward before it, so that pair
+ * runs separately. */
 static void put_steady(struct hand *hand, uint32_t pairs, bool at_turn)
 {
     for (uint32_t i = 0; i < pairs; i++) {
@@ -63,7 +64,7 @@ static void put_steady(struct hand *hand, uint32_t pairs, bool at_turn)
     }
 }
 
-/* Steps 5 to 8: drain. Of the last 2(rank + 1) backwards the first rank + 1 are full, the others leave their W for later. */
+/* Steps 5 to 8: drain. Of the last 2(rank + 1) backwards the first rank + 1 are full; the others run their W later. */
 static void put_drain(struct hand *hand, uint32_t rank, uint32_t depth)
 {
     for (uint32_t i = 0; i < depth; i++) {
@@ -80,7 +81,7 @@ static void put_drain(struct hand *hand, uint32_t rank, uint32_t depth)
         continue;
 }
 
-/* `rank` of `ranks` on the way to the turn; `run` microbatches a direction. */
+/* The device `rank` of the `ranks` up to the turn; `run` microbatches per direction. */
 static void put_device(struct hand *hand, uint32_t rank, uint32_t ranks, uint32_t run)
 {
     uint32_t depth = ranks - 1 - rank;

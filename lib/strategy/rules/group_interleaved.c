@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Group-interleaved 1F1B of PipeOffload: the building block of F, I and W of g microbatches on every chunk, repeated. A device
- * runs one chunk's block of g forwards, and before the same microbatches' next chunk comes, k blocks on; between them lie
- * blocks of other microbatches, so that what waits for other devices has g * k steps to arrive.
+ * runs one chunk's block of g forwards, and k blocks later that of the same microbatches' next chunk; in between are blocks of
+ * other microbatches, so that inputs from other devices have g * k steps to arrive.
  *
  * Blocks are numbered from 0, g steps each: F of chunk c for the n-th group of microbatches is block k*c + floor(c*q/V) + V*n
  * with q = gcd(V, k), which meets every number at most once. Backwards go along the same blocks with chunk c replaced by
@@ -20,7 +20,7 @@ struct blocks {
     uint64_t inverse;         /* of k/q modulo V/q */
 };
 
-/* Where one goes along the blocks: the present microbatch of a chunk, and its step. */
+/* A position along the blocks: the current microbatch of a chunk, and its step. */
 struct cursor {
     const struct blocks *blocks;
     uint64_t block, chunk, first, member; /* first microbatch of the group */
@@ -68,14 +68,14 @@ static uint64_t first_block(const struct blocks *blocks, uint64_t chunk)
     return blocks->distance * chunk + chunk / (blocks->chunks / blocks->share);
 }
 
-/* The chunk whose blocks have that number modulo V. */
+/* The chunk whose blocks have this number modulo V. */
 static uint64_t chunk_of(const struct blocks *blocks, uint64_t block)
 {
     uint64_t q = blocks->share, part = blocks->chunks / q, a = block % q;
     return a * part + (block - a) / q % part * blocks->inverse % part;
 }
 
-/* To the first block from here on that holds microbatches; past the last one `first` is the number of microbatches. */
+/* Moves to the first block from here on that has microbatches; after the last `first` is the number of microbatches. */
 static void settle(struct cursor *cursor)
 {
     const struct blocks *own = cursor->blocks;
@@ -85,7 +85,7 @@ static void settle(struct cursor *cursor)
         if (cursor->block > first_block(own, cursor->entered - 1) + own->chunks * (own->groups - 1)) {
             if (cursor->entered == own->chunks)
                 break;
-            cursor->block = first_block(own, cursor->entered++); /* nothing until then */
+            cursor->block = first_block(own, cursor->entered++); /* no block until then */
         }
         uint64_t chunk = chunk_of(own, cursor->block), begin = first_block(own, chunk);
         uint64_t group = cursor->block >= begin ? (cursor->block - begin) / own->chunks : own->groups;
@@ -145,7 +145,8 @@ static void order(const struct ppi_task *task, uint32_t device, struct ppi_op_wr
     }
 }
 
-/* Of a distance below half of D - 1, the forward of a chunk may wait for a backward that stands behind it. */
+/* With a distance below half of D - 1 the order may deadlock: a chunk's forward may wait for a backward after it in the
+ * queue. */
 static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
     const struct blocks blocks = blocks_of(task);
@@ -158,9 +159,9 @@ static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
                       (unsigned long long)devices, (unsigned long long)distance, (unsigned long long)devices / 2);
 }
 
-/* The least distance, where the caller leaves it open: so many steps of the busiest device that a microbatch's forward passes
- * all devices meanwhile, and its backward; at least half their number. A device counts with its longest stage. Costs that
- * contradict each other are told by who reads them next. */
+/* The least distance where the caller sets none: as many steps of the busiest device as a microbatch's forward, or its
+ * backward, takes through all devices; at least half their number. A device counts with its longest stage. Contradictory costs
+ * are reported where they are read next. */
 static void take_costs(struct ppi_task *task, const ppsched_config *config)
 {
     const struct ppi_shape *shape = &task->shape;
@@ -235,7 +236,7 @@ static int64_t half_of_devices(const struct ppi_shape *shape)
     return ((int64_t)shape->devices + 1) / 2;
 }
 
-/* Stages that are lower have activations that live longer. */
+/* `half` offloads the lower stages, whose activations live longer. */
 static ppsched_status offload(ppsched_schedule **out, const ppsched_schedule *schedule, const struct ppi_task *task,
                               const ppsched_config *config, ppsched_error *error)
 {

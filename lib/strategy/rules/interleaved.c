@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interleaved schedules: V chunks a device on the loop placement, along Megatron-LM's schedule table. */
+/* Interleaved schedules: V chunks per device on the loop placement, in the order of Megatron-LM's schedule table. */
 #include "order/order_1f1b.h"
 #include "strategy/descriptors.h"
 
@@ -10,7 +10,7 @@ static struct ppi_order_1f1b order_of(const struct ppi_task *task, int64_t group
                                    overlapped};
 }
 
-/* With as many forwards more as come before a microbatch's last slice. */
+/* The warm-up of a device; with slices longer by the slices before a microbatch's last one. */
 static uint64_t warmup_of(const struct ppi_task *task, const struct ppi_order_1f1b *order, uint32_t device, uint32_t slope)
 {
     uint64_t warmup = ppi_sloped_warmup(order, device, slope) + task->shape.slices - 1, visits = ppi_visits_of(order);
@@ -37,31 +37,31 @@ static void order_overlap(const struct ppi_task *task, uint32_t device, struct p
     ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 2), writer);
 }
 
-/* Half the slope of the warm-up: a device holds less, and the backwards of a group wait for the devices after it. */
+/* Half the slope of the warm-up: a device holds less, and a group's backwards wait for the devices after it. */
 static void order_less_memory(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
     ppi_put_interleaved_1f1b(&order, device, warmup_of(task, &order, device, 1), writer);
 }
 
-/* Half the slope of the warm-up, as I alone is what the device before waits for; W lags I by the device's rank. */
+/* Half the slope of the warm-up, as the device before waits only for I; W lags I by the device's rank. */
 PPI_INLINE void put_zb(const struct ppi_task *task, uint32_t device, uint32_t slices, struct ppi_op_writer *writer)
 {
     struct ppi_order_1f1b order = order_of(task, task->option[0], false);
-    struct ppi_table_cursor hand = ppi_hand_start(&order, device, slices, writer), weights = hand;
+    struct ppi_table_cursor hand = ppi_cursor_start(&order, device, slices, writer), weights = hand;
     uint64_t warmup = warmup_of(task, &order, device, 1), passes = ppi_visits_of(&order),
              lag = device < passes ? device : passes;
     for (uint64_t k = 0; k < warmup; k++)
-        ppi_hand_put_forward(&hand);
+        ppi_cursor_put_forward(&hand);
     for (uint64_t k = 0; k < passes; k++) {
         if (k < passes - warmup)
-            ppi_hand_put_forward(&hand);
-        ppi_hand_put_backward(&hand, PPSCHED_KIND_I);
+            ppi_cursor_put_forward(&hand);
+        ppi_cursor_put_backward(&hand, PPSCHED_KIND_I);
         if (k >= lag)
-            ppi_hand_put_backward(&weights, PPSCHED_KIND_W);
+            ppi_cursor_put_backward(&weights, PPSCHED_KIND_W);
     }
     for (uint64_t k = 0; k < lag; k++)
-        ppi_hand_put_backward(&weights, PPSCHED_KIND_W);
+        ppi_cursor_put_backward(&weights, PPSCHED_KIND_W);
 }
 
 static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
@@ -72,11 +72,11 @@ static void order_zb(const struct ppi_task *task, uint32_t device, struct ppi_op
         put_zb(task, device, writer->slices, writer);
 }
 
-/* Whether an order with groups of g can be run, all counted in slices of which a microbatch has k. With V >= 2 and more than
- * one group it deadlocks unless each group and the next together reach so many: the slope of its warm-up times D-1, with
- * overlapped pairs one more. With two chunks a last group of one microbatch is fine too, and so are groups of one microbatch of
- * which three reach k-1 more. (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker, with
- * pairs D <= 7, V <= 5, M <= 26, g <= 2D+4, with slices D <= 12, V <= 3, M <= 7, k <= 5; the rule agrees on all.) */
+/* Whether an order with groups of g has no deadlock, all counted in slices, k per microbatch. With V >= 2 and more than one
+ * group it deadlocks unless each group and the next together have at least `reach`: the slope of the warm-up times D-1, with
+ * overlapped pairs one more. With two chunks a last group of one microbatch is fine too, and so are groups of one microbatch
+ * of which three reach k-1 more. (Found by running every order with D <= 12, V <= 6, M <= 44, g <= 2D+2 through the checker,
+ * with pairs D <= 7, V <= 5, M <= 26, g <= 2D+4, with slices D <= 12, V <= 3, M <= 7, k <= 5; the rule agrees on all.) */
 static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int64_t reach)
 {
     int64_t groups = (run + group - 1) / group, last = run - (groups - 1) * group, whole = task->shape.slices;
@@ -87,7 +87,7 @@ static bool can_run(const struct ppi_task *task, int64_t run, int64_t group, int
     return last + group >= reach || (task->chunks == 2 && last == whole);
 }
 
-/* `formula` is `reach` in terms of D. */
+/* `formula`: `reach` in terms of D, for the message. */
 static ppsched_status fits_group(const struct ppi_task *task, int64_t group, int64_t reach, const char *formula,
                                  ppsched_error *error)
 {
@@ -130,7 +130,7 @@ static ppsched_status fits_half_slope(const struct ppi_task *task, ppsched_error
     return fits_groups(task, (int64_t)task->shape.devices - 1, "(D-1)", error);
 }
 
-/* As many pieces as devices, at least. */
+/* The default: as many micro-slices as devices. */
 static int64_t devices(const struct ppi_shape *shape)
 {
     return (shape->devices + (int64_t)shape->slices - 1) / shape->slices;

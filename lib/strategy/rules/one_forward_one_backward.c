@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1F1B on one stage a device, and its variants: they differ in the number of warm-up forwards, in whether iterations flush, and
- * in whether a forward and a backward run as one. */
+/* 1F1B with one stage per device, and its variants: they differ in the number of warm-up forwards, in whether iterations
+ * flush, and in whether a forward and a backward run as an overlapped pair. */
 #include "order/order_1f1b.h"
 #include "strategy/descriptors.h"
 
@@ -23,7 +23,7 @@ static void order_eager(const struct ppi_task *task, uint32_t device, struct ppi
     ppi_put_1f1b(device, task->run, at_most(2 * (task->shape.devices - 1 - device), task->shape.microbatches), false, writer);
 }
 
-/* One warm-up forward more on each side, so that the forward and the backward of a pair do not depend on each other. */
+/* One more warm-up forward on each side, so that the forward and the backward of a pair do not depend on each other. */
 static void order_overlap(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     ppi_put_1f1b(device, task->run, 2 * (task->shape.devices - 1 - device) + 1, true, writer);

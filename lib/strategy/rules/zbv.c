@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ZB-V's fixed pattern on the V placement: device r holds stage a = r and stage z = 2D-1-r, so the last device turns around and
- * device 0 computes the loss. Built for at least 2D-1 microbatches; what a shorter run does not have is left out. */
+/* ZB-V's fixed pattern on the V placement: device r holds stage a = r and stage z = 2D-1-r, so the last device turns around
+ * and device 0 computes the loss. The pattern is built for at least 2D-1 microbatches; ops of microbatches that a shorter run
+ * does not have are left out. */
 #include "strategy/descriptors.h"
 
 /* A device's two stages and how many of each op it has. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The zero-bubble paper's handcrafted schedules on one stage a device. In the paper's words B is the input gradient (here I).
+/* The zero-bubble paper's handcrafted schedules with one stage per device. The paper calls the input gradient B (here I).
  *
  * Device r runs (D-1-r) * depth warm-up forwards; then for each microbatch the next forward if there is one, I, and one W as
- * soon as the warm-up and the Is together reach (D-1) * depth; then the Ws that are left. Over slices there are as many warm-up
- * forwards more as come before a microbatch's last slice, which do not count for the Ws. */
+ * soon as the warm-up and the Is together reach (D-1) * depth; then the remaining Ws. With slices the warm-up is longer by the
+ * slices before a microbatch's last one, which do not count for the Ws. */
 #include "order/table.h"
 #include "strategy/descriptors.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The best schedule that we can find for a placement: first all other strategies of that placement that fit the memory limits,
- * then a search of its own from the best of them on, until a lower bound is reached or the effort is spent. */
+/* The best schedule that can be found for a placement: first all other strategies of that placement that fit the memory
+ * limits, then a search that starts from the best of them, until a lower bound is reached or the effort is spent. */
 #include "base/checked.h"
 #include "search/explore.h"
 #include "strategy/descriptors.h"
@@ -9,8 +9,8 @@
 enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD };
 
 enum {
-    OPS_PRICED = 4000000, /* for each strategy that has groups of microbatches, at the default effort twice as many */
-    HARDENED = 20000000   /* visits of ops for a goal, at the default effort */
+    OPS_PRICED = 4000000, /* limits the group sizes tried per strategy: ops at one effort below the default */
+    HARDENED = 20000000   /* visits of ops for a robust objective, at the default effort */
 };
 
 /* --- the other strategies --- */
@@ -27,7 +27,7 @@ bool ppi_auto_has_placement(const struct ppi_task *task, const ppsched_config *c
     return true;
 }
 
-/* How many sizes of groups are tried: those that can be priced in the time that the effort leaves for them. */
+/* How many sizes of groups are tried: as many as can be priced in the effort's share of work. */
 static uint32_t groups_of(const struct ppi_attempt *attempt)
 {
     int64_t effort = ppi_task_of(attempt)->option[EFFORT];
@@ -42,14 +42,14 @@ static ppsched_status try_strategy(struct ppi_attempt *attempt, const struct ppi
                : ppi_offer_strategy(attempt, strategy, false, error);
 }
 
-/* One whose iterations do not flush is another optimizer, not a faster schedule. */
+/* Whether a strategy competes. Without a flush between iterations it is another optimizer, not a faster schedule. */
 static bool is_rival(const struct ppi_attempt *attempt, const struct ppi_strategy *strategy)
 {
     return strategy->flushes && !strategy->offloads && !(attempt->config->has_whole_backwards && strategy->splits_backward) &&
            ppi_auto_has_placement(ppi_task_of(attempt), attempt->config, strategy);
 }
 
-/* Fixed rules first: they cost nothing. */
+/* Fixed rules first: they cost almost nothing. */
 static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -70,7 +70,7 @@ static ppsched_status try_strategies(struct ppi_attempt *attempt, ppsched_error 
     return status;
 }
 
-/* Those that the search has not begun from. */
+/* The strategies with `comes_last`, from which the search does not start. */
 static ppsched_status try_last(struct ppi_attempt *attempt, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -91,7 +91,7 @@ static ppsched_status nothing_fits(const struct ppi_attempt *attempt, uint32_t d
                       device, own->least + own->fixed, attempt->problem.least_limit);
 }
 
-/* The goal's share of the work. */
+/* The part of the work for a robust objective. */
 static ppsched_status make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, ppsched_error *error)
 {
     int64_t effort = ppi_task_of(attempt)->option[EFFORT];
@@ -156,7 +156,7 @@ static int32_t place(const struct ppi_task *task, const ppsched_config *config)
     return task->shape.stages == task->shape.devices ? PPSCHED_PLACEMENT_LINEAR : PPSCHED_PLACEMENT_LOOP;
 }
 
-/* A caller's map need not give each device as many stages. */
+/* With the caller's map devices may have different numbers of stages. */
 static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
 {
     if (task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)

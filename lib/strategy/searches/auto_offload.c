@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auto with activations on the host until the memory limit holds: orders that are found without the limit, under wider ones and
- * under it, and those of all other strategies of its placement; the shortest with its copies. */
+/* auto with offload until the memory limit is kept: tries orders found without the limit, under wider ones and under it, and
+ * those of all other strategies of its placement, each with its copies; the shortest wins. */
 #include "strategy/searches/auto_offload.h"
 
 #include "base/checked.h"
@@ -10,9 +10,9 @@
 #include "search/explore.h"
 #include "strategy/descriptors.h"
 
-enum { MOST_GROUPS = 12 }; /* sizes of groups of a strategy that are offloaded */
+enum { MOST_GROUPS = 12 }; /* sizes of groups per strategy that are offloaded */
 
-/* Limits under which orders are looked for, as multiples of the real one; 0: none. With how much less effort. */
+/* Limits under which orders are searched, as multiples of the real one, 0: none; and by how much the effort is less. */
 static const struct {
     double limits;
     int64_t less;
@@ -21,14 +21,14 @@ enum { LOOKS = sizeof looks / sizeof looks[0] };
 
 struct tries {
     const struct ppi_task *task;
-    ppsched_config *config; /* the caller's, which tells the watch */
+    ppsched_config *config; /* the caller's, with its progress callback */
     struct ppi_poll poll;
     double span_share; /* of the objective */
     ppsched_schedule *best;
     double objective;
-    bool wants_least;      /* only the least limit is looked for */
-    double least;          /* of all that were found to work */
-    ppsched_error refusal; /* which names it */
+    bool wants_least;      /* only the least limit is searched */
+    double least;          /* the least limit found to work so far */
+    ppsched_error refusal; /* names `least` */
 };
 
 static int32_t pass_on(void *user, const ppsched_progress *progress)
@@ -41,7 +41,7 @@ static double objective_of(const struct tries *tries, const ppsched_timeline *ti
     return ppi_objective(tries->span_share, timeline->metrics.span, timeline->metrics.makespan);
 }
 
-/* The objective of a schedule as it is. */
+/* The objective of a schedule without copies. */
 static ppsched_status price(double *out, const struct tries *tries, const ppsched_schedule *schedule, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
@@ -64,7 +64,7 @@ static void keep_shorter(struct tries *tries, ppsched_schedule *offloaded, doubl
         ppi_schedule_release(offloaded);
 }
 
-/* Keeps a schedule with its copies where that is shorter. Copies never make it shorter than it is without. */
+/* Keeps a schedule with its copies where that is the shortest. With copies a schedule is never shorter than without. */
 static ppsched_status offer(struct tries *tries, const ppsched_schedule *schedule, ppsched_error *error)
 {
     ppsched_schedule *offloaded = NULL;
@@ -91,7 +91,7 @@ static ppsched_status offer(struct tries *tries, const ppsched_schedule *schedul
     return status;
 }
 
-/* The schedule of a strategy for a config, which may refuse it. */
+/* Offers the schedule of a strategy for a config; skipped where the strategy refuses. */
 static ppsched_status offer_strategy(struct tries *tries, const struct ppi_strategy *strategy, const ppsched_config *config,
                                      ppsched_error *error)
 {
@@ -109,7 +109,7 @@ static ppsched_status offer_strategy(struct tries *tries, const struct ppi_strat
     return status;
 }
 
-/* --- its own orders --- */
+/* --- auto's own orders --- */
 
 static ppsched_status scale_limits(ppsched_config *config, double factor, ppsched_error *error)
 {
@@ -136,7 +136,7 @@ static ppsched_status look(struct tries *tries, double limits, int64_t effort, p
     return status;
 }
 
-/* --- those of others --- */
+/* --- other strategies' orders --- */
 
 static ppsched_status offer_groups(struct tries *tries, const struct ppi_strategy *strategy, ppsched_config *config,
                                    ppsched_error *error)
@@ -154,7 +154,7 @@ static ppsched_status offer_groups(struct tries *tries, const struct ppi_strateg
     return status;
 }
 
-/* As each strategy makes it under the limit, and those that search for one without it, too. */
+/* Offers each strategy's schedule under the limit, and of those that search also the one without it. */
 static ppsched_status offer_others(struct tries *tries, ppsched_config *config, ppsched_config *unlimited, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -194,9 +194,9 @@ static ppsched_status try_others(struct tries *tries, ppsched_error *error)
     return status;
 }
 
-/* --- all of it --- */
+/* --- the search --- */
 
-/* The best under the strategy's own name. */
+/* Outputs the best under the name of auto. */
 static ppsched_status finish(ppsched_schedule **out, const struct tries *tries, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;

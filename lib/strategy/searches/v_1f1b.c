@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1F1B on the V placement. One microbatch runs through in unit cells, a forward one and a full backward two, each at the first
- * time that is free in its device's period of six. The others follow six apart, and all ops are packed to the front within the
- * memory that the pattern holds, 2 floor((2D+3)/3) stage passes. The order does not depend on the costs. */
+/* 1F1B on the V placement. One microbatch is laid in unit cells, a forward one and a full backward two, each at the first time
+ * that is free in its device's period of six. The others follow six cells apart, and all ops are compacted within the
+ * pattern's memory, 2 floor((2D+3)/3) stage passes. The order does not depend on the costs. */
 #include "search/compact.h"
 #include "search/periodic.h"
 #include "strategy/descriptors.h"
@@ -24,7 +24,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     ppi_periodic_lay(&pattern, &units, &recipe);
     ppi_periodic_repeat(&pattern, &units, &attempt->best);
     if (ppi_periodic_fits(&pattern, &units, true))
-        ppi_compact(&compactor, &attempt->best, false, &attempt->objective); /* the best of one; its time in cells */
+        ppi_compact(&compactor, &attempt->best, false, &attempt->objective); /* the only candidate; its time in cells */
     return ppi_poll_spend(&attempt->poll, 0, error);
 }
 

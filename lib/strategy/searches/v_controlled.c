@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* V-Half and V-Min: half and a third of 1F1B's activation memory on the V placement, planned with the real costs. A handful of
- * building blocks is laid into the shortest period in which no device holds too much, repeated, and justified; the shortest
- * longest-device span is kept.
+/* V-Half and V-Min: half and a third of 1F1B's activation memory on the V placement, planned with the real costs. A few
+ * building blocks are each laid into the shortest period in which no device exceeds its memory, repeated, and compacted; the
+ * shortest longest-device span is kept.
  *
- * The bound counts activations, in stage passes from F to W, so that it is a share of 1F1B's whatever a stage's memory is; a
- * `mem_limit` holds as well. */
+ * The limit counts activations, in stage passes from F to W, so that it is a share of 1F1B's whatever a stage's memory is; a
+ * `mem_limit` is kept too. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "order/max_in_flight.h"
@@ -12,19 +12,20 @@
 #include "search/periodic.h"
 #include "strategy/descriptors.h"
 
-/* A microbatch goes from device to device in legs: its forwards down and up, its backwards down and up. */
+/* A microbatch passes the devices in legs: its forwards down and up, its backwards down and up. ROUNDS: compactions of one
+ * order; PERIODS: tried for a recipe; VISITS_OF_STAGE: work of laying a pattern, per stage. */
 enum { LEGS = 4, ROUNDS = 3, PERIODS = 150, VISITS_OF_STAGE = 20 /* when a pattern is laid */ };
 
-/* A pattern to try. Waits are in cells, of which the busiest device has one for each op of a microbatch. */
+/* A pattern to try. Waits are in cells: the busiest device has one for each op of a microbatch. */
 struct recipe {
-    struct ppi_recipe laid; /* but for its period */
+    struct ppi_recipe laid; /* without its period */
     double step[LEGS];      /* the wait from device to device */
     double turn;            /* the wait between the forwards and the backwards */
     bool flat;              /* laid with unit costs: the published blocks */
-    bool alone;             /* a microbatch has a period for itself: where nothing else serves */
+    bool alone;             /* each microbatch has its own period: it always fits */
 };
 
-/* Found by trial on some hundred problems, even and uneven: others would shorten their schedules by less than a hundredth. The
+/* Found by trial on some hundred problems, even and uneven: other recipes would shorten their schedules by less than 1 %. The
  * last but one is for so few microbatches that memory does not matter; the last, one microbatch after another, always fits. */
 static const struct recipe recipes[] = {
     {{.share = 1, .weights = PPI_WEIGHTS_EARLY}, .step = {0.5, 1, 0, 0}},
@@ -41,7 +42,7 @@ enum { RECIPES = sizeof recipes / sizeof recipes[0] };
 
 struct search {
     struct ppi_attempt *attempt;
-    struct ppi_problem units; /* with unit costs, and the most stage passes for its limit */
+    struct ppi_problem units; /* with unit costs, and the limit in stage passes */
     struct ppi_periodic pattern;
     struct ppi_compactor compactor;
     struct ppi_orders order;
@@ -49,7 +50,7 @@ struct search {
 
 /* --- candidates --- */
 
-/* The time of a microbatch that is alone, and of its Ws. */
+/* The time of a single microbatch with its Ws. */
 static double chain_of(const struct ppi_problem *problem)
 {
     double chain = 0;
@@ -62,8 +63,8 @@ static double chain_of(const struct ppi_problem *problem)
     return chain;
 }
 
-/* The period to begin with: no shorter than the busiest device's `work`, except where ops meet anyway; and not so short that a
- * microbatch alone, which takes as long as `chain`, spans very many. */
+/* The first period to try: no shorter than the busiest device's `work`, unless ops may overlap; and not so short that a single
+ * microbatch, which takes `chain`, spans very many periods. */
 static double first_period(const struct ppi_problem *problem, const struct recipe *recipe, double work, double chain)
 {
     double least = chain / (16.0 * ((double)problem->devices + problem->microbatches));
@@ -87,8 +88,8 @@ static bool lay(struct search *search, const struct ppi_problem *problem, const 
            ppi_periodic_fits(&search->pattern, &search->attempt->problem, false);
 }
 
-/* Compacts the order forwards, backwards and forwards, or only once where it is hopeless. `*improved`: whether an outcome of a
- * forward pass is shorter than the best schedule so far; then the shortest is the candidate. */
+/* Compacts the order forwards, backwards and forwards; stops early where it is 1.1 times the best schedule so far.
+ * `*improved`: whether the result of a forward pass is shorter than that; then the shortest is the candidate. */
 static ppsched_status compact(struct search *search, bool *improved, ppsched_error *error)
 {
     const double hopeless = 1.1 * search->attempt->objective;
@@ -109,7 +110,7 @@ static ppsched_status compact(struct search *search, bool *improved, ppsched_err
     return status;
 }
 
-/* Lays a pattern into the shortest period that it fits, and compacts what it gives. */
+/* Lays a pattern into the shortest period that it fits, repeats it and compacts the order. */
 static ppsched_status try_recipe(struct search *search, const struct recipe *recipe, ppsched_error *error)
 {
     const struct ppi_problem *problem = recipe->flat ? &search->units : &search->attempt->problem;
@@ -134,7 +135,7 @@ static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
     ppsched_status status = PPSCHED_OK;
-    if (search->units.stages <= (uint32_t)search->compactor.most) /* ZB-V holds 2D: on two devices no more than half */
+    if (search->units.stages <= (uint32_t)search->compactor.most) /* ZB-V holds 2D: with two devices no more */
         status = ppi_offer_strategy(attempt, &ppi_zbv, true, error);
     for (int k = 0; k < RECIPES && status == PPSCHED_OK; k++) {
         status = ppi_poll_report(&attempt->poll, (double)k / RECIPES, error);
@@ -166,7 +167,7 @@ static ppsched_status prepare(struct search *search, uint32_t most, ppsched_erro
         return status;
     search->compactor.most = (int32_t)most;
     search->compactor.poll = &search->attempt->poll;
-    search->compactor.look_back = 32; /* more gained nothing in trials */
+    search->compactor.look_back = 32; /* more brought no gain in trials */
     for (uint32_t s = 0; s < problem->stages; s++)
         for (int k = 0; k < PPI_OPS_OF_PASS; k++)
             longest = ppi_larger(longest, problem->stage[s].duration[ppi_kinds[k]]);
@@ -174,7 +175,7 @@ static ppsched_status prepare(struct search *search, uint32_t most, ppsched_erro
     return PPSCHED_OK;
 }
 
-/* With one `part`-th of 1F1B's memory. */
+/* Plans with 1/`part` of 1F1B's memory. */
 static ppsched_status plan(struct ppi_attempt *attempt, uint32_t part, ppsched_error *error)
 {
     struct search search = {.attempt = attempt};

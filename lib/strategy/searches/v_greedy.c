@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After the planner of the zero-bubble paper's authors: as many warm-up forwards as memory and the return of the first
- * microbatch allow, the same number on every device; then rounds of one I and one F a device, with a W wherever it fits into a
- * gap, wherever memory needs it, and where a device is less behind than the worst one.
+ * microbatch allow, the same number on every device; then rounds of one I and one F per device, with a W wherever it fits into
+ * a gap, wherever memory needs it, and where a device has been idle less than the worst one.
  *
- * Theirs gives up where an op does not fit into memory. Here the device waits for a round, and no forward is put that would
- * leave no room for the oldest microbatch to go on, so that every round puts an op. */
+ * Theirs gives up where an op does not fit into memory. Here the device waits for a round, and no forward is planned that
+ * would leave too little memory for the oldest microbatch to continue, so that every round plans an op. */
 #include "strategy/searches/v_greedy.h"
 
 static struct ppi_greedy_stage *a_of(const struct ppi_greedy *g, uint32_t r)
@@ -17,13 +17,13 @@ static struct ppi_greedy_stage *z_of(const struct ppi_greedy *g, uint32_t r)
     return &g->stage[g->problem->stages - 1 - r];
 }
 
-/* Whether what a stage's next op waits for is planned. */
+/* Whether the inputs of a stage's next op are planned. */
 static bool can_run(const struct ppi_greedy_stage *stage, uint8_t kind)
 {
     return ppi_greedy_arrival(stage, kind) < PPI_INFINITE;
 }
 
-/* Whether a device's next F of a leaves room for the oldest microbatch to go on. */
+/* Whether a device's next F of a leaves enough memory for the oldest microbatch to continue. */
 static bool is_safe(const struct ppi_greedy *g, uint32_t r)
 {
     return a_of(g, r)->done[PPSCHED_KIND_F] - z_of(g, r)->done[PPSCHED_KIND_F] < g->device[r].ahead;
@@ -31,7 +31,7 @@ static bool is_safe(const struct ppi_greedy *g, uint32_t r)
 
 /* --- the warm-up --- */
 
-/* Puts a forward of a or z if one is left and memory allows. */
+/* Appends a forward of a or z if one is left and memory allows. */
 static void warm_up(struct ppi_greedy *g, uint32_t r, bool of_z)
 {
     struct ppi_greedy_stage *stage = of_z ? z_of(g, r) : a_of(g, r);
@@ -75,7 +75,7 @@ static bool is_behind(const struct ppi_greedy *g, uint32_t r)
            (of_z <= of_z_before && of_z_before < g->problem->microbatches);
 }
 
-/* Forwards of a and z in turn until all devices have as many. */
+/* Forwards of a and z in turn until all devices have the same number. */
 static void level(struct ppi_greedy *g)
 {
     bool of_z = false;
@@ -90,7 +90,7 @@ static void level(struct ppi_greedy *g)
 
 /* --- the rounds --- */
 
-/* Puts a stage's next op behind the Ws that fit into the gap before it, and one that overruns it if it may. */
+/* Appends a stage's next op after the Ws that fit into the gap before it, and after one that overruns it if it may. */
 static void fill_and_put(struct ppi_greedy *g, struct ppi_greedy_stage *stage, uint8_t kind, bool may_overrun)
 {
     const struct ppi_greedy_device *device = stage->device;
@@ -116,7 +116,7 @@ static void put_input(struct ppi_greedy *g, struct ppi_greedy_stage *stage, bool
     fill_and_put(g, stage, PPSCHED_KIND_I, may_overrun);
 }
 
-/* One I a device: first those of a, from the last device up, then those of z, from the first device down. */
+/* One I per device: first those of a, from the last device up, then those of z, from the first device down. */
 static void put_inputs(struct ppi_greedy *g, const struct ppi_v_choice *choice)
 {
     uint32_t devices = g->problem->devices;

@@ -6,14 +6,14 @@
 
 #include "search/greedy.h"
 
-/* Whether a W may be put into a gap that it overruns, if the device can afford that: before an F, before an I of z. Before an I
- * of a it always may. */
+/* Whether a W may overrun a gap, if the device has the time to spare: before an F, before an I of z. Before an I of a it
+ * always may. */
 struct ppi_v_choice {
     bool before_forward, before_input;
 };
 
-/* Plans all ops into `out`, on the V placement; how long devices are idle tells the next plan what each can spare. Returns the
- * longest span of a device. */
+/* Plans all ops into `out`, on the V placement; the idle times become the time that each device can spare in the next plan.
+ * Returns the longest span of a device. */
 double ppi_v_plan(struct ppi_greedy *greedy, const struct ppi_v_choice *choice, struct ppi_orders *out);
 
 #endif

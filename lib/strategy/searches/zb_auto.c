@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zero bubble under a memory limit, with real costs: greedy plans with all combinations of their choices, the fixed schedules
- * that fit the limit; where all these stay far from what is possible, greedy plans with another warm-up, and list schedules
- * after repeating patterns. The first with the shortest longest-device span is kept.
+/* Zero bubble under a memory limit, with real costs: greedy plans with all combinations of their choices, and the fixed
+ * schedules that fit the limit; where all these are far above the lower bound, greedy plans with another warm-up, and list
+ * schedules after repeating patterns. The first with the shortest longest-device span is kept.
  *
  * A greedy plan first has as many warm-up forwards as memory and the first backward allow, then in each round one forward and
- * one I a device, with Ws where they fit into gaps or where memory needs them. After the heuristic in the code of "Zero Bubble
- * Pipeline Parallelism" (Qi et al. 2023, arXiv 2401.10241); the even warm-up is ours. */
+ * one I per device, with Ws where they fit into gaps or where memory needs them. After the heuristic in the code of "Zero
+ * Bubble Pipeline Parallelism" (Qi et al. 2023, arXiv 2401.10241); the even warm-up is ours. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "search/explore.h"
 #include "search/greedy.h"
 #include "strategy/descriptors.h"
 
-#define FAR 1.1 /* a span so many times the lower bound is worth more work; most plans with ample memory are closer */
+#define FAR 1.1 /* above this multiple of the lower bound a span is worth more work; most plans with ample memory are below */
 
 enum {
-    PERIODS = 2,         /* of the patterns then: more find little more */
-    VISITS = 4000000,    /* of ops, by the search for slices: some 50 ms, */
-    VISITS_PER_OP = 2000 /* or less: small problems need no more */
+    PERIODS = 2,         /* of patterns in that case: more bring little gain */
+    VISITS = 4000000,    /* of ops, most in the search for slices: some 50 ms */
+    VISITS_PER_OP = 2000 /* the same per op: small problems need no more */
 };
 
-/* The choices that a plan is made with. */
+/* The choices of a plan. */
 struct choice {
     bool bubble_before_first_backward; /* stop the warm-up before it delays the first backward, or let it do so */
     bool backward_first;               /* leave a forward out where it would delay a backward of the next device */
@@ -34,7 +34,7 @@ static bool has_forwards(const struct ppi_greedy *g, uint32_t s)
     return g->stage[s].done[PPSCHED_KIND_F] < g->problem->microbatches;
 }
 
-/* When what the next F or I waits for arrives from the neighbour; negative where it waits for none. */
+/* When the input of the next F or I arrives from the neighbour; negative where it has none. */
 static double arrival(const struct ppi_greedy *g, uint32_t s, uint8_t kind)
 {
     bool waits = kind == PPSCHED_KIND_F ? s > 0 : s + 1 < g->problem->devices;
@@ -48,8 +48,8 @@ static void put(struct ppi_greedy *g, uint32_t s, uint8_t kind)
 
 /* --- the warm-up --- */
 
-/* How many forwards a stage runs behind its first until the first I of the next stage arrives; `*input_end` is when that ends,
- * and becomes when this stage's first I ends. */
+/* How many forwards a stage runs after its first until the first I of the next stage arrives. `*input_end`: the end of that I,
+ * then that of this stage's first I. */
 static uint32_t warmup_of(const struct ppi_greedy *g, const struct choice *choice, uint32_t s, double *input_end)
 {
     const struct ppi_stage *costs = &g->problem->stage[s];
@@ -74,14 +74,14 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* A stage's share of the first stage's warm-up: the less the nearer to the last. */
+/* A stage's share of the first stage's warm-up, falling towards the last stage. */
 static uint32_t even_share(const struct ppi_greedy *g, uint32_t s)
 {
     uint64_t last = g->problem->devices - 1;
     return (uint32_t)((g->device[0].ahead * (last - s) + last - 1) / last);
 }
 
-/* Finds how many forwards each stage runs in its warm-up, behind its first. False where an even warm-up would be no other. */
+/* Finds how many forwards each stage runs in its warm-up, after its first. False where an even warm-up would be the same. */
 static bool find_warmup(struct ppi_greedy *g, const struct choice *choice)
 {
     uint32_t last = g->problem->devices - 1, usual, even;
@@ -96,7 +96,7 @@ static bool find_warmup(struct ppi_greedy *g, const struct choice *choice)
         even = smaller(even, smaller(more, even_share(g, s)));
         while (more > 0 && more >= usual && 1 + more < g->problem->microbatches)
             more--;
-        usual = smaller(usual, more); /* no forward without that of the stage before */
+        usual = smaller(usual, more); /* no forward before that of the stage before */
         differs = differs || usual != even;
         g->device[s].ahead = choice->even_warmup ? even : usual;
     }
@@ -155,7 +155,8 @@ static void fill_and_put(struct ppi_greedy *g, const struct choice *choice, uint
     ppi_greedy_put(g, &g->stage[s], kind, ready);
 }
 
-/* Where a stage with forwards left runs none, those before it do not either. False where a device would go over its limit. */
+/* Where a stage with forwards left runs none, the stages before it run none either. False where a device would exceed its
+ * limit. */
 static bool put_forwards(struct ppi_greedy *g, const struct choice *choice)
 {
     uint32_t first = g->problem->devices;
@@ -182,7 +183,8 @@ static void put_inputs(struct ppi_greedy *g, const struct choice *choice)
     }
 }
 
-/* Returns the longest span; infinite where the choices leave ops out, go over a limit, or lead beyond `below`. */
+/* Returns the longest span; infinite where the choices leave ops out, exceed a limit, or lead to a span of more than
+ * `below`. */
 static double plan_with(struct ppi_greedy *g, const struct choice *choice, double below, struct ppi_orders *out)
 {
     ppi_greedy_start(g, out);
@@ -198,7 +200,7 @@ static double plan_with(struct ppi_greedy *g, const struct choice *choice, doubl
 
 /* --- the search --- */
 
-/* The choices of the paper's heuristic are tried with all of them taken first, the last changing fastest. */
+/* Tries all combinations of the paper's choices, first all set, the last changing fastest. */
 static ppsched_status try_choices(struct ppi_attempt *attempt, struct ppi_greedy *greedy, bool even_warmup,
                                   ppsched_error *error)
 {
@@ -211,10 +213,10 @@ static ppsched_status try_choices(struct ppi_attempt *attempt, struct ppi_greedy
     return status;
 }
 
-/* On uneven stages one may be shorter than the greedy plan. */
+/* With uneven stages one of these may be shorter than the greedy plan. */
 static const struct ppi_strategy *const fixed[] = {&ppi_zb_h1, &ppi_zb_h2, &ppi_1f1b, &ppi_eager_1f1b, &ppi_gpipe, NULL};
 
-/* With slices: the rules that fit, and what is between them. */
+/* With slices: the rules that fit, list schedules, and orders between them. */
 static ppsched_status plan_slices(struct ppi_attempt *attempt, ppsched_error *error)
 {
     struct ppi_pool pool;
@@ -227,7 +229,7 @@ static ppsched_status plan_slices(struct ppi_attempt *attempt, ppsched_error *er
     status = ppi_offer_split(attempt, fixed, error);
     if (status == PPSCHED_OK)
         status = ppi_list_micro_slices(attempt, true, VISITS / 4, error);
-    attempt->pool = NULL; /* what the search finds stays its own */
+    attempt->pool = NULL; /* the search keeps what it finds itself */
     double visits = ppi_smaller(VISITS, (double)VISITS_PER_OP * (double)ppi_problem_ops(&attempt->problem));
     return status == PPSCHED_OK ? ppi_relink(attempt, &pool, visits, error) : status;
 }
@@ -247,7 +249,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     if (!ppi_is_finite(attempt->objective) && !attempt->problem.rises)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     status = ppi_offer_split(attempt, fixed, error);
-    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective)) /* what rises leaves a greedy plan no room */
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective)) /* memory rises inside backwards */
         status = ppi_go_straight(attempt, error);
     if (status != PPSCHED_OK || attempt->objective <= attempt->goal * FAR)
         return status;

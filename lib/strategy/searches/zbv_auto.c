@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shortest of many plans on the V placement under a memory limit, with real costs: ZB-V by greedy planning, with all four
- * combinations of two choices, each planned again with the idle times that the plan before has shown; where memory is short,
- * schedules packed from patterns; and the fixed schedules of the placement. The first with the shortest longest-device span is
+ * combinations of two choices, each planned again with the idle times of the plan before; where memory is short, schedules
+ * compacted from patterns; and the fixed schedules of the placement. The first with the shortest longest-device span is
  * kept. */
 #include "base/checked.h"
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 /* --- greedy plans --- */
 
-/* Plans with one choice, and again as long as that gets shorter. */
+/* Plans with one choice, and again while the span gets shorter. */
 static ppsched_status try_choice(struct ppi_attempt *attempt, struct ppi_greedy *greedy, struct ppi_v_choice choice,
                                  ppsched_error *error)
 {
@@ -39,19 +39,19 @@ static ppsched_status try_choices(struct ppi_attempt *attempt, struct ppi_greedy
     return status;
 }
 
-/* What ZB-V needs on a device: D activations of both stages. */
+/* The memory of ZB-V on a device: D activations of both stages. */
 static double usual_memory(const struct ppi_problem *problem, uint32_t r)
 {
     return problem->devices * problem->device[r].least;
 }
 
-/* The same as a limit, which is rounded up. */
+/* The same as a limit, rounded up. */
 static double usual_limit(const struct ppi_problem *problem, uint32_t r)
 {
     return usual_memory(problem, r) * (1 + 1e-12);
 }
 
-/* The least of all devices' limits, in times the usual memory. */
+/* The least limit of any device, as a multiple of the usual memory. */
 static double least_limit(const struct ppi_problem *problem)
 {
     double least = PPI_INFINITE;
@@ -61,7 +61,7 @@ static double least_limit(const struct ppi_problem *problem)
     return least;
 }
 
-/* Within the usual memory, and where the limits allow more, within them. */
+/* Plans within the usual memory and, where the limits allow more, within them. */
 static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *error)
 {
     const struct ppi_problem *problem = &attempt->problem;
@@ -85,11 +85,11 @@ static ppsched_status try_greedy(struct ppi_attempt *attempt, ppsched_error *err
 /* --- packed patterns --- */
 
 enum {
-    MOST_CELLS = 5, /* wait of a pattern; the busiest device has a cell for each op of a microbatch */
-    VISITS_OF_BEAT = 6
+    MOST_CELLS = 5,    /* most cells that an op waits; the busiest device has a cell for each op of a microbatch */
+    VISITS_OF_BEAT = 6 /* work counted for a beat that is laid */
 };
 
-/* Waits from device to device on the way down: up to a device, and behind it. */
+/* Waits between devices on the path down: `first` up to the device `turn`, `then` after it. */
 struct waits {
     double first, then;
     uint32_t turn;
@@ -100,11 +100,11 @@ struct packing {
     struct ppi_periodic pattern;
     struct ppi_compactor compactor;
     struct ppi_recipe recipe;
-    bool inputs_wait; /* and not only forwards */
-    double laid;      /* beats, since the watch was told */
+    bool inputs_wait; /* not only forwards */
+    double laid;      /* visits not yet counted as work */
 };
 
-/* Lays the recipe with waits; false where that goes over a limit, or takes absurdly long. */
+/* Lays the recipe with waits; false where that exceeds a limit, or takes absurdly long. */
 static bool lay(struct packing *packing, struct waits waits)
 {
     const struct ppi_problem *problem = packing->problem;
@@ -121,7 +121,7 @@ static bool lay(struct packing *packing, struct waits waits)
            ppi_periodic_fits(&packing->pattern, problem, true);
 }
 
-/* The last turn with which waits keep to the limits; false where none does. */
+/* The last turn with which waits keep the limits; false where none does. */
 static bool find_turn(struct packing *packing, struct waits *waits)
 {
     uint32_t fails = packing->problem->devices;
@@ -135,7 +135,7 @@ static bool find_turn(struct packing *packing, struct waits *waits)
     return true;
 }
 
-/* The waits with which most is in flight within the limits; false where the recipe goes over them without any. */
+/* The longest waits, in sum over devices, within the limits; false where the recipe exceeds them without any. */
 static bool find_waits(struct packing *packing, double cell, struct waits *best)
 {
     double most = -1;
@@ -154,7 +154,7 @@ static bool find_waits(struct packing *packing, double cell, struct waits *best)
     return true;
 }
 
-/* Packs a pattern of each kind with one period, and tells whether one keeps to the limits. */
+/* Compacts a pattern of each kind with one period. `*found`: whether one keeps the limits. */
 static ppsched_status try_period(struct ppi_attempt *attempt, struct packing *packing, double cell, double period, bool *found,
                                  ppsched_error *error)
 {
@@ -181,7 +181,7 @@ static ppsched_status try_period(struct ppi_attempt *attempt, struct packing *pa
     return status;
 }
 
-/* Tries longer and longer periods until three have served. */
+/* Tries longer and longer periods until three have been found. */
 static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *error)
 {
     struct packing packing = {.problem = &attempt->problem};
@@ -206,7 +206,7 @@ static ppsched_status try_patterns(struct ppi_attempt *attempt, ppsched_error *e
 
 static const struct ppi_strategy *const fixed[] = {&ppi_zbv, &ppi_dualpipe_v, &ppi_v_1f1b, NULL};
 
-/* Where no limit is given, what ZB-V needs is it. */
+/* Without a limit, ZB-V's memory is the limit. */
 static void limit_by_default(struct ppi_problem *problem)
 {
     for (uint32_t r = 0; r < problem->devices && !problem->has_limits; r++) {
@@ -227,13 +227,13 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     double least = least_limit(&attempt->problem);
     if (least < 1 - 1e-9)
         status = try_patterns(attempt, error);
-    if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* with less, patterns are shorter */
+    if (status == PPSCHED_OK && (least > 0.5 || !ppi_is_finite(attempt->objective))) /* below that, patterns are shorter */
         status = try_greedy(attempt, error);
     if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective) && !attempt->problem.rises)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the sum of times is too large for a double");
     if (status == PPSCHED_OK)
         status = ppi_offer_split(attempt, fixed, error);
-    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective)) /* what rises leaves patterns and plans no room */
+    if (status == PPSCHED_OK && !ppi_is_finite(attempt->objective)) /* memory rises inside backwards */
         status = ppi_go_straight(attempt, error);
     return status;
 }

@@ -1709,6 +1709,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_slices": (c_uint32, [c_void_p]),
     "ppsched_schedule_placement": (c_int32, [c_void_p]),
     "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_peer_of": (c_uint32, [c_void_p, POINTER(Op)]),
     "ppsched_schedule_flushes": (c_uint32, [c_void_p]),
     "ppsched_schedule_weight_versions": (c_uint32, [c_void_p]),
     "ppsched_schedule_op_count": (c_uint64, [c_void_p]),
@@ -1891,6 +1892,7 @@ class Library(CDLL):
     ppsched_schedule_slices: Callable[..., int]
     ppsched_schedule_placement: Callable[..., int]
     ppsched_schedule_device_of: Callable[..., int]
+    ppsched_schedule_peer_of: Callable[..., int]
     ppsched_schedule_flushes: Callable[..., int]
     ppsched_schedule_weight_versions: Callable[..., int]
     ppsched_schedule_op_count: Callable[..., int]

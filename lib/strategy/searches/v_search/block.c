@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A block is laid on a grid of cells, one row per device; the warm-up is rewritten, all ops are squeezed to the left, the
+ * cool-down is laid, and weight gradients go last. Rows keep what a squeeze has placed, so that the next one continues at the
+ * first changed column. */
 #include "strategy/searches/v_search/block.h"
 
 #include <string.h>
 
-/* What stands in a cell: nothing, or an op of the device's first or second stage. F1 to I1 are in the order in which a
- * microbatch passes, F1 and I2 down the devices, F2 and I1 up; then come the weight gradients. */
+/* The content of a cell: nothing, or an op of the device's first or second stage. F1 to I1 are in the order in which a
+ * microbatch runs, F1 and I2 down the devices, F2 and I1 up; then come the weight gradients. */
 enum letter { BLANK, F1, F2, I2, I1, W2, W1, LETTERS };
 
 enum { WEIGHTS = 1 << W2 | 1 << W1 };
 
-/* A letter's kind and stage, the letter that goes before on every device, and the stage passes that it adds to those held. */
+/* A letter's kind and stage, the letter that precedes it on every device, and the stage passes that it adds to those held. */
 static const struct {
     uint8_t kind, stage, after;
     int8_t held;
@@ -20,22 +23,22 @@ static const struct {
 
 /* One device. */
 struct row {
-    uint8_t *cells, *spare;          /* spare: what a squeeze has still to move */
+    uint8_t *cells, *spare;          /* spare: the cells that a squeeze has still to move */
     uint8_t slot[LETTERS];           /* in the repeated pattern */
-    int64_t first[LETTERS];          /* the column of each letter's first op there */
-    int64_t left[LETTERS];           /* ops taken out of the warm-up, to be laid again */
-    int64_t next;                    /* the first column that a squeeze has free */
-    int64_t count[PPI_V_PATH + 1];   /* of each letter, the ops that a squeeze has placed */
-    int32_t *behind[PPI_V_PATH + 1]; /* and the columns behind them */
+    int64_t first[LETTERS];          /* the column of each letter's first op in the pattern */
+    int64_t left[LETTERS];           /* ops removed from the warm-up, to be laid again */
+    int64_t next;                    /* the first free column during a squeeze */
+    int64_t count[PPI_V_PATH + 1];   /* by letter: the ops that a squeeze has placed */
+    int32_t *behind[PPI_V_PATH + 1]; /* by letter and op: the columns after them */
 };
 
 struct ppi_v_grid {
-    int64_t devices, microbatches, built; /* built: microbatches of the repeated pattern, the most of a letter in a row */
-    int64_t columns, used;                /* there is room for; there is nothing behind */
-    int64_t squeezed;                     /* columns before it are as the last squeeze left them */
-    int64_t peak;                         /* the most stage passes, from F to W, that a device may hold */
+    int64_t devices, microbatches, built; /* built: microbatches of the repeated pattern, the most ops of a letter in a row */
+    int64_t columns, used;                /* allocated; all cells from `used` on are blank */
+    int64_t squeezed;                     /* columns before it are unchanged since the last squeeze */
+    int64_t peak;                         /* limit of stage passes, from F to W, that a device holds */
     struct row *row;                      /* by device, and one beyond either end */
-    struct ppi_poll *poll;                /* that is told of the work */
+    struct ppi_poll *poll;                /* counts the work */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -53,10 +56,10 @@ static bool runs_down(uint8_t letter)
     return letter % 2 == 1;
 }
 
-/* --- memory: the grid, its rows, the columns behind what their squeezes placed, the cells. Beyond either end of the devices
- * all ops are as if placed before the first column. --- */
+/* --- memory: the grid, its rows, the columns after the ops that squeezes placed, the cells. In the rows beyond either end all
+ * ops count as placed before the first column. --- */
 
-/* The first microbatch takes a period at most for each letter of its path on each device, the others one each. */
+/* The first microbatch takes at most a period for each letter of its path on each device, the others one each. */
 static struct ppi_v_grid size_grid(int64_t devices, int64_t microbatches)
 {
     struct ppi_v_grid grid = {.devices = devices, .microbatches = microbatches, .built = most(microbatches, 2 * devices)};
@@ -94,7 +97,7 @@ struct ppi_v_grid *ppi_v_grid_make(const struct ppi_host *host, int64_t devices,
 
 /* --- work --- */
 
-/* Tells of so many cells that were looked at. False where no more are wanted. */
+/* Counts so many cells as work. False where the caller stops the search. */
 static inline bool go_on(struct ppi_v_grid *grid, int64_t cells)
 {
     enum { CELLS_OF_VISIT = 8 };
@@ -103,7 +106,7 @@ static inline bool go_on(struct ppi_v_grid *grid, int64_t cells)
 
 /* --- cells --- */
 
-/* Changes a cell; what comes behind it may then be squeezed further. */
+/* Changes a cell; the ops after it may then be squeezed further. */
 static void set_cell(struct ppi_v_grid *grid, struct row *row, int64_t column, uint8_t letter)
 {
     row->cells[column] = letter;
@@ -130,7 +133,7 @@ static int64_t find_peak(const struct row *row, int64_t end)
     return peak;
 }
 
-/* Counts an op; whether as many ops of the letter before were counted, which for F1 are the microbatches. */
+/* Counts an op; returns whether the op of the letter before was counted already (of F1: the microbatch exists). */
 static bool is_due(int64_t count[LETTERS], uint8_t letter)
 {
     return count[letter]++ < count[traits[letter].after];
@@ -147,7 +150,7 @@ static int64_t find_early(const struct ppi_v_grid *grid, const struct row *row)
 
 /* --- the squeeze: all ops move as far left as the order of their device and the same op on the neighbour before allow --- */
 
-/* Puts a row where the squeeze before was, as far as columns have not changed since; the cells behind become spare ones. */
+/* Resets a row to the last squeeze up to the first changed column; the cells after it become spare ones. */
 static void resume_row(const struct ppi_v_grid *grid, struct row *row)
 {
     const int64_t fixed = grid->squeezed;
@@ -159,7 +162,7 @@ static void resume_row(const struct ppi_v_grid *grid, struct row *row)
             row->count[letter]--;
 }
 
-/* One cell, if its letter runs that way. False where the op comes before the one that it needs. */
+/* Squeezes one cell, if its letter runs in this direction. False where the op comes before the one it depends on. */
 static inline bool squeeze_cell(const struct ppi_v_grid *grid, struct row *row, int64_t column, bool down)
 {
     const uint8_t letter = row->spare[column];
@@ -202,7 +205,7 @@ static bool squeeze(struct ppi_v_grid *grid)
 
 /* --- the repeated pattern --- */
 
-/* The slots of a device's letters: W2 takes the first that is free after I2, W1 after I1. False where two letters want one. */
+/* The slots of a device's letters: W2 has the first free one after I2, W1 after I1. False where two letters collide. */
 static bool find_slots(struct row *row, const struct ppi_v_block *block, uint32_t device)
 {
     uint32_t before = device < block->turn ? device : block->turn, taken = 0;
@@ -220,7 +223,7 @@ static bool find_slots(struct row *row, const struct ppi_v_block *block, uint32_
     return true;
 }
 
-/* Lays all instances of a letter, the first at the first of its slots from the cursor on; returns the column behind that. */
+/* Lays all ops of a letter, the first at its first slot from the cursor on; returns the column after that. */
 static int64_t lay_letter(const struct ppi_v_grid *grid, struct row *row, uint8_t letter, int64_t cursor)
 {
     cursor += (row->slot[letter] + PPI_V_PERIOD - cursor % PPI_V_PERIOD) % PPI_V_PERIOD;
@@ -230,8 +233,8 @@ static int64_t lay_letter(const struct ppi_v_grid *grid, struct row *row, uint8_
     return cursor + 1;
 }
 
-/* Lets the first microbatch run through, each device after the one before; the others follow it a period apart. False where
- * letters collide, or a device holds too much. */
+/* Lays the first microbatch, each device after the one before; the others follow a period apart. False where letters collide,
+ * or a device exceeds two stage passes per device. */
 static bool lay_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
 {
     int64_t cursor = PPI_V_PERIOD;
@@ -251,7 +254,7 @@ static bool lay_block(struct ppi_v_grid *grid, const struct ppi_v_block *block)
         }
     grid->peak = grid->squeezed = 0;
     grid->used = cursor + PPI_V_PERIOD * grid->built;
-    for (int64_t i = 0; i < grid->devices && go_on(grid, cursor); i++) /* from here on every device repeats itself */
+    for (int64_t i = 0; i < grid->devices && go_on(grid, cursor); i++) /* after the cursor every device repeats */
         grid->peak = most(grid->peak, find_peak(&grid->row[i], cursor + PPI_V_PERIOD));
     return grid->peak <= 2 * grid->devices;
 }
@@ -264,7 +267,7 @@ static void take_out(struct row *row, int64_t column)
     row->cells[column] = BLANK;
 }
 
-/* Lays a letter if more than `kept` are left, and there is room; whether more were left. */
+/* Lays a letter if more than `kept` are left and the column is in use; returns whether more were left. */
 static bool lay(struct row *row, uint8_t letter, int64_t kept, int64_t column, int64_t used)
 {
     bool put = row->left[letter] > kept;
@@ -275,17 +278,17 @@ static bool lay(struct row *row, uint8_t letter, int64_t kept, int64_t column, i
     return put;
 }
 
-/* Takes out all before a device's first I1, and what of F2, I2, W2 and then F1 may come early behind it. Then lays F1s alone
- * while the first microbatch would be on its way to the last device and back, F1s and F2s in turn, each in a cell of its own
- * even where none is left, and backwards before forwards. False where ops are lost. */
+/* Removes all ops before a device's first I1, and those F2, I2, W2 and then F1 after it that may come early. Then lays F1s
+ * alone while the first microbatch is between here and the last device, F1s and F2s in turn, each with its own cell even where
+ * none is left, and backwards before forwards. False where ops are lost. */
 static bool rewrite_warmup(const struct ppi_v_grid *grid, int64_t device)
 {
     struct row *row = &grid->row[device];
     uint8_t *cells = row->cells;
     int64_t *left = row->left, *last = grid->row[grid->devices - 1].first, column = device, before;
-    /* F1s and F2s that come first: F2s on the last device, and both here. */
+    /* F1s and F2s of the warm-up: F2s on the last device, and both here. */
     const int64_t seconds = grid->peak / 2, second = least(device + 1, seconds), first = grid->peak - second;
-    /* Of I2 and W2 one for three cells from the first I2 to the first I1 may be early. */
+    /* One I2 and one W2 may be early for each three cells from the first I2 to the first I1. */
     const int64_t ahead = last[I1] - last[I2] + 2 * (grid->devices - device), path = 2 * (grid->devices - 1 - device);
     const int64_t early_i = most(ahead / 3, seconds - second), early_w = most((ahead - 1) / 3, seconds - second);
     memset(left, 0, sizeof row->left);
@@ -329,7 +332,7 @@ static void blank_last(struct ppi_v_grid *grid, struct row *row, uint32_t set, i
         set_cell(grid, row, c, BLANK);
 }
 
-/* Lays a letter so many times, from a column to the left in every other. False where there is no room. */
+/* Lays a letter `count` times, from a column to the left in every other. False where a cell is not free. */
 static bool lay_diagonal(struct ppi_v_grid *grid, struct row *row, uint8_t letter, int64_t column, int64_t count)
 {
     for (; count > 0; count--, column -= 2) {
@@ -340,8 +343,8 @@ static bool lay_diagonal(struct ppi_v_grid *grid, struct row *row, uint8_t lette
     return true;
 }
 
-/* Lays a device's last input gradients on two diagonals, which begin behind the last F2 of the first device; its last weight
- * gradients are to be laid behind them. */
+/* Lays a device's last input gradients on two diagonals, which begin after the last F2 of the first device; its last weight
+ * gradients are laid later. */
 static bool lay_cooldown(struct ppi_v_grid *grid, int64_t device, int64_t peak, int64_t turn)
 {
     struct row *row = &grid->row[device];
@@ -354,7 +357,7 @@ static bool lay_cooldown(struct ppi_v_grid *grid, int64_t device, int64_t peak, 
            lay_diagonal(grid, row, I2, turn + 1 + device, second);
 }
 
-/* Lays a device's weight gradients from a column on anew, in blank cells, as they become due, the second stage's first. */
+/* Lays a device's weight gradients from a column on again, in blank cells, as they become due, the second stage's first. */
 static void relay_weights(struct ppi_v_grid *grid, struct row *row, int64_t from)
 {
     int64_t count[LETTERS] = {0};
@@ -372,14 +375,14 @@ static void relay_weights(struct ppi_v_grid *grid, struct row *row, int64_t from
 
 /* --- the whole --- */
 
-/* Whether a device that has been warmed up holds more than its limit while nothing of the cool-down has come: from then on its
- * order stays. */
+/* Whether a device exceeds its limit after the warm-up and before the cool-down, a part of its order that does not change any
+ * more. */
 static bool goes_over(const struct ppi_v_grid *grid, int64_t device, const struct ppi_problem *problem)
 {
     const int64_t stages[] = {device, 2 * grid->devices - 1 - device};
     const double limit = ppi_device_allows(&problem->device[device]);
     double level = 0;
-    int64_t done = grid->microbatches - grid->peak; /* of each backward, before the first that the cool-down may move */
+    int64_t done = grid->microbatches - grid->peak; /* of each letter, the ops before the first that the cool-down may move */
     int64_t left[LETTERS] = {[I2] = done, [I1] = done, [W2] = done, [W1] = done};
     for (int64_t c = 0; c < grid->used; c++) {
         uint8_t letter = grid->row[device].cells[c];
@@ -394,8 +397,8 @@ static bool goes_over(const struct ppi_v_grid *grid, int64_t device, const struc
     return false;
 }
 
-/* Writes the ops. False where they are not whole, not due or hold too much. In a squeezed grid ops stand behind what they need
- * from other devices; where each is due on its own, all can be run. */
+/* Writes the ops. False where some are missing or not due, or memory exceeds the limit. In a squeezed grid ops are after those
+ * of other devices that they depend on; where each is due on its own device, there is no deadlock. */
 static bool read_ops(const struct ppi_v_grid *grid, const struct ppi_orders *orders)
 {
     for (int64_t i = 0; i < grid->devices; i++) {
@@ -418,7 +421,7 @@ static bool read_ops(const struct ppi_v_grid *grid, const struct ppi_orders *ord
     return true;
 }
 
-/* Lays weight gradients anew from each device's first early one on. False where it held too much before. */
+/* Lays weight gradients again from each device's first early one on. False where the device exceeded the limit before. */
 static bool repair(struct ppi_v_grid *grid)
 {
     if (!squeeze(grid))
@@ -435,7 +438,8 @@ static bool repair(struct ppi_v_grid *grid)
     return true;
 }
 
-/* Warms all devices up; `*peak`: the most that one holds. False where ops get lost, or a device holds too much. */
+/* Rewrites the warm-up of all devices; `*peak`: the most stage passes of any. False where ops are lost, or a device exceeds
+ * its limit. */
 static bool warm_up(struct ppi_v_grid *grid, bool repairs, const struct ppi_problem *problem, int64_t *peak)
 {
     *peak = 0;
@@ -451,16 +455,16 @@ static bool warm_up(struct ppi_v_grid *grid, bool repairs, const struct ppi_prob
     return *peak <= grid->peak;
 }
 
-/* Cools them down; tells whether weight gradients stand before their own input gradients. */
+/* Lays the cool-down of all devices; `*early`: whether weight gradients are before their own input gradients. */
 static bool cool_down(struct ppi_v_grid *grid, int64_t peak, bool *early)
 {
     const int64_t turn = find_last(grid->row, grid->used, 1u << F2, 1);
     *early = false;
     for (int64_t i = 0; i < grid->devices; i++) {
         const struct row *row = &grid->row[i];
-        if (!go_on(grid, grid->used) || (grid->devices > 1 && !lay_cooldown(grid, i, peak, turn))) /* a single one has none */
+        if (!go_on(grid, grid->used) || (grid->devices > 1 && !lay_cooldown(grid, i, peak, turn))) /* one device has none */
             return false;
-        /* Two weight gradients of each device are still to be laid anew: what is early before them stays so. */
+        /* Two weight gradients of each device are still to be laid again; earlier ones do not change. */
         *early = *early || find_early(grid, row) < find_last(row, grid->used, WEIGHTS, 2);
     }
     return true;
@@ -474,7 +478,7 @@ static enum ppi_v_growth grow(struct ppi_v_grid *grid, const struct ppi_v_block 
     if (!lay_block(grid, block) || !warm_up(grid, repairs, problem, &peak) || !squeeze(grid) ||
         !cool_down(grid, peak, &early) || (early && !repairs) || !squeeze(grid))
         return PPI_V_NOTHING;
-    for (int64_t i = 0; i < grid->devices; i++) /* behind the squeeze, as that would change no device's order any more */
+    for (int64_t i = 0; i < grid->devices; i++) /* after the squeeze, which would not change a device's order */
         relay_weights(grid, &grid->row[i], find_last(&grid->row[i], grid->used, WEIGHTS, 3) + 1);
     if ((early && !repair(grid)) || !read_ops(grid, orders))
         return PPI_V_NOTHING;
@@ -485,7 +489,7 @@ ppsched_status ppi_v_grow(enum ppi_v_growth *out, struct ppi_v_grid *grid, const
                           struct ppi_attempt *attempt, ppsched_error *error)
 {
     grid->poll = &attempt->poll;
-    go_on(grid, grid->devices); /* to find the slots, where most blocks end */
+    go_on(grid, grid->devices); /* for finding the slots, where most blocks fail */
     *out = grow(grid, block, repairs, &attempt->problem, &attempt->candidate);
     return ppi_poll_spend(grid->poll, 0, error);
 }

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best building block on the V placement under a memory limit: tries every first-device pattern with every pair of steps
- * and every turn, prices what grows from it with the real costs, and keeps the first of the shortest longest-device spans. Only
- * where none fits does a block win whose growth must be mended. */
+ * and every turn, prices the grown schedule with the real costs, and keeps the first with the shortest longest-device span. A
+ * block that needs repair wins only where no other fits. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "strategy/descriptors.h"
 #include "strategy/searches/v_search/block.h"
 
-/* The largest grid, in bytes. */
+/* The most bytes of a grid; larger problems are refused. */
 enum { MOST_MEMORY = 1000000000 };
 
-/* On many devices not every turn is tried at once: a step between them, which halves about the blocks that were the best so
- * far. Where even that is too much work, fewer turns; in the end equal steps, for which the turn is of no account. */
+/* On more than ALL_TURNS devices some TURNS turns are tried first, and then, with halved strides, those next to the last
+ * LEADERS best blocks. Where that is too much work fewer turns are tried; in the end only equal steps, for which the turn does
+ * not matter. */
 enum { ALL_TURNS = 16, TURNS = 8, LEADERS = 4 };
 
-/* The most work for the turns that are tried at first, in bytes of the grid; where nothing fits, so many times it. */
+/* The most work for the turns that are tried first, in bytes of the grid; LAST_TRIES times that where nothing fits. */
 enum { MOST_WORK = 22000000, LAST_TRIES = 8 };
 
-/* Of the slots beside that of the first op, and of the steps from device to device. */
+/* Choices of each slot other than the first op's, and of each step from device to device. */
 enum { CHOICES = PPI_V_PERIOD - 1 };
 
 struct search {
-    struct ppi_attempt *attempt; /* gets what grew whole */
+    struct ppi_attempt *attempt; /* keeps schedules grown without repair */
     struct ppi_v_grid *grid;
-    bool repairs;                       /* without a limit all that grows whole fits, so that mending waits */
-    struct ppi_v_block mended;          /* while nothing whole fits, the best block that does when it is mended */
-    double mended_time;                 /* infinite where there is none */
-    uint32_t stride;                    /* of turns; 0: equal steps alone */
-    struct ppi_v_block leader[LEADERS]; /* the last of which each was the best so far */
-    uint32_t led;                       /* how often that changed */
+    bool repairs;              /* tries blocks that need repair: at first only with a limit, as others fit without one */
+    struct ppi_v_block mended; /* while nothing fits without repair: the best block with it */
+    double mended_time;        /* its time; infinite: there is none */
+    uint32_t stride;           /* between turns; 0: only equal steps */
+    struct ppi_v_block leader[LEADERS]; /* the last blocks that were the best when tried */
+    uint32_t led;                       /* number of leaders so far */
     double least_limit;                 /* while nothing fits, the least memory that a candidate needs */
 };
 
-/* Remembers a mended block instead of its ops, as few searches need it in the end. */
+/* Remembers a repaired block instead of its ops, as few searches need it in the end. */
 static ppsched_status hold(struct search *search, const struct ppi_v_block *block, ppsched_error *error)
 {
     struct ppi_attempt *attempt = search->attempt;
@@ -68,8 +69,8 @@ static ppsched_status try_turn(struct search *search, const struct ppi_v_block *
     return status;
 }
 
-/* All patterns, steps and turns, or turns a stride apart. With equal steps the turn is of no account, with the turn at the
- * end the second step. */
+/* All patterns, steps and turns, or turns a stride apart. With equal steps the turn does not matter, with the last turn the
+ * second step. */
 static ppsched_status try_all(struct search *search, ppsched_error *error)
 {
     const uint32_t patterns = CHOICES * CHOICES * CHOICES, last = search->attempt->problem.devices - 1;
@@ -111,7 +112,7 @@ static ppsched_status try_and_refine(struct search *search, ppsched_error *error
     return status == PPSCHED_OK ? refine(search, error) : status;
 }
 
-/* The steps between turns for which the work is so many times the most. */
+/* The stride between turns for which the work is at most `times` MOST_WORK. */
 static uint32_t stride_of(const struct ppi_attempt *attempt, double times)
 {
     const uint32_t devices = attempt->problem.devices;

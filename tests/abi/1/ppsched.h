@@ -96,54 +96,58 @@ enum ppsched_placement {
     PPSCHED_PLACEMENT_MAP = 5
 };
 enum ppsched_quantity {
-    PPSCHED_QUANTITY_FORWARD_TIMES = 1,
-    PPSCHED_QUANTITY_BACKWARD_TIMES = 2,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 3,
-    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 4,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 5,
-    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 6,
-    PPSCHED_QUANTITY_P2P_TIME = 7,
-    PPSCHED_QUANTITY_MEM_FORWARD = 8,
-    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 9,
-    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 10,
-    PPSCHED_QUANTITY_MEM_STATIC = 11,
-    PPSCHED_QUANTITY_MEM_WEIGHTS = 12,
-    PPSCHED_QUANTITY_MEM_LIMIT = 13,
-    PPSCHED_QUANTITY_P2P_BANDWIDTH = 14,
-    PPSCHED_QUANTITY_ACTIVATION_BYTES = 15,
-    PPSCHED_QUANTITY_GRADIENT_BYTES = 16,
-    PPSCHED_QUANTITY_MEM_OPTIMIZER = 17,
-    PPSCHED_QUANTITY_MEM_OTHER = 18,
-    PPSCHED_QUANTITY_MEM_GRADIENTS = 19,
-    PPSCHED_QUANTITY_MEM_GATHERED = 20,
-    PPSCHED_QUANTITY_MEM_OUTPUT = 21,
-    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 22,
-    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 23,
-    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 24,
-    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 25,
-    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 26,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 27,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 28,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 29,
-    PPSCHED_QUANTITY_UNSHARD_TIMES = 30,
-    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 31,
-    PPSCHED_QUANTITY_UNSHARD_BYTES = 32,
-    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 33,
-    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 34,
-    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 35,
-    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 36,
-    PPSCHED_QUANTITY_MEM_RECOMPUTE = 37,
-    PPSCHED_QUANTITY_OFFLOAD_TIMES = 38,
-    PPSCHED_QUANTITY_RELOAD_TIMES = 39,
-    PPSCHED_QUANTITY_OFFLOAD_BYTES = 40,
-    PPSCHED_QUANTITY_HOST_BANDWIDTH = 41,
-    PPSCHED_QUANTITY_HOST_LATENCY = 42,
-    PPSCHED_QUANTITY_MEM_OFFLOAD = 43,
-    PPSCHED_QUANTITY_HOST_LINK = 44,
-    PPSCHED_QUANTITY_MICROBATCH_SCALE = 45,
-    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 46,
-    PPSCHED_QUANTITY_SLICE_SCALE = 47,
-    PPSCHED_QUANTITY_OP_OVERHEAD = 48
+    PPSCHED_QUANTITY_FORWARD_TIMES = 16,
+    PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
+    PPSCHED_QUANTITY_OP_OVERHEAD = 22,
+    PPSCHED_QUANTITY_MEM_FORWARD = 32,
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
+    PPSCHED_QUANTITY_MEM_STATIC = 35,
+    PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
+    PPSCHED_QUANTITY_MEM_LIMIT = 37,
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
+    PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
+    PPSCHED_QUANTITY_MEM_OTHER = 49,
+    PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
+    PPSCHED_QUANTITY_MEM_GATHERED = 51,
+    PPSCHED_QUANTITY_MEM_OUTPUT = 52,
+    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
+    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
+    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
+    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
+    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
+    PPSCHED_QUANTITY_P2P_TIME = 64,
+    PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
+    PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
+    PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
+    PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
+    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
+    PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
+    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
+    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
+    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
+    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
+    PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
+    PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
+    PPSCHED_QUANTITY_RELOAD_TIMES = 99,
+    PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
+    PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
+    PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
+    PPSCHED_QUANTITY_HOST_LATENCY = 103,
+    PPSCHED_QUANTITY_HOST_LINK = 104,
+    PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
+    PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
+    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
+    PPSCHED_QUANTITY_SLICE_SCALE = 114
 };
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
@@ -169,9 +173,21 @@ PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *co
                                                               int64_t versions,
                                                               ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
-                                                             int32_t is_allowed,
+                                                             uint32_t is_allowed,
                                                              ppsched_error *error);
-PPSCHED_API int32_t ppsched_config_split_backward(const ppsched_config *config);
+PPSCHED_API uint32_t ppsched_config_split_backward(const ppsched_config *config);
+PPSCHED_API ppsched_status ppsched_config_set_forward_only(ppsched_config *config,
+                                                           uint32_t is_forward_only,
+                                                           ppsched_error *error);
+PPSCHED_API uint32_t ppsched_config_forward_only(const ppsched_config *config);
+enum ppsched_sender_waits {
+    PPSCHED_SENDER_WAITS_NEVER = 0,
+    PPSCHED_SENDER_WAITS_LIKE_KIND = 1
+};
+PPSCHED_API ppsched_status ppsched_config_set_sender_waits(ppsched_config *config,
+                                                           int32_t sender_waits,
+                                                           ppsched_error *error);
+PPSCHED_API int32_t ppsched_config_sender_waits(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int32_t quantity,
                                                      const double *values, size_t count,
                                                      ppsched_error *error);
@@ -319,13 +335,14 @@ PPSCHED_API uint32_t ppsched_schedule_slices(const ppsched_schedule *schedule);
 PPSCHED_API int32_t ppsched_schedule_placement(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule, uint32_t stage,
                                                 uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
+                                              const ppsched_op *op);
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
 PPSCHED_API const ppsched_queue *ppsched_schedule_queue(const ppsched_schedule *schedule,
                                                         uint32_t device);
 PPSCHED_API const ppsched_op *ppsched_queue_ops(const ppsched_queue *queue, size_t *count);
-PPSCHED_API uint32_t ppsched_queue_device(const ppsched_queue *queue);
 PPSCHED_API ppsched_status ppsched_builder_create(ppsched_builder **out,
                                                   const ppsched_config *config,
                                                   ppsched_error *error);
@@ -431,10 +448,11 @@ typedef struct ppsched_idle {
     double neighbour;
     double imbalance;
     double transfer;
-    double edge;
+    double link;
     double head_of_line;
     double weights;
     double reload;
+    double calls;
 } ppsched_idle;
 enum ppsched_memory_cause {
     PPSCHED_MEMORY_CAUSE_STATIC = 0,
@@ -514,7 +532,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_idle_windows(ppsched_idle_window
                                                              size_t capacity, size_t *needed,
                                                              const ppsched_timeline *timeline,
                                                              uint32_t device, ppsched_error *error);
-PPSCHED_API const char *ppsched_cause_name(int32_t cause);
+PPSCHED_API const char *ppsched_memory_cause_name(int32_t cause);
 #ifdef __cplusplus
 }
 #endif
@@ -649,7 +667,8 @@ enum ppsched_reason {
     PPSCHED_REASON_DEVICE = 2,
     PPSCHED_REASON_INPUT = 3,
     PPSCHED_REASON_FLUSH = 4,
-    PPSCHED_REASON_COPY = 5
+    PPSCHED_REASON_COPY = 5,
+    PPSCHED_REASON_TRANSFER = 6
 };
 typedef struct ppsched_critical_op {
     uint32_t device;
@@ -679,11 +698,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivit
                                                               size_t capacity, size_t *needed,
                                                               const ppsched_timeline *timeline,
                                                               int32_t objective, int32_t kind,
-                                                              ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities_watched(
-    ppsched_sensitivity *out, size_t capacity, size_t *needed, const ppsched_timeline *timeline,
-    int32_t objective, int32_t kind, ppsched_progress_function tell, void *user,
-    ppsched_error *error);
+                                                              ppsched_progress_function tell,
+                                                              void *user, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -703,8 +719,8 @@ PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32
 }
 #endif
 #endif
-#ifndef PPSCHED_KEEP_H
-#define PPSCHED_KEEP_H
+#ifndef PPSCHED_MEMORY_SAVING_H
+#define PPSCHED_MEMORY_SAVING_H
 #include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
@@ -712,7 +728,6 @@ extern "C" {
 typedef struct ppsched_recompute_options {
     uint32_t size;
     uint32_t chunks;
-    uint64_t reserved;
 } ppsched_recompute_options;
 PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
                                                       const ppsched_schedule *schedule,
@@ -722,7 +737,8 @@ typedef struct ppsched_offload_options {
     uint32_t size;
     uint32_t chunks;
     uint32_t until_limit;
-    uint32_t reserved;
+    uint32_t prefetch_distance;
+    double share;
 } ppsched_offload_options;
 PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
                                                     const ppsched_schedule *schedule,
@@ -750,7 +766,8 @@ enum ppsched_layer_place {
 };
 enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
-    PPSCHED_LAYER_FLAG_TIED = 2
+    PPSCHED_LAYER_FLAG_TIED = 2,
+    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4
 };
 typedef struct ppsched_recompute {
     const char *name;
@@ -941,7 +958,7 @@ typedef struct ppsched_lower_options {
     int32_t unshard_lookahead;
     const uint32_t *unshard_lookaheads;
     uint32_t unshard_lookahead_count;
-    uint32_t receive_lead;
+    uint32_t receive_prefetch;
 } ppsched_lower_options;
 PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
                                                   const ppsched_schedule *schedule,
@@ -965,22 +982,22 @@ extern "C" {
 typedef struct ppsched_order_options {
     uint32_t size;
     int32_t objective;
-    uint32_t
-        effort;
-    uint32_t reserved;
+    uint32_t effort;
 } ppsched_order_options;
 PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
-    ppsched_config **out, uint32_t *order, const ppsched_schedule *schedule,
-    const ppsched_config *config, const ppsched_order_options *options, ppsched_error *error);
+    uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
+    const ppsched_schedule *schedule, const ppsched_config *config,
+    const ppsched_order_options *options, ppsched_error *error);
 typedef struct ppsched_balance {
     uint32_t size;
     uint32_t is_best;
     double most;
     double bound;
 } ppsched_balance;
-PPSCHED_API ppsched_status ppsched_microbatches_balance(ppsched_balance *out, uint32_t *replica,
+PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity,
+                                                        size_t *needed, ppsched_balance *balance,
                                                         const double *costs, size_t count,
-                                                        uint32_t replicas, int32_t even_counts,
+                                                        int64_t replicas, uint32_t even_counts,
                                                         const ppsched_environment *environment,
                                                         ppsched_error *error);
 #ifdef __cplusplus
@@ -1006,7 +1023,8 @@ enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
     PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,
     PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024,
-    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048
+    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
+    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096
 };
 typedef struct ppsched_transformer {
     uint32_t size;
@@ -1031,7 +1049,8 @@ typedef struct ppsched_transformer {
     uint32_t expert_interval;
     uint32_t expert_offset;
     uint32_t mtp_layers;
-    uint32_t reserved;
+    uint32_t reserved[2];
+    const uint8_t *expert_layers;
 } ppsched_transformer;
 enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
@@ -1057,13 +1076,13 @@ typedef struct ppsched_efficiency {
     double least;
     double share;
 } ppsched_efficiency;
-typedef struct ppsched_link {
+typedef struct ppsched_link_rate {
     double bandwidth;
     double efficiency;
     double latency;
     double all_reduce;
     double all_gather;
-} ppsched_link;
+} ppsched_link_rate;
 typedef struct ppsched_accelerator {
     uint32_t size;
     uint32_t node_devices;
@@ -1079,8 +1098,8 @@ typedef struct ppsched_accelerator {
     uint32_t vector_efficiency_count;
     uint32_t memory_efficiency_count;
     uint32_t reserved;
-    ppsched_link inside;
-    ppsched_link between;
+    ppsched_link_rate inside;
+    ppsched_link_rate between;
 } ppsched_accelerator;
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
@@ -1202,6 +1221,33 @@ ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_mo
 }
 #endif
 #endif
+#ifndef PPSCHED_NAMES_H
+#define PPSCHED_NAMES_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+PPSCHED_API const char *ppsched_placement_name(int32_t placement);
+PPSCHED_API const char *ppsched_sender_waits_name(int32_t sender_waits);
+PPSCHED_API const char *ppsched_objective_name(int32_t objective);
+PPSCHED_API const char *ppsched_channel_order_name(int32_t channel_order);
+PPSCHED_API const char *ppsched_lowering_name(int32_t lowering);
+PPSCHED_API const char *ppsched_unshard_lookahead_name(int32_t unshard_lookahead);
+PPSCHED_API const char *ppsched_dispatch_name(int32_t dispatch);
+PPSCHED_API const char *ppsched_rank_by_name(int32_t rank_by);
+PPSCHED_API const char *ppsched_format_name(int32_t format);
+PPSCHED_API const char *ppsched_finding_kind_name(int32_t finding_kind);
+PPSCHED_API const char *ppsched_reason_name(int32_t reason);
+PPSCHED_API const char *ppsched_slot_use_name(int32_t slot_use);
+PPSCHED_API const char *ppsched_connecting_name(int32_t connecting);
+PPSCHED_API const char *ppsched_layer_place_name(int32_t layer_place);
+PPSCHED_API const char *ppsched_chakra_sizes_name(int32_t chakra_sizes);
+PPSCHED_API const char *ppsched_chakra_links_name(int32_t chakra_links);
+PPSCHED_API const char *ppsched_log_level_name(int32_t log_level);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_SCENARIOS_H
 #define PPSCHED_SCENARIOS_H
 #include <stddef.h>
@@ -1214,10 +1260,16 @@ enum ppsched_dispatch {
     PPSCHED_DISPATCH_PLANNED = 0,
     PPSCHED_DISPATCH_READY = 1
 };
-enum { PPSCHED_SCENARIOS_MOST = 16777216  };
+#define PPSCHED_MAX_SCENARIOS 16777216
+enum ppsched_rank_by {
+    PPSCHED_RANK_BY_STEP = 0,
+    PPSCHED_RANK_BY_MEAN = 1,
+    PPSCHED_RANK_BY_QUANTILE = 2,
+    PPSCHED_RANK_BY_WORST = 3
+};
 typedef struct ppsched_scenario_options {
     uint32_t size;
-    uint32_t reserved;
+    int32_t dispatch;
     uint64_t seed;
     double jitter;
     double message_jitter;
@@ -1227,8 +1279,6 @@ typedef struct ppsched_scenario_options {
     size_t stage_factor_count;
     const double *link_factors;
     size_t link_factor_count;
-    int32_t dispatch;
-    uint32_t reserved_too;
 } ppsched_scenario_options;
 typedef struct ppsched_scenario_metrics {
     uint32_t size;
@@ -1241,6 +1291,9 @@ typedef struct ppsched_scenario_metrics {
     double best;
     double worst;
 } ppsched_scenario_metrics;
+PPSCHED_API ppsched_status ppsched_config_set_robust_objective(
+    ppsched_config *config, int32_t rank_by, double quantile, int64_t count,
+    const ppsched_scenario_options *options, ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_schedule_evaluate_scenarios(
     ppsched_scenarios **out, const ppsched_schedule *schedule, const ppsched_config *config,
     int64_t count, const ppsched_scenario_options *options, ppsched_error *error);
@@ -1269,12 +1322,28 @@ PPSCHED_API ppsched_status ppsched_scenarios_get_quantile(double *out,
 extern "C" {
 #endif
 typedef struct ppsched_plan ppsched_plan;
-enum ppsched_rank_by {
-    PPSCHED_RANK_BY_STEP = 0,
-    PPSCHED_RANK_BY_MEAN = 1,
-    PPSCHED_RANK_BY_QUANTILE = 2,
-    PPSCHED_RANK_BY_WORST = 3
-};
+typedef struct ppsched_split_options {
+    uint32_t size;
+    uint32_t effort;
+    const ppsched_layers *layers;
+    uint32_t empty_stages;
+    uint32_t reserved;
+} ppsched_split_options;
+typedef struct ppsched_slice_options {
+    uint32_t size;
+    uint32_t slice_count;
+    const uint32_t *slices;
+    double slice_time;
+    double attention_share;
+} ppsched_slice_options;
+typedef struct ppsched_ranking_options {
+    uint32_t size;
+    uint32_t scenario_count;
+    int32_t rank_by;
+    uint32_t reserved;
+    double quantile;
+    const ppsched_scenario_options *scenario_options;
+} ppsched_ranking_options;
 typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;
@@ -1283,6 +1352,13 @@ typedef struct ppsched_plan_options {
     const uint32_t *group_sizes;
     const uint32_t *microbatches;
     const double *memory_limits;
+    const ppsched_lower_options *lower;
+    const ppsched_channel_model *channel;
+    const ppsched_model_end *embedding;
+    const ppsched_model_end *head;
+    const ppsched_split_options *split;
+    const ppsched_slice_options *slice;
+    const ppsched_ranking_options *ranking;
     uint32_t strategy_count;
     uint32_t chunk_count;
     uint32_t group_size_count;
@@ -1290,30 +1366,11 @@ typedef struct ppsched_plan_options {
     uint32_t memory_limit_count;
     uint32_t placements;
     uint32_t effort;
-    int32_t lowering;
-    const ppsched_channel_model *channel;
-    const ppsched_model_end *embedding;
-    const ppsched_model_end *head;
-    const ppsched_layers *layers;
+    uint32_t order_effort;
     uint32_t runtimes;
     int32_t runtime;
-    uint32_t empty_stages;
-    uint32_t reserved;
-    uint32_t unshard;
-    int32_t unshard_lookahead;
-    uint32_t reduce_grad;
-    uint32_t reserved_too;
-    const uint32_t *slices;
-    uint32_t slice_count;
-    uint32_t order_effort;
-    double slice_time;
-    double attention_share;
-    const ppsched_scenario_options *scenario_options;
-    uint32_t scenario_count;
-    int32_t rank_by;
-    double quantile;
     uint32_t offload;
-    uint32_t reserved_third;
+    uint32_t reserved[9];
 } ppsched_plan_options;
 typedef struct ppsched_candidate {
     uint32_t size;
@@ -1338,7 +1395,7 @@ typedef struct ppsched_candidate {
     double bubble_of_ideal;
     double bubble_of_span;
     double peak_memory;
-    double excess;
+    double overshoot;
     double bound;
     double bytes;
     uint64_t transfers;
@@ -1350,7 +1407,9 @@ typedef struct ppsched_candidate {
         scenario_time;
     uint64_t offloads;
     uint32_t offloaded;
-    uint32_t reserved;
+    uint32_t min_group_size;
+    double
+        imbalance;
 } ppsched_candidate;
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
@@ -1406,15 +1465,14 @@ typedef struct ppsched_strategy_info {
     uint32_t searches;
     uint32_t searches_long;
     uint32_t takes_group_size;
+    uint32_t slices;
+    uint32_t offloads;
     uint32_t reserved;
     uint64_t most_memory;
     const char *name;
     const char *summary;
     const char *source;
     const char *const *aliases;
-    uint32_t slices;
-    uint32_t more_reserved;
-    uint64_t offloads;
 } ppsched_strategy_info;
 typedef struct ppsched_option_info {
     uint32_t size;
@@ -1439,24 +1497,24 @@ PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched
 }
 #endif
 #endif
-#ifndef PPSCHED_TRAFFIC_H
-#define PPSCHED_TRAFFIC_H
+#ifndef PPSCHED_RESOURCES_H
+#define PPSCHED_RESOURCES_H
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
-typedef struct ppsched_edge {
+typedef struct ppsched_link {
     uint32_t sender;
     uint32_t receiver;
     uint32_t transfers;
     uint32_t most_in_flight;
-} ppsched_edge;
+} ppsched_link;
 typedef struct ppsched_op_buffer {
     uint32_t slot;
     uint32_t until;
 } ppsched_op_buffer;
-PPSCHED_API ppsched_status ppsched_schedule_get_edges(ppsched_edge *out, size_t capacity,
+PPSCHED_API ppsched_status ppsched_schedule_get_links(ppsched_link *out, size_t capacity,
                                                       size_t *needed,
                                                       const ppsched_schedule *schedule,
                                                       ppsched_error *error);
@@ -1465,7 +1523,7 @@ PPSCHED_API ppsched_status ppsched_schedule_get_buffers(ppsched_op_buffer *out, 
                                                         const ppsched_schedule *schedule,
                                                         uint32_t device, ppsched_error *error);
 enum ppsched_connecting {
-    PPSCHED_CONNECTING_EDGES = 0,
+    PPSCHED_CONNECTING_LINKS = 0,
     PPSCHED_CONNECTING_STAGES = 1
 };
 typedef struct ppsched_connection {
@@ -1520,9 +1578,9 @@ PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_
 extern "C" {
 #endif
 #define PPSCHED_VERSION_MAJOR 0
-#define PPSCHED_VERSION_MINOR 1
+#define PPSCHED_VERSION_MINOR 2
 #define PPSCHED_VERSION_PATCH 0
-#define PPSCHED_ABI_VERSION 0
+#define PPSCHED_ABI_VERSION 1
 PPSCHED_API uint32_t ppsched_version(void);
 PPSCHED_API const char *ppsched_version_text(void);
 PPSCHED_API uint32_t ppsched_abi_version(void);
