@@ -57,8 +57,8 @@ typedef struct ppsched_offload_options {
  *   - Where PPSCHED_QUANTITY_MEM_LIMIT does not hold with all of them offloaded, an OFFLOAD_WAIT
  *     has F or RELOAD wait for as many copies as hold it, with the shortest step that is found.
  *     Without until_limit there are also waits where they lower peaks and cost no time. In
- *     schedules of up to 2^10 ops, without a lead, lower peaks are searched for, and fewer copies
- *     are made where that lowers them.
+ *     schedules of up to 2^10 ops, without a prefetch distance, lower peaks are searched for, and
+ *     fewer copies are made where that lowers them.
  *   - With until_limit, a limit that is an activation of each device wider never gives a longer
  *     step in schedules of up to some 500 ops, as what holds tighter ones is tried, too.
  *   - About linear in the ops (a sort), and no more than a few evaluations, or evaluations of some
