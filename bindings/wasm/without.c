@@ -79,8 +79,8 @@ ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *c
     __builtin_trap();
 }
 
-ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated, double visits,
-                          ppsched_error *error)
+ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_pool *pool, const ppsched_config *stated,
+                               double visits, ppsched_error *error)
 {
     (void)attempt, (void)pool, (void)stated, (void)visits, (void)error;
     __builtin_trap();

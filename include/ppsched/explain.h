@@ -105,8 +105,8 @@ PPSCHED_API ppsched_status ppsched_timeline_get_stage_slack(double *out, size_t 
  * `tell` (NULL: nobody) hears how far it has come, and may stop it: it is called with `user` in the
  * caller's thread, at least once in 65,536 ops of 16 stages, which take some milliseconds; the
  * `best` that it is told is infinite.
- * Errors: ARGUMENT, BUFFER, NO_MEMORY; CANCELLED where `tell` returned other than 0: `out` holds the
- *   first stages then, up to where it was stopped. */
+ * Errors: ARGUMENT, BUFFER, NO_MEMORY; CANCELLED where `tell` returned other than 0: `out` holds
+ *   the first stages then, up to where it was stopped. */
 PPSCHED_API ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out,
                                                               size_t capacity, size_t *needed,
                                                               const ppsched_timeline *timeline,

@@ -27,10 +27,11 @@ typedef struct ppsched_order_options {
 /* Looks for the order in which a schedule's microbatches are best run, by the config's
  * microbatch_scale and microbatch_memory_scale. The schedule stays as it is: its microbatch j is a
  * slot, and the order says which of the config's microbatches goes through it.
- *   - `out` gets the number in `config` of each slot's microbatch, M values. All iterations have the
- *     same order. It fills a buffer: see ppsched.h; asked for `*needed` alone it looks for nothing.
- *   - `*ordered` is a copy of the config with both lists in that order, with which the schedule is to
- *     be evaluated; the caller destroys it.
+ *   - `out` gets the number in `config` of each slot's microbatch, M values. All iterations have
+ *     the same order. It fills a buffer: see ppsched.h; asked for `*needed` alone it looks for
+ *     nothing.
+ *   - `*ordered` is a copy of the config with both lists in that order, with which the schedule is
+ *     to be evaluated; the caller destroys it.
  *   - Up to 7 microbatches all orders are tried. With more it begins with the best of these: as
  *     they are, longest first, shortest first, and both ends short or long; then it moves and swaps
  *     microbatches. So it is never worse than any of these.
@@ -55,8 +56,8 @@ typedef struct ppsched_balance {
 /* Shares `count` microbatches out over `replicas`, each of which runs its own in a pipeline of its
  * own, so that the one that has most has as little as can be found.
  *   - `costs`: what each takes, >= 0, such as its microbatch_scale.
- *   - `out` gets the number of each one's replica, `count` values. It fills a buffer: see ppsched.h;
- *     asked for `*needed` alone it looks for nothing. `balance` gets what that comes to.
+ *   - `out` gets the number of each one's replica, `count` values. It fills a buffer: see
+ *     ppsched.h; asked for `*needed` alone it looks for nothing. `balance` gets what that comes to.
  *   - `even_counts` 1: all replicas have as many, or where `count` is no multiple some one more, as
  *     frameworks want where replicas reduce gradients together; 0: as it comes.
  *   - Longest first to where there is least, then moves and swaps between replicas; up to 24

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of enumerators, for messages, options and bindings: each in lower case without the prefix of
- * its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME; NULL for a number that is none of them.
+/* Names of enumerators, for messages, options and bindings: each in lower case without the prefix
+ * of its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME; NULL for a number that is none.
  * Static storage; any thread may call. Those of kinds of op, quantities, runtimes, causes of memory
  * and statuses are with their enums: ppsched_kind_token, ppsched_quantity_name,
  * ppsched_runtime_name, ppsched_memory_cause_name, ppsched_status_name. */

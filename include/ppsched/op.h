@@ -26,7 +26,8 @@ extern "C" {
  * I). They stand between the two in the queue of their device; a pass has one RECOMPUTE, or one
  * OFFLOAD and one RELOAD behind it, or none of these. Anywhere behind an OFFLOAD there may be one
  * OFFLOAD_WAIT, where its device stands still until the memory is free. See
- * ppsched_schedule_evaluate for their time and memory, and <ppsched/memory_saving.h> for who places them.
+ * ppsched_schedule_evaluate for their time and memory, and <ppsched/memory_saving.h> for who places
+ * them.
  *
  * These four and OPTIMIZER_STEP: a builder takes them, JSON writes and reads them, CHROME_TRACE
  * writes them, TEXT leaves them out; all other formats and all launch arguments refuse a schedule

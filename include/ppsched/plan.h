@@ -34,9 +34,9 @@ typedef struct ppsched_plan ppsched_plan;
 
 /* The model by its layers: each candidate gets the split that suits it. Sized: set `size`; zero
  * means the default.
- *   - `chunks` of the plan is then by default all from 1 to the layers a device, up to 16, and up to
- *     64 those between the ends divided by 1, 2, 3 and so on; on one device 1 where no strategies
- *     are named.
+ *   - `chunks` of the plan is then by default all from 1 to the layers a device, up to 16, and up
+ *     to 64 those between the ends divided by 1, 2, 3 and so on; on one device 1 where no
+ *     strategies are named.
  *   - What the config says of stages is not read, nor are embedding and head.
  *   - With a lowering splits are found as if there were none. */
 typedef struct ppsched_split_options {
@@ -49,11 +49,12 @@ typedef struct ppsched_split_options {
     uint32_t reserved;            /* 0 */
 } ppsched_split_options;
 
-/* Microbatches that are cut. Cut into K slices, an op of slice k (from 0) of what takes t with whole
- * microbatches takes
+/* Microbatches that are cut. Cut into K slices, an op of slice k (from 0) of what takes t with
+ * whole microbatches takes
  *   (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K),
  * as causal attention sees (2k + 1) / K of what it does in the middle of the sequence; W without
- * slice_time. Memory and bytes are the K-th part. The config's own slices stay as they are. Sized. */
+ * slice_time. Memory and bytes are the K-th part. The config's own slices stay as they are.
+ * Sized. */
 typedef struct ppsched_slice_options {
     uint32_t size;
     uint32_t slice_count;   /* 0 with NULL */
@@ -75,8 +76,8 @@ typedef struct ppsched_ranking_options {
     const ppsched_scenario_options *scenario_options; /* NULL: no factors */
 } ppsched_ranking_options;
 
-/* What may vary. Sized: set `size`; zero means the default. Lists and what pointers lead to are read
- * during the call only. */
+/* What may vary. Sized: set `size`; zero means the default. Lists and what pointers lead to are
+ * read during the call only. */
 typedef struct ppsched_plan_options {
     uint32_t size;
     int32_t objective;             /* enum ppsched_objective: the time of a step. Default:

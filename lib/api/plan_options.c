@@ -46,8 +46,8 @@ static ppsched_status take_lower(struct ppi_plan_options *out, const ppsched_low
 {
     if (given == NULL)
         return PPSCHED_OK;
-    ppsched_status status = ppi_take_sized(&out->lower, sizeof out->lower, sizeof(ppsched_lower_options),
-                                           given, "ppsched_lower_options", error);
+    ppsched_status status = ppi_take_sized(&out->lower, sizeof out->lower, sizeof(ppsched_lower_options), given,
+                                           "ppsched_lower_options", error);
     if (status == PPSCHED_OK && out->lower.unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a plan takes no list of lookaheads; there are full, auto and needed");
     if (status == PPSCHED_OK)

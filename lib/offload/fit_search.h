@@ -17,7 +17,7 @@ struct ppi_fit_search {
     struct ppi_choice best;       /* of the choices that keep them; no schedule: none yet */
     bool wants_any;               /* ends with the first that keeps them */
     double step;                  /* ends with a choice of that step, the one without copies */
-    double overshoot;                /* the least, over choices with all waits, of the largest peak over limit of a device */
+    double overshoot;             /* the least, over choices with all waits, of the largest peak over limit of a device */
     double peak;                  /* the least largest peak of these choices */
     struct ppi_wait_rule rule;    /* of `best` */
     uint32_t chunks;              /* of the rules that offload whole chunks, the number with the shortest step; 0: none tried */

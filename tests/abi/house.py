@@ -196,6 +196,8 @@ class HouseTest(unittest.TestCase):
         words = re.compile(r"\b(?:ppsched|PPSCHED)_\w+")
         declared = set(words.findall(re.sub(r"/\*.*?\*/", "", headers, flags=re.S)))
         for page in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md"), *filter(pathlib.Path.is_file, (ROOT / "docs" / "examples").rglob("*"))]:
+            if page.name == "renamed.md":
+                continue  # of which test_renamed.py says which names are declared, and which are not
             named = set(words.findall(page.read_text(encoding="utf-8")))
             self.assertEqual(named - declared - NOT_DECLARED, set(), page)
 

@@ -13,15 +13,16 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MEM_LIMIT = 37  # PPSCHED_QUANTITY_MEM_LIMIT
 RULE = r"""/* SPDX-License-Identifier: Apache-2.0 */
 /* One microbatch after another. */
 #include "strategy/descriptors.h"
 
-static void order(const struct ppi_task *task, uint32_t device, struct ppi_pen *pen)
+static void order(const struct ppi_task *task, uint32_t device, struct ppi_op_writer *writer)
 {
     for (uint32_t m = 0; m < task->run; m++) {
-        ppi_put(pen, PPSCHED_KIND_F, device, m);
-        ppi_put(pen, PPSCHED_KIND_B, device, m);
+        ppi_put(writer, PPSCHED_KIND_F, device, m);
+        ppi_put(writer, PPSCHED_KIND_B, device, m);
     }
 }
 
@@ -45,7 +46,7 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
     static const struct ppi_strategy *const rules[] = {&ppi_zb_h1, &ppi_zb_h2, NULL};
     ppsched_status status = ppi_attempt_require_fit(attempt, error);
     if (status == PPSCHED_OK)
-        status = ppi_watch_report(&attempt->watch, 0.5, error);
+        status = ppi_poll_report(&attempt->poll, 0.5, error);
     ppi_attempt_split_only(attempt);
     return status == PPSCHED_OK ? ppi_offer_split(attempt, rules, error) : status;
 }
@@ -125,7 +126,7 @@ class NewStrategyTest(unittest.TestCase):
             self.assertEqual(status, 0, error.message)
             library.ppsched_schedule_release(schedule)
         limit = ctypes.c_double(2)
-        status = library.ppsched_config_set_values(config, 13, call(limit), ctypes.c_size_t(1), call(error))
+        status = library.ppsched_config_set_values(config, MEM_LIMIT, call(limit), ctypes.c_size_t(1), call(error))
         self.assertEqual(status, 0, error.message)
         for name, least in ((b"planted_search", None), (b"auto", 0)):
             status = library.ppsched_schedule_generate(call(schedule), config, name, call(error))

@@ -20,6 +20,7 @@ from unittest import mock
 
 import ppsched
 from ppsched._core import _abi, _library
+from ppsched._core.enums import names_of
 from ppsched._core.exporting import FORMAT_NAMES, export_format
 from ppsched._core.progress import ProgressBar
 
@@ -339,6 +340,22 @@ class ConfigTest(unittest.TestCase):
         self.assertEqual(schedule.evaluate(ppsched.Config(2, 2, forward_times=2)).metrics.makespan, 12)
         with self.assertRaisesRegex(ppsched.Error, "they must be equal"):
             schedule.evaluate(ppsched.Config(3, 2))
+
+
+class NameTest(unittest.TestCase):
+    def test_enums_are_called_as_the_library_calls_them(self):
+        told = [name.removeprefix("ppsched_").removesuffix("_name") for name, (result, arguments) in _abi.FUNCTIONS.items()
+                if name.endswith("_name") and result is ctypes.c_char_p and arguments == [ctypes.c_int32]]
+        kinds = {"".join(word.title() for word in name.split("_")): name for name in told}
+        self.assertGreater(len(kinds), 18)
+        for name in kinds:
+            kind = getattr(_abi, name)
+            if kind is not ppsched.Status:  # whose names are constants
+                self.assertEqual(names_of(kind), [value.name.lower() for value in kind])
+
+    def test_a_number_without_a_name(self):
+        self.assertIsNone(_library.lib.ppsched_quantity_name(1))
+        self.assertIsNone(_library.lib.ppsched_lowering_name(4))
 
 
 class StrategyTest(unittest.TestCase):

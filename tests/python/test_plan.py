@@ -305,7 +305,10 @@ class CommandTest(unittest.TestCase):
         self.assertLess(times[1], times[0])
         for given, text in ((dict(lowering="pytorch", receive_prefetch=1), "goes with the just_in_time lowering alone"),
                             (dict(lowering="just_in_time", receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
-                            (dict(lowering="just_in_time", receive_prefetch=-1), "receive_prefetch is -1; it must be 0 to 64")):
+                            (dict(lowering="just_in_time", receive_prefetch=-1), "receive_prefetch is -1; it must be 0 to 64"),
+                            (dict(receive_prefetch=1), "goes with the just_in_time lowering alone"),
+                            (dict(unshard=2), "unshard and reduce_grad go with a lowering"), (dict(reduce_grad=True), "unshard and reduce_grad go with a lowering"),
+                            (dict(unshard_lookahead="auto"), "unshard_lookahead goes with unshard, 1 or more stages")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 ppsched.plan(config, **given)
 

@@ -1151,11 +1151,11 @@ static void test_bad_options(void **state)
                "runtimes is 1024, with bits of no runtime; it must be 0 to 1023");
     const ppsched_layer entry = LAYER("decoder", .count = 8, .forward_time = 1);
     const ppsched_layers *layers = make_layers(&entry, 1);
-    expect_bad(base, &OPTIONS(.layers = layers, .empty_stages = 2), PPSCHED_ERROR_RANGE, "empty_stages is 2; it must be 0 or 1");
+    expect_bad(base, &OPTIONS(.layers = layers, .empty_stages = 2), PPSCHED_ERROR_RANGE,
+               "empty_stages is 2; it must be 0 or 1");
     expect_bad(base, &OPTIONS(.layers = layers, .split_effort = 5), PPSCHED_ERROR_RANGE,
                "the effort of a split is 5; it must be 1 to 4, or 0");
-    expect_bad(base, &OPTIONS(.empty_stages = 1), PPSCHED_ERROR_ARGUMENT,
-               "split has no layers; give them, or leave split out");
+    expect_bad(base, &OPTIONS(.empty_stages = 1), PPSCHED_ERROR_ARGUMENT, "split has no layers; give them, or leave split out");
     ppsched_layers_release(layers);
     expect_bad(base, &OPTIONS(.reserved = 1), PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
     ppsched_config_destroy(base);

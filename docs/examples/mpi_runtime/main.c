@@ -32,8 +32,9 @@ static void require(ppsched_status status, const ppsched_error *error)
 /* --- the schedule --- */
 
 /* Those with a value first. */
-static const char *const options[] = {"--strategy", "--file", "--chunks",           "--microbatches", "--iterations", "--slices",
-                                      "--steps",    "--work", "--receive-prefetch", "--blocking",     "--unsafe"};
+static const char *const options[] = {"--strategy",         "--file",     "--chunks", "--microbatches",
+                                      "--iterations",       "--slices",   "--steps",  "--work",
+                                      "--receive-prefetch", "--blocking", "--unsafe"};
 enum { WITH_VALUE = 9, OPTIONS = sizeof options / sizeof *options };
 static char **words; /* of the command line, behind the program's name */
 

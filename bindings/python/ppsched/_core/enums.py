@@ -10,15 +10,10 @@ from .shown import shown
 Member = TypeVar("Member", bound=enum.IntEnum)
 
 
-# Of enums whose names the library tells in functions that are not called as the enum is.
-_FUNCTIONS = {"Kind": "ppsched_kind_token"}
-
-
 def name_of(value: enum.IntEnum) -> str:
     """The library's name of a member, such as "by_time": what options, JSON and Python take."""
-    kind = type(value).__name__
-    function = _FUNCTIONS.get(kind) or f"ppsched_{re.sub('(?<!^)(?=[A-Z])', '_', kind).lower()}_name"
-    return decoded(getattr(lib, function)(value))
+    words = re.sub("(?<!^)(?=[A-Z])", "_", type(value).__name__).lower()
+    return decoded(getattr(lib, f"ppsched_{words}_name")(value))
 
 
 def names_of(kind: Type[enum.IntEnum]) -> List[str]:
