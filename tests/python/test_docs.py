@@ -99,6 +99,14 @@ class DocumentationTest(unittest.TestCase):
         for option, names in (("format", FORMAT_NAMES), ("to", FORMAT_NAMES), ("launch", RUNTIME_NAMES)):
             self.assertIn(f"`--{option} {'|'.join(names)}`", command)
 
+    def test_every_device_is_documented(self):
+        names = [device.name for device in ppsched.accelerators()]
+        listed = ", ".join(names).replace("h100,", "h100 (default),") + ", or a JSON file"
+        self.assertIn(f"| `--device NAME` | {listed} |", (ROOT / "docs" / "command.md").read_text(encoding="utf-8"))
+        self.assertIn(f"`--device` is {', '.join(names[:-1])} or {names[-1]}.", (ROOT / "docs" / "model.md").read_text(encoding="utf-8"))
+        told = " ".join(run("model", "--help").stdout.split())
+        self.assertIn(", ".join(names) + ", or a JSON file", told)
+
     def test_kinds_without_a_microbatch_are_documented(self):
         text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"`0([A-Z_]+)`", text.split(" have no\nmicrobatch")[0]),

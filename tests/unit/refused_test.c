@@ -24,7 +24,7 @@ static void test_values(void **state)
     ppsched_error error;
     const double one = 1;
     (void)state;
-    expect(ppsched_config_set_values(config, 99, &one, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "no quantity 99");
+    expect(ppsched_config_set_values(config, 199, &one, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "no quantity 199");
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     expect(ppsched_builder_set_weight_versions(builder, 0, &error), PPSCHED_ERROR_RANGE, &error, "1 to 1024");
     expect(ppsched_builder_set_weight_versions(builder, ((int64_t)1 << 32) + 1, &error), PPSCHED_ERROR_RANGE, &error,

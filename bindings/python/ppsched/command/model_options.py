@@ -4,7 +4,7 @@ import argparse
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.accelerators import Accelerator
+from .._core.accelerators import Accelerator, accelerators
 from .._core.model import Model, Training
 from .._core.shown import shown
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
@@ -61,7 +61,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
     group.add_argument("--model", metavar="FILE",
                        help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
     group.add_argument("--device", metavar="NAME",
-                       help=f"a100, h100, h200, b200, mi300x, mi355x, or a JSON file (default: {DEFAULT_DEVICE})")
+                       help=f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
         add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text)
