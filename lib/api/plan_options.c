@@ -59,7 +59,7 @@ static ppsched_status take_lower(struct ppi_plan_options *out, const ppsched_low
 
 static ppsched_status take_split(struct ppi_plan_options *out, const ppsched_split_options *given, ppsched_error *error)
 {
-    ppsched_split_options own;
+    ppsched_split_options own = {0};
     if (given == NULL)
         return PPSCHED_OK;
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, given, "ppsched_split_options", error);
@@ -75,7 +75,7 @@ static ppsched_status take_split(struct ppi_plan_options *out, const ppsched_spl
 
 static ppsched_status take_slice(struct ppi_plan_options *out, const ppsched_slice_options *given, ppsched_error *error)
 {
-    ppsched_slice_options own;
+    ppsched_slice_options own = {0};
     if (given == NULL)
         return PPSCHED_OK;
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, given, "ppsched_slice_options", error);
@@ -89,7 +89,7 @@ static ppsched_status take_slice(struct ppi_plan_options *out, const ppsched_sli
 static ppsched_status take_ranking(struct ppi_plan_options *out, ppsched_scenario_options *scenarios,
                                    const ppsched_ranking_options *given, ppsched_error *error)
 {
-    ppsched_ranking_options own;
+    ppsched_ranking_options own = {0};
     if (given == NULL)
         return PPSCHED_OK;
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof own, given, "ppsched_ranking_options", error);
@@ -157,7 +157,7 @@ static ppsched_status check_split(const struct ppi_plan_options *options, ppsche
     if (options->empty_stages > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "empty_stages is %u; it must be 0 or 1", options->empty_stages);
     if (options->split_effort > PPI_MOST_SPLIT_EFFORT)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the effort of a split is %u; it must be 1 to %d, or 0",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort of the split options is %u; it must be 1 to %d, or 0",
                         options->split_effort, PPI_MOST_SPLIT_EFFORT);
     return PPSCHED_OK;
 }

@@ -1154,7 +1154,7 @@ static void test_bad_options(void **state)
     expect_bad(base, &OPTIONS(.layers = layers, .empty_stages = 2), PPSCHED_ERROR_RANGE,
                "empty_stages is 2; it must be 0 or 1");
     expect_bad(base, &OPTIONS(.layers = layers, .split_effort = 5), PPSCHED_ERROR_RANGE,
-               "the effort of a split is 5; it must be 1 to 4, or 0");
+               "effort of the split options is 5; it must be 1 to 4, or 0");
     expect_bad(base, &OPTIONS(.empty_stages = 1), PPSCHED_ERROR_ARGUMENT, "split has no layers; give them, or leave split out");
     ppsched_layers_release(layers);
     expect_bad(base, &OPTIONS(.reserved = 1), PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
