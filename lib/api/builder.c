@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: building a schedule op by op, and custom generators. The values of all ops are checked here. */
 #include "ir/builder.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ static bool leads_pair(const ppsched_op *op)
     return (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
 }
 
-/* The values of one op; `leader` is the op before it if that is overlapped with it, else NULL. */
+/* Checks the values of one op. `leader` is the op before it if the two are an overlapped pair, else NULL. */
 static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, size_t position, const ppsched_op *op,
                                const ppsched_op *leader, ppsched_error *error)
 {
@@ -69,7 +70,7 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
     return PPSCHED_OK;
 }
 
-/* The last ops of a device, whatever flags they came with. */
+/* Sets the SLICED flag of the last `count` ops of a device, whatever flags the caller set. */
 static void mark_sliced(const ppsched_builder *builder, uint32_t device, size_t count)
 {
     const struct ppi_segment *segment = &builder->segments[device];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: writing and reading Chakra traces. */
 #include "chakra/traces.h"
 
 #include "api/log.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: making a config, and setting its costs, placement, options and progress callback. */
 #include "ir/config.h"
 
 #include "api/model_end.h"

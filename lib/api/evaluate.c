@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: evaluating a schedule, with or without transfers, and reading the timeline and its figures. */
 #include "api/buffer.h"
 #include "api/channel.h"
 #include "api/log.h"
@@ -7,7 +8,7 @@
 #include "check/check.h"
 #include "eval/timeline.h"
 
-/* The evaluator found that the schedule cannot be run; the checker knows why. */
+/* The evaluator found that the schedule cannot run. The checker gives the reason. */
 static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_findings findings = {0};

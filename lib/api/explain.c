@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: why a timeline takes as long as it does, by critical path, slack and sensitivities. */
 #include "eval/explain.h"
 
 #include "api/buffer.h"
 
-/* Which transfer goes first depends on times, so there is more to a start than what the op waited for. */
+/* Which transfer goes first depends on times, so a start is not explained by what the op waited for alone. */
 static ppsched_status refuse_transfers(const ppsched_timeline *timeline, ppsched_error *error)
 {
     if (!timeline->has_transfers)

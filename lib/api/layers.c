@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: the layers of a model, and the config that follows from a split of them. */
 #include "ir/layers.h"
 
 #include "api/null.h"
 #include "base/sized.h"
 
-/* The caller's entries, completed to this version's size, and pointers to them. */
+/* Copies of the caller's entries in this version's size, and pointers to them. */
 struct taken {
     struct ppi_arena arena;
     ppsched_layer *entries;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: making, reading and writing the layout strings of runtimes. */
 #include "layout/layout.h"
 
 #include "api/buffer.h"
 #include "base/sized.h"
 
-/* --- making one --- */
+/* --- making a layout --- */
 
 ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices, const ppsched_layout_stage *stages, size_t count,
                                      const ppsched_environment *environment, ppsched_error *error)
@@ -118,7 +119,7 @@ void ppsched_layout_destroy(ppsched_layout *layout)
     ppi_layout_destroy(layout);
 }
 
-/* --- reading it --- */
+/* --- reading a layout --- */
 
 uint32_t ppsched_layout_devices(const ppsched_layout *layout)
 {
@@ -144,7 +145,7 @@ const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *cou
     return layout != NULL ? layout->offsets : NULL;
 }
 
-/* --- writing it --- */
+/* --- writing a layout --- */
 
 ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed, const ppsched_layout *layout,
                                          ppsched_error *error)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: lowering a schedule. Also checks the options of lowering. */
 #include "lower/lower.h"
 
 #include "api/log.h"
@@ -76,7 +77,7 @@ ppsched_status ppi_check_lower_options(const ppsched_lower_options *options, con
     return status == PPSCHED_OK ? check_lookaheads(options, config, devices, error) : status;
 }
 
-/* Only what computes may be lowered, and only if it can be run. */
+/* Checks that a schedule can run, and that it has compute ops only. */
 static ppsched_status check_schedule(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_findings findings = {0};

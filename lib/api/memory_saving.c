@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: adding recomputation or offload to a schedule. */
 #include "offload/offload.h"
 
 #include "api/log.h"

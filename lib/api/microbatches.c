@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: ordering microbatches that differ in cost, and balancing them over replicas. */
 #include <ppsched/microbatches.h>
 
 #include "api/buffer.h"
@@ -58,7 +59,7 @@ ppsched_status ppsched_schedule_order_microbatches(uint32_t *out, size_t capacit
     return ppi_tell_needed(needed, count, status);
 }
 
-/* Whether the caller's record can be filled. */
+/* Checks that the caller's struct can be filled. */
 static ppsched_status check_balance(ppsched_balance *balance, ppsched_error *error)
 {
     const ppsched_balance nothing = {0};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: the cost model of a transformer, its accelerators, and the layers that follow from it. */
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -6,7 +7,7 @@
 #include "model/accelerators.h"
 #include "model/model.h"
 
-/* --- devices --- */
+/* --- accelerators --- */
 
 uint32_t ppsched_accelerator_count(void)
 {
@@ -18,7 +19,7 @@ const ppsched_accelerator *ppsched_accelerator_at(uint32_t index)
     return ppi_accelerator_at(index);
 }
 
-/* --- making one --- */
+/* --- making a model --- */
 
 ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_transformer *transformer,
                                     const ppsched_training *training, const ppsched_accelerator *accelerator,
@@ -48,7 +49,7 @@ void ppsched_model_destroy(ppsched_model *model)
     ppi_model_destroy(model);
 }
 
-/* --- asking --- */
+/* --- costs of a model --- */
 
 static ppsched_status check_layer(int32_t layer, ppsched_error *error)
 {

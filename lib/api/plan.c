@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: making and running a plan, and reading its candidates with their splits, configs and timelines. */
 #include "plan/plan.h"
 
 #include "api/buffer.h"
@@ -54,7 +55,7 @@ ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error)
     return status;
 }
 
-/* --- what it found --- */
+/* --- results --- */
 
 static double limit_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
@@ -139,7 +140,7 @@ ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_
     return ppi_give_sized(out, &own, sizeof own, sizeof own, "ppsched_candidate", error);
 }
 
-/* Its split is there. */
+/* Checks that the candidate has a split. */
 static ppsched_status check_split(const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
 {
     if (plan->layers == NULL)
@@ -200,7 +201,7 @@ ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
     return ppi_tell_needed(needed, from->microbatches, status);
 }
 
-/* A candidate with its split and its order, which one that is not evaluated gets for the call alone. */
+/* A candidate with its split and its order. If it is not evaluated, both are made for this call and freed after it. */
 struct lent {
     struct ppi_candidate candidate;
     bool has_own_split, has_own_order;
@@ -228,7 +229,7 @@ static void end_lent(struct lent *lent, const ppsched_plan *plan)
         ppi_candidate_drop_order(plan, &lent->candidate);
 }
 
-/* Where the candidate's stages are, if they are where a builder would not put them by itself. */
+/* Sets the placement of the config, unless a builder would choose the same one by default. */
 static ppsched_status carry_placement(ppsched_config *config, const struct ppi_candidate *candidate, ppsched_error *error)
 {
     int32_t own = candidate->strategy->placement, placement = own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement;

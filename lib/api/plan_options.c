@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes the groups of a plan's options one by one, then checks what they say together. */
+/* Copies in the nested structs of a plan's options one by one, then checks all options together. */
 #include "api/plan_options.h"
 
 #include "api/channel.h"
@@ -12,7 +12,7 @@
 #include "microbatches/order.h"
 #include "scenario/scenario.h"
 
-/* --- one group after another --- */
+/* --- copying in --- */
 
 static ppsched_status take_plain(struct ppi_plan_options *out, const ppsched_plan_options *own, ppsched_error *error)
 {
@@ -46,8 +46,8 @@ static ppsched_status take_lower(struct ppi_plan_options *out, const ppsched_low
 {
     if (given == NULL)
         return PPSCHED_OK;
-    ppsched_status status = ppi_take_sized(&out->lower, sizeof out->lower, sizeof(ppsched_lower_options),
-                                           given, "ppsched_lower_options", error);
+    ppsched_status status = ppi_take_sized(&out->lower, sizeof out->lower, sizeof(ppsched_lower_options), given,
+                                           "ppsched_lower_options", error);
     if (status == PPSCHED_OK && out->lower.unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a plan takes no list of lookaheads; there are full, auto and needed");
     if (status == PPSCHED_OK)
@@ -104,7 +104,7 @@ static ppsched_status take_ranking(struct ppi_plan_options *out, ppsched_scenari
     return status;
 }
 
-/* --- what they say --- */
+/* --- checks --- */
 
 static ppsched_status check_counts(const struct ppi_plan_options *options, ppsched_error *error)
 {
@@ -219,7 +219,7 @@ static ppsched_status check_options(const struct ppi_plan_options *options, ppsc
     return status == PPSCHED_OK ? check_lists(options, error) : status;
 }
 
-/* What a plan with offload cannot do beside, or does not know. */
+/* Checks that a plan with offload has no scenarios and knows how fast copies are. */
 static ppsched_status check_offload(const struct ppi_plan_options *options, const ppsched_config *config, ppsched_error *error)
 {
     if (options->offload > 1)

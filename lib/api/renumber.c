@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: numbering microbatches in the order of the last stage's forwards. */
 #include <ppsched/lower.h>
 
 #include "lower/renumber.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: times of a schedule over scenarios, and the robust objective of a config. */
 #include "scenario/scenario.h"
 
 #include "api/null.h"
@@ -19,7 +20,7 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
         status = ppi_scenario_options_check(&own, schedule->shape.devices, schedule->shape.stages, count, error);
     if (status == PPSCHED_OK)
         status = ppi_scenarios_run(&own_result, schedule, config, (uint32_t)count, &own, error);
-    if (status == PPSCHED_ERROR_INVALID_SCHEDULE) /* the checker knows why */
+    if (status == PPSCHED_ERROR_INVALID_SCHEDULE) /* the checker gives the reason */
         status = ppi_check(schedule, &(struct ppi_findings){0}, error);
     if (status == PPSCHED_OK && own_result == NULL)
         return ppi_fail(error, PPSCHED_ERROR_INTERNAL, "evaluator and checker disagree on a schedule of %q", schedule->name);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: names and texts of status codes. */
 #include <ppsched/status.h>
 
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which runtimes run a candidate: its order, and with layers its split. */
+/* Which runtimes run a candidate: its order, and with layers also its split. */
 #include "base/error.h"
 #include "candidate/candidate.h"
 #include "ir/builder.h"
 
-/* Runtimes run one iteration again and again: the first of those that flush, in `*out` for the caller to release. */
+/* The first iteration of an order that flushes, since runtimes repeat one iteration. The caller releases `*out`. */
 static ppsched_status first_iteration(ppsched_schedule **out, const ppsched_schedule *order, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
