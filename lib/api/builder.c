@@ -112,7 +112,7 @@ ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *na
     PPI_REQUIRE(name);
     size_t size = strlen(name), broken = ppi_find_broken_utf8(name, size);
     if (broken < size)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the name is no UTF-8 from byte %zu on", broken);
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the name is not UTF-8 from byte %zu on", broken);
     char *copy = ppi_copy_text(&builder->host, name);
     if (copy == NULL)
         return ppi_fail_memory(error, "the name");
@@ -147,7 +147,7 @@ static ppsched_status finish(ppsched_schedule **out, ppsched_builder *builder, p
         if (segment->count > 0 && leads_pair(&segment->ops[segment->count - 1]))
             return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE,
                                (struct ppi_place){d, PPSCHED_NONE, PPSCHED_NONE, (uint32_t)segment->count - 1},
-                               "device %u: the last op is overlapped with a next one that does not come", d);
+                               "device %u: the last op leads an overlapped pair, but no op follows it", d);
     }
     return ppi_builder_finish(out, builder, error);
 }

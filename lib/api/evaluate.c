@@ -147,7 +147,7 @@ ppsched_status ppsched_timeline_get_idle(ppsched_idle *out, const ppsched_timeli
         return status;
     if (timeline->idle == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                        "why devices are idle was left out; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
+                        "the timeline has no idle causes; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
     return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device], sizeof(ppsched_idle), "ppsched_idle",
                           error);
 }

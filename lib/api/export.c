@@ -23,8 +23,8 @@ static ppsched_status check_arguments(const ppsched_schedule *schedule, const pp
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale %g makes times too large for a double", options->time_scale);
     if (schedule->shape.slices > 1 && !format->tells_slices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "format %s knows whole microbatches; the schedule has %u slices of each (json, text and chrome_trace "
-                        "can tell them)",
+                        "format %s supports only whole microbatches, and the schedule has %u slices of each; use json, text or "
+                        "chrome_trace",
                         format->name, schedule->shape.slices);
     return format->fits != NULL ? format->fits(schedule, error) : PPSCHED_OK;
 }

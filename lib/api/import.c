@@ -33,7 +33,7 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
     if (status != PPSCHED_OK)
         return status;
     if (row->read == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s is written, not read; csv and json are read", row->name);
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s can only be written; csv and json can be read", row->name);
     const char *text = size > 0 ? data : "";
     status = skip_mark(&text, &size, error);
     if (status == PPSCHED_OK)

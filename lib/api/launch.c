@@ -49,8 +49,8 @@ static ppsched_status take_parts(struct ppi_parts *parts, ppsched_split *split, 
     if (status == PPSCHED_OK && split->layers == NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the split has no list of layers");
     if (status == PPSCHED_OK && split->stages != launch->schedule->shape.stages)
-        status = ppi_fail(error, PPSCHED_ERROR_MISMATCH, "the split is one of %u stages, the schedule of %u", split->stages,
-                          launch->schedule->shape.stages);
+        status = ppi_fail(error, PPSCHED_ERROR_MISMATCH, "the split has %u stages, the schedule has %u; they must be equal",
+                          split->stages, launch->schedule->shape.stages);
     if (status == PPSCHED_OK)
         status = ppi_split_check(options->model, split, error);
     if (status == PPSCHED_OK)

@@ -164,10 +164,12 @@ ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *
     if (status != PPSCHED_OK)
         return status;
     if (stage >= layout->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u of %u", stage, layout->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u; there are %u, numbered from 0", stage,
+                        layout->count);
     if (layout->stages[stage].mtps > 0)
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
-                           "stage %u has an MTP layer, for which torchtitan has no name; make a layout without", stage);
+                           "stage %u has an MTP layer, which torchtitan does not support; use a layout without MTP layers",
+                           stage);
     size_t length = ppi_layout_put_modules(NULL, layout, stage, rotary == 1);
     status = ppi_check_text_room(out, capacity, length, error);
     if (status == PPSCHED_OK && out != NULL)

@@ -103,7 +103,8 @@ ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out, const pps
     PPI_REQUIRE(model);
     if (!(expert_parameters >= 0 && parameters >= expert_parameters) || !ppi_is_finite(parameters))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "parameters are %g, those of experts %g; both must be finite, at least 0, and these not above those",
+                        "parameters is %g, expert_parameters %g; both must be finite and at least 0, and expert_parameters at "
+                        "most parameters",
                         parameters, expert_parameters);
     ppi_model_update(&own, model, parameters, expert_parameters);
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_update_cost), "ppsched_update_cost", error);
@@ -133,8 +134,8 @@ ppsched_status ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, c
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ppsched_megatron_pipeline: devices is 0; it must be at least 1");
     if (status == PPSCHED_OK && (cut.selective > 1 || cut.reserved != 0))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE,
-                          "ppsched_megatron_pipeline: selective is %u, reserved %u; they must be 0 or 1, and 0", cut.selective,
-                          cut.reserved);
+                          "ppsched_megatron_pipeline: selective is %u, reserved is %u; selective must be 0 or 1, reserved 0",
+                          cut.selective, cut.reserved);
     if (status != PPSCHED_OK)
         return status;
     ppi_model_megatron(&own, model, &cut);

@@ -33,7 +33,8 @@ uint32_t ppsched_plan_count(const ppsched_plan *plan)
 static ppsched_status check_candidate(const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
 {
     if (candidate >= plan->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no candidate %u of %zu", candidate, plan->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no candidate %u; there are %zu, numbered from 0", candidate,
+                        plan->count);
     return PPSCHED_OK;
 }
 
@@ -191,10 +192,10 @@ ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
         return status;
     const struct ppi_candidate *from = &plan->candidates[candidate];
     if (from->microbatch_order == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no order of its own: %s", candidate,
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no order of microbatches: %s", candidate,
                         from->reason != NULL ? "it is refused"
                         : !from->evaluated   ? "it is not evaluated"
-                                             : "its microbatches are as in the config");
+                                             : "they are in the order of the config");
     status = ppi_check_room(out, capacity, from->microbatches, "microbatches", error);
     if (status == PPSCHED_OK && out != NULL)
         memcpy(out, from->microbatch_order, from->microbatches * sizeof *out);

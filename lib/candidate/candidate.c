@@ -161,7 +161,7 @@ static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_cand
     }
     if (ppi_count_offloads(*schedule) == 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", candidate->strategy->name,
-                        options.until_limit != 0 ? "it holds its memory limit without offload"
+                        options.until_limit != 0 ? "it fits its memory limit without offload"
                                                  : "no copy fits between a forward and its backward");
     return PPSCHED_OK;
 }

@@ -154,8 +154,8 @@ static ppsched_status check_kept(const struct making *making, uint32_t stage, pp
         double whole = making->old[(size_t)stage * PARTS + part], apart = kept(making, stage, (enum part)part);
         if (magnitude(apart) > magnitude(whole) * (1 + PPI_ROUNDING))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u: %s is %g, but the embedding or the head, which are part of it, take %g; add them "
-                               "to the stage, or give the model by its layers, beside which they stand",
+                               "stage %u: %s is %g, but the embedding or head in this stage takes %g; include them in the "
+                               "stage, or give layers, where they are separate",
                                stage, ppi_quantity_name(parts[part].quantity), whole, apart);
     }
     return PPSCHED_OK;
@@ -350,10 +350,10 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
     if (list->values == NULL)
         return PPSCHED_OK;
     if (list->count > old && old != new)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "overlapped_times by pairs of stages cannot be changed from %u stages to %u; give one for all, or one "
-                        "a stage",
-                        old, new);
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "overlapped_times per pair of stages cannot be converted from %u stages to %u; give one for all, or one per stage",
+            old, new);
     if (old == new) {
         ppsched_status status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list->values, list->count,
                                                       error);
@@ -397,18 +397,19 @@ static ppsched_status check_sizes(const ppsched_config *config, const struct ppi
 {
     uint32_t old = config->shape.stages, new = shape->stages;
     if (old % new != 0 && new % old != 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "costs of %u stages tell nothing of %u; give them for a number that is a multiple of %u, such as the "
-                        "model's layers",
-                        old, new, new);
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "costs of %u stages cannot be converted to %u stages; give costs of a multiple of %u stages, such as one per layer",
+            old, new, new);
     if (config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 && shape->microbatches != config->shape.microbatches)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is of %u microbatches; it tells nothing of %u",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is for %u microbatches and cannot be converted to %u",
                         config->shape.microbatches, shape->microbatches);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the placement map is for %u stages and cannot be converted to %u", old,
+                        new);
     if (config->shape.slices != 1 && shape->slices != config->shape.slices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "costs of %u slices of a microbatch tell nothing of %u; give those of whole microbatches",
+                        "costs of %u slices per microbatch cannot be converted to %u; give costs of whole microbatches",
                         config->shape.slices, shape->slices);
     return PPSCHED_OK;
 }

@@ -52,7 +52,7 @@ static ppsched_status ask_all(const ppsched_plan *plan, struct ppi_candidate *ca
         ppi_runtime_find(&runtime, i, NULL);
         ppsched_status can = ask(order, parts, runtime, true, NULL);
         candidate->runs_on |= can == PPSCHED_OK ? 1u << i : 0;
-        status = can == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "what a runtime is asked") : PPSCHED_OK;
+        status = can == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "the check of runtimes") : PPSCHED_OK;
     }
     return status;
 }

@@ -249,7 +249,7 @@ ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_
     if (status != PPSCHED_OK)
         return status;
     if (!(least < PPI_INFINITE))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can serve the problem under any memory limit");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can solve the problem under any memory limit");
     *out = least;
     if (index != NULL)
         *index = (uint32_t)best;

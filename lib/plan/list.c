@@ -263,7 +263,7 @@ static ppsched_status add_named(struct listing *listing, ppsched_error *error)
     for (uint32_t i = 0; i < listing->options->strategy_count && status == PPSCHED_OK; i++) {
         uint32_t index = 0;
         if (listing->options->strategies[i] == NULL)
-            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "name %u of the strategies is NULL", i);
+            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "strategies: name %u is NULL", i);
         status = ppi_strategy_find(listing->options->strategies[i], &index, error);
         if (status == PPSCHED_OK)
             status = add_strategy(listing, ppi_strategy_at(index), error);
@@ -334,7 +334,7 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const struct ppi_plan_opt
                               .slice_count = options->slice_count,
                               .limit_count = options->memory_limit_count};
     if (listing.chunk_count > 0 && has_map(&listing))
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks do not go with a placement map, which is one of %u stages",
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks cannot be given with a placement map, which has %u stages",
                         plan->config->shape.stages);
     if (listing.chunk_count == 0) {
         listing.chunks = usual;
