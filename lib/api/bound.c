@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: the lower bound of a problem. */
 #include "bound/bound.h"
 
 #include "api/null.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: building a schedule op by op, and custom generators. The values of all ops are checked here. */
 #include "ir/builder.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ static bool leads_pair(const ppsched_op *op)
     return (op->flags & PPSCHED_OP_FLAG_OVERLAPPED) != 0;
 }
 
-/* The values of one op; `leader` is the op before it if that is overlapped with it, else NULL. */
+/* Checks the values of one op. `leader` is the op before it if the two are an overlapped pair, else NULL. */
 static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, size_t position, const ppsched_op *op,
                                const ppsched_op *leader, ppsched_error *error)
 {
@@ -69,7 +70,7 @@ static ppsched_status check_op(const ppsched_builder *builder, uint32_t device, 
     return PPSCHED_OK;
 }
 
-/* The last ops of a device, whatever flags they came with. */
+/* Sets the SLICED flag of the last `count` ops of a device, whatever flags the caller set. */
 static void mark_sliced(const ppsched_builder *builder, uint32_t device, size_t count)
 {
     const struct ppi_segment *segment = &builder->segments[device];
@@ -111,7 +112,7 @@ ppsched_status ppsched_builder_set_name(ppsched_builder *builder, const char *na
     PPI_REQUIRE(name);
     size_t size = strlen(name), broken = ppi_find_broken_utf8(name, size);
     if (broken < size)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the name is no UTF-8 from byte %zu on", broken);
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the name is not UTF-8 from byte %zu on", broken);
     char *copy = ppi_copy_text(&builder->host, name);
     if (copy == NULL)
         return ppi_fail_memory(error, "the name");
@@ -146,7 +147,7 @@ static ppsched_status finish(ppsched_schedule **out, ppsched_builder *builder, p
         if (segment->count > 0 && leads_pair(&segment->ops[segment->count - 1]))
             return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE,
                                (struct ppi_place){d, PPSCHED_NONE, PPSCHED_NONE, (uint32_t)segment->count - 1},
-                               "device %u: the last op is overlapped with a next one that does not come", d);
+                               "device %u: the last op leads an overlapped pair, but no op follows it", d);
     }
     return ppi_builder_finish(out, builder, error);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: writing and reading Chakra traces. */
 #include "chakra/traces.h"
 
 #include "api/log.h"
@@ -88,7 +89,7 @@ ppsched_status ppsched_chakra_import(ppsched_schedule **schedule, ppsched_config
     PPI_REQUIRE(config);
     PPI_REQUIRE(traces);
     if (count == 0 || count >= PPSCHED_NONE)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu traces; give one a rank", count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there are %zu traces; give one for each rank", count);
     for (size_t rank = 0; rank < count; rank++)
         if (traces[rank].data == NULL)
             return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s: the data of trace %zu is NULL", __func__, rank);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: proving that a lowered schedule ends in a channel model. Also checks the caller's channel model. */
 #include "api/channel.h"
 
 #include "api/buffer.h"

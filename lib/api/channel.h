@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A caller's channel model, checked. */
+/* Copies in the caller's channel model and checks it. */
 #ifndef PPSCHED_API_CHANNEL_H
 #define PPSCHED_API_CHANNEL_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: checking a schedule, with a list of findings. */
 #include "check/check.h"
 
 #include "api/buffer.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: making a config, and setting its costs, placement, options and progress callback. */
 #include "ir/config.h"
 
 #include "api/model_end.h"
@@ -77,7 +78,7 @@ ppsched_status ppsched_config_set_slices(ppsched_config *config, int64_t slices,
     const struct ppi_values *scale = &config->values[PPSCHED_QUANTITY_SLICE_SCALE];
     if (scale->count > 1 && (int64_t)scale->count != slices)
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "slice_scale has %zu values, one a slice; take it back before you set %lld slices", scale->count,
+                        "slice_scale has %zu values, one per slice; clear slice_scale before you set %lld slices", scale->count,
                         (long long)slices);
     return ppi_shape_cut(&config->shape, slices, error);
 }
@@ -136,7 +137,7 @@ ppsched_status ppsched_config_set_sender_waits(ppsched_config *config, int32_t s
 {
     PPI_REQUIRE(config);
     if (sender_waits != PPSCHED_SENDER_WAITS_NEVER && sender_waits != PPSCHED_SENDER_WAITS_LIKE_KIND)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "sender_waits is %d; it must be %d, never, or %d, like_kind",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "sender_waits is %d; it must be %d (never) or %d (like_kind)",
                         (int)sender_waits, PPSCHED_SENDER_WAITS_NEVER, PPSCHED_SENDER_WAITS_LIKE_KIND);
     config->senders_wait = sender_waits == PPSCHED_SENDER_WAITS_LIKE_KIND;
     return PPSCHED_OK;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: evaluating a schedule, with or without transfers, and reading the timeline and its figures. */
 #include "api/buffer.h"
 #include "api/channel.h"
 #include "api/log.h"
@@ -7,7 +8,7 @@
 #include "check/check.h"
 #include "eval/timeline.h"
 
-/* The evaluator found that the schedule cannot be run; the checker knows why. */
+/* The evaluator found that the schedule cannot run. The checker gives the reason. */
 static ppsched_status explain(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_findings findings = {0};
@@ -146,7 +147,7 @@ ppsched_status ppsched_timeline_get_idle(ppsched_idle *out, const ppsched_timeli
         return status;
     if (timeline->idle == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                        "why devices are idle was left out; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
+                        "the timeline has no idle causes; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
     return ppi_give_sized(out, &timeline->idle[device], sizeof timeline->idle[device], sizeof(ppsched_idle), "ppsched_idle",
                           error);
 }

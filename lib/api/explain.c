@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: why a timeline takes as long as it does, by critical path, slack and sensitivities. */
 #include "eval/explain.h"
 
 #include "api/buffer.h"
 
-/* Which transfer goes first depends on times, so there is more to a start than what the op waited for. */
+/* Which transfer goes first depends on times, so a start is not explained by what the op waited for alone. */
 static ppsched_status refuse_transfers(const ppsched_timeline *timeline, ppsched_error *error)
 {
     if (!timeline->has_transfers)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                    "the timeline is one with transfers, which cannot be explained; one that was evaluated without them can");
+                    "a timeline with transfers has no critical path, slack or sensitivities; evaluate without transfers");
 }
 
 ppsched_status ppsched_timeline_get_critical_path(ppsched_critical_op *out, size_t capacity, size_t *needed,
@@ -32,7 +33,7 @@ static ppsched_status require_latest(const ppsched_timeline *timeline, ppsched_e
     ppsched_status status = refuse_transfers(timeline, error);
     if (status == PPSCHED_OK && timeline->latest == NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                          "the latest starts were left out; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
+                          "the timeline has no latest starts; evaluate without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY");
     return status;
 }
 
@@ -80,7 +81,7 @@ ppsched_status ppsched_timeline_get_sensitivities(ppsched_sensitivity *out, size
     status = refuse_transfers(timeline, error);
     if (status == PPSCHED_OK && timeline->saving != NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                          "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which has no sensitivities; one without these has");
+                          "a schedule with RECOMPUTE, OFFLOAD or RELOAD has no sensitivities; use one without them");
     if (status == PPSCHED_OK)
         status = ppi_check_room(out, capacity, stages, "stages", error);
     if (status == PPSCHED_OK && out != NULL)

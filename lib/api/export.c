@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: writing a schedule as text in a format, through a callback or to a buffer. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static ppsched_status check_arguments(const ppsched_schedule *schedule, const pp
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "time_scale %g makes times too large for a double", options->time_scale);
     if (schedule->shape.slices > 1 && !format->tells_slices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "format %s knows whole microbatches; the schedule has %u slices of each (json, text and chrome_trace "
-                        "can tell them)",
+                        "format %s supports only whole microbatches, and the schedule has %u slices of each; use json, text or "
+                        "chrome_trace",
                         format->name, schedule->shape.slices);
     return format->fits != NULL ? format->fits(schedule, error) : PPSCHED_OK;
 }
@@ -54,11 +55,11 @@ ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule, const p
     return status;
 }
 
-/* A text that is written to a caller's buffer as far as it goes, with room for a NUL. */
+/* A text that is written to a caller's buffer up to its capacity, less one byte for the NUL. */
 struct target {
     char *text;
     size_t room, length;
-    bool is_counted; /* false: there are more bytes than a size_t can tell */
+    bool is_counted; /* false: the length exceeds SIZE_MAX */
 };
 
 static int32_t write_to_buffer(void *user, const char *data, size_t size)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: reading a schedule from text in a format. */
 #include <ppsched/import.h>
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "api/null.h"
 #include "format/formats.h"
 
-/* Takes the mark away that Excel and some editors put before UTF-8. Texts that begin with that of UTF-16 are refused. */
+/* Skips the byte order mark that Excel and some editors write before UTF-8. A text with that of UTF-16 is refused. */
 static ppsched_status skip_mark(const char **data, size_t *size, ppsched_error *error)
 {
     if (*size >= 2 && (memcmp(*data, "\xFF\xFE", 2) == 0 || memcmp(*data, "\xFE\xFF", 2) == 0))
@@ -32,7 +33,7 @@ ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format, c
     if (status != PPSCHED_OK)
         return status;
     if (row->read == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s is written, not read; csv and json are read", row->name);
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "format %s can only be written; csv and json can be read", row->name);
     const char *text = size > 0 ? data : "";
     status = skip_mark(&text, &size, error);
     if (status == PPSCHED_OK)

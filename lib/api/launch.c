@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: names of runtimes, and the launch arguments of a schedule for a runtime. */
 #include "launch/launch.h"
 
 #include "api/buffer.h"
@@ -29,7 +30,7 @@ static ppsched_status check_options(const ppsched_launch_options *options, ppsch
     return PPSCHED_OK;
 }
 
-/* A whole batch is a number of 32 bits. */
+/* Checks that the global batch size fits in 32 bits. */
 static ppsched_status check_batch(const ppsched_launch_options *options, const ppsched_schedule *schedule, ppsched_error *error)
 {
     uint64_t replicas = options->data_parallel > 0 ? options->data_parallel : 1,
@@ -40,7 +41,7 @@ static ppsched_status check_batch(const ppsched_launch_options *options, const p
     return PPSCHED_OK;
 }
 
-/* The layers of each stage, and with them how many decoders there are. */
+/* Takes the layers of each stage, and from them the number of decoders. */
 static ppsched_status take_parts(struct ppi_parts *parts, ppsched_split *split, struct ppi_launch *launch,
                                  const ppsched_launch_options *options, ppsched_error *error)
 {
@@ -48,8 +49,8 @@ static ppsched_status take_parts(struct ppi_parts *parts, ppsched_split *split, 
     if (status == PPSCHED_OK && split->layers == NULL)
         status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the split has no list of layers");
     if (status == PPSCHED_OK && split->stages != launch->schedule->shape.stages)
-        status = ppi_fail(error, PPSCHED_ERROR_MISMATCH, "the split is one of %u stages, the schedule of %u", split->stages,
-                          launch->schedule->shape.stages);
+        status = ppi_fail(error, PPSCHED_ERROR_MISMATCH, "the split has %u stages, the schedule has %u; they must be equal",
+                          split->stages, launch->schedule->shape.stages);
     if (status == PPSCHED_OK)
         status = ppi_split_check(options->model, split, error);
     if (status == PPSCHED_OK)

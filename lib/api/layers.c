@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: the layers of a model, and the config that follows from a split of them. */
 #include "ir/layers.h"
 
 #include "api/null.h"
 #include "base/sized.h"
 
-/* The caller's entries, completed to this version's size, and pointers to them. */
+/* Copies of the caller's entries in this version's size, and pointers to them. */
 struct taken {
     struct ppi_arena arena;
     ppsched_layer *entries;
@@ -73,7 +74,8 @@ ppsched_status ppsched_layers_get_entry(ppsched_layer *out, const ppsched_layers
     PPI_REQUIRE(out);
     PPI_REQUIRE(layers);
     if (entry >= layers->entry_count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layer entry %u of %u", entry, layers->entry_count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no layer entry %u; there are %u, numbered from 0", entry,
+                        layers->entry_count);
     return ppi_give_sized(out, &layers->entries[entry].given, sizeof *out, sizeof(ppsched_layer), "ppsched_layer", error);
 }
 

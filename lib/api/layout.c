@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: making, reading and writing the layout strings of runtimes. */
 #include "layout/layout.h"
 
 #include "api/buffer.h"
 #include "base/sized.h"
 
-/* --- making one --- */
+/* --- making a layout --- */
 
 ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices, const ppsched_layout_stage *stages, size_t count,
                                      const ppsched_environment *environment, ppsched_error *error)
@@ -118,7 +119,7 @@ void ppsched_layout_destroy(ppsched_layout *layout)
     ppi_layout_destroy(layout);
 }
 
-/* --- reading it --- */
+/* --- reading a layout --- */
 
 uint32_t ppsched_layout_devices(const ppsched_layout *layout)
 {
@@ -144,7 +145,7 @@ const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *cou
     return layout != NULL ? layout->offsets : NULL;
 }
 
-/* --- writing it --- */
+/* --- writing a layout --- */
 
 ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed, const ppsched_layout *layout,
                                          ppsched_error *error)
@@ -163,10 +164,12 @@ ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *
     if (status != PPSCHED_OK)
         return status;
     if (stage >= layout->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u of %u", stage, layout->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no stage %u; there are %u, numbered from 0", stage,
+                        layout->count);
     if (layout->stages[stage].mtps > 0)
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
-                           "stage %u has an MTP layer, for which torchtitan has no name; make a layout without", stage);
+                           "stage %u has an MTP layer, which torchtitan does not support; use a layout without MTP layers",
+                           stage);
     size_t length = ppi_layout_put_modules(NULL, layout, stage, rotary == 1);
     status = ppi_check_text_room(out, capacity, length, error);
     if (status == PPSCHED_OK && out != NULL)

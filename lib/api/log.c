@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Log messages of exported functions: one line for each schedule, timeline and plan that a call makes. */
 #include "api/log.h"
 
 void ppi_log_schedule(const ppsched_schedule *schedule, const char *done)

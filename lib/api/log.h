@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call made, told to its host: a line a call, and a warning where a result is over its limit. Of what is tried and
- * thrown away inside a call nothing is told. */
+/* Log messages: one line for what a call made, and a warning if a result is over its memory limit. What a call tries and
+ * discards is not logged. */
 #ifndef PPSCHED_API_LOG_H
 #define PPSCHED_API_LOG_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: lowering a schedule. Also checks the options of lowering. */
 #include "lower/lower.h"
 
 #include "api/log.h"
@@ -18,19 +19,19 @@ static ppsched_status check_lookaheads(const ppsched_lower_options *options, con
     if (status != PPSCHED_OK)
         return status;
     if (options->unshard == 0 && options->unshard_lookahead != PPSCHED_UNSHARD_LOOKAHEAD_FULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead goes with unshard, 1 or more stages");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead needs unshard; set unshard to 1 or more stages");
     if (options->unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_NEEDED && config == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "gathering when it is needed needs a config with the times");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead needed requires a config with the times");
     if (options->unshard_lookahead_count != (is_list ? devices : 0))
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "unshard_lookaheads has %u values; it must have %u%s",
                         options->unshard_lookahead_count, is_list ? devices : 0,
-                        is_list ? ", one a device" : ", as unshard_lookahead asks for no list");
+                        is_list ? ", one per device" : ", as unshard_lookahead does not use a list");
     if (is_list && options->unshard_lookaheads == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "unshard_lookaheads is NULL");
     for (uint32_t d = 0; is_list && d < devices; d++)
         if (options->unshard_lookaheads[d] < 1 || options->unshard_lookaheads[d] > options->unshard)
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){d, PPSCHED_NONE, PPSCHED_NONE, d},
-                               "unshard_lookaheads: device %u has %u; it must be 1 to %u, as unshard", d,
+                               "unshard_lookaheads: device %u has %u; it must be 1 to %u, the value of unshard", d,
                                options->unshard_lookaheads[d], options->unshard);
     return PPSCHED_OK;
 }
@@ -38,10 +39,10 @@ static ppsched_status check_lookaheads(const ppsched_lower_options *options, con
 static ppsched_status check_config(const ppsched_lower_options *options, const ppsched_config *config, ppsched_error *error)
 {
     if (options->lowering == PPSCHED_LOWERING_BY_TIME && config == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "lowering by time needs a config with the times");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "the by_time lowering needs a config with the times");
     if (options->lowering != PPSCHED_LOWERING_NONE && config != NULL && config->senders_wait)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "sender_waits like_kind does not go with a lowering, whose sends and receives are ops; use never");
+                        "sender_waits like_kind cannot be used with a lowering, where sends and receives are ops; use never");
     return PPSCHED_OK;
 }
 
@@ -63,9 +64,9 @@ static ppsched_status check_options(const ppsched_lower_options *options, const 
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "receive_prefetch is %u; it must be 0 to %u ops", options->receive_prefetch,
                         MOST_LEAD);
     if (options->receive_prefetch != 0 && options->lowering != PPSCHED_LOWERING_JUST_IN_TIME)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "receive_prefetch goes with the just_in_time lowering alone");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "receive_prefetch is only for the just_in_time lowering");
     if (options->defer_receives != 0 && options->lowering != PPSCHED_LOWERING_PYTORCH)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "defer_receives goes with the pytorch lowering alone");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "defer_receives is only for the pytorch lowering");
     return PPSCHED_OK;
 }
 
@@ -76,7 +77,7 @@ ppsched_status ppi_check_lower_options(const ppsched_lower_options *options, con
     return status == PPSCHED_OK ? check_lookaheads(options, config, devices, error) : status;
 }
 
-/* Only what computes may be lowered, and only if it can be run. */
+/* Checks that a schedule can run, and that it has compute ops only. */
 static ppsched_status check_schedule(const ppsched_schedule *schedule, ppsched_error *error)
 {
     struct ppi_findings findings = {0};

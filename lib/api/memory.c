@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory over time and by cause: see <ppsched/evaluate.h>. */
+/* Exported functions: memory over time and by cause. See <ppsched/evaluate.h>. */
 #include "eval/memory_lists.h"
 
 #include "api/buffer.h"
@@ -18,7 +18,7 @@ static ppsched_status check_device(const ppsched_timeline *timeline, uint32_t de
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; devices are 0 to %u", device, devices - 1);
 }
 
-/* --- lists that are made along a device's memory: counted first, then filled --- */
+/* --- lists made by visiting a device's memory: counted first, then filled --- */
 
 struct list {
     size_t count;
@@ -26,12 +26,12 @@ struct list {
     const ppsched_timeline *timeline;
     uint32_t device;
     int32_t cause;
-    double level; /* of the cause */
+    double level; /* memory of the cause */
 };
 
 typedef void (*list_function)(struct list *list, struct ppi_memory_workspace *room);
 
-/* Lists into a caller's buffer. */
+/* Counts the items of a list, then writes them to the caller's buffer. */
 static ppsched_status fill(struct list list, list_function make, size_t capacity, size_t *needed, const char *items,
                            ppsched_error *error)
 {
@@ -140,7 +140,7 @@ ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity, si
     return ppi_tell_needed(needed, PPI_CAUSES, status);
 }
 
-/* What callers get of a list that was made for them. */
+/* Copies a list that was made for the caller to its buffer. */
 static ppsched_status give(void *out, size_t capacity, size_t *needed, const void *list, size_t count, size_t size,
                            const char *items, ppsched_error *error)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: adding recomputation or offload to a schedule. */
 #include "offload/offload.h"
 
 #include "api/log.h"
@@ -30,10 +31,9 @@ static ppsched_status check_offload(const ppsched_offload_options *options, ppsc
     if (!(options->share >= 0 && options->share <= 1))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "offload: share is %g; it must be between 0 and 1", options->share);
     if (options->prefetch_distance > 0 && options->until_limit != 0)
-        return ppi_fail(
-            error, PPSCHED_ERROR_RANGE,
-            "offload: prefetch_distance is %u, but with until_limit reloads get their places by the limit; leave one out",
-            options->prefetch_distance);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "offload: prefetch_distance is %u, but until_limit places reloads itself; set only one of them",
+                        options->prefetch_distance);
     return PPSCHED_OK;
 }
 

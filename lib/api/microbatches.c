@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: ordering microbatches that differ in cost, and balancing them over replicas. */
 #include <ppsched/microbatches.h>
 
 #include "api/buffer.h"
@@ -33,8 +34,9 @@ static ppsched_status check_sizes(const ppsched_schedule *schedule, const ppsche
                         s->microbatches, s->slices, c->microbatches, c->slices);
     if (ppi_microbatches_differ(config))
         return PPSCHED_OK;
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "all microbatches are alike; give microbatch_scale for each of them, and one order is better than another");
+    return ppi_fail(
+        error, PPSCHED_ERROR_REFUSED,
+        "all microbatches have equal costs, so their order makes no difference; give microbatch_scale for each of them");
 }
 
 ppsched_status ppsched_schedule_order_microbatches(uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
@@ -58,7 +60,7 @@ ppsched_status ppsched_schedule_order_microbatches(uint32_t *out, size_t capacit
     return ppi_tell_needed(needed, count, status);
 }
 
-/* Whether the caller's record can be filled. */
+/* Checks that the caller's struct can be filled. */
 static ppsched_status check_balance(ppsched_balance *balance, ppsched_error *error)
 {
     const ppsched_balance nothing = {0};

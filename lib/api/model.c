@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: the cost model of a transformer, its accelerators, and the layers that follow from it. */
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -6,7 +7,7 @@
 #include "model/accelerators.h"
 #include "model/model.h"
 
-/* --- devices --- */
+/* --- accelerators --- */
 
 uint32_t ppsched_accelerator_count(void)
 {
@@ -18,7 +19,7 @@ const ppsched_accelerator *ppsched_accelerator_at(uint32_t index)
     return ppi_accelerator_at(index);
 }
 
-/* --- making one --- */
+/* --- making a model --- */
 
 ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_transformer *transformer,
                                     const ppsched_training *training, const ppsched_accelerator *accelerator,
@@ -48,7 +49,7 @@ void ppsched_model_destroy(ppsched_model *model)
     ppi_model_destroy(model);
 }
 
-/* --- asking --- */
+/* --- costs of a model --- */
 
 static ppsched_status check_layer(int32_t layer, ppsched_error *error)
 {
@@ -102,7 +103,8 @@ ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out, const pps
     PPI_REQUIRE(model);
     if (!(expert_parameters >= 0 && parameters >= expert_parameters) || !ppi_is_finite(parameters))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "parameters are %g, those of experts %g; both must be finite, at least 0, and these not above those",
+                        "parameters is %g, expert_parameters %g; both must be finite and at least 0, and expert_parameters at "
+                        "most parameters",
                         parameters, expert_parameters);
     ppi_model_update(&own, model, parameters, expert_parameters);
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_update_cost), "ppsched_update_cost", error);
@@ -132,8 +134,8 @@ ppsched_status ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, c
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ppsched_megatron_pipeline: devices is 0; it must be at least 1");
     if (status == PPSCHED_OK && (cut.selective > 1 || cut.reserved != 0))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE,
-                          "ppsched_megatron_pipeline: selective is %u, reserved %u; they must be 0 or 1, and 0", cut.selective,
-                          cut.reserved);
+                          "ppsched_megatron_pipeline: selective is %u, reserved is %u; selective must be 0 or 1, reserved 0",
+                          cut.selective, cut.reserved);
     if (status != PPSCHED_OK)
         return status;
     ppi_model_megatron(&own, model, &cut);

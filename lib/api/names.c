@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table an enum, by number. */
+/* Exported functions: the names of enum values, from one table for each enum. */
 #include <ppsched/names.h>
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Null arguments: every exported function turns them down with a message that names the argument. */
+/* Null arguments: every exported function refuses them with a message that names the argument. */
 #ifndef PPSCHED_API_NULL_H
 #define PPSCHED_API_NULL_H
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* Returns ARGUMENT from the calling function where `argument` is NULL; `error` must be in scope. */
+/* Returns ARGUMENT from the calling function if `argument` is NULL; `error` must be in scope. */
 #define PPI_REQUIRE(argument)                                                                                                  \
     do {                                                                                                                       \
         if ((argument) == NULL)                                                                                                \

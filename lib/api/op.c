@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: names and tokens of ops. */
 #include "api/buffer.h"
 #include "ir/op.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: making and running a plan, and reading its candidates with their splits, configs and timelines. */
 #include "plan/plan.h"
 
 #include "api/buffer.h"
@@ -32,7 +33,8 @@ uint32_t ppsched_plan_count(const ppsched_plan *plan)
 static ppsched_status check_candidate(const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
 {
     if (candidate >= plan->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no candidate %u of %zu", candidate, plan->count);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no candidate %u; there are %zu, numbered from 0", candidate,
+                        plan->count);
     return PPSCHED_OK;
 }
 
@@ -54,7 +56,7 @@ ppsched_status ppsched_plan_run(ppsched_plan *plan, ppsched_error *error)
     return status;
 }
 
-/* --- what it found --- */
+/* --- results --- */
 
 static double limit_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
@@ -139,7 +141,7 @@ ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_
     return ppi_give_sized(out, &own, sizeof own, sizeof own, "ppsched_candidate", error);
 }
 
-/* Its split is there. */
+/* Checks that the candidate has a split. */
 static ppsched_status check_split(const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
 {
     if (plan->layers == NULL)
@@ -190,17 +192,17 @@ ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
         return status;
     const struct ppi_candidate *from = &plan->candidates[candidate];
     if (from->microbatch_order == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no order of its own: %s", candidate,
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no order of microbatches: %s", candidate,
                         from->reason != NULL ? "it is refused"
                         : !from->evaluated   ? "it is not evaluated"
-                                             : "its microbatches are as in the config");
+                                             : "they are in the order of the config");
     status = ppi_check_room(out, capacity, from->microbatches, "microbatches", error);
     if (status == PPSCHED_OK && out != NULL)
         memcpy(out, from->microbatch_order, from->microbatches * sizeof *out);
     return ppi_tell_needed(needed, from->microbatches, status);
 }
 
-/* A candidate with its split and its order, which one that is not evaluated gets for the call alone. */
+/* A candidate with its split and its order. If it is not evaluated, both are made for this call and freed after it. */
 struct lent {
     struct ppi_candidate candidate;
     bool has_own_split, has_own_order;
@@ -228,7 +230,7 @@ static void end_lent(struct lent *lent, const ppsched_plan *plan)
         ppi_candidate_drop_order(plan, &lent->candidate);
 }
 
-/* Where the candidate's stages are, if they are where a builder would not put them by itself. */
+/* Sets the placement of the config, unless a builder would choose the same one by default. */
 static ppsched_status carry_placement(ppsched_config *config, const struct ppi_candidate *candidate, ppsched_error *error)
 {
     int32_t own = candidate->strategy->placement, placement = own != PPSCHED_PLACEMENT_DEFAULT ? own : candidate->placement;

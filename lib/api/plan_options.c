@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes the groups of a plan's options one by one, then checks what they say together. */
+/* Copies in the nested structs of a plan's options one by one, then checks all options together. */
 #include "api/plan_options.h"
 
 #include "api/channel.h"
@@ -12,7 +12,7 @@
 #include "microbatches/order.h"
 #include "scenario/scenario.h"
 
-/* --- one group after another --- */
+/* --- copying in --- */
 
 static ppsched_status take_plain(struct ppi_plan_options *out, const ppsched_plan_options *own, ppsched_error *error)
 {
@@ -49,7 +49,8 @@ static ppsched_status take_lower(struct ppi_plan_options *out, const ppsched_low
     ppsched_status status = ppi_take_sized(&out->lower, sizeof out->lower, sizeof(ppsched_lower_options), given,
                                            "ppsched_lower_options", error);
     if (status == PPSCHED_OK && out->lower.unshard_lookahead == PPSCHED_UNSHARD_LOOKAHEAD_LIST)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a plan takes no list of lookaheads; there are full, auto and needed");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "a plan cannot use a list of lookaheads; use unshard_lookahead full, auto or needed");
     if (status == PPSCHED_OK)
         status = ppi_check_lower_options(&out->lower, config, config->shape.devices, error);
     if (status == PPSCHED_OK && out->lower.lowering == PPSCHED_LOWERING_NONE)
@@ -104,7 +105,7 @@ static ppsched_status take_ranking(struct ppi_plan_options *out, ppsched_scenari
     return status;
 }
 
-/* --- what they say --- */
+/* --- checks --- */
 
 static ppsched_status check_counts(const struct ppi_plan_options *options, ppsched_error *error)
 {
@@ -157,7 +158,7 @@ static ppsched_status check_split(const struct ppi_plan_options *options, ppsche
     if (options->empty_stages > 1)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "empty_stages is %u; it must be 0 or 1", options->empty_stages);
     if (options->split_effort > PPI_MOST_SPLIT_EFFORT)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "effort of the split options is %u; it must be 1 to %d, or 0",
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the split effort is %u; it must be 1 to %d, or 0 for the default",
                         options->split_effort, PPI_MOST_SPLIT_EFFORT);
     return PPSCHED_OK;
 }
@@ -190,10 +191,10 @@ static ppsched_status check_scenarios(const struct ppi_plan_options *options, co
         return PPSCHED_OK;
     if (scenarios->stage_factor_count != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                        "a plan takes no stage_factors, as stages differ by candidate; give device_factors");
+                        "a plan cannot use stage_factors, as candidates differ in stages; give device_factors");
     if (config->senders_wait && scenarios->dispatch == PPSCHED_DISPATCH_READY)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "sender_waits like_kind goes with the planned order; with dispatch ready use never");
+                        "sender_waits like_kind needs dispatch planned; with dispatch ready use never");
     return ppi_scenario_options_check(scenarios, config->shape.devices, 0, options->scenario_count, error);
 }
 
@@ -203,10 +204,10 @@ static ppsched_status check_options(const struct ppi_plan_options *options, ppsc
     if (status != PPSCHED_OK)
         return status;
     if (options->placements >> (PPSCHED_PLACEMENT_MAP + 1) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "placements is %u, with bits of no placement; it must be 0 to %u",
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "placements is %u, with unknown bits; it must be 0 to %u",
                         options->placements, (2u << PPSCHED_PLACEMENT_MAP) - 1);
     if (options->runtimes >> (PPI_LAST_RUNTIME + 1) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "runtimes is %u, with bits of no runtime; it must be 0 to %u",
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "runtimes is %u, with unknown bits; it must be 0 to %u",
                         options->runtimes, (2u << PPI_LAST_RUNTIME) - 1);
     status = ppi_check_choice("runtime", options->runtime, 0, PPI_LAST_RUNTIME, error);
     if (status == PPSCHED_OK)
@@ -219,7 +220,7 @@ static ppsched_status check_options(const struct ppi_plan_options *options, ppsc
     return status == PPSCHED_OK ? check_lists(options, error) : status;
 }
 
-/* What a plan with offload cannot do beside, or does not know. */
+/* Checks that a plan with offload has no scenarios and knows how fast copies are. */
 static ppsched_status check_offload(const struct ppi_plan_options *options, const ppsched_config *config, ppsched_error *error)
 {
     if (options->offload > 1)
@@ -227,12 +228,14 @@ static ppsched_status check_offload(const struct ppi_plan_options *options, cons
     if (options->offload == 0)
         return PPSCHED_OK;
     if (options->scenario_count > 0)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload does not go with scenarios; plan without one of them");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload cannot be combined with scenarios; use only one of them");
     if (options->layers != NULL && config->values[PPSCHED_QUANTITY_HOST_BANDWIDTH].values == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload: how fast are copies? give host_bandwidth with layers");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "offload: the speed of copies is unknown; with layers give host_bandwidth");
     if (config->values[PPSCHED_QUANTITY_OFFLOAD_TIMES].values == NULL &&
         config->values[PPSCHED_QUANTITY_HOST_BANDWIDTH].values == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "offload: how fast are copies? give host_bandwidth, or offload_times");
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "offload: the speed of copies is unknown; give host_bandwidth or offload_times");
     return PPSCHED_OK;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: numbering microbatches in the order of the last stage's forwards. */
 #include <ppsched/lower.h>
 
 #include "lower/renumber.h"
@@ -17,7 +18,7 @@ ppsched_status ppsched_schedule_renumber(ppsched_schedule **out, const ppsched_s
     if (status == PPSCHED_OK && schedule->placement.copies != 1)
         status = ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "the last stage is on two devices, whose forwards have no order among them to number microbatches by");
+            "the last stage is on two devices, so its forwards have no single order by which to number microbatches");
     if (status == PPSCHED_OK)
         status = ppi_renumber(out, schedule, error);
     if (status == PPSCHED_OK)

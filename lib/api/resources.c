@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: what a runtime allocates for a schedule: links, buffers, connections, slots and arenas. */
 #include "resources/traffic.h"
 
 #include "api/buffer.h"

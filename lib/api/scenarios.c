@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: times of a schedule over scenarios, and the robust objective of a config. */
 #include "scenario/scenario.h"
 
 #include "api/null.h"
@@ -19,7 +20,7 @@ ppsched_status ppsched_schedule_evaluate_scenarios(ppsched_scenarios **out, cons
         status = ppi_scenario_options_check(&own, schedule->shape.devices, schedule->shape.stages, count, error);
     if (status == PPSCHED_OK)
         status = ppi_scenarios_run(&own_result, schedule, config, (uint32_t)count, &own, error);
-    if (status == PPSCHED_ERROR_INVALID_SCHEDULE) /* the checker knows why */
+    if (status == PPSCHED_ERROR_INVALID_SCHEDULE) /* the checker gives the reason */
         status = ppi_check(schedule, &(struct ppi_findings){0}, error);
     if (status == PPSCHED_OK && own_result == NULL)
         return ppi_fail(error, PPSCHED_ERROR_INTERNAL, "evaluator and checker disagree on a schedule of %q", schedule->name);
@@ -39,7 +40,8 @@ ppsched_status ppsched_config_set_robust_objective(ppsched_config *config, int32
         if (status == PPSCHED_OK)
             status = ppi_scenario_options_check(&asked.options, config->shape.devices, config->shape.stages, count, error);
         if (status == PPSCHED_OK && asked.options.dispatch != PPSCHED_DISPATCH_PLANNED)
-            status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "a goal is one of planned orders; dispatch must be PLANNED");
+            status = ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                              "a robust objective is for planned orders; dispatch must be PLANNED");
         if (status == PPSCHED_OK && rank_by == PPSCHED_RANK_BY_QUANTILE && !(quantile >= 0 && quantile <= 1))
             status = ppi_fail(error, PPSCHED_ERROR_RANGE, "quantile is %g; it must be 0 to 1", quantile);
         if (status == PPSCHED_OK)
@@ -93,7 +95,7 @@ ppsched_status ppsched_scenarios_get_quantile(double *out, const ppsched_scenari
     PPI_REQUIRE(out);
     PPI_REQUIRE(scenarios);
     if (!(q >= 0 && q <= 1))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the quantile asked for is that of %g; it must be 0 to 1", q);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "q is %g; it must be 0 to 1", q);
     *out = ppi_scenarios_quantile(scenarios, q);
     return PPSCHED_OK;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: generating a schedule with a strategy, and reading the schedule. */
 #include "ir/schedule.h"
 
 #include "api/log.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: names and texts of status codes. */
 #include <ppsched/status.h>
 
 #include <stddef.h>
@@ -18,7 +19,7 @@ static const struct row rows[] = {
     ROW(PPSCHED_ERROR_STRUCT_SIZE, "a struct of the wrong size"),
     ROW(PPSCHED_ERROR_UNKNOWN_STRATEGY, "no such strategy"),
     ROW(PPSCHED_ERROR_UNKNOWN_OPTION, "no such option"),
-    ROW(PPSCHED_ERROR_REFUSED, "the problem cannot be served"),
+    ROW(PPSCHED_ERROR_REFUSED, "the problem cannot be solved as given"),
     ROW(PPSCHED_ERROR_INVALID_SCHEDULE, "the schedule is incomplete or cannot be run"),
     ROW(PPSCHED_ERROR_MISMATCH, "schedule and config have different shapes"),
     ROW(PPSCHED_ERROR_BUFFER, "the buffer is too small"),

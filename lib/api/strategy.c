@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: listing strategies and their options, and asking whether a strategy can run a problem. */
 #include <ppsched/strategy.h>
 
 #include "api/null.h"

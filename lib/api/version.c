@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: the version of the library and of its ABI. */
 #include <ppsched/version.h>
 
 #define TEXT(x) #x

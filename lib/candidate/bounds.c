@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What none like a candidate can do better, and whether that is proved of it. */
+/* The lower bound of a candidate, and whether the candidate is proved to have the least step time. */
 #include "base/checked.h"
 #include "bound/bound.h"
 #include "candidate/candidate.h"
 #include "split/split_search.h"
 
-/* The lower bound of a config that is one of the plan, on a placement, unless one for the same question is known. */
+/* The lower bound of a candidate's config on a placement. Takes a known bound for the same question if there is one. */
 static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
                                  const struct ppi_known_bound *asked, const ppsched_config *config, ppsched_error *error)
 {
@@ -30,7 +30,7 @@ static ppsched_status find_bound(double *out, struct ppi_known_bounds *known, co
     return status;
 }
 
-/* The bound of a candidate whose activations may go to the host: that without a limit. */
+/* The bound of a candidate that may offload: the bound without a memory limit. */
 static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan, const struct ppi_known_bound *asked,
                                           const ppsched_config *config, ppsched_error *error)
 {
@@ -44,7 +44,7 @@ static ppsched_status bound_without_limit(double *out, const ppsched_plan *plan,
     return status;
 }
 
-/* What goes from device to device on the way of one microbatch takes at least so long; slices may go by other times. */
+/* The least time that the transfers on the path of one microbatch take; 0 with slices, whose latency may differ. */
 static double least_on_links(const ppsched_schedule *schedule, const ppsched_config *config)
 {
     const struct ppi_values *latency = &config->values[PPSCHED_QUANTITY_P2P_TIME];
@@ -58,7 +58,7 @@ static double least_on_links(const ppsched_schedule *schedule, const ppsched_con
     return least * hops * (config->is_forward_only ? 1 : 2);
 }
 
-/* What the runtime takes for the ops of a stage pass, at least. */
+/* The least op overhead of a stage pass. */
 static double overhead_of_pass(const ppsched_config *config)
 {
     double overhead[PPI_COMPUTE_KINDS] = {0};
@@ -69,8 +69,8 @@ static double overhead_of_pass(const ppsched_config *config)
                                                                      : ppi_smaller(whole, split));
 }
 
-/* With layers, whatever their split is: the fullest device's work, or the way of one microbatch, which without a flush more
- * than one step may take. */
+/* With layers, for any split: the work of the most loaded device, or the path of one microbatch. Without a flush the path is
+ * no bound, as it may take more than one step. */
 static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *schedule, const ppsched_config *config)
 {
     const struct ppi_shape *shape = &config->shape;
@@ -118,10 +118,10 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
 }
 
-/* --- what that says of it --- */
+/* --- what the bound proves --- */
 
-/* A bound that is above what is there by the rounding of its sums alone is that; with layers, whose sums are others than those
- * of stages, also one that is as little below. */
+/* Returns the step itself if the bound exceeds it by no more than rounding. With layers, whose times are added in another
+ * order, also if the bound is below it by no more than rounding. */
 static double bound_below(const ppsched_plan *plan, double bound, double step)
 {
     const double rounding = plan->layers != NULL ? 1e-11 : 1e-12;
@@ -130,9 +130,9 @@ static double bound_below(const ppsched_plan *plan, double bound, double step)
     return is_near ? step : bound;
 }
 
-/* Whether it is proved that the candidate's step has its least time: it reaches the bound, or all splits were tried. That says
- * nothing of times that vary, of splits with transfers, which the search knows not of, nor of other orders of microbatches that
- * go through two copies of the model. */
+/* Whether the candidate's step time is proved to be the least: it reaches the bound, or all splits were tried. Nothing is
+ * proved for times that vary, for splits with transfers, which the split search does not see, or for orders of microbatches
+ * through two copies of the model. */
 static bool is_proved(const ppsched_plan *plan, const struct ppi_candidate *candidate, const ppsched_schedule *schedule)
 {
     const bool has_other_orders = candidate->microbatch_order != NULL && schedule->placement.copies > 1;

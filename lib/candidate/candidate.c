@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the problem of a candidate from the config of the plan, and the candidate's timeline and figures. */
 #include "candidate/candidate.h"
 
 #include <string.h>
@@ -13,9 +14,9 @@
 
 enum { MANY_OPS = 1000000 };
 
-/* --- its problem --- */
+/* --- the problem of a candidate --- */
 
-/* Options of other strategies are not for this one. */
+/* Removes the options that this strategy does not have. */
 static void drop_foreign_options(ppsched_config *config, const struct ppi_strategy *strategy)
 {
     for (size_t i = config->option_count; i-- > 0;) {
@@ -27,7 +28,7 @@ static void drop_foreign_options(ppsched_config *config, const struct ppi_strate
     }
 }
 
-/* Searches look for what the plan ranks by. */
+/* Sets the robust objective for a search, so that the search minimises what the plan ranks by. */
 static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, ppsched_error *error)
 {
     const struct ppi_robust_objective goal = {
@@ -40,7 +41,7 @@ static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan,
     return ppi_robust_objective_make(&config->goal, &config->host, &goal, error);
 }
 
-/* The options that a candidate stands for. */
+/* Sets the options of the strategy in which the candidate differs from others. */
 static void set_roles(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
     const struct ppi_option_row *placement = ppi_option_for(candidate->strategy, PPI_ROLE_PLACEMENT);
@@ -61,7 +62,7 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
                                  ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
-    config->progress = NULL; /* the plan's own: see ppsched_plan_run */
+    config->progress = NULL; /* the plan calls it instead: see ppsched_plan_run */
     config->progress_user = NULL;
     drop_foreign_options(config, candidate->strategy);
     set_roles(config, plan, candidate);
@@ -78,7 +79,7 @@ double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config
     return (double)old->microbatches / new->microbatches / (new->slices / old->slices);
 }
 
-/* Of its split; microbatches of another size, and slices, cost so much more or less. */
+/* The config of the candidate's split, with costs scaled to the size of its microbatches and slices. */
 static ppsched_status layered_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                      const struct ppi_shape *shape, ppsched_error *error)
 {
@@ -134,7 +135,7 @@ void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate
     config->shape.iterations = 1;
 }
 
-/* --- its timeline --- */
+/* --- the timeline of a candidate --- */
 
 uint64_t ppi_count_offloads(const ppsched_schedule *schedule)
 {
@@ -144,7 +145,7 @@ uint64_t ppi_count_offloads(const ppsched_schedule *schedule)
     return count;
 }
 
-/* Replaces a schedule by one whose activations go to the host, but where its strategy has done so. */
+/* Replaces a schedule by one with offload, unless the strategy has added offload already. */
 static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_candidate *candidate, const ppsched_config *config,
                               ppsched_error *error)
 {
@@ -160,7 +161,7 @@ static ppsched_status offload(ppsched_schedule **schedule, const struct ppi_cand
     }
     if (ppi_count_offloads(*schedule) == 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s: %s", candidate->strategy->name,
-                        options.until_limit != 0 ? "it holds its memory limit without offload"
+                        options.until_limit != 0 ? "it fits its memory limit without offload"
                                                  : "no copy fits between a forward and its backward");
     return PPSCHED_OK;
 }
@@ -187,13 +188,13 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_sche
     return status;
 }
 
-/* --- its figures --- */
+/* --- the figures of a candidate --- */
 
 ppsched_metrics ppi_candidate_metrics(const ppsched_timeline *timeline, const ppsched_config *config)
 {
     ppsched_metrics metrics = timeline->metrics;
     double repeats = config->repeats > 0 ? config->repeats : 1, busy = metrics.span * (1 - metrics.bubble_of_span);
-    if (repeats > 1 && metrics.span > 0) { /* each begins where the one before has ended on all devices */
+    if (repeats > 1 && metrics.span > 0) { /* each iteration starts when the one before has ended on all devices */
         metrics.span += (repeats - 1) * metrics.makespan;
         metrics.makespan *= repeats;
         metrics.bubble_of_span = 1 - repeats * busy / metrics.span;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan's question and one candidate for its answer: the candidate's own problem, its timeline, the runtimes that run it and
- * its lower bound. */
+/* A plan and its candidates: the problem of a candidate, its timeline, the runtimes that run it, and its lower bound. */
 #ifndef PPSCHED_CANDIDATE_CANDIDATE_H
 #define PPSCHED_CANDIDATE_CANDIDATE_H
 
@@ -12,33 +11,33 @@
 #include "split/recompute_options.h"
 #include "strategy/strategy.h"
 
-/* What a candidate is, and once it is evaluated what it costs. */
+/* A candidate and, once it is evaluated, its figures. */
 struct ppi_candidate {
     const struct ppi_strategy *strategy;
     uint32_t stages, microbatches, group_size; /* group_size 0: none */
-    uint32_t min_group_size;                   /* 0: what follows from costs */
+    uint32_t min_group_size;                   /* 0: follows from the costs */
     uint32_t slices;
-    int32_t placement;   /* DEFAULT: the strategy's own */
-    double memory_limit; /* for all devices; negative: the config's */
+    int32_t placement;   /* DEFAULT: that of the strategy */
+    double memory_limit; /* of all devices; negative: those of the config */
     bool evaluated;
-    char *reason;  /* why it is refused; NULL where it is not */
+    char *reason;  /* why it is refused; NULL if it is not */
     uint32_t rank; /* PPSCHED_NONE until the plan is ranked */
     ppsched_metrics metrics;
     double bound, overshoot, bytes, imbalance;
     uint64_t transfers;
-    double scenario_time;       /* of a step; 0: there are no scenarios */
-    uint32_t *microbatch_order; /* the config's microbatch of each slot; NULL: as they are */
-    uint32_t *layers;           /* of each stage, with layers, once it is evaluated; else NULL */
+    double scenario_time;       /* of a step; 0 without scenarios */
+    uint32_t *microbatch_order; /* microbatch of the config at each place; NULL: unchanged */
+    uint32_t *layers;           /* number of each stage, once evaluated; NULL without layers */
     uint8_t *recomputes;
     bool proved;
-    bool tried_all;                   /* splits for its order, as far as they are told apart by what a microbatch takes */
-    struct ppi_same_kind same;        /* how it recomputes, where all stages do alike */
-    const struct ppi_candidate *like; /* whose split the search for its own begins with; or NULL */
-    bool only_near;                   /* and goes down from there alone */
-    bool is_chosen;                   /* for a longer search for its split, which is still to come */
-    uint32_t runs_on;                 /* bits of runtimes */
-    bool offloads;                    /* its activations go to the host */
-    uint64_t copies;                  /* so many of an iteration */
+    bool tried_all;                   /* all splits for its order that differ in times */
+    struct ppi_same_kind same;        /* how it recomputes, if all stages recompute the same way */
+    const struct ppi_candidate *like; /* the split search starts from its split; or NULL */
+    bool only_near;                   /* and only goes down from there */
+    bool is_chosen;                   /* for a longer split search that has not run yet */
+    uint32_t runs_on;                 /* bits of the runtimes that run it */
+    bool offloads;                    /* it has offload */
+    uint64_t copies;                  /* OFFLOAD ops of an iteration */
 };
 
 struct ppsched_plan {
@@ -51,26 +50,26 @@ struct ppsched_plan {
     ppsched_model_end embedding, head;
     struct ppi_slicing slicing;
     uint32_t order_effort;              /* 0: microbatches stay in order */
-    ppsched_scenario_options scenarios; /* whose lists are these */
+    ppsched_scenario_options scenarios; /* its lists are the next two */
     double *device_factors, *link_factors;
     uint32_t scenario_count;
     int32_t rank_by;
     double quantile;
-    const ppsched_layers *layers;      /* NULL where stages are given */
-    uint32_t runtimes;                 /* that are asked, bits */
-    const struct ppi_runtime *runtime; /* that must run it, or NULL */
+    const ppsched_layers *layers;      /* NULL if the config has stages */
+    uint32_t runtimes;                 /* bits of the runtimes to ask */
+    const struct ppi_runtime *runtime; /* the runtime that must run each candidate, or NULL */
     bool may_be_empty;
     uint32_t split_effort;  /* 1 to PPI_MOST_SPLIT_EFFORT */
-    uint64_t most_visited;  /* by the search for a candidate's split */
-    uint64_t small_visited; /* at least, where all splits are tried as they are very few */
-    uint64_t last_visited;  /* the same for those whose strategy comes last */
-    uint32_t rounds;        /* for which those that are searched for longer are chosen */
+    uint64_t most_visited;  /* most nodes of a candidate's split search */
+    uint64_t small_visited; /* as many at least, where all of few splits are tried */
+    uint64_t last_visited;  /* most nodes, if the strategy comes last */
+    uint32_t rounds;        /* rounds of longer searches that have chosen candidates */
     struct ppi_candidate *candidates;
     size_t count, capacity;
-    uint32_t *order; /* numbers of the candidates, best first; NULL until it is ranked */
+    uint32_t *order; /* candidates, best first; NULL until the plan is ranked */
 };
 
-/* Whether two candidates differ in the sizes of groups alone, so that what suits one is near what suits the other. */
+/* Whether two candidates differ only in group size, so that a good split of one is near a good split of the other. */
 static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const struct ppi_candidate *b)
 {
     return a->strategy == b->strategy && a->stages == b->stages && a->microbatches == b->microbatches &&
@@ -78,37 +77,38 @@ static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const
            !(a->memory_limit < b->memory_limit) && !(a->memory_limit > b->memory_limit);
 }
 
-/* The size of a microbatch of a candidate's config, or of a slice of one, as a share of the plan's. */
+/* The size of a microbatch or slice of a candidate's config, relative to that of the plan. */
 double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config);
 
-/* Its own problem. */
+/* The problem of a candidate. */
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                     ppsched_error *error);
 
-/* Iterations that flush are alike: unless it is lowered, a candidate whose iterations do is evaluated as one of them, where
- * they have many ops. */
+/* Iterations that flush are identical. So a candidate with many ops is evaluated for one iteration, unless it is lowered or
+ * does not flush. */
 void ppi_candidate_take_one(const ppsched_plan *plan, const struct ppi_candidate *candidate, ppsched_config *config);
 
-/* The metrics of all iterations, from a timeline for that config. */
+/* The metrics of all iterations, from the timeline of that config. */
 ppsched_metrics ppi_candidate_metrics(const ppsched_timeline *timeline, const ppsched_config *config);
 
-/* Its schedule, timed for `config`; flags as for ppsched_schedule_evaluate. Unless `order` is NULL it gets the schedule as it
- * was before it was lowered, for the caller to release. */
+/* The timeline of the candidate's schedule for `config`; flags are those of ppsched_schedule_evaluate. Unless `order` is NULL,
+ * it gets the schedule before lowering, which the caller releases. */
 ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_schedule **order, const ppsched_plan *plan,
                                       const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
                                       ppsched_error *error);
 
-/* Which of the runtimes that are asked run its order, with its split. REFUSED where the one that must cannot. */
+/* Sets `runs_on`: which of the plan's runtimes run the candidate's order and split. REFUSED if the runtime that must run it
+ * cannot. */
 ppsched_status ppi_candidate_ask_runtimes(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                           const ppsched_schedule *order, ppsched_error *error);
 
-/* With layers: whether the runtime that must runs the order, before there is a good split: REFUSED where it does neither with
- * that at hand nor with stages that have no layers told. */
+/* With layers, before there is a good split: whether the runtime that must run it runs the order. REFUSED if it runs the order
+ * neither with the present split nor without layers. */
 ppsched_status ppi_candidate_ask_order(const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                        const ppsched_schedule *order, ppsched_error *error);
 
-/* The lower bounds that were found last, for candidates that differ in their strategies and groups alone. Starts zeroed: no
- * problem has 0 stages. */
+/* The bounds found last, for candidates that differ only in strategy and group size. Starts zeroed, as no problem has 0
+ * stages. */
 enum { PPI_KNOWN_BOUNDS = 8 };
 
 struct ppi_known_bound {
@@ -118,16 +118,17 @@ struct ppi_known_bound {
 };
 
 struct ppi_known_bounds {
-    uint32_t count; /* that were found */
+    uint32_t count; /* bounds found so far */
     struct ppi_known_bound bound[PPI_KNOWN_BOUNDS];
 };
 
-/* What no candidate of its placement can do better, by its own config and schedule; with layers, whatever their split is. */
+/* The lower bound of all candidates with this placement, from the candidate's config and schedule; with layers for any
+ * split. */
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
                                    const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
                                    const ppsched_config *config, ppsched_error *error);
 
-/* Fills in that bound, and what it proves of the candidate, whose other figures are there. */
+/* Fills in the bound and whether the candidate is proved. Its other figures must be filled in. */
 void ppi_candidate_take_bound(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_schedule *schedule,
                               double bound);
 
@@ -141,13 +142,13 @@ static inline bool ppi_candidate_fits(const struct ppi_candidate *candidate)
     return ppi_candidate_runs(candidate) && candidate->metrics.limit_device == PPSCHED_NONE;
 }
 
-/* Time of a step: of one iteration, by the plan's objective. */
+/* The time of a step: one iteration, by the plan's objective. */
 double ppi_candidate_step(const ppsched_plan *plan, const struct ppi_candidate *candidate);
 
-/* Copies to the host in all iterations. */
+/* The number of OFFLOAD ops in all iterations. */
 uint64_t ppi_count_offloads(const ppsched_schedule *schedule);
 
-/* The most that a device lacks under its limit. */
+/* The largest overshoot of a device over its memory limit. */
 double ppi_overshoot_of(const ppsched_timeline *timeline);
 
 #endif

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Converts the costs of a config to another number of stages, microbatches or slices. Stages are divided evenly or joined; an
+ * embedding and a head stay whole. */
 #include "candidate/restage.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/costs.h"
 
-/* What a stage is given by, and the quantity that says so. */
+/* The costs of a stage that an embedding or a head has a share of. */
 enum part { FORWARD, BACKWARD, INPUT, WEIGHT, MEM_FORWARD, MEM_INPUT, MEM_WEIGHT, MEM_AGAIN, STATIC, WEIGHTS, PARTS };
 
 static const struct {
     int32_t quantity;
-    size_t end;          /* where it is in a ppsched_model_end */
+    size_t end;          /* offset in a ppsched_model_end */
     bool per_microbatch; /* grows with the size of a microbatch */
 } parts[PARTS] = {
     [FORWARD] = {PPSCHED_QUANTITY_FORWARD_TIMES, offsetof(ppsched_model_end, forward_time), true},
@@ -29,14 +31,14 @@ struct making {
     const ppsched_config *from;
     ppsched_config *to;
     ppsched_model_end embedding, head;
-    struct ppi_slicing slicing; /* of microbatches that are cut, or nothing */
-    double size;                /* of a microbatch, or of a slice, in old ones */
-    bool rises;                 /* memory does, inside backwards */
+    struct ppi_slicing slicing; /* zero unless microbatches are cut into slices */
+    double size;                /* of a new microbatch or slice, relative to the old */
+    bool rises;                 /* memory rises inside backwards */
     double *old;                /* PARTS values for each old stage */
-    double *list;               /* of all new stages */
+    double *list;               /* one value for each new stage */
 };
 
-/* What an I takes when it starts is apart from what it gives back. */
+/* The memory that an I takes at its start and the memory that it releases are separate parts. */
 static double end_value(const ppsched_model_end *end, enum part part)
 {
     double value = *(const double *)(const void *)((const char *)end + parts[part].end);
@@ -72,7 +74,7 @@ static ppsched_status take_old(struct making *making, ppsched_error *error)
     return PPSCHED_OK;
 }
 
-/* --- the ends --- */
+/* --- embedding and head --- */
 
 static ppsched_status check_end(const ppsched_model_end *end, const char *name, ppsched_error *error)
 {
@@ -110,7 +112,7 @@ static ppsched_status check_ends(const ppsched_model_end *embedding, const ppsch
     return status == PPSCHED_OK && head != NULL ? check_end(head, "head", error) : status;
 }
 
-/* What of B, I and W an end leaves out is what is missing of B = I + W, or as in its stage, whose values are `stage`. */
+/* Fills in the times of B, I and W that are 0: from B = I + W, or by the ratio in the stage, whose values are `stage`. */
 static ppsched_status complete(ppsched_model_end *end, const double *stage, const char *name, ppsched_error *error)
 {
     double whole = end->backward_time, input = end->backward_input_time, weight = end->backward_weight_time;
@@ -129,7 +131,7 @@ static ppsched_status complete(ppsched_model_end *end, const double *stage, cons
     return PPSCHED_OK;
 }
 
-/* What of an old stage is not divided. */
+/* The share of the embedding or head in an old stage, which is not divided. */
 static double kept(const struct making *making, uint32_t stage, enum part part)
 {
     double ends = 0, size = parts[part].per_microbatch ? making->size : 1;
@@ -145,15 +147,15 @@ static double magnitude(double x)
     return x < 0 ? -x : x;
 }
 
-/* An end takes no more than its stage has. */
+/* Checks that an embedding or a head costs no more than the stage it is in. */
 static ppsched_status check_kept(const struct making *making, uint32_t stage, ppsched_error *error)
 {
     for (int part = 0; part < PARTS; part++) {
         double whole = making->old[(size_t)stage * PARTS + part], apart = kept(making, stage, (enum part)part);
         if (magnitude(apart) > magnitude(whole) * (1 + PPI_ROUNDING))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
-                               "stage %u: %s is %g, but the embedding or the head, which are part of it, take %g; add them "
-                               "to the stage, or give the model by its layers, beside which they stand",
+                               "stage %u: %s is %g, but the embedding or head in this stage takes %g; include them in the "
+                               "stage, or give layers, where they are separate",
                                stage, ppi_quantity_name(parts[part].quantity), whole, apart);
     }
     return PPSCHED_OK;
@@ -217,7 +219,7 @@ static ppsched_status put_part(struct making *making, enum part part, ppsched_er
     return ppi_config_set_values(making->to, parts[part].quantity, making->list, new, error);
 }
 
-/* Of causal attention the k-th of K slices has as much as 2k + 1 of K * K. */
+/* Slice k of K has (2k + 1) / (K * K) of the work of causal attention. */
 static ppsched_status put_slice_scale(struct making *making, ppsched_error *error)
 {
     const uint32_t slices = making->to->shape.slices;
@@ -234,7 +236,7 @@ static ppsched_status put_slice_scale(struct making *making, ppsched_error *erro
     return status;
 }
 
-/* What goes over a border is that of the old border. */
+/* The bytes between two stages are those at the same place in the old stages. */
 static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
@@ -249,8 +251,8 @@ static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
 
-/* What else there is of a stage: of its parameters, its activations, what goes over its first or last border, or the op that
- * runs. */
+/* What the other quantities of a stage depend on: its parameters, its activations, what enters or leaves it at its first or
+ * last layer, or the op that runs. */
 enum share { OF_PARAMETERS, OF_ACTIVATIONS, OF_FIRST_BORDER, OF_LAST_BORDER, OF_OPS };
 
 static const struct {
@@ -281,7 +283,8 @@ static const struct {
     {PPSCHED_QUANTITY_MEM_OFFLOAD, OF_ACTIVATIONS},
 };
 
-/* Of a new stage, which is one of `pieces` parts of old stage `first`, or made of all from there to `last`. */
+/* The value of a new stage, which is one of `pieces` equal parts of old stage `first`, or all stages from `first` to
+ * `last`. */
 static double shared(const struct ppi_values *list, enum share share, uint32_t first, uint32_t last, uint32_t pieces)
 {
     double found = ppi_value_at(list, share == OF_LAST_BORDER ? last : first);
@@ -291,8 +294,8 @@ static double shared(const struct ppi_values *list, enum share share, uint32_t f
     return adds_up ? found / pieces : found;
 }
 
-/* Parameters and activations are divided evenly, or added up; all but parameters grow with the microbatch, and work space is
- * that of the largest op. */
+/* Parameters and activations are divided evenly or added up. All but parameters grow with the microbatch. Work space is that
+ * of the largest op. */
 static ppsched_status put_holding(struct making *making, int32_t quantity, enum share share, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
@@ -308,7 +311,7 @@ static ppsched_status put_holding(struct making *making, int32_t quantity, enum 
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
 
-/* What a whole backward holds of an old stage for all of its time, and of its largest layer that is computed again. */
+/* What a whole backward of an old stage holds all the time, and what it holds for its largest recomputed layer. */
 struct in_turn {
     double stays, largest;
 };
@@ -319,7 +322,7 @@ static struct in_turn find_in_turn(const struct making *making, uint32_t stage)
     return (struct in_turn){stays, ppi_larger(ppi_config_rise(making->from, stage).whole - stays, 0)};
 }
 
-/* A part of a stage computes as large a layer again as the stage; several stages the largest of theirs. */
+/* A part of a stage has the same largest recomputed layer as the whole stage. Joined stages have the largest of all. */
 static ppsched_status put_in_turn(struct making *making, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
@@ -339,7 +342,7 @@ static ppsched_status put_in_turn(struct making *making, ppsched_error *error)
     return ppi_config_set_values(making->to, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD, making->list, new, error);
 }
 
-/* Durations of pairs: one for all, or one a forward stage. */
+/* Durations of overlapped pairs: one for all, or one for each forward stage. */
 static ppsched_status put_overlapped(struct making *making, ppsched_error *error)
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
@@ -347,10 +350,10 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
     if (list->values == NULL)
         return PPSCHED_OK;
     if (list->count > old && old != new)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "overlapped_times by pairs of stages cannot be changed from %u stages to %u; give one for all, or one "
-                        "a stage",
-                        old, new);
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "overlapped_times per pair of stages cannot be converted from %u stages to %u; give one for all, or one per stage",
+            old, new);
     if (old == new) {
         ppsched_status status = ppi_config_set_values(making->to, PPSCHED_QUANTITY_OVERLAPPED_TIMES, list->values, list->count,
                                                       error);
@@ -389,23 +392,24 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
     return status == PPSCHED_OK ? put_slice_scale(making, error) : status;
 }
 
-/* Whether the costs tell of such sizes. */
+/* Checks that the costs can be converted to these sizes. */
 static ppsched_status check_sizes(const ppsched_config *config, const struct ppi_shape *shape, ppsched_error *error)
 {
     uint32_t old = config->shape.stages, new = shape->stages;
     if (old % new != 0 && new % old != 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "costs of %u stages tell nothing of %u; give them for a number that is a multiple of %u, such as the "
-                        "model's layers",
-                        old, new, new);
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "costs of %u stages cannot be converted to %u stages; give costs of a multiple of %u stages, such as one per layer",
+            old, new, new);
     if (config->values[PPSCHED_QUANTITY_MICROBATCH_SCALE].count > 1 && shape->microbatches != config->shape.microbatches)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is of %u microbatches; it tells nothing of %u",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "microbatch_scale is for %u microbatches and cannot be converted to %u",
                         config->shape.microbatches, shape->microbatches);
     if (config->placement == PPSCHED_PLACEMENT_MAP && new != old)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of %u stages; it tells nothing of %u", old, new);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "the placement map is for %u stages and cannot be converted to %u", old,
+                        new);
     if (config->shape.slices != 1 && shape->slices != config->shape.slices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "costs of %u slices of a microbatch tell nothing of %u; give those of whole microbatches",
+                        "costs of %u slices per microbatch cannot be converted to %u; give costs of whole microbatches",
                         config->shape.slices, shape->slices);
     return PPSCHED_OK;
 }

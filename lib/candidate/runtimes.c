@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which runtimes run a candidate: its order, and with layers its split. */
+/* Which runtimes run a candidate: its order, and with layers also its split. */
 #include "base/error.h"
 #include "candidate/candidate.h"
 #include "ir/builder.h"
 
-/* Runtimes run one iteration again and again: the first of those that flush, in `*out` for the caller to release. */
+/* The first iteration of an order that flushes, since runtimes repeat one iteration. The caller releases `*out`. */
 static ppsched_status first_iteration(ppsched_schedule **out, const ppsched_schedule *order, ppsched_error *error)
 {
     ppsched_builder *builder = NULL;
@@ -52,7 +52,7 @@ static ppsched_status ask_all(const ppsched_plan *plan, struct ppi_candidate *ca
         ppi_runtime_find(&runtime, i, NULL);
         ppsched_status can = ask(order, parts, runtime, true, NULL);
         candidate->runs_on |= can == PPSCHED_OK ? 1u << i : 0;
-        status = can == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "what a runtime is asked") : PPSCHED_OK;
+        status = can == PPSCHED_ERROR_NO_MEMORY ? ppi_fail_memory(error, "the check of runtimes") : PPSCHED_OK;
     }
     return status;
 }

@@ -39,8 +39,8 @@ static ppsched_status refuse(const struct finding *finding, uint32_t device, siz
     struct ppi_place place = {device, op->stage, op->microbatch, (uint32_t)k};
     ppi_unit_token(token, op);
     return ppi_fail_at(finding->error, PPSCHED_ERROR_REFUSED, place,
-                       "rank %u: %s has %llu %s, another like it %llu; a problem has one number for them", device, token,
-                       (unsigned long long)finding->amounts[queue->first + k], what, (unsigned long long)known);
+                       "rank %u: %s has %llu %s, another op of its kind and stage %llu; a config has one number for both",
+                       device, token, (unsigned long long)finding->amounts[queue->first + k], what, (unsigned long long)known);
 }
 
 /* The entry for the size of a stage's message. Receives are used, as sends have no size where links are ranks. */

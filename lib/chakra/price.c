@@ -94,10 +94,10 @@ static void advise(const struct pricing *pricing, bool is_bytes, char *text, siz
                bytes_scale = options->bytes_scale * (is_bytes ? scale : 1);
         if (find_misfit(pricing, time_scale, bytes_scale) != PPSCHED_NONE)
             continue;
-        ppi_print(text, capacity, "; %s %g does", is_bytes ? "bytes_scale" : "time_scale", is_bytes ? bytes_scale : time_scale);
+        ppi_print(text, capacity, "; use %s %g", is_bytes ? "bytes_scale" : "time_scale", is_bytes ? bytes_scale : time_scale);
         return;
     }
-    ppi_print(text, capacity, "; no power of ten does, so allow a loss, such as most_loss 0.001, or give whole %s",
+    ppi_print(text, capacity, "; no power of ten avoids this, so allow a loss, such as most_loss 0.001, or give whole %s",
               is_bytes ? "bytes" : "times");
 }
 
@@ -113,13 +113,14 @@ static ppsched_status refuse(const struct pricing *pricing, uint32_t i, ppsched_
     uint64_t whole;
     ppi_unit_token(token, op);
     if (!(amount <= MOST))
-        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "device %u: %s at position %u takes %g %s; a trace has up to %g",
-                           place.device, token, place.position, amount, unit, MOST);
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                           "device %u: %s at position %u takes %g %s; a trace holds at most %g", place.device, token,
+                           place.position, amount, unit, MOST);
     make_whole(pricing, amount, &whole);
     advise(pricing, is_bytes, advice, sizeof advice);
     return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
-                       "device %u: %s at position %u takes %g %s; a trace has whole ones, and %lld loses %g of it, more than "
-                       "most_loss %g%s",
+                       "device %u: %s at position %u takes %g %s; a trace holds integers, and %lld is off by a share of %g, "
+                       "more than most_loss %g%s",
                        place.device, token, place.position, amount, unit, (long long)whole,
                        ((double)whole < amount ? amount - (double)whole : (double)whole - amount) / amount, options->most_loss,
                        advice);
@@ -135,10 +136,10 @@ static ppsched_status check_call(const struct pricing *pricing, uint32_t i, ppsc
     if (call == 0)
         return PPSCHED_OK;
     ppi_op_token(token, &pricing->chakra->schedule->ops[i]);
-    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
-                       "device %u: the call of %s at position %u takes %g of its device, which a trace cannot hold; leave out "
-                       "send_overhead",
-                       place.device, token, place.position, call);
+    return ppi_fail_at(
+        error, PPSCHED_ERROR_REFUSED, place,
+        "device %u: %s at position %u has a send overhead of %g, which a trace cannot hold; leave out send_overhead",
+        place.device, token, place.position, call);
 }
 
 /* Refuses ops that take time and have no nodes in traces. */
@@ -160,9 +161,9 @@ static ppsched_status check_others(const struct pricing *pricing, ppsched_error 
         ppi_op_token(token, op);
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "device %u: %s at position %u %s", place.device, token,
                            place.position,
-                           is_known ? "takes time beside the device's other ops, which a trace cannot hold; leave out its "
-                                      "time, or lower without sharding ops"
-                                    : "is of a kind that a trace has no node for");
+                           is_known ? "takes time in parallel with the device's other ops, which a trace cannot hold; leave "
+                                      "out its time, or lower without sharding ops"
+                                    : "is of a kind for which a trace has no node");
     }
     return PPSCHED_OK;
 }
@@ -194,11 +195,11 @@ static ppsched_status fill_tensors(const struct pricing *pricing, ppsched_error 
         double amount = pricing->costs.instances[s].memory[PPSCHED_KIND_F] * chakra->options.memory_scale;
         struct ppi_place place = {PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE};
         if (!(amount <= MOST))
-            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "stage %u keeps %g bytes; a trace has up to %g", s, amount,
-                               MOST);
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place, "stage %u holds %g bytes; a trace holds at most %g", s,
+                               amount, MOST);
         if (!make_whole(pricing, amount, &chakra->tensors[s]))
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
-                               "stage %u keeps %g bytes; a trace has whole ones, and rounding loses more than most_loss %g", s,
+                               "stage %u holds %g bytes; a trace holds integers, and rounding loses more than most_loss %g", s,
                                amount, chakra->options.most_loss);
     }
     return PPSCHED_OK;

@@ -137,7 +137,7 @@ static ppsched_status take_name(struct reader *reader, struct ppi_span text)
     size_t size = (size_t)(text.end - text.next);
     struct ppi_reading *reading = &reader->reading;
     if (size == 0 || memchr(text.next, '\0', size) != NULL || ppi_find_broken_utf8(text.next, size) < size)
-        return fail(reader, "the schedule's name is no UTF-8 text");
+        return fail(reader, "the schedule's name is not UTF-8");
     char *name = ppi_allocate(&reading->host, size + 1, 1);
     if (name == NULL)
         return ppi_fail_memory(reader->error, "the name");
@@ -214,7 +214,7 @@ static ppsched_status take_metadata(struct reader *reader, struct ppi_span *span
     ppsched_status status = PPSCHED_OK;
     reader->writer = (struct writer){0};
     if (!ppi_proto_take_record(span, &metadata))
-        return fail(reader, "it is cut off, or no Chakra trace");
+        return fail(reader, "it is cut off, or not a Chakra trace");
     while (status == PPSCHED_OK && metadata.next < metadata.end) {
         if (!ppi_proto_take_field(&metadata, &field) || field.type != PPI_PROTO_BYTES ||
             field.number > PPI_CHAKRA_METADATA_ATTRIBUTE)
@@ -271,7 +271,7 @@ static ppsched_status fail_writer(const struct reader *reader, struct ppi_span n
     ppi_quote(version, told.next, told.end);
     return ppi_fail_at(reader->error, PPSCHED_ERROR_SYNTAX, place,
                        "rank %u: it is a Chakra trace of %s (schema \"%s\"), %llu compute nodes of %llu microseconds; its node "
-                       "%u, \"%s\", is no op of a pipeline, as 0F0 or 1SEND_F0 are",
+                       "%u, \"%s\", is not a pipeline op such as 0F0 or 1SEND_F0",
                        reader->rank, writer_name(writer), version, (unsigned long long)found.count,
                        (unsigned long long)found.micros, reader->node, quote);
 }
@@ -282,8 +282,8 @@ static ppsched_status fail_name(const struct reader *reader, struct ppi_span nam
     char quote[PPI_QUOTE_SIZE];
     ppi_quote(quote, name.next, name.end);
     return ppi_fail_at(reader->error, PPSCHED_ERROR_SYNTAX, place,
-                       "rank %u, node %u: its name \"%s\" is no op that the library wrote: %s", reader->rank, reader->node,
-                       quote, reason);
+                       "rank %u, node %u: its name \"%s\" is not an op as this library writes it: %s", reader->rank,
+                       reader->node, quote, reason);
 }
 
 /* Reads the op or pair of a device's node. */
@@ -325,7 +325,7 @@ static ppsched_status add_in_order(struct reader *reader, size_t count)
         const struct entry *entry = &reader->entries[order[k]];
         reader->node = order[k];
         if (k > 0 && reader->entries[order[k - 1]].id == entry->id)
-            return fail(reader, "its id stands twice");
+            return fail(reader, "its id is used twice");
         for (size_t i = 0; i < entry->length; i++) {
             reader->amounts[reader->reading.count] = i == 0 ? entry->amount : 0;
             ppi_reading_add(&reader->reading, &entry->unit[i]);
@@ -369,7 +369,7 @@ static ppsched_status count_nodes(struct reader *reader, uint32_t rank, size_t *
     reader->node = PPSCHED_NONE;
     *count = 0;
     if (!ppi_proto_take_record(&span, &record))
-        return fail(reader, "it is empty, cut off, or no Chakra trace");
+        return fail(reader, "it is empty, cut off, or not a Chakra trace");
     for (; span.next < span.end; ++*count) {
         reader->node = (uint32_t)*count;
         if (*count >= PPSCHED_NONE - 1)
@@ -412,7 +412,7 @@ static ppsched_status read_all(struct reader *reader)
             reader->devices = reader->count;
     }
     if (status == PPSCHED_OK && reader->devices > reader->count)
-        return ppi_fail(reader->error, PPSCHED_ERROR_SYNTAX, "the traces are of %llu devices, but there are %zu",
+        return ppi_fail(reader->error, PPSCHED_ERROR_SYNTAX, "the traces are of %llu devices, and their number is %zu",
                         (unsigned long long)reader->devices, reader->count);
     return status;
 }

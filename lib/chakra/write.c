@@ -224,16 +224,16 @@ ppsched_status ppi_chakra_check(const ppsched_chakra *chakra, uint32_t device, p
     ppi_release(&chakra->host, waits);
     if (walk.nodes == 0)
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
-                           "device %u has nothing that takes time; a simulator needs a node on each rank", device);
+                           "device %u has no op that takes time; a simulator needs a node on each rank", device);
     if (walk.at_once == PPSCHED_NONE)
         return PPSCHED_OK;
     char token[PPI_TOKEN_SIZE];
     ppi_op_token(token, &chakra->schedule->ops[walk.at_once]);
     place.position = (uint32_t)(walk.at_once - chakra->schedule->queues[device].first);
-    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
-                       "device %u: %s at position %u takes no time at time 0, where simulators have no such message; give what "
-                       "comes before it a time",
-                       device, token, place.position);
+    return ppi_fail_at(
+        error, PPSCHED_ERROR_REFUSED, place,
+        "device %u: %s at position %u takes no time at time 0, which simulators do not support; give the ops before it a time",
+        device, token, place.position);
 }
 
 void ppi_chakra_write_link(const ppsched_chakra *chakra, uint32_t link, struct ppi_writer *writer)

@@ -45,11 +45,11 @@ static ppsched_status find_ops(struct making *making, ppsched_error *error)
             if (!ppi_passes_on(op))
                 continue;
             if (!ppi_transfers_add(&making->channels->transfers, i))
-                return fail_at(making, i, "stands there twice", error);
+                return fail_at(making, i, "is there twice", error);
             if (ppi_schedule_device_of(schedule, op) != d)
                 return fail_at(making, i, "is on the wrong device", error);
             if (op->microbatch < iteration_start)
-                return fail_at(making, i, "comes too late, behind the flush of its iteration", error);
+                return fail_at(making, i, "comes too late, after the flush of its iteration", error);
             if (schedule->flushes)
                 iteration_start = op->microbatch / schedule->shape.microbatches * schedule->shape.microbatches;
         }
@@ -64,8 +64,8 @@ static ppsched_status refuse_send(const struct making *making, uint32_t i, ppsch
     if (!ppi_transfer_out(making->schedule, &making->schedule->ops[i], &transfer))
         return fail_at(making, i, "sends to its own device, or to none", error);
     if (making->channels->transfers.ops[transfer.number].producer > i)
-        return fail_at(making, i, "stands before what it sends", error);
-    return fail_at(making, i, "is received nowhere", error);
+        return fail_at(making, i, "comes before the op whose output it sends", error);
+    return fail_at(making, i, "has no receive", error);
 }
 
 static ppsched_status connect_send(struct making *making, uint32_t i, ppsched_error *error)
@@ -92,9 +92,9 @@ static ppsched_status connect_consumer(struct making *making, uint32_t i, ppsche
     if (receive < i)
         making->channels->comms[i].transfer = number;
     else if (ppi_transfer_in(making->schedule, op, &transfer))
-        return fail_at(
-            making, i,
-            receive == PPSCHED_NONE ? "needs a receive that is not there" : "stands before the receive that it needs", error);
+        return fail_at(making, i,
+                       receive == PPSCHED_NONE ? "needs a receive that is missing" : "comes before the receive that it needs",
+                       error);
     return PPSCHED_OK;
 }
 
@@ -116,7 +116,7 @@ static ppsched_status connect_all(struct making *making, ppsched_error *error)
     }
     for (uint32_t i = 0; status == PPSCHED_OK && sends < receives; i++)
         if (ppi_is_receive(schedule->ops[i].kind) && making->channels->comms[i].transfer == PPSCHED_NONE)
-            return fail_at(making, i, "is sent nowhere", error);
+            return fail_at(making, i, "has no send", error);
     return status;
 }
 

@@ -25,7 +25,8 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
     ppsched_timeline *timeline = NULL;
     if (config->senders_wait)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "sender_waits like_kind is for times without transfers; here the channel says who waits: use never");
+                        "sender_waits like_kind is only for evaluation without transfers; with transfers the channel model "
+                        "decides who waits: use never");
     ppsched_status status = ppi_timeline_make(&timeline, schedule, config, false, true, error);
     if (status != PPSCHED_OK)
         return status;

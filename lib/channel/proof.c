@@ -200,13 +200,13 @@ static void describe_own(const struct run *run, uint32_t i, char *text, size_t c
     uint32_t before = obstacle(run, i);
     if (before != i) {
         ppi_op_token(other, &run->schedule->ops[before]);
-        ppi_print(text, capacity, "for its %s, which stands before, at position %u", other, position_of(run, before));
+        ppi_print(text, capacity, "for its %s, which comes before, at position %u", other, position_of(run, before));
         return;
     }
     const struct ppi_transfer_ops *first = &run->comms.channels.transfers.ops[oldest_before(run, i)];
     ppi_op_token(other, &run->schedule->ops[first->receive]);
     ppi_op_token(sent, &run->schedule->ops[first->send]);
-    ppi_print(text, capacity, "for its %s, which stands %s, at position %u, as %s comes first", other,
+    ppi_print(text, capacity, "for its %s, which comes %s, at position %u, as %s comes first", other,
               first->receive < i ? "before" : "later", position_of(run, first->receive), sent);
 }
 

@@ -89,8 +89,7 @@ void ppi_finding_text(const ppsched_finding *f, char *text, size_t capacity)
     case PPSCHED_FINDING_KIND_CONFLICT:
         ppi_print(
             text, capacity,
-            "device %u, position %u: %s and %s of position %u do not go together: a stage pass is recomputed or offloaded, "
-            "not both",
+            "device %u, position %u: %s conflicts with %s of position %u: a stage pass is recomputed or offloaded, not both",
             f->device, f->position, op, other, f->other_position);
         return;
     default:

@@ -26,15 +26,16 @@ static ppsched_status check_blocks(uint32_t blocks, const ppsched_plan *plan, ui
     if (blocks >= least)
         return PPSCHED_OK;
     if (fixed > 1 && blocks >= fixed)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages, %u a device, need %u layers that may be apart, and there are %u; take %u device%s at most",
-                        stages, fixed, least, blocks, blocks / fixed, blocks / fixed == 1 ? "" : "s");
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "%u stages, %u per device, need %u layers that can be separated, and there are %u; use at most %u device%s", stages,
+            fixed, least, blocks, blocks / fixed, blocks / fixed == 1 ? "" : "s");
     if (blocks >= devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages need %u layers that may be apart, and there are %u; take %u stages at most", stages, least,
-                        blocks, blocks / devices * devices);
+                        "%u stages need %u layers that can be separated, and there are %u; use at most %u stages", stages,
+                        least, blocks, blocks / devices * devices);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "%u stages need %u layers that may be apart, and there %s %u; take %u device%s at most", stages, least,
+                    "%u stages need %u layers that can be separated, and there %s %u; use at most %u device%s", stages, least,
                     blocks == 1 ? "is" : "are", blocks, blocks, blocks == 1 ? "" : "s");
 }
 

@@ -14,19 +14,19 @@ ppsched_status ppi_divide_evenly(uint32_t *counts, const ppsched_layers *layers,
     uint32_t decoders = layers->count - layers->first - layers->last, begin = 0;
     for (uint32_t e = 0; e < layers->entry_count; e++)
         if (ppi_is_mtp(&layers->entries[e].given))
-            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told of MTP layers; leave them out", title);
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s has no arguments for MTP layers; leave them out", title);
     if (decoders < stages)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not go into %u stages; %u would",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders evenly, and %u do not divide by %u stages; %u would",
                         title, decoders, stages, stages);
     if (decoders % stages != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s divides decoders evenly, and %u do not go into %u stages; %u or %u would", title, decoders, stages,
-                        decoders / stages * stages, (decoders / stages + 1) * stages);
+                        "%s divides decoders evenly, and %u do not divide by %u stages; %u or %u would", title, decoders,
+                        stages, decoders / stages * stages, (decoders / stages + 1) * stages);
     for (uint32_t s = 0; s < stages; begin += counts[s++]) {
         if (s > 0 && !layers->is_cut[begin])
             return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                            "%s divides decoders evenly, and stage %u would begin with layer %u, which must be with the one "
-                            "before it",
+                            "%s divides decoders evenly, and stage %u would begin with layer %u, which must be in the same "
+                            "stage as the layer before it",
                             title, s, begin);
         counts[s] = decoders / stages + (s == 0 ? layers->first : 0) + (s + 1 == stages ? layers->last : 0);
     }

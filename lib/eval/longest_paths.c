@@ -155,7 +155,7 @@ static ppsched_status make_room(struct gathering *gathering, ppsched_error *erro
     size_t ops = (size_t)gathering->waits.timeline->schedule->op_count, nodes, edges;
     if (!ppi_add_size(&nodes, ops, gathering->waits.timeline->flush_count) || nodes >= PPI_NO_STEP - 2 ||
         !count_edges(&gathering->waits, ops, &edges))
-        return ppi_fail_memory(error, "the longest ways");
+        return ppi_fail_memory(error, "the longest paths");
     paths->steps = ppi_allocate(paths->host, nodes + 2, sizeof *paths->steps);
     paths->edges = ppi_allocate(paths->host, edges, sizeof *paths->edges);
     paths->goals = ppi_allocate(paths->host, gathering->waits.worker_count, sizeof *paths->goals);
@@ -163,7 +163,7 @@ static ppsched_status make_room(struct gathering *gathering, ppsched_error *erro
     gathering->open = ppi_allocate(paths->host, nodes, sizeof *gathering->open);
     if (paths->steps == NULL || paths->edges == NULL || paths->goals == NULL || gathering->step_of == NULL ||
         gathering->open == NULL)
-        return ppi_fail_memory(error, "the longest ways");
+        return ppi_fail_memory(error, "the longest paths");
     for (size_t i = 0; i < nodes; i++)
         gathering->step_of[i] = PPI_NO_STEP;
     return PPSCHED_OK;

@@ -17,13 +17,13 @@ ppsched_status ppi_senders_make(struct ppi_senders **out, const ppsched_schedule
     const size_t cells = ppi_cell_count(schedule);
     struct ppi_senders *senders = ppi_allocate_zeroed(host, 1, sizeof *senders);
     if (senders == NULL)
-        return ppi_fail_memory(error, "what senders wait for");
+        return ppi_fail_memory(error, "the waits of senders");
     senders->ops = ppi_allocate(host, (size_t)schedule->op_count, sizeof *senders->ops);
     senders->forward = ppi_allocate(host, cells, sizeof *senders->forward);
     senders->backward = ppi_allocate(host, cells, sizeof *senders->backward);
     if (senders->ops == NULL || senders->forward == NULL || senders->backward == NULL) {
         ppi_senders_destroy(senders, host);
-        return ppi_fail_memory(error, "what senders wait for");
+        return ppi_fail_memory(error, "the waits of senders");
     }
     *out = senders;
     return PPSCHED_OK;

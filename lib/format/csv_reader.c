@@ -76,7 +76,7 @@ static ppsched_status read_rare_cell(struct table *table)
     const char *reason = ppi_read_unit(text, end, PPSCHED_KIND_REDUCE_GRAD, unit, &count);
     for (size_t i = 0; reason == NULL && i < count; i++)
         if ((unit[i].flags & PPSCHED_OP_FLAG_SLICED) != 0)
-            reason = "slices of a microbatch are no part of this format; JSON has them";
+            reason = "this format has no slices of microbatches; use json";
     if (reason != NULL)
         return refuse_cell(table, &table->at, text, end, reason);
     add(table, unit, count);
@@ -110,7 +110,8 @@ static ppsched_status read_row(struct table *table)
     if (ppi_reading_device_count(table->reading) == 0)
         return ppi_fail_at(table->reading->error, PPSCHED_ERROR_SYNTAX,
                            (struct ppi_place){table->at.rank, PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE},
-                           "rank %u: the row has no op; each row of the text is a rank that runs something", table->at.rank);
+                           "rank %u: the row has no op; each row of the text is a rank and needs at least one op",
+                           table->at.rank);
     table->next += table->next < table->end; /* the newline */
     table->at = (struct cell){table->at.rank + 1, 0};
     return ppi_reading_end_device(table->reading);
@@ -121,8 +122,8 @@ static ppsched_status refuse_idle(const struct table *table)
     const struct cell *idle = &table->idle, *other = &table->communication;
     return ppi_fail_at(table->reading->error, PPSCHED_ERROR_SYNTAX,
                        (struct ppi_place){idle->rank, PPSCHED_NONE, PPSCHED_NONE, (uint32_t)idle->column},
-                       "rank %u, column %zu is empty, but the text has communication ops (rank %u, column %zu), and such a "
-                       "text has no empty cells",
+                       "rank %u, column %zu is empty, but the text has communication ops (rank %u, column %zu); with these no "
+                       "cell may be empty",
                        idle->rank, idle->column, other->rank, other->column);
 }
 

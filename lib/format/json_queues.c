@@ -36,7 +36,7 @@ static ppsched_status read_token(struct ppi_json_reader *r, size_t position)
     }
     const char *reason = ppi_read_unit(text, end, PPI_LAST_KIND, unit, &count);
     if (reason == NULL && count == 0)
-        reason = "it holds no op";
+        reason = "it is empty";
     if (reason != NULL)
         return refuse_token(r, &string, position, reason);
     for (size_t i = 0; i < count; i++)
@@ -82,8 +82,9 @@ static ppsched_status read_device(void *user)
     int64_t device = 0;
     ppsched_status status = ppi_read_count(r, 0, PPSCHED_MAX_STAGES - 1, &device);
     if (status == PPSCHED_OK && device != r->reading->devices)
-        return ppi_fail(r->json.error, PPSCHED_ERROR_SYNTAX, "queue %u is of device %lld; queues must be in the devices' order",
-                        r->reading->devices, (long long)device);
+        return ppi_fail(r->json.error, PPSCHED_ERROR_SYNTAX,
+                        "queue %u is of device %lld; queues must be in the order of devices", r->reading->devices,
+                        (long long)device);
     return status;
 }
 

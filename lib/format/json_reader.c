@@ -125,7 +125,7 @@ static ppsched_status pass_over_object(void *user)
 {
     struct ppi_json_reader *r = user;
     if (ppi_json_peek(&r->json) != '{')
-        return ppi_json_fail(&r->json, r->json.next, "an object must stand here");
+        return ppi_json_fail(&r->json, r->json.next, "expected an object");
     return ppi_json_skip(&r->json);
 }
 
@@ -155,7 +155,7 @@ static ppsched_status check_whole(const struct ppi_json_reader *r)
                         (long long)r->devices);
     if ((reading->map != NULL) != (reading->placement == PPSCHED_PLACEMENT_MAP))
         return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX,
-                        "placement \"map\" and the list \"stage_devices\" go together; the text has one of them");
+                        "placement \"map\" and the list \"stage_devices\" need each other; the text has only one of them");
     if (reading->map != NULL && (int64_t)r->map_count != reading->said_stages)
         return ppi_fail(reading->error, PPSCHED_ERROR_SYNTAX, "stage_devices has %zu values for %lld stages", r->map_count,
                         (long long)reading->said_stages);

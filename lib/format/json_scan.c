@@ -24,7 +24,7 @@ ppsched_status ppi_json_start(struct ppi_json *json, const char *data, size_t si
     *json = (struct ppi_json){data, data, data + size, error};
     size_t broken = ppi_find_broken_utf8(data, size);
     if (broken < size)
-        return ppi_json_fail(json, data + broken, "the byte is no UTF-8");
+        return ppi_json_fail(json, data + broken, "the byte is not UTF-8");
     return PPSCHED_OK;
 }
 
@@ -38,7 +38,7 @@ char ppi_json_peek(struct ppi_json *json)
 ppsched_status ppi_json_finish(struct ppi_json *json)
 {
     ppi_json_peek(json);
-    return json->next == json->end ? PPSCHED_OK : ppi_json_fail(json, json->next, "something follows the object");
+    return json->next == json->end ? PPSCHED_OK : ppi_json_fail(json, json->next, "there is text after the object");
 }
 
 /* Reads the character if it is the next one. */
@@ -56,7 +56,7 @@ ppsched_status ppi_json_open(struct ppi_json *json, char open, struct ppi_json_l
     *list = (struct ppi_json_list){is_array ? ']' : '}', false};
     if (take(json, open))
         return PPSCHED_OK;
-    return ppi_json_fail(json, json->next, is_array ? "an array must stand here" : "an object must stand here");
+    return ppi_json_fail(json, json->next, is_array ? "expected an array" : "expected an object");
 }
 
 ppsched_status ppi_json_more(struct ppi_json *json, struct ppi_json_list *list, bool *more)
@@ -65,8 +65,7 @@ ppsched_status ppi_json_more(struct ppi_json *json, struct ppi_json_list *list, 
     if (take(json, list->close))
         return PPSCHED_OK;
     if (list->begun && !take(json, ','))
-        return ppi_json_fail(json, json->next,
-                             list->close == ']' ? "a ',' or a ']' must stand here" : "a ',' or a '}' must stand here");
+        return ppi_json_fail(json, json->next, list->close == ']' ? "expected ',' or ']'" : "expected ',' or '}'");
     list->begun = true;
     *more = true;
     return PPSCHED_OK;
@@ -75,10 +74,10 @@ ppsched_status ppi_json_more(struct ppi_json *json, struct ppi_json_list *list, 
 ppsched_status ppi_json_key(struct ppi_json *json, struct ppi_json_string *key)
 {
     if (ppi_json_peek(json) != '"')
-        return ppi_json_fail(json, json->next, "a key in quotes must stand here");
+        return ppi_json_fail(json, json->next, "expected a key in quotes");
     ppsched_status status = ppi_json_string(json, key);
     if (status == PPSCHED_OK && !take(json, ':'))
-        return ppi_json_fail(json, json->next, "a ':' must stand here");
+        return ppi_json_fail(json, json->next, "expected ':'");
     return status;
 }
 
@@ -130,7 +129,7 @@ ppsched_status ppi_json_string(struct ppi_json *json, struct ppi_json_string *st
 {
     uint32_t character;
     if (!take(json, '"'))
-        return ppi_json_fail(json, json->next, "a string must stand here");
+        return ppi_json_fail(json, json->next, "expected a string");
     const char *next = json->next;
     *string = (struct ppi_json_string){next, next, false};
     while (next < json->end && *next != '"') {
@@ -142,7 +141,7 @@ ppsched_status ppi_json_string(struct ppi_json *json, struct ppi_json_string *st
             string->has_escapes = true;
         }
         if (behind == NULL)
-            return ppi_json_fail(json, next, "the escape is none of JSON's, or half of a surrogate pair");
+            return ppi_json_fail(json, next, "the escape is not valid in JSON, or half of a surrogate pair");
         next = behind;
     }
     if (next == json->end)

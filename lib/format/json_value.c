@@ -33,7 +33,7 @@ static const char *skip_integer(const struct ppi_json *json, const char *at)
 
 ppsched_status ppi_json_integer(struct ppi_json *json, int64_t *value)
 {
-    static const char what[] = "an integer must stand here";
+    static const char what[] = "expected an integer";
     ppi_json_peek(json);
     const char *at = json->next, *end = skip_integer(json, at);
     bool negative = is_char(json, at, '-');
@@ -64,7 +64,7 @@ static bool take_word(struct ppi_json *json, const char *word)
 ppsched_status ppi_json_bool(struct ppi_json *json, bool *value)
 {
     *value = take_word(json, "true");
-    return *value || take_word(json, "false") ? PPSCHED_OK : ppi_json_fail(json, json->next, "true or false must stand here");
+    return *value || take_word(json, "false") ? PPSCHED_OK : ppi_json_fail(json, json->next, "expected true or false");
 }
 
 /* The exponent after its e, limited so that it cannot overflow; NULL where there is none. */
@@ -96,7 +96,7 @@ static int64_t magnitude(const struct ppi_json *json, const char *integer, const
 
 static ppsched_status skip_number(struct ppi_json *json)
 {
-    static const char what[] = "a value must stand here, and this is none of JSON's";
+    static const char what[] = "expected a JSON value";
     const char *start = json->next, *point = skip_integer(json, start), *at = point;
     int64_t exponent = 0;
     if (at != NULL && is_char(json, at, '.'))
@@ -117,7 +117,7 @@ ppsched_status ppi_json_number_or_null(struct ppi_json *json)
     if (take_word(json, "null"))
         return PPSCHED_OK;
     if (c != '-' && (c < '0' || c > '9'))
-        return ppi_json_fail(json, json->next, "a number or null must stand here");
+        return ppi_json_fail(json, json->next, "expected a number or null");
     return skip_number(json);
 }
 
@@ -178,7 +178,7 @@ static ppsched_status read_member(struct ppi_json *json, const struct ppi_json_m
         if (!ppi_json_equals(&key, members[i].name))
             continue;
         if ((*seen & 1u << i) != 0)
-            return ppi_json_fail(json, key.text, "the key stands twice");
+            return ppi_json_fail(json, key.text, "the key is repeated");
         *seen |= 1u << i;
         return members[i].read(user);
     }

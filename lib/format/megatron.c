@@ -10,7 +10,7 @@ static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_er
 {
     uint32_t last = order->microbatches % order->group_size;
     if (order->devices == 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Megatron-LM interleaves on more than one device only");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Megatron-LM interleaves only on two devices or more");
     if (order->microbatches < order->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Megatron-LM interleaves only with D <= group <= M: %u devices need at least %u microbatches, not %u",
@@ -25,7 +25,7 @@ static ppsched_status fits_groups(const struct ppi_order_1f1b *order, ppsched_er
                         order->devices, order->microbatches);
     if (last > 0 && last < order->devices)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM wants a last group of at least %u microbatches; %u in groups of %u leave %u",
+                        "Megatron-LM needs a last group of at least %u microbatches; %u in groups of %u leave %u",
                         order->devices, order->microbatches, order->group_size, last);
     return PPSCHED_OK;
 }
@@ -34,8 +34,9 @@ ppsched_status ppi_megatron_fits(const ppsched_schedule *schedule, const struct 
 {
     struct ppi_order_1f1b found = *order;
     if (order->overlapped && order->chunks == 1 && order->devices > 1 && schedule->placement.copies == 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM overlaps forwards and backwards with two stages a device or more, or on one device");
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "Megatron-LM overlaps forwards and backwards only with two stages per device or more, or on one device");
     ppsched_status status = ppi_find_order(&found, schedule, "Megatron-LM", error);
     return status == PPSCHED_OK && found.chunks > 1 ? fits_groups(&found, error) : status;
 }
@@ -49,16 +50,14 @@ static ppsched_status refuse_op(const ppsched_queue *queue, size_t i, ppsched_er
     char token[PPI_UNIT_TOKEN_SIZE];
     ppi_unit_token(token, op);
     if (ppi_unit_length(op) == 2)
-        return ppi_fail_at(
-            error, PPSCHED_ERROR_REFUSED, place,
-            "the format megatron has no overlapped pairs, and device %u has %s at position %zu; csv and json hold "
-            "them, and arguments of Megatron-LM (launch) tell those of interleaved 1F1B",
-            queue->device, token, i);
-    return ppi_fail_at(
-        error, PPSCHED_ERROR_REFUSED, place,
-        "the format megatron has whole backwards alone, and device %u has %s at position %zu; csv, json and sail "
-        "hold I and W, and 1f1b and interleaved_1f1b have none",
-        queue->device, token, i);
+        return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
+                           "the format megatron has no overlapped pairs, and device %u has %s at position %zu; use csv, json, "
+                           "or for interleaved 1F1B the launch arguments of Megatron-LM",
+                           queue->device, token, i);
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
+                       "the format megatron has only whole backwards, and device %u has %s at position %zu; use csv, json or "
+                       "sail, or a strategy without I and W such as 1f1b",
+                       queue->device, token, i);
 }
 
 /* OK, or REFUSED with the first computation for which the list has no number. */

@@ -49,8 +49,8 @@ static ppsched_status refuse_elsewhere(const struct rows *rows)
     ppi_op_token(token, op);
     return ppi_fail_at(reading->error, PPSCHED_ERROR_INVALID_SCHEDULE,
                        (struct ppi_place){device, op->stage, op->microbatch, (uint32_t)position},
-                       "device %u, op %zu (%s): stage %u is on another device too; only as in DualPipe, where the second half "
-                       "of the microbatches goes the other way, can a stage s be on two, s and %u - s",
+                       "device %u, op %zu (%s): stage %u is on another device too; only with half of the microbatches each "
+                       "way, as in DualPipe, can a stage s be on two devices, s and %u - s",
                        device, position, token, (unsigned)op->stage, reading->devices - 1);
 }
 

@@ -80,7 +80,7 @@ static ppsched_status refuse_op_beyond(const struct ppi_reading *reading, const 
     size_t position = i - ppi_reading_first(reading, device);
     struct ppi_place place = {device, reading->ops[i].stage, reading->ops[i].microbatch, (uint32_t)position};
     return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
-                       "device %u, op %zu: %s is beyond the sizes of the text, %u stages and %u microbatches in all", device,
+                       "device %u, op %zu: %s is out of range; the text has %u stages and %u microbatches in all", device,
                        position, token, shape->stages, microbatches);
 }
 
@@ -109,10 +109,9 @@ static ppsched_status check_slices(const struct ppi_reading *reading, uint32_t s
     struct ppi_place place = {device, reading->ops[i].stage, reading->ops[i].microbatch, (uint32_t)position};
     if (slices == 1)
         return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
-                           "device %u, op %zu: %s names a slice, and the text says nothing of \"slices\"", device, position,
-                           token);
+                           "device %u, op %zu: %s has a slice, but the text has no \"slices\"", device, position, token);
     return ppi_fail_at(reading->error, PPSCHED_ERROR_RANGE, place,
-                       "device %u, op %zu: %s does not name one of the %u slices that the text says, 0 to %u", device, position,
+                       "device %u, op %zu: %s needs the number of one of the text's %u slices, 0 to %u", device, position,
                        token, slices, slices - 1);
 }
 

@@ -62,16 +62,16 @@ static const char *fault_of_compute(const struct check *check, const ppsched_op 
         return "follows the other kind of backward, which the runtime does not connect";
     bool is_moved = ops->send != PPSCHED_NONE || ops->receive != PPSCHED_NONE;
     return check->lowered && !is_moved && peers_of(check->schedule, op).source != PPSCHED_NONE
-               ? "has no SEND and RECV, others have"
+               ? "has no SEND and RECV, but others have"
                : NULL;
 }
 
 static const char *fault_of(const struct check *check, uint32_t device, const ppsched_op *op)
 {
     if (type_of(op->kind) == NULL)
-        return "has no counterpart there";
+        return "has no counterpart in sail-sg";
     if (ppi_unit_length(op) == 2)
-        return "runs overlapped, which the runtime does not";
+        return "is in an overlapped pair, which the runtime does not support";
     return ppi_is_compute(op->kind) ? fault_of_compute(check, op) : fault_of_comm(check, device, op);
 }
 

@@ -39,8 +39,8 @@ static const char *explain_kind(const char *kind, size_t length)
     if (length == 0)
         return "a kind in capital letters must follow the stage, such as F, B, I, W or SEND_F";
     if (length == 2 && memcmp(kind, "BW", 2) == 0)
-        return "BW is the full backward of PyTorch before 2.6, which is B now, as that time's B is I now";
-    return "it holds no kind that the format has";
+        return "BW is the full backward of PyTorch before 2.6; it is B now, and the B of that time is I now";
+    return "its kind is not one of this format";
 }
 
 /* Reads a kind: the letters up to the microbatch. */
@@ -143,7 +143,7 @@ const char *ppi_read_unit(const char *text, const char *end, int32_t last_kind, 
     if (reason != NULL)
         return reason;
     if (skip_blanks(text, end) != end)
-        return "something follows the op";
+        return "there is text after the op";
     *count = is_pair ? 2 : 1;
     return NULL;
 }

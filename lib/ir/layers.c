@@ -58,7 +58,7 @@ static ppsched_status fail_same(ppsched_error *error, uint32_t entry, const ppsc
     struct ppi_place place = PPI_NOWHERE;
     place.position = entry;
     return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
-                       "layer entry %u (%q): recomputes %u and %u are both called %q; each must be of another name", entry,
+                       "layer entry %u (%q): recomputes %u and %u are both called %q; each needs a different name", entry,
                        layer->name != NULL ? layer->name : "", first, second, layer->recomputes[first].name);
 }
 
@@ -92,9 +92,9 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
     if (layer->flags > (PPSCHED_LAYER_FLAG_WITH_NEXT | PPSCHED_LAYER_FLAG_TIED | PPSCHED_LAYER_FLAG_COPIES_EMBEDDING))
         return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 7");
     if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0 && layer->place != PPSCHED_LAYER_PLACE_FIRST)
-        return fail_entry(error, entry, layer, "the flag of tied weights", 1, "that of a layer in the first stage");
+        return fail_entry(error, entry, layer, "the flag of tied weights", 1, "0, except in a layer of the first stage");
     if ((layer->flags & PPSCHED_LAYER_FLAG_COPIES_EMBEDDING) != 0 && layer->place == PPSCHED_LAYER_PLACE_FIRST)
-        return fail_entry(error, entry, layer, "the flag of a copied embedding", 1, "that of a layer behind the first stage's");
+        return fail_entry(error, entry, layer, "the flag of a copied embedding", 1, "0 in a layer of the first stage");
     if (layer->recompute_count > PPSCHED_MAX_RECOMPUTES || (layer->recompute_count > 0 && layer->recomputes == NULL))
         return fail_entry(error, entry, layer, "recompute_count", layer->recompute_count, "0 to 8, with that many records");
     status = check_costs(layer, entry, error);
@@ -125,7 +125,7 @@ static ppsched_status complete_memory(ppsched_layer *layer, uint32_t entry, ppsc
     double *input = &layer->mem_backward_input, *weight = &layer->mem_backward_weight;
     double left = layer->mem_forward + *input + *weight, rounding = PPI_ROUNDING * (layer->mem_forward + ppi_larger(*input, 0));
     if (left < -rounding || (*input != 0 && *weight < 0 && left > rounding))
-        return fail_entry(error, entry, layer, "what is left of its activations", left, "0");
+        return fail_entry(error, entry, layer, "mem_forward + mem_backward_input + mem_backward_weight", left, "0");
     if (*weight < 0 && *input == 0)
         *input = -ppi_larger(left, 0);
     *weight = -ppi_larger(layer->mem_forward + *input, 0);
@@ -201,9 +201,9 @@ static ppsched_status order_places(ppsched_layers *layers, ppsched_error *error)
     for (uint32_t e = 0; e < layers->entry_count; e++) {
         const ppsched_layer *layer = &layers->entries[e].given;
         if (layer->place == PPSCHED_LAYER_PLACE_FIRST && all > layers->first)
-            return fail_order(error, e, layer, "it is for the first stage; put it before all that are not");
+            return fail_order(error, e, layer, "it is for the first stage; put it before all layers that are not");
         if (layer->place != PPSCHED_LAYER_PLACE_LAST && layers->last > 0)
-            return fail_order(error, e, layer, "it is behind a layer for the last stage; put it before that");
+            return fail_order(error, e, layer, "it comes after a layer for the last stage; put it before that layer");
         all += layer->count;
         if (all > PPSCHED_MAX_LAYERS)
             return fail_entry(error, e, layer, "the number of layers up to it", (double)all, "at most 65535");

@@ -26,7 +26,7 @@ ppsched_status ppi_robust_objective_make(struct ppi_robust_objective **out, cons
     if (goal == NULL || next == NULL) {
         ppi_release(host, goal);
         ppi_release(host, next);
-        return ppi_fail_memory(error, "the goal");
+        return ppi_fail_memory(error, "the robust objective");
     }
     *goal = *asked;
     goal->lists = next;

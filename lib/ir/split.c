@@ -18,11 +18,11 @@ static ppsched_status check_stage(const ppsched_layers *layers, uint32_t stage, 
                                   ppsched_error *error)
 {
     if (stage > 0 && begin < layers->first)
-        return fail_split(error, stage, layers, begin, "belongs into the first stage");
+        return fail_split(error, stage, layers, begin, "must be in the first stage");
     if (stage + 1 < stages && end > layers->count - layers->last)
-        return fail_split(error, stage, layers, end - 1, "belongs into the last stage");
+        return fail_split(error, stage, layers, end - 1, "must be in the last stage");
     if (begin > 0 && begin < end && !layers->is_cut[begin])
-        return fail_split(error, stage, layers, begin, "must be with the layer before it");
+        return fail_split(error, stage, layers, begin, "must be in the same stage as the layer before it");
     return PPSCHED_OK;
 }
 
@@ -32,7 +32,7 @@ static ppsched_status check_recomputes(const ppsched_layers *layers, const uint8
         const ppsched_layer *layer = &ppi_layer_at(layers, i)->given;
         if (recomputes[i] > layer->recompute_count)
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, i},
-                               "split: layer %u (%q) has kinds of recomputation up to %u, not %u", i, layer->name,
+                               "split: layer %u (%q) has kinds of recomputation 0 to %u, not %u", i, layer->name,
                                layer->recompute_count, recomputes[i]);
     }
     return PPSCHED_OK;
@@ -45,10 +45,10 @@ static ppsched_status check_count(const ppsched_layers *layers, const ppsched_sp
         end += split->layers[s];
         if (end > layers->count)
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},
-                               "split: stages 0 to %u have %lld layers; there are %u", s, (long long)end, layers->count);
+                               "split: stages 0 to %u have %lld layers; the model has %u", s, (long long)end, layers->count);
     }
     if (end < layers->count)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: its stages have %lld layers; there are %u", (long long)end,
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "split: its stages have %lld layers; the model has %u", (long long)end,
                         layers->count);
     return PPSCHED_OK;
 }
@@ -187,7 +187,8 @@ ppsched_status ppi_layers_config(ppsched_config **out, const ppsched_config *con
     struct ppi_shape shape;
     ppsched_config *made = NULL;
     if (config->placement == PPSCHED_PLACEMENT_MAP)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "a placement map is one of its own stages; it does not go with layers");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "a placement map has a fixed number of stages; it cannot be used with layers");
     ppsched_status status = ppi_shape_make(&shape, old->devices, split->stages, old->microbatches, old->iterations, error);
     if (status == PPSCHED_OK)
         status = ppi_shape_cut(&shape, old->slices, error);

@@ -35,11 +35,10 @@ static ppsched_status check_turns(const ppsched_queue *queue, uint32_t stages, p
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
                                "Colossal-AI runs no overlapped pairs; device %u has one at position %zu", queue->device, i);
         if (op->microbatch != *turn)
-            return ppi_fail_at(
-                error, PPSCHED_ERROR_REFUSED, place,
-                "Colossal-AI takes the microbatches of each stage in turn; device %u has microbatch %u at position "
-                "%zu, where %u must be",
-                queue->device, op->microbatch, i, *turn);
+            return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
+                               "Colossal-AI runs the microbatches of each stage in order; device %u has microbatch %u at "
+                               "position %zu, where %u must be",
+                               queue->device, op->microbatch, i, *turn);
         (*turn)++;
         if (op->kind == PPSCHED_KIND_B && next[chunk][2] == op->microbatch)
             next[chunk][2]++; /* its W follows it */
@@ -56,9 +55,9 @@ static ppsched_status fits_v(struct ppi_launch *launch, ppsched_error *error)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages a device");
     if (!ppi_only_computes(schedule))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI's nodes are made of computation alone");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI takes compute ops only; use the schedule before lowering");
     if (!ppi_has_whole_groups(&schedule->shape))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI wants a multiple of %u microbatches, not %u",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI needs a multiple of %u microbatches, not %u",
                         schedule->shape.devices, schedule->shape.microbatches);
     for (uint32_t d = 0; d < schedule->shape.devices && status == PPSCHED_OK; d++)
         status = check_turns(&schedule->queues[d], schedule->shape.stages, error);
@@ -73,12 +72,12 @@ static ppsched_status check_microbatches(const ppsched_schedule *schedule, ppsch
     const struct ppi_class *found = NULL;
     if (shape->stages > shape->devices && ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) && !ppi_has_whole_groups(shape))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Colossal-AI's interleaved 1F1B wants a multiple of %u microbatches, not %u", shape->devices,
+                        "Colossal-AI's interleaved 1F1B needs a multiple of %u microbatches, not %u", shape->devices,
                         shape->microbatches);
     ppsched_status status = ppi_class_find(&found, &any_1f1b, 1, schedule, error);
     if (status != PPSCHED_OK || found == NULL)
         return status;
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI's 1F1B wants at least %u microbatches, not %u", shape->devices,
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI's 1F1B needs at least %u microbatches, not %u", shape->devices,
                     shape->microbatches);
 }
 

@@ -29,8 +29,7 @@ static ppsched_status check_first_stage(const ppsched_schedule *schedule, ppsche
         struct ppi_place place = {queue->device, op->stage, op->microbatch, (uint32_t)i};
         return ppi_fail_at(
             error, PPSCHED_ERROR_REFUSED, place,
-            "JaxPP runs I and W of the first stage together; device %u has 0I%u at position %zu without 0W%u behind "
-            "it",
+            "JaxPP runs I and W of the first stage together; device %u has 0I%u at position %zu without 0W%u after it",
             queue->device, op->microbatch, i, op->microbatch);
     }
     return PPSCHED_OK;
@@ -39,10 +38,10 @@ static ppsched_status check_first_stage(const ppsched_schedule *schedule, ppsche
 static ppsched_status check_ranks(const ppsched_schedule *schedule, ppsched_error *error)
 {
     if (schedule->placement.copies != 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP holds each stage on one rank, the schedule on two devices");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP has each stage on one rank, the schedule has each on two devices");
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         if (schedule->queues[d].count == 0)
-            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP wants a task on every rank; device %u has none", d);
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP needs a task on every rank; device %u has none", d);
     return PPSCHED_OK;
 }
 
@@ -51,7 +50,8 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     const ppsched_schedule *schedule = launch->schedule;
     launch->maker = NULL;
     if (!ppi_only_computes(schedule))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "JaxPP takes computation alone and adds the transfers itself");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "JaxPP takes compute ops only and adds transfers itself; use the schedule before lowering");
     ppsched_status status = check_ranks(schedule, error);
     if (status == PPSCHED_OK && launch->csv == NULL)
         status = ppi_class_find(&launch->maker, classes, sizeof classes / sizeof classes[0], schedule, error);

@@ -88,7 +88,7 @@ ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtim
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s flushes after every iteration, the schedule does not",
                         runtime->title);
     if (ppi_is_forward_only(schedule))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s trains, and the schedule has no backward", runtime->title);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s only trains, and the schedule has no backward", runtime->title);
     if (schedule->shape.iterations != 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime->title,
                         schedule->shape.iterations);
@@ -170,7 +170,7 @@ static ppsched_status add_others(const struct ppi_launch *asked, const struct pp
         return ppi_fail_memory(error, "the other runtimes");
     if (plans.count == 0)
         return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "%s; %s can run it", reason->message, runs.text);
-    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "%s; %s can run it, %s one of its kind", reason->message, runs.text,
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place, "%s; %s can run it, %s a similar one", reason->message, runs.text,
                        plans.text);
 }
 

@@ -109,11 +109,10 @@ ppsched_status ppi_parts_are_untied(const struct ppi_parts *parts, const char *t
     for (uint32_t e = 0; parts != NULL && e < parts->layers->entry_count; e++) {
         const ppsched_layer *layer = &parts->layers->entries[e].given;
         if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0)
-            return ppi_fail(
-                error, PPSCHED_ERROR_REFUSED,
-                "%s wants untied weights, and those of the last stage are tied to layer entry %u (%q); a model with "
-                "weights for each, and --untie-embeddings-and-output-weights, would do",
-                title, e, layer->name);
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                            "%s needs untied weights, and the last stage's are tied to layer entry %u (%q); use a model with "
+                            "untied weights and --untie-embeddings-and-output-weights",
+                            title, e, layer->name);
     }
     return PPSCHED_OK;
 }
@@ -224,7 +223,7 @@ static ppsched_status check_recomputed(struct ppi_parts *parts, const struct ppi
     if (parts->kind == NULL || rules->may_recompute_any)
         return PPSCHED_OK;
     if (rules->first == NULL && rules->all[0] == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told to recompute layers", title);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s has no arguments to recompute layers", title);
     bool tells = ppi_rules_tell(rules, parts->kind, &reach), counts = reach == PPI_REACH_DECODERS;
     uint32_t first = rules->by_stage ? PPSCHED_NONE : parts->first;
     uint32_t layer = rules->by_name ? find_odd(parts, &made)
@@ -243,14 +242,14 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
     if (!rules->takes_list && parts->decoders == 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders, and the model has none", title);
     if (!rules->takes_list && !rules->has_mtps && parts->mtps > 0)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s cannot be told of MTP layers; leave them out", title);
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s has no arguments for MTP layers; leave them out", title);
     for (uint32_t s = 0; s < parts->split->stages && !rules->may_be_empty; s++)
         if (parts->split->layers[s] == 0)
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},
-                               "%s wants a layer on each stage; stage %u has none", title, s);
+                               "%s needs a layer on each stage; stage %u has none", title, s);
     if (!parts->is_even && is_even)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%s divides decoders evenly%s; the split has %u of them in stage 0, and others in other stages", title,
-                        rules->may_be_uneven ? rules->even_on_v : "", parts->stages[0].decoders);
+                        "%s divides decoders evenly%s; the split has %u of them in stage 0 and another number in other stages",
+                        title, rules->may_be_uneven ? rules->even_on_v : "", parts->stages[0].decoders);
     return check_recomputed(parts, rules, title, error);
 }

@@ -44,10 +44,10 @@ static ppsched_status check_overlapped(const struct ppi_parts *parts, bool is_ov
 {
     if (is_overlapped && parts->recomputed == PPI_RECOMPUTED_FIRST)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM overlaps forwards and backwards without full recomputation only");
+                        "Megatron-LM overlaps forwards and backwards only without full recomputation");
     if (is_overlapped && parts->mtps > 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Megatron-LM overlaps forwards and backwards with one MTP layer, not with %u", parts->mtps);
+                        "Megatron-LM overlaps forwards and backwards with at most one MTP layer, not with %u", parts->mtps);
     return PPSCHED_OK;
 }
 

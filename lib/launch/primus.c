@@ -60,8 +60,7 @@ static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, 
         return ppi_fail_memory(error, "Primus's nodes");
     if (status != PPSCHED_OK)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s", why);
-    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only a schedule of its own carries this order (see docs/runtimes.md)",
-                    why);
+    return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only a custom schedule can run this order (see docs/runtimes.md)", why);
 }
 
 /* The algorithms that need at least `times` * D - `less` microbatches. */
@@ -75,15 +74,15 @@ static ppsched_status refuse_sizes(const ppsched_schedule *schedule, const struc
 {
     ppsched_error why;
     if (!ppi_has_whole_groups(&schedule->shape))
-        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved wants a multiple of D = %u microbatches, not %u",
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved needs a multiple of D = %u microbatches, not %u",
                  order->devices, order->microbatches);
     else if (order->group_size != order->devices)
         ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's 1f1b-interleaved has groups of D = %u microbatches, not %s ones",
                  order->devices, order->group_size < order->devices ? "smaller" : "larger");
     else
         ppi_fail(&why, PPSCHED_ERROR_REFUSED,
-                 "Primus's 1f1b-interleaved wants no longer warm-up than all forwards: at least %u microbatches, not %u",
-                 2 * order->devices, order->microbatches);
+                 "Primus's 1f1b-interleaved needs enough microbatches for its warm-up: at least %u, not %u", 2 * order->devices,
+                 order->microbatches);
     return refuse(schedule, why.message, error);
 }
 
@@ -100,7 +99,7 @@ static ppsched_status refuse_order(const ppsched_schedule *schedule, ppsched_err
     if (status != PPSCHED_OK)
         return status;
     if (found != NULL) {
-        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's %s wants at least %llu microbatches on %u devices, not %u", found->name,
+        ppi_fail(&why, PPSCHED_ERROR_REFUSED, "Primus's %s needs at least %llu microbatches on %u devices, not %u", found->name,
                  (unsigned long long)wanted, schedule->shape.devices, schedule->shape.microbatches);
         return refuse(schedule, why.message, error);
     }
@@ -122,8 +121,8 @@ static ppsched_status check_memory(const ppsched_schedule *schedule, const struc
     if (ours >= theirs)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "Primus's %s may hold %u stage passes on a device and takes no limit, this one holds %u", class->name,
-                    theirs, ours);
+                    "Primus's %s may hold %u stage passes on a device and has no memory limit; this order holds %u",
+                    class->name, theirs, ours);
 }
 
 static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *error)
@@ -135,7 +134,7 @@ static ppsched_status find_planner(struct ppi_launch *launch, ppsched_error *err
             !ppi_is_placed(schedule, class->strategy->placement))
             continue;
         if (launch->exact)
-            return refuse(schedule, "Primus plans an order of its own of that kind", error);
+            return refuse(schedule, "Primus plans its own order of that kind", error);
         launch->maker = class;
         return check_memory(schedule, class, planners[i].part, error);
     }

@@ -22,10 +22,11 @@ static const struct ppi_class classes[] = {
 static ppsched_status check_rows(const ppsched_schedule *schedule, ppsched_error *error)
 {
     if (schedule->placement.copies != 1)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "PyTorch holds each stage on one rank, the schedule on two devices");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "PyTorch has each stage on one rank, the schedule has each on two devices");
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         if (schedule->queues[d].count == 0)
-            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "PyTorch wants an op on every rank; device %u has none", d);
+            return ppi_fail(error, PPSCHED_ERROR_REFUSED, "PyTorch needs an op on every rank; device %u has none", d);
     return PPSCHED_OK;
 }
 
@@ -43,7 +44,7 @@ static ppsched_status check_transfers(const ppsched_schedule *schedule, ppsched_
     else
         status = ppi_fail_at(error, PPSCHED_ERROR_REFUSED,
                              (struct ppi_place){reason.device, reason.stage, reason.microbatch, reason.position},
-                             "PyTorch wants all sends and receives, or computation alone: %s", reason.message);
+                             "PyTorch needs all sends and receives, or compute ops only: %s", reason.message);
     return status;
 }
 
@@ -58,11 +59,10 @@ static ppsched_status check_losses(const ppsched_schedule *schedule, ppsched_err
         if (op->kind != PPSCHED_KIND_F || op->stage != last || op->microbatch == next++)
             continue;
         struct ppi_place place = {queue->device, op->stage, op->microbatch, (uint32_t)i};
-        return ppi_fail_at(
-            error, PPSCHED_ERROR_REFUSED, place,
-            "PyTorch takes the losses in the order of the last stage's forwards: device %u has %uF%u at position "
-            "%zu, where %uF%u must be; ppsched_schedule_renumber numbers microbatches so",
-            queue->device, last, op->microbatch, i, last, next - 1);
+        return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, place,
+                           "PyTorch takes the losses in the order of the last stage's forwards: device %u has %uF%u at "
+                           "position %zu, where %uF%u must be; use ppsched_schedule_renumber",
+                           queue->device, last, op->microbatch, i, last, next - 1);
     }
     return PPSCHED_OK;
 }

@@ -74,7 +74,7 @@ static ppsched_status refuse(const ppsched_schedule *schedule, const char *why, 
     ppsched_status status = ppi_sail_format.fits(schedule, error);
     return status != PPSCHED_OK
                ? status
-               : ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only its scheduled nodes (format sail) carry this order", why);
+               : ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s; only its scheduled nodes (format sail) can hold this order", why);
 }
 
 static ppsched_status refuse_order(const struct ppi_launch *launch, ppsched_error *error)
@@ -102,8 +102,8 @@ static ppsched_status check_memory(const ppsched_schedule *schedule, const struc
     if (ours >= theirs)
         return PPSCHED_OK;
     ppi_fail(&why, PPSCHED_ERROR_REFUSED,
-             "sail-sg's %s may hold %u stage passes on a device and takes no limit, this one holds %u", schedule->name, theirs,
-             ours);
+             "sail-sg's %s may hold %u stage passes on a device and has no memory limit; this order holds %u", schedule->name,
+             theirs, ours);
     return refuse(schedule, why.message, error);
 }
 
@@ -113,10 +113,10 @@ static ppsched_status check_layers(const struct ppi_launch *launch, ppsched_erro
     uint32_t stages = launch->schedule->shape.stages;
     if (launch->layers == 0 && launch->kind == &kind_interleaved)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "sail-sg counts a device's stages by their layers; give the model's layers, with which it can be told");
+                        "sail-sg derives the number of stages from the layers; give the number of the model's layers");
     if (launch->layers % stages != 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "sail-sg wants the same number of layers on each of %u stages, not %u in all", stages, launch->layers);
+                        "sail-sg needs the same number of layers on each of %u stages, not %u in all", stages, launch->layers);
     return PPSCHED_OK;
 }
 
@@ -149,11 +149,11 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     if (kind == NULL)
         return refuse_order(launch, error);
     if (launch->exact && kind != &kind_1f1b)
-        return refuse(schedule, "sail-sg plans an order of its own of that kind", error);
+        return refuse(schedule, "sail-sg plans its own order of that kind", error);
     if (launch->parts != NULL && launch->parts->recomputed == PPI_RECOMPUTED_FIRST && !may_recompute_first(schedule))
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "sail-sg's interleaved schedule recomputes no layers by block; give kind \"selective\", or more memory");
+            "sail-sg's interleaved schedule cannot recompute layers by block; give kind \"selective\", or more memory");
     status = check_memory(schedule, kind, error);
     return status == PPSCHED_OK ? check_layers(launch, error) : status;
 }

@@ -29,19 +29,17 @@ static ppsched_status fits_layers(const struct ppi_launch *launch, ppsched_error
     if (launch->layers == 0 && !usual)
         return ppi_fail(
             error, PPSCHED_ERROR_REFUSED,
-            "torchtitan takes two stages a device, the schedule has %u; give the model's layers, with which it can be "
-            "told",
+            "torchtitan has two stages per device by default, the schedule has %u; give the number of the model's layers",
             ppi_chunks_of(launch->schedule));
     if (launch->layers != 0 && layers < stages)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "torchtitan splits %u layers, the embedding and the output into at most %llu stages, not %u",
                         launch->layers, (unsigned long long)layers, stages);
     if (!usual && (layers + each - 1) / each != stages)
-        return ppi_fail(
-            error, PPSCHED_ERROR_REFUSED,
-            "torchtitan makes ceil((%u + 2) / n) stages of n layers of %u, which is %u for no n; %llu layers would do, or "
-            "their split (--split), which it can be told",
-            launch->layers, launch->layers, stages, (unsigned long long)(each * stages - ENDS));
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "torchtitan makes ceil((%u + 2) / n) stages of n layers from %u layers, which is %u for no n; use %llu "
+                        "layers, or give their split (--split)",
+                        launch->layers, launch->layers, stages, (unsigned long long)(each * stages - ENDS));
     return PPSCHED_OK;
 }
 
@@ -92,7 +90,8 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     if (schedule->shape.devices == 1)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan has no pipeline on one device");
     if (launch->lowered)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan reads CSVs of computation alone and lowers them itself");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "torchtitan takes compute ops only and lowers them itself; use the schedule before lowering");
     if (!ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) &&
         !(ppi_is_placed(schedule, PPSCHED_PLACEMENT_V) && ppi_chunks_of(launch->schedule) == 2))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages a device");

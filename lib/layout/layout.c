@@ -86,7 +86,7 @@ ppsched_status ppi_layout_from_stages(ppsched_layout **out, int64_t devices, con
     static const ppsched_layout_rules none;
     struct ppi_tally tally;
     if (count == 0)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the layout has no stages; give one record a stage");
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the layout has no stages; give one record per stage");
     ppsched_status status = ppi_layout_check_size("devices", devices, error);
     if (status == PPSCHED_OK && count > PPSCHED_MAX_STAGES)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "the number of stages is %zu; it must be 1 to %u", count,

@@ -47,9 +47,9 @@ static ppsched_status check_pairs(const struct split *split, ppsched_error *erro
     if (flags->layers_per_chunk > 0 && flags->chunks > 0)
         REFUSE("layers_per_chunk and chunks are both given; Megatron-LM takes one of them");
     if (flags->layers_per_chunk > 0 && is_uneven(split))
-        REFUSE("layers_per_chunk does not go with first_decoders and last_decoders; give chunks instead");
+        REFUSE("layers_per_chunk cannot be combined with first_decoders and last_decoders; give chunks instead");
     if (is_uneven(split) && split->accounted != split->decoders)
-        REFUSE("first_decoders and last_decoders do not go with ends that count as decoders; give either");
+        REFUSE("first_decoders and last_decoders cannot be combined with ends that count as decoders; give either");
     return PPSCHED_OK;
 }
 
@@ -141,11 +141,10 @@ static ppsched_status share_rest(struct split *split, int64_t rest, int64_t coun
                (long long)count, count == 1 ? "" : "s", (long long)split->decoders);
     if (count == 0)
         return PPSCHED_OK;
-    ppsched_status status = check_multiple("the devices without a number of their own", rest, "devices", count, error);
+    ppsched_status status = check_multiple("the other devices", rest, "devices", count, error);
     split->middle = rest / count / split->chunks;
-    return status == PPSCHED_OK
-               ? check_multiple("each device without a number of its own", rest / count, "chunks", split->chunks, error)
-               : status;
+    return status == PPSCHED_OK ? check_multiple("each of the other devices", rest / count, "chunks", split->chunks, error)
+                                : status;
 }
 
 static ppsched_status share_unevenly(struct split *split, ppsched_error *error)

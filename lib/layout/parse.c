@@ -36,7 +36,7 @@ static bool is_digit(char c)
 static ppsched_status fail_length(uint32_t position, ppsched_error *error)
 {
     return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){PPSCHED_NONE, PPSCHED_NONE, PPSCHED_NONE, position},
-                       "the layout unrolls to more than %u characters at position %u; write x*n for many of one kind",
+                       "the layout expands to more than %u characters at position %u; write x*n for many of one kind",
                        MOST_CHARACTERS, position);
 }
 
@@ -107,17 +107,17 @@ static const char *advice_for(char c)
     switch (c) {
     case '(':
     case ')':
-        return "a group is (...)*n, holds something, and no other group";
+        return "a group is (...)*n; it must not be empty or hold another group";
     case ' ':
     case '\t':
     case '\n':
     case '\r':
-        return "leave blanks out; commas may stand anywhere";
+        return "leave blanks out; commas are allowed anywhere";
     case 'e':
     case 'T':
     case 'l':
     case 'M':
-        return "layers are E (embedding), t (decoder), m (MTP) and L (head), in just that case";
+        return "layers are E (embedding), t (decoder), m (MTP) and L (head), in exactly this case";
     default:
         if (c == '*' || is_digit(c))
             return "a character is repeated by x*n, a group by (...)*n, once each";

@@ -126,8 +126,8 @@ static ppsched_status check_chunks(uint32_t stages, uint32_t devices, const ppsc
                         stages == 1 ? "" : "s", devices, (chunks + 1) * devices);
     if (rules->chunks != 0 && rules->chunks != chunks)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "the layout has %u stages, %u a device, and %lld were asked for; ask for %u, or for any number", stages,
-                        chunks, (long long)rules->chunks, chunks);
+                        "the layout has %u stages, %u per device, not %lld; ask for %u, or for any number", stages, chunks,
+                        (long long)rules->chunks, chunks);
     if (rules->launcher == 1 && chunks > 1 && devices <= least)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
                         "%u stages a device need more than %s; take more devices, or one stage a device", chunks,
@@ -169,7 +169,7 @@ static ppsched_status check_mtps(const struct ppi_tally *tally, uint32_t devices
     if (tally->mtps == 0)
         return PPSCHED_OK;
     if (tally->late_decoder.stage != PPSCHED_NONE)
-        return refuse(tally->late_decoder, "there is a decoder (t) behind an MTP layer (m),", "put all decoders before it",
+        return refuse(tally->late_decoder, "there is a decoder (t) after an MTP layer (m),", "put all decoders before it",
                       error);
     ppi_print(advice, sizeof advice, "put all in one stage, %u or a later one", last);
     if (tally->other_mtp.stage != PPSCHED_NONE) {

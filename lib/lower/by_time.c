@@ -73,8 +73,8 @@ static ppsched_status check_times(const struct lowering *lowering, ppsched_error
         uint32_t device = ppi_schedule_device_of(schedule, op), position = producer - (uint32_t)schedule->queues[device].first;
         if (!(span->start < span->end))
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){device, op->stage, op->microbatch, position},
-                               "by_time needs times above 0 of all ops that send: stage %u's %s takes none on device %u; "
-                               "just_in_time and pytorch need none",
+                               "by_time needs a time above 0 for each op that sends: stage %u's %s has time 0 on device %u; "
+                               "just_in_time and pytorch do not need it",
                                op->stage, ppi_kind_token(op->kind), device);
     }
     return PPSCHED_OK;

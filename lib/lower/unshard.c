@@ -151,9 +151,10 @@ static ppsched_status check_unit(const struct sharding *sharding, size_t i, ppsc
     if (sharding->options->unshard > 1 || ppi_unit_length(unit) == 1 || unit[0].stage == unit[1].stage)
         return PPSCHED_OK;
     ppi_unit_token(token, unit);
-    return ppi_fail_at(
-        error, PPSCHED_ERROR_REFUSED, (struct ppi_place){sharding->device.number, unit->stage, unit->microbatch, (uint32_t)i},
-        "device %u: %s needs 2 stages gathered at once, unshard is 1; make it 2 or more", sharding->device.number, token);
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED,
+                       (struct ppi_place){sharding->device.number, unit->stage, unit->microbatch, (uint32_t)i},
+                       "device %u: %s needs 2 stages unsharded at once, but unshard is 1; set it to 2 or more",
+                       sharding->device.number, token);
 }
 
 static ppsched_status shard_device(struct sharding *sharding, uint32_t d, ppsched_error *error)

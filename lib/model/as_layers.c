@@ -112,7 +112,7 @@ ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model 
     size_t most = model->shape.layers + 3;
     ppsched_status status = check_calibration(calibration, error);
     if (status == PPSCHED_OK && !model->has_device)
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "layers take time; make the model with an accelerator");
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "layers need times; create the model with an accelerator");
     if (status != PPSCHED_OK)
         return status;
     listing.entries = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.entries);

@@ -81,9 +81,9 @@ static ppsched_status check_expert_layers(const ppsched_transformer *shape, ppsc
     if (shape->expert_layers == NULL)
         return PPSCHED_OK;
     if ((shape->dense_layers | shape->expert_interval | shape->expert_offset) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "expert_layers says which layers have experts; dense_layers, expert_interval and expert_offset must "
-                        "be 0 beside it");
+        return ppi_fail(
+            error, PPSCHED_ERROR_RANGE,
+            "expert_layers lists the layers with experts; dense_layers, expert_interval and expert_offset must then be 0");
     for (uint32_t i = 0; i < shape->layers; i++)
         if (shape->expert_layers[i] > (shape->experts > 0))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "expert_layers: entry %u is %u; it must be %s", i,
@@ -117,8 +117,8 @@ static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *err
                                     {"reserved[0]", shape->reserved[0], 0, 0},
                                     {"reserved[1]", shape->reserved[1], 0, 0}};
     if ((shape->flags & ~flags) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the transformer are %u; known ones are up to %u", shape->flags,
-                        flags);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the transformer is %u, with unknown bits; it must be 0 to %u",
+                        shape->flags, flags);
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
     if (status == PPSCHED_OK && shape->head_size == 0 && !divides(shape->heads, shape->hidden_size))
         status = fail_divisor(error, "of hidden_size (head_size is not given)", shape->hidden_size, "heads", shape->heads);
@@ -131,7 +131,7 @@ static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *err
     if (status == PPSCHED_OK)
         status = check_experts(shape, error);
     if (status == PPSCHED_OK && shape->ffn_size == 0 && ppi_model_expert_layers(shape) < shape->layers)
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ffn_size is 0, and there are %u layers without experts",
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "ffn_size is 0, but %u layers without experts need it",
                           shape->layers - ppi_model_expert_layers(shape));
     return status;
 }
@@ -171,8 +171,8 @@ static ppsched_status check_amounts(const ppsched_training *training, ppsched_er
                                     {"data_parallel", training->data_parallel, 0, MOST_COUNT},
                                     {"sharding", training->sharding, 0, 3}};
     if ((training->flags & ~flags) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the training are %u; known ones are up to %u", training->flags,
-                        flags);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the training is %u, with unknown bits; it must be 0 to %u",
+                        training->flags, flags);
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
     if (status == PPSCHED_OK)
         status = check_bytes("weight_bytes", training->weight_bytes, error);
@@ -290,12 +290,12 @@ static ppsched_status check_sequence(const ppsched_model *model, ppsched_error *
     uint64_t above = (length / pieces + 1) * pieces, below = length / pieces * pieces;
     if (below == 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "sequence_length %llu is no multiple of %llu, which context and sequence "
-                        "parallelism divide it by; %llu would do",
+                        "sequence_length %llu is not a multiple of %llu, by which context and sequence parallelism divide it; "
+                        "%llu would be",
                         (unsigned long long)length, (unsigned long long)pieces, (unsigned long long)above);
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                    "sequence_length %llu is no multiple of %llu, which context and sequence "
-                    "parallelism divide it by; %llu and %llu would do",
+                    "sequence_length %llu is not a multiple of %llu, by which context and sequence parallelism divide it; %llu "
+                    "and %llu would be",
                     (unsigned long long)length, (unsigned long long)pieces, (unsigned long long)below,
                     (unsigned long long)above);
 }
@@ -327,7 +327,7 @@ static ppsched_status check_efficiency(const char *name, const ppsched_efficienc
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: share %u is %g; it must be above 0, up to 1", name, i,
                             list[i].share);
         if (!(list[i].least >= 0) || (i > 0 && !(list[i].least < list[i - 1].least)))
-            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: `least` %u is %g; they must go down, to 0 or more", name, i,
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s: `least` %u is %g; values must decrease and be at least 0", name, i,
                             list[i].least);
     }
     return PPSCHED_OK;
@@ -374,7 +374,7 @@ static ppsched_status check_total(const ppsched_transformer *shape, ppsched_erro
     double layer = 8 * hidden * (width + mlp) + 4 * (hidden + width) * (shape->query_rank + shape->key_value_rank);
     double total = (shape->layers + shape->mtp_layers + 1.0) * layer + 3 * hidden * (shape->vocabulary_size + shape->positions);
     if (total > most_parameters)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the model has some %g parameters; it must have less than 2^53", total);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the model has about %g parameters; it must have less than 2^53", total);
     return PPSCHED_OK;
 }
 

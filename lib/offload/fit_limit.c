@@ -156,9 +156,9 @@ static ppsched_status refuse(double *least, struct ppi_placing *placing, const s
     double value = is_one ? within->peak : within->overshoot;
     uint32_t device = 0;
     if (least == NULL)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice holds the memory limits");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice fits the memory limits");
     if (!ppi_is_finite(value))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice holds the memory limits, of which one is 0");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "offload: no choice fits the memory limits, of which one is 0");
     ppsched_status status = find_least(&value, placing, is_one, error);
     if (status != PPSCHED_OK)
         return status;
@@ -168,10 +168,10 @@ static ppsched_status refuse(double *least, struct ppi_placing *placing, const s
         device++;
     if (is_one)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "offload: no choice holds the memory limit of %g; the least limit found to work is %g",
+                        "offload: no choice fits the memory limit of %g; the least limit found to work is %g",
                         limit_of(placing, 0), value);
     return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                    "offload: no choice holds the memory limits, as that of device %u, %g; %g times these limits work", device,
+                    "offload: no choice fits the memory limits, such as device %u's, %g; %g times these limits work", device,
                     limit_of(placing, device), value);
 }
 

@@ -30,13 +30,13 @@ ppsched_status ppi_require_whole(const ppsched_schedule *schedule, bool recomput
 {
     if (ppi_is_forward_only(schedule))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "the schedule has no backward, for which an activation could be recomputed or brought back");
+                        "the schedule has no backward, so no activation can be recomputed or offloaded");
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
         for (size_t i = 0; i < schedule->queues[d].count; i++) {
             const ppsched_op *op = &schedule->queues[d].ops[i];
             if (ppi_keeps_less(op->kind) && !(recomputes && op->kind == PPSCHED_KIND_RECOMPUTE))
                 return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){d, op->stage, op->microbatch, (uint32_t)i},
-                                   "device %u has %s at position %zu: the schedule keeps less already", d,
+                                   "device %u has %s at position %zu: the schedule has recomputation or offload already", d,
                                    ppi_kind_token(op->kind), i);
         }
     return PPSCHED_OK;

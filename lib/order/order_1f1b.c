@@ -92,7 +92,7 @@ ppsched_status ppi_has_order(const ppsched_schedule *schedule, const struct ppi_
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s takes the schedule of one iteration, not of %u", runtime,
                         shape->iterations);
     if (shape->stages != order->devices * order->chunks)
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s wants the same number of stages on each of %u devices, not %u in all",
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s needs the same number of stages on each of %u devices, not %u in all",
                         runtime, shape->devices, shape->stages);
     ppsched_op *ops = ppi_allocate(&schedule->host, (size_t)ppi_visits_of(order), 2 * sizeof *ops);
     if (ops == NULL)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One candidate from its split to its figures. */
+/* Evaluates one candidate: finds its split and its order of microbatches, then its timeline and figures. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "eval/timeline.h"
 #include "plan/plan.h"
 
-/* Transfers and bytes that go from device to device in an iteration. */
+/* Counts the transfers and bytes between devices in an iteration. */
 static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *config, const ppsched_schedule *schedule)
 {
     const struct ppi_placement *placement = &schedule->placement;
     uint32_t stages = schedule->shape.stages, m = schedule->shape.microbatches;
-    double sent[2] = {0, 0}; /* pieces by copy, each as often as it is larger than what the lists say */
+    double sent[2] = {0, 0}; /* micro-slices through each copy of the model, each counted by its size */
     candidate->transfers = 0;
     candidate->bytes = 0;
     for (uint32_t i = 0; i < m; i++)
@@ -26,7 +26,7 @@ static void sum_traffic(struct ppi_candidate *candidate, const ppsched_config *c
     }
 }
 
-/* What devices have less to do than the one that has most, as a share of all time of all devices. */
+/* How much less work the devices have than the most loaded one, as a share of the time of all devices. */
 static double imbalance_of(const ppsched_timeline *timeline)
 {
     const uint32_t devices = timeline->schedule->shape.devices;
@@ -57,7 +57,7 @@ static ppsched_status take_figures(struct ppi_candidate *candidate, const ppsche
     return PPSCHED_OK;
 }
 
-/* A refusal is an answer, and so is that an order hangs in the channel model; the others are errors. */
+/* Keeps a refusal, or a deadlock in the channel model, as the reason of the candidate. Any other status is an error. */
 static ppsched_status keep_reason(const ppsched_plan *plan, struct ppi_candidate *candidate, ppsched_status status,
                                   const ppsched_error *reason, ppsched_error *error)
 {
@@ -70,7 +70,7 @@ static ppsched_status keep_reason(const ppsched_plan *plan, struct ppi_candidate
     return candidate->reason != NULL ? PPSCHED_OK : ppi_fail_memory(error, "a reason");
 }
 
-/* The work that is left once there is a split, or an order. */
+/* Progress of the work that remains after the search for the split or the order of microbatches. */
 struct rest {
     ppsched_progress_function progress;
     void *user;

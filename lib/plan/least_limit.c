@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When nothing fits: the least memory limit under which something does. */
+/* If no candidate fits its memory limit: the least limit under which one fits. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "bound/bound.h"
 #include "plan/plan.h"
 
-/* With layers: rules, and searches, that are tried, and halvings for one; limits below the least that the best is asked for
- * then, with longer searches. */
+/* With layers: the most rules and searches that are tried, the halvings for each, and the lower limits tried at last for the
+ * best one, with longer searches. */
 enum { MOST_RULES = 8, MOST_SEARCHES = 3, HALVINGS = 10, MOST_BELOW = 20, VISITS_BELOW = 8000000 };
 
-/* The peak of a candidate under another limit; infinite where it is refused there. */
+/* The peak memory of a candidate under another limit; infinite if it is refused there. */
 static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct ppi_candidate candidate, double limit,
                                  ppsched_error *error)
 {
@@ -26,7 +26,7 @@ static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct p
     return status;
 }
 
-/* The least limit that a strategy which plans within it is given: what any schedule needs. */
+/* The least limit worth trying with a search: what any schedule needs. */
 static ppsched_status bound_of(double *out, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                ppsched_error *error)
 {
@@ -47,8 +47,8 @@ static ppsched_status bound_of(double *out, const ppsched_plan *plan, const stru
     return status;
 }
 
-/* Lowers `*best` to the least limit under which a strategy that plans within it finds something: what any schedule needs, or
- * else what it needs under ever smaller limits. */
+/* Lowers `*best` to the least limit under which a search finds a schedule. Tries what any schedule needs first, then ever
+ * smaller limits. */
 static ppsched_status search_least(double *best, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                    ppsched_error *error)
 {
@@ -66,7 +66,7 @@ static ppsched_status search_least(double *best, const ppsched_plan *plan, const
         double limit = *best < PPI_INFINITE ? *best * (1 - 1e-6) : 1e300;
         status = peak_under(&own, plan, *candidate, limit, error);
         if (status == PPSCHED_OK && own > limit * (1 + 1e-9))
-            break; /* refused, or over it */
+            break; /* refused, or over the limit */
         *best = status == PPSCHED_OK ? own : *best;
         own = 0;
     }
@@ -75,7 +75,7 @@ static ppsched_status search_least(double *best, const ppsched_plan *plan, const
 
 /* --- with stages --- */
 
-/* Lowers `*least` to what a candidate holds that offloads: by halving, from the least that is known. */
+/* Lowers `*least` to the peak memory of a candidate with offload, by halving from the least limit known. */
 static ppsched_status halve_offloaded(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                       ppsched_error *error)
 {
@@ -108,7 +108,7 @@ static ppsched_status least_of_stages(double *least, size_t *best, const ppsched
         size_t i = ppi_candidate_at(plan, place);
         double before = *least;
         bool searches = plan->candidates[i].strategy->plan != NULL;
-        ppsched_status status = plan->candidates[i].offloads && searches ? PPSCHED_OK /* which would take long */
+        ppsched_status status = plan->candidates[i].offloads && searches ? PPSCHED_OK /* it would take too long */
                                 : plan->candidates[i].offloads ? halve_offloaded(least, plan, &plan->candidates[i], error)
                                 : searches                     ? search_least(least, plan, &plan->candidates[i], error)
                                                                : PPSCHED_OK;
@@ -122,7 +122,7 @@ static ppsched_status least_of_stages(double *least, size_t *best, const ppsched
 
 /* --- with layers, whose split and recomputation follow from the limit --- */
 
-/* Sets `*least` where the candidate fits under a limit that is below it, and what it holds then. */
+/* Lowers `*least` to `limit`, and sets `*held` to the peak memory, if the limit is smaller and the candidate fits. */
 static ppsched_status try_limit(double *least, double *held, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                 double limit, ppsched_error *error)
 {
@@ -135,7 +135,7 @@ static ppsched_status try_limit(double *least, double *held, const ppsched_plan 
     return status;
 }
 
-/* Down to 0 by halving, and to what it holds at the least that is found so. */
+/* Lowers `*least` by halving towards 0, then to the peak memory under the least limit found. */
 static ppsched_status halve(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate, double held,
                             ppsched_error *error)
 {
@@ -149,8 +149,8 @@ static ppsched_status halve(double *least, const ppsched_plan *plan, const struc
     return status == PPSCHED_OK && held > low ? try_limit(least, &held, plan, candidate, held, error) : status;
 }
 
-/* Lowers `*least` to what a candidate needs. A rule begins with its peak without any memory, a search, which plans within its
- * limit alone, with that under none. */
+/* Lowers `*least` to what a candidate needs. The first limit is the candidate's peak: of a rule under limit 0, of a search
+ * without a limit, as a search finds nothing under limit 0. */
 static ppsched_status least_of_candidate(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                          ppsched_error *error)
 {
@@ -166,14 +166,14 @@ static ppsched_status least_of_candidate(double *least, const ppsched_plan *plan
     return status == PPSCHED_OK && *least < before ? halve(least, plan, candidate, held, error) : status;
 }
 
-/* Whether a candidate is one to try: of those that differ by their limit alone the first, and rules that can be run. */
+/* Whether to try a candidate: the first of those that differ only in their limit, and of rules those that run. */
 static bool is_worth(const ppsched_plan *plan, const struct ppi_candidate *candidate, bool is_search)
 {
     return candidate->memory_limit == plan->candidates[0].memory_limit && (candidate->strategy->plan != NULL) == is_search &&
            (is_search || ppi_candidate_runs(candidate));
 }
 
-/* The rule that needs least, of those that need more than `*peak`, or as much and come later than `*place`. */
+/* The rule that needs least memory among those that need more than `*peak`, or as much and come after `*place`. */
 static bool next_rule(const ppsched_plan *plan, double *peak, size_t *place)
 {
     double least = PPI_INFINITE;
@@ -200,8 +200,8 @@ static ppsched_status try_candidate(double *least, size_t *best, const ppsched_p
     return status;
 }
 
-/* From the least so far on in ever smaller steps, as a search that finds nothing under one limit may find something under a
- * smaller one. */
+/* Goes on from the least limit so far in ever smaller steps, as a search that finds nothing under one limit may find a
+ * schedule under a smaller one. */
 static ppsched_status try_below(double *least, const ppsched_plan *plan, const struct ppi_candidate *candidate,
                                 ppsched_error *error)
 {
@@ -217,8 +217,8 @@ static ppsched_status try_below(double *least, const ppsched_plan *plan, const s
     return status;
 }
 
-/* The rules that need least as they are, then the searches that rank best, each with as short a search for splits as any plan
- * has; then the best with a longer one, unless it searches long itself. */
+/* Tries the rules that need least, then the searches that rank best, each with the shortest split search; then the best with a
+ * longer split search, unless its strategy takes long. */
 static ppsched_status least_of_layers(double *least, size_t *best, const ppsched_plan *plan, ppsched_error *error)
 {
     ppsched_plan shorter = *plan;
@@ -249,7 +249,7 @@ ppsched_status ppi_plan_least_limit(double *out, uint32_t *index, const ppsched_
     if (status != PPSCHED_OK)
         return status;
     if (!(least < PPI_INFINITE))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can serve the problem under any memory limit");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "no candidate can solve the problem under any memory limit");
     *out = least;
     if (index != NULL)
         *index = (uint32_t)best;

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which candidates there are: strategy by strategy, each with all that it can vary. */
+/* Lists the candidates of a plan: each strategy with all chunks, group sizes, microbatches, slices and limits it can have. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/nearest.h"
 #include "plan/plan.h"
 
-/* Chunks a device by default: with stages; with layers each number up to FEW, and some more. */
+/* Chunks per device by default: with stages up to USUAL_CHUNKS; with layers each number up to FEW_CHUNKS, and some larger
+ * ones. */
 enum { USUAL_CHUNKS = 4, FEW_CHUNKS = 16, MOST_CHUNKS = 64 };
 
-/* With layers, where each group is a search, and more microbatches, groups divide them; up to twice the devices all are tried
- * where they are forwards of so few stages. */
+/* With layers each group size takes a split search. So with more than MOST_PARTED microbatches, group sizes are divisors of
+ * their number, and up to 2D also others if the schedule has at most MOST_FORWARDS forwards. */
 enum { MOST_PARTED = 64, MOST_FORWARDS = 5000 };
 
-/* Nodes that the searches for splits may visit together; a family alone may visit PPI_MOST_VISITS. */
+/* The most nodes that all split searches of a plan may visit together. A single family may visit PPI_MOST_VISITS. */
 #define ALL_VISITS 40000000u
 
-/* The same of candidates that have so few splits that all are tried. */
+/* The same for candidates with so few splits that all are tried. */
 #define ALL_SMALL_VISITS 400000000u
 enum { MOST_SMALL_VISITS = 8000000 };
 
-/* What varies, with the defaults filled in. */
+/* What varies from candidate to candidate, with defaults filled in. */
 struct listing {
     ppsched_plan *plan;
     const struct ppi_plan_options *options;
@@ -50,7 +51,7 @@ static ppsched_status add(struct listing *listing, const struct ppi_candidate *c
     return PPSCHED_OK;
 }
 
-/* Whether a strategy that searches knows to choose its order together with what goes, for a limit that there is. */
+/* Whether the strategy is a search that chooses the order and the offload together, and there is a limit for it. */
 static bool chooses_offload(const struct listing *listing, const struct ppi_candidate *candidate)
 {
     const ppsched_config *config = listing->plan->config;
@@ -58,7 +59,7 @@ static bool chooses_offload(const struct listing *listing, const struct ppi_cand
            (candidate->memory_limit >= 0 || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values != NULL);
 }
 
-/* Whether a twin whose activations go to the host is tried: with layers, where each is a search, not of all groups. */
+/* Whether the candidate is also listed with offload. With layers, where each takes a search, only for some group sizes. */
 static bool may_offload(const struct listing *listing, const struct ppi_candidate *candidate)
 {
     uint32_t devices = listing->plan->config->shape.devices, group = candidate->group_size;
@@ -82,7 +83,7 @@ static ppsched_status add_limits(struct listing *listing, struct ppi_candidate *
     return status;
 }
 
-/* Whether the strategy serves such groups: D always, where it says why not. */
+/* Whether to list this group size: if the strategy supports it. D is always listed, so that a refusal gives the reason. */
 static bool may_have_group(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
 {
     struct ppi_task task = {.strategy = candidate->strategy,
@@ -96,7 +97,7 @@ static bool may_have_group(const struct listing *listing, const struct ppi_candi
     return group == task.shape.devices || ppi_serves(&task);
 }
 
-/* Of many microbatches, or chunks, groups part the microbatches evenly, or are not much larger than those of D. */
+/* With many microbatches or chunks, a group size is tried only if it divides the microbatches, or is not much above D. */
 static bool is_worth_a_search(const struct ppi_candidate *candidate, uint32_t devices, uint32_t group)
 {
     const uint32_t microbatches = candidate->microbatches, stages = candidate->stages;
@@ -104,8 +105,8 @@ static bool is_worth_a_search(const struct ppi_candidate *candidate, uint32_t de
            (group > devices && group <= 2 * devices && (uint64_t)microbatches * stages <= MOST_FORWARDS);
 }
 
-/* Whether groups of that size, but those of D, are tried where none is asked for. With layers each is a search; a strategy that
- * comes last gains nothing by groups larger than those of D, and copies to the host take long to search for. */
+/* Whether a group size other than D is tried if the caller gives none. With layers each takes a split search. A strategy that
+ * comes last gains nothing from groups larger than D, and the search for offload takes long. */
 static bool is_worth(const struct listing *listing, const struct ppi_candidate *candidate, uint32_t group)
 {
     const uint32_t devices = listing->plan->config->shape.devices;
@@ -143,7 +144,7 @@ static ppsched_status add_groups(struct listing *listing, struct ppi_candidate *
     return status;
 }
 
-/* Of those that cut microbatches, unless they are named, strategies that know slices. */
+/* Unless the caller names the strategies, only those that are made for slices get more than one slice. */
 static ppsched_status add_slices(struct listing *listing, struct ppi_candidate *candidate, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -172,7 +173,7 @@ static bool may_place(const struct listing *listing, int32_t placement)
     return listing->options->placements == 0 || (listing->options->placements >> placement & 1) != 0;
 }
 
-/* auto goes by its own option; the others have one placement each. */
+/* The placement of auto is an option; each other strategy has one placement. */
 static ppsched_status add_placements(struct listing *listing, struct ppi_candidate *candidate, uint32_t chunks,
                                      ppsched_error *error)
 {
@@ -188,7 +189,7 @@ static ppsched_status add_placements(struct listing *listing, struct ppi_candida
     return status;
 }
 
-/* A loop of one chunk is linear placement, which has strategies of its own. */
+/* A loop of one chunk is linear placement, for which there are other strategies. */
 static bool may_have_chunks(const struct listing *listing, const struct ppi_strategy *strategy, uint32_t chunks)
 {
     bool is_loop = strategy->placement == PPSCHED_PLACEMENT_LOOP && listing->options->strategy_count == 0;
@@ -200,7 +201,7 @@ static bool has_map(const struct listing *listing)
     return listing->plan->config->placement == PPSCHED_PLACEMENT_MAP;
 }
 
-/* A placement map is one of its own stages. */
+/* A placement map fixes the number of stages. */
 static ppsched_status add_mapped(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
 {
     struct ppi_candidate candidate = {.strategy = strategy, .stages = listing->plan->config->shape.stages};
@@ -226,7 +227,8 @@ static ppsched_status add_strategy(struct listing *listing, const struct ppi_str
     return status;
 }
 
-/* One that is named, but takes none of these numbers of chunks, says why. */
+/* Lists one candidate of a named strategy that supports none of these numbers of chunks, so that its refusal gives the
+ * reason. */
 static ppsched_status add_unserved(struct listing *listing, const struct ppi_strategy *strategy, ppsched_error *error)
 {
     uint32_t devices = listing->plan->config->shape.devices;
@@ -240,7 +242,7 @@ static ppsched_status add_unserved(struct listing *listing, const struct ppi_str
     return add_placements(listing, &candidate, chunks, error);
 }
 
-/* By default no other optimizer: all iterations flush. A caller's map is for those that take any placement. */
+/* By default only strategies that flush, as others change the optimizer. With a placement map only those for any placement. */
 static ppsched_status add_all(struct listing *listing, ppsched_error *error)
 {
     ppsched_status status = PPSCHED_OK;
@@ -261,7 +263,7 @@ static ppsched_status add_named(struct listing *listing, ppsched_error *error)
     for (uint32_t i = 0; i < listing->options->strategy_count && status == PPSCHED_OK; i++) {
         uint32_t index = 0;
         if (listing->options->strategies[i] == NULL)
-            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "name %u of the strategies is NULL", i);
+            return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "strategies: name %u is NULL", i);
         status = ppi_strategy_find(listing->options->strategies[i], &index, error);
         if (status == PPSCHED_OK)
             status = add_strategy(listing, ppi_strategy_at(index), error);
@@ -271,8 +273,8 @@ static ppsched_status add_named(struct listing *listing, ppsched_error *error)
     return status;
 }
 
-/* With layers as many as each device can have one of; beyond few its layers between the ends divided by 1, 2, 3, ..., so that
- * stages have as many each. A device alone waits for none, so that no order of several chunks is shorter there. */
+/* Default numbers of chunks. With layers up to one layer per stage; above FEW_CHUNKS only numbers that give stages equal
+ * numbers of layers. A single device waits for no other, so more than one chunk cannot help it. */
 static uint32_t list_usual(uint32_t *chunks, const ppsched_plan *plan, bool is_named)
 {
     const ppsched_layers *layers = plan->layers;
@@ -289,8 +291,8 @@ static uint32_t list_usual(uint32_t *chunks, const ppsched_plan *plan, bool is_n
     return count;
 }
 
-/* Those that differ in the sizes of groups alone, which share what is found for the first: how many such families there are
- * whose strategy comes last, or not. */
+/* Candidates that differ only in group size are a family, which shares the split of its first one. Counts the families whose
+ * strategy comes last, or does not. */
 static uint64_t count_families(const ppsched_plan *plan, bool comes_last)
 {
     uint64_t families = 0;
@@ -306,7 +308,7 @@ static uint64_t share_of(const ppsched_plan *plan, uint64_t families)
     return each < PPI_LEAST_VISITS ? PPI_LEAST_VISITS : each;
 }
 
-/* What comes last takes nothing from the others. */
+/* Strategies that come last take nothing from the share of the others. */
 static void share_visits(ppsched_plan *plan)
 {
     uint64_t last = count_families(plan, true), others = count_families(plan, false);
@@ -332,7 +334,7 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const struct ppi_plan_opt
                               .slice_count = options->slice_count,
                               .limit_count = options->memory_limit_count};
     if (listing.chunk_count > 0 && has_map(&listing))
-        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks do not go with a placement map, which is one of %u stages",
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "chunks cannot be given with a placement map, which has %u stages",
                         plan->config->shape.stages);
     if (listing.chunk_count == 0) {
         listing.chunks = usual;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Microbatches that differ, and times that vary: the order of a candidate's microbatches, and what its step takes over the
- * plan's scenarios. */
+/* The order of a candidate's microbatches if they differ in cost, and its step time over the plan's scenarios if times
+ * vary. */
 #include "base/error.h"
 #include "eval/timeline.h"
 #include "microbatches/order.h"
@@ -13,7 +13,7 @@ void ppi_candidate_drop_order(const ppsched_plan *plan, struct ppi_candidate *ca
     candidate->microbatch_order = NULL;
 }
 
-/* The part of the work that is done. */
+/* Progress of one part of the work: its share runs from `from` to `to`. */
 struct part {
     ppsched_progress_function progress;
     void *user;
@@ -28,7 +28,7 @@ static int32_t tell_part(void *user, const ppsched_progress *progress)
     return part->progress(part->user, &told);
 }
 
-/* What a strategy makes of a config. */
+/* The figures of the schedule that a strategy makes from a config. */
 struct made {
     double overshoot, step;
 };
@@ -49,7 +49,7 @@ static ppsched_status price(struct made *out, ppsched_schedule **schedule, const
     return PPSCHED_OK;
 }
 
-/* A strategy that goes by costs makes another schedule of another order: whether that is as good. */
+/* A search makes another schedule for the new order. Drops the order if that schedule is worse. */
 static ppsched_status keep_if_better(const ppsched_plan *plan, struct ppi_candidate *candidate, const struct made *before,
                                      const ppsched_config *ordered, struct part *part, ppsched_error *error)
 {

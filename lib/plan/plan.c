@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a plan: evaluates all candidates, ranks them, and with layers searches the splits of the best candidates for longer. */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -10,22 +11,22 @@
 #include "candidate/restage.h"
 #include "eval/timeline.h"
 
-/* Rounds of longer searches for the splits of those candidates that lead, ever fewer; of those alike there is one, and for a
- * runtime, which leaves fewer strategies, at first some more, and another of those alike with groups that are unlike. Their
- * searches visit so many nodes at least; in the last round those that are near the first, by a share of its time, about half
- * as many as with their strategy alone. Strategies that search are in it where their orders are forwards of so few stages; they
- * are worth as much as alone there. */
+/* Rounds of longer split searches for the best candidates. Each round has fewer candidates (`looks`) and visits at least
+ * `visits` nodes in each search. A candidate must be within `near` of the best, as a share of its time. At most LOOKS_ALIKE
+ * candidates that differ only in group size are chosen. A plan for a runtime has fewer strategies, so its first round has
+ * MORE_LOOKS more candidates, and one more of each such set if its groups are large. Searches are in the last round only if
+ * they have at most FEW_FORWARDS forwards; they then visit as many nodes as if planned alone. */
 enum { ROUNDS = 2, LOOKS_ALIKE = 1, MORE_LOOKS = 3, TIMES_LONGER = 8, FEW_FORWARDS = 600 };
 static const struct {
     uint32_t looks, visits;
     double near;
 } rounds[ROUNDS] = {{5, 12000000, PPI_INFINITE}, {3, 40000000, 0.02}};
 
-/* Groups of all microbatches, of half and of a third of them, whose splits are searched for with so much of the time that the
- * first of those like them has. */
+/* Group sizes of all microbatches, a half and a third of them. Their split searches visit 1 / APART_SHARE of the usual
+ * nodes. */
 enum { MOST_PARTS = 3, APART_SHARE = 4 };
 
-/* Whether the ends fit their stages, which candidates with the stages that there are would not tell. */
+/* Checks that the embedding and head fit their stages, as candidates with unchanged stages do not check it. */
 static ppsched_status fit_ends(const ppsched_config *config, const struct ppi_plan_options *options, ppsched_error *error)
 {
     ppsched_config *same = NULL;
@@ -36,8 +37,8 @@ static ppsched_status fit_ends(const ppsched_config *config, const struct ppi_pl
     return status;
 }
 
-/* Without backwards layers have none, so that what they take counts for no split. A runtime that has MTP layers has them in one
- * stage. */
+/* Takes the layers. In a forward-only problem their backwards are dropped, so that they do not count for a split. For a
+ * runtime with MTP layers, these are joined, as it has them in one stage. */
 static ppsched_status take_layers(ppsched_plan *plan, const ppsched_layers *layers, bool forward_only, ppsched_error *error)
 {
     const ppsched_layers *forwards = NULL;
@@ -149,13 +150,13 @@ void ppi_plan_destroy(ppsched_plan *plan)
 
 /* --- ranking --- */
 
-/* Those that fit, those over their limit, those refused. */
+/* 0: fits its limit, 1: is over its limit, 2: refused. */
 static int group_of(const struct ppi_candidate *candidate)
 {
     return ppi_candidate_fits(candidate) ? 0 : ppi_candidate_runs(candidate) ? 1 : 2;
 }
 
-/* To 40 bits, so that sums of the same times in another order are equal. */
+/* Rounds to 40 bits, so that sums of the same times in another order are equal. */
 static double rounded(double x)
 {
     double large = x * 8193;
@@ -183,7 +184,7 @@ static bool goes_before(const void *plan, uint32_t a, uint32_t b)
     return ranks_before(plan, &candidates[a], &candidates[b]);
 }
 
-/* Equal ones stay in order. */
+/* Ranks all candidates. Equal ones stay in the order of the list. */
 static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
 {
     uint32_t *numbers = ppi_allocate(&plan->host, plan->count, 2 * sizeof *numbers);
@@ -208,7 +209,7 @@ static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
 
 /* --- running --- */
 
-/* What of the whole a candidate's own search is. */
+/* Progress of the whole plan, to which the share of the current candidate's search is added. */
 struct share {
     const ppsched_plan *plan;
     size_t done;
@@ -228,7 +229,7 @@ static int32_t tell(void *user, const ppsched_progress *progress)
     return tell_share(user, progress->share);
 }
 
-/* The best so far of those like it that were not refused, or NULL. */
+/* The best candidate so far that differs only in group size and was not refused, or NULL. */
 static const struct ppi_candidate *find_like(const ppsched_plan *plan, const struct ppi_candidate *candidate)
 {
     const struct ppi_candidate *best = NULL, *other = candidate;
@@ -244,7 +245,8 @@ static const struct ppi_candidate *find_like(const ppsched_plan *plan, const str
     return best;
 }
 
-/* Its groups part the microbatches into so few, one size but for the last, that what suits those like it need not be near. */
+/* Whether there are at most MOST_PARTS groups, all of one size but the last. A split of another group size may then be far
+ * from the best. */
 static bool has_few_groups(const struct ppi_candidate *candidate)
 {
     for (uint32_t parts = 1; parts <= MOST_PARTS; parts++)
@@ -253,7 +255,7 @@ static bool has_few_groups(const struct ppi_candidate *candidate)
     return false;
 }
 
-/* What its search for a split begins with, and how long it may take. */
+/* Sets where the split search of a candidate starts, and how many nodes it may visit. */
 static void plan_search(struct ppi_candidate *candidate, const ppsched_plan *plan, const ppsched_plan *view, ppsched_plan *own)
 {
     candidate->like = plan->layers != NULL ? find_like(plan, candidate) : NULL;
@@ -263,7 +265,7 @@ static void plan_search(struct ppi_candidate *candidate, const ppsched_plan *pla
         own->most_visited /= APART_SHARE;
 }
 
-/* Evaluates all candidates; those of `view`, which stands for the plan but has memory of its own for each one's problem. */
+/* Evaluates all candidates. `view` is a copy of the plan whose problem has its own memory. */
 static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
     struct share share = {plan, 0, PPI_INFINITE};
@@ -288,9 +290,9 @@ static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan,
     return PPSCHED_OK;
 }
 
-/* --- a second look --- */
+/* --- longer searches for the best --- */
 
-/* Replaces a candidate by one whose split was searched for longer, where that is better. */
+/* Searches the split of a candidate for longer, and keeps the result if it ranks before the old one. */
 static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, struct ppi_candidate *candidate,
                                  ppsched_error *error)
 {
@@ -315,7 +317,7 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     return status;
 }
 
-/* How many of those like it are chosen. */
+/* How many candidates that differ only in group size are chosen before `rank`. */
 static uint32_t chosen_like(const ppsched_plan *plan, const struct ppi_candidate *candidate, uint32_t rank)
 {
     uint32_t count = 0;
@@ -326,7 +328,7 @@ static uint32_t chosen_like(const ppsched_plan *plan, const struct ppi_candidate
     return count;
 }
 
-/* Nodes that a search of a round may visit. */
+/* How many nodes each split search of a round may visit. */
 static uint64_t visits_of(const ppsched_plan *plan, uint32_t round)
 {
     uint64_t least = plan->last_visited < plan->most_visited ? plan->last_visited : plan->most_visited;
@@ -335,7 +337,8 @@ static uint64_t visits_of(const ppsched_plan *plan, uint32_t round)
     return visits < most ? visits : most;
 }
 
-/* Of long orders searches, which change with their splits, gain little by the last round. */
+/* Whether a longer split search may help. The order of a search changes with the split, so with long orders the last round
+ * gains little. */
 static bool may_gain(const struct ppi_candidate *candidate, uint32_t round)
 {
     const struct ppi_strategy *strategy = candidate->strategy;
@@ -349,15 +352,15 @@ static uint32_t looks_of(const ppsched_plan *plan, uint32_t round)
     return rounds[round].looks + (round == 0 && plan->runtime != NULL ? MORE_LOOKS : 0);
 }
 
-/* How many of those alike may be chosen, where this is one. */
+/* How many candidates that differ only in group size may be chosen, up to and with this one. */
 static uint32_t looks_alike(const ppsched_plan *plan, const struct ppi_candidate *candidate, uint32_t round)
 {
     bool is_apart = candidate->group_size == plan->config->shape.devices || has_few_groups(candidate);
     return LOOKS_ALIKE + (round == 0 && plan->runtime != NULL && candidate->group_size > 0 && is_apart);
 }
 
-/* With layers the first of the ranking, not all alike, are worth a longer search than each of all could get. They are chosen
- * once a round, whether or not the plan is then stopped. */
+/* With layers the best candidates get a longer split search than all could get. They are chosen once for each round, so that a
+ * plan that was cancelled goes on with the same choice. */
 static void choose_best(ppsched_plan *plan, uint32_t round)
 {
     bool is_longer = round == 0 || visits_of(plan, round) / visits_of(plan, round - 1) > 1;
@@ -398,7 +401,7 @@ static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *pla
     return status;
 }
 
-/* Goes back to the ranking that there was before, if there was one. */
+/* Restores the ranking from before the run, if there was one. */
 static void rank_as_before(ppsched_plan *plan, uint32_t *order)
 {
     ppi_release(&plan->host, plan->order);

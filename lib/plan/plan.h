@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The candidates of a plan: listed, evaluated one by one, ranked. */
+/* A plan lists its candidates, evaluates them one by one, and ranks them. */
 #ifndef PPSCHED_PLAN_PLAN_H
 #define PPSCHED_PLAN_PLAN_H
 
 #include "codesign/codesign.h"
 
-/* ppsched_plan_options, its groups resolved and checked: zero means the default; what is pointed to outlives the call. */
+/* ppsched_plan_options, checked and with its nested structs resolved. Zero means the default. Pointers must stay valid during
+ * the call. */
 struct ppi_plan_options {
     int32_t objective;
     const char *const *strategies;
@@ -33,32 +34,32 @@ ppsched_status ppi_list_candidates(ppsched_plan *plan, const struct ppi_plan_opt
 
 /* --- one candidate --- */
 
-/* Finds the order of its microbatches, where the plan wants one and they differ, unless it has one. */
+/* Finds the order of a candidate's microbatches, if the plan asks for one and they differ. Does nothing if it has one. */
 ppsched_status ppi_candidate_order(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                    ppsched_progress_function progress, void *user, ppsched_error *error);
 
-/* Of a candidate's work what the order is. */
+/* The share of the order of microbatches in the progress of a candidate. */
 #define PPI_ORDER_SHARE 0.5
 
-/* Forgets it. */
+/* Frees the order. */
 void ppi_candidate_drop_order(const ppsched_plan *plan, struct ppi_candidate *candidate);
 
-/* What its step takes over the plan's scenarios, if there are any. `config` and the schedule are its own. */
+/* Fills in the step time over the plan's scenarios, if there are any. `config` and `schedule` are those of the candidate. */
 ppsched_status ppi_candidate_take_scenarios(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                             const ppsched_schedule *schedule, const ppsched_config *config,
                                             ppsched_error *error);
 
-/* What it is ranked by. */
+/* The time by which a candidate is ranked. */
 double ppi_candidate_rank_time(const ppsched_plan *plan, const struct ppi_candidate *candidate);
 
-/* Fills in its figures; `progress`, which may be NULL, takes the place of the config's. A refusal goes to `reason`. `known`: of
- * the caller's thread, or NULL. */
+/* Fills in the figures of a candidate. `progress` replaces the progress callback of the config and may be NULL. A refusal is
+ * kept in `reason`. `known` belongs to the caller's thread, or is NULL. */
 ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candidate *candidate, struct ppi_known_bounds *known,
                                       ppsched_progress_function progress, void *user, ppsched_error *error);
 
-/* --- all --- */
+/* --- the whole plan --- */
 
-/* The number of the candidate that comes `place`th: by rank, or as they are numbered where there are no ranks yet. */
+/* The candidate at a place: by rank, or in the order of the list if the plan is not ranked. */
 static inline size_t ppi_candidate_at(const ppsched_plan *plan, size_t place)
 {
     return plan->order != NULL ? plan->order[place] : place;

@@ -56,7 +56,7 @@ static ppsched_status note_op(struct finding *finding, const ppsched_op *op, uin
     if (op->kind == PPSCHED_KIND_W && !pass->has_input_backward)
         return fail_op(finding, op, "before its I", error);
     if (pass->last != PPSCHED_NONE || (op->kind != PPSCHED_KIND_W && pass->has_input_backward))
-        return fail_op(finding, op, "behind a backward of the same stage pass", error);
+        return fail_op(finding, op, "after a backward of the same stage pass", error);
     if (op->kind == PPSCHED_KIND_I)
         pass->has_input_backward = true;
     else
@@ -94,7 +94,7 @@ static ppsched_status check_complete(const struct finding *finding, ppsched_erro
             uint32_t own = p / schedule->shape.slices;
             if (pass->last == PPSCHED_NONE && ppi_device_of(&schedule->placement, &schedule->shape, stage, own) == device)
                 return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, (struct ppi_place){device, stage, own, PPSCHED_NONE},
-                                   "device %u lacks %s of stage %u, microbatch %u", device,
+                                   "device %u is missing %s of stage %u, microbatch %u", device,
                                    pass->first == PPSCHED_NONE ? "the forward" : "the backward", stage, own);
         }
     return PPSCHED_OK;
@@ -167,7 +167,7 @@ static ppsched_status note_receive(struct finding *finding, uint32_t position, p
     if (*received != PPSCHED_NONE)
         return fail_op(finding, op, "a second time", error);
     if (pass->last < position)
-        return fail_op(finding, op, "behind the backward of its stage pass", error);
+        return fail_op(finding, op, "after the backward of its stage pass", error);
     *received = position;
     return PPSCHED_OK;
 }

@@ -358,7 +358,7 @@ ppsched_status ppi_scenarios_run(ppsched_scenarios **out, const ppsched_schedule
                           "the schedule has RECOMPUTE, OFFLOAD or RELOAD, which scenarios cannot time; use one without them");
     if (status == PPSCHED_OK && config->senders_wait && options->dispatch == PPSCHED_DISPATCH_READY)
         status = ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                          "sender_waits like_kind goes with the planned order; with dispatch ready use never");
+                          "sender_waits like_kind needs dispatch planned; with dispatch ready use never");
     if (status == PPSCHED_OK)
         status = ppi_scenario_tables_make(&tables, &schedule->host, options, error);
     if (status == PPSCHED_OK)

@@ -183,8 +183,8 @@ static ppsched_status refuse_slices(const struct ppi_task *task, ppsched_error *
 {
     char names[200];
     list_strategies(names, sizeof names, cuts);
-    return ppi_refuse(error, task, "runs whole microbatches, not %u slices of each; these know slices: %s", task->shape.slices,
-                      names);
+    return ppi_refuse(error, task, "runs whole microbatches, not %u slices of each; these support slices: %s",
+                      task->shape.slices, names);
 }
 
 static bool serves_forwards(const struct ppi_strategy *strategy)
@@ -196,7 +196,7 @@ static ppsched_status refuse_forwards(const struct ppi_task *task, ppsched_error
 {
     char names[200];
     list_strategies(names, sizeof names, serves_forwards);
-    return ppi_refuse(error, task, "needs backwards, and the problem has forwards alone; these serve it: %s", names);
+    return ppi_refuse(error, task, "needs backwards, and the problem is forward-only; these support it: %s", names);
 }
 
 ppsched_status ppi_serve(struct ppi_task *task, ppsched_error *error)
@@ -232,7 +232,7 @@ ppsched_status ppi_task_make(struct ppi_task *out, const struct ppi_strategy *st
     if (status == PPSCHED_OK && config->is_forward_only && !strategy->serves_forwards)
         return refuse_forwards(out, error);
     if (status == PPSCHED_OK && !ppi_may_split(strategy, config))
-        return ppi_refuse(error, out, "splits backwards, and the problem wants them whole (split_backward is off)");
+        return ppi_refuse(error, out, "splits backwards, and the problem needs whole ones (split_backward is off)");
     if (status != PPSCHED_OK)
         return status;
     status = ppi_serve(out, &reason);

@@ -160,6 +160,11 @@ class HouseTest(unittest.TestCase):
             if "build" not in path.relative_to(ROOT).parts[0] and "build" not in path.parts:
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text(encoding="utf-8")[:400], path)
 
+    def test_every_source_of_lib_says_what_it_is_for(self):
+        """The second line, after the license and before the first include, starts a comment."""
+        for path in LIB.rglob("*.c"):
+            self.assertRegex(path.read_text(encoding="utf-8").split("\n", 1)[1], r"^/\* \w", path)
+
     def test_top_level(self):
         present = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "build"))}
         self.assertEqual(present - TOP_LEVEL, set())

@@ -404,12 +404,12 @@ static void test_liveness(void **state)
 
 static void test_refused_orders(void **state)
 {
-    static const char *const orders[][2] = {{"0F0 0I0 0I0", "device 0 has 0I0 at position 2, behind a backward"},
+    static const char *const orders[][2] = {{"0F0 0I0 0I0", "device 0 has 0I0 at position 2, after a backward"},
                                             {"0B0", "device 0 has 0B0 at position 0, before its forward"},
                                             {"0F0 0W0", "device 0 has 0W0 at position 1, before its I"},
                                             {"0F0 0F0", "device 0 has 0F0 at position 1, a second time"},
-                                            {"0F0 0I0", "device 0 lacks the backward of stage 0, microbatch 0"},
-                                            {"", "device 0 lacks the forward of stage 0, microbatch 0"}};
+                                            {"0F0 0I0", "device 0 is missing the backward of stage 0, microbatch 0"},
+                                            {"", "device 0 is missing the forward of stage 0, microbatch 0"}};
     (void)state;
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         ppsched_schedule *schedule = one_device(orders[i][0], 1, 1);

@@ -104,7 +104,7 @@ class MpiTest(unittest.TestCase):
             self.assertIn("mpi_runtime: device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0", text)
             code, text = run(2, [*write(lost), "--unsafe"])
             self.assertEqual(code, 1)
-            self.assertIn("mpi_runtime: device 0: 0SEND_F0 at position 1 is received nowhere", text)
+            self.assertIn("mpi_runtime: device 0: 0SEND_F0 at position 1 has no receive", text)
 
     def test_schedules_from_files(self):
         config = ppsched.Config(3, 6)

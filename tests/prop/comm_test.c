@@ -195,7 +195,7 @@ static void test_by_time_needs_times(void **state)
         ppsched_schedule *schedule = make_schedule(config, "gpipe");
         set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 0);
         assert_int_equal(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), PPSCHED_ERROR_REFUSED);
-        assert_non_null(strstr(error.message, "stage 0's F takes none"));
+        assert_non_null(strstr(error.message, "stage 0's F has time 0"));
         assert_null(lowered);
         set_number(config, PPSCHED_QUANTITY_FORWARD_TIMES, 1e-3);
         lowered = lower(schedule, config, PPSCHED_LOWERING_BY_TIME, 0);

@@ -246,7 +246,7 @@ static void test_by_hand(void **state)
         set_number(config, PPSCHED_QUANTITY_UNSHARD_TIMES, most == 1 ? 3 : 1);
         ppsched_schedule *schedule = make_schedule(config, "looped_bfs");
         assert_int_equal(ppsched_schedule_lower(&lowered, schedule, NULL, &options, &error), PPSCHED_ERROR_ARGUMENT);
-        assert_string_equal(error.message, "gathering when it is needed needs a config with the times");
+        assert_string_equal(error.message, "unshard_lookahead needed requires a config with the times");
         expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
         char *text = queue_text(lowered, 0);
         assert_string_equal(text, wanted[most - 1]);

@@ -408,7 +408,7 @@ static void test_bad_input(void **state)
     (void)state;
     expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(config), NULL, &found, schedule,
                                                        config, NULL, &error),
-                   PPSCHED_ERROR_REFUSED, &error, "all microbatches are alike");
+                   PPSCHED_ERROR_REFUSED, &error, "all microbatches have equal costs");
     set_list(config, PPSCHED_QUANTITY_MICROBATCH_SCALE, scale, 2);
     expect_message(ppsched_schedule_order_microbatches(order, ppsched_config_microbatches(other), NULL, &found, schedule, other,
                                                        NULL, &error),

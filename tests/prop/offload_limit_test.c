@@ -137,7 +137,7 @@ static double auto_step(ppsched_config *config)
     ppsched_status status = ppsched_schedule_generate(&schedule, own, "auto", &error);
     ppsched_config_destroy(own);
     if (status == PPSCHED_ERROR_REFUSED) {
-        assert_non_null(strstr(error.message, "auto: offload: no choice holds the memory limit of "));
+        assert_non_null(strstr(error.message, "auto: offload: no choice fits the memory limit of "));
         return INFINITY;
     }
     expect_ok(status, &error);
@@ -208,9 +208,9 @@ static double look_at_refusal(const ppsched_schedule *plain, const ppsched_confi
     uint32_t devices = ppsched_config_devices(config), first = 0, named = 0;
     double limit, factor;
     ppsched_error error;
-    const char *at = strstr(message, "as that of device ");
+    const char *at = strstr(message, "such as device ");
     assert_non_null(at);
-    assert_int_equal(sscanf(at, "as that of device %u, %lf; %lf times these limits work", &named, &limit, &factor), 3);
+    assert_int_equal(sscanf(at, "such as device %u's, %lf; %lf times these limits work", &named, &limit, &factor), 3);
     while (first < devices && device_metrics_of(timeline, first).peak_memory <= limits[first])
         first++;
     assert_int_equal(named, first);

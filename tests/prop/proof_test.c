@@ -131,7 +131,7 @@ static void test_circle_of_receives_in_another_order(void **state)
         assert_int_equal(ppsched_schedule_prove(cycle, 2, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_string_equal(
             error.message,
-            "device 1 waits in 1RECV_F1 for its 1RECV_F0, which stands later, at position 4, as 0SEND_F0 comes first");
+            "device 1 waits in 1RECV_F1 for its 1RECV_F0, which comes later, at position 4, as 0SEND_F0 comes first");
         assert_int_equal(count, 1);
         assert_int_equal(cycle[0].device, 1);
         assert_int_equal(cycle[0].position, 0);
@@ -145,8 +145,7 @@ static void test_device_that_waits_for_itself(void **state)
     static const char *const rows[2][12] = {{"0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B1", "0B1", "0RECV_B0", "0B0"},
                                             {"1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1", "1B1", "1SEND_B1"}};
     static const char own[] =
-        "device 0 waits in 0RECV_B1 for its 0RECV_B0, which stands later, at position 6, as 1SEND_B0 comes "
-        "first";
+        "device 0 waits in 0RECV_B1 for its 0RECV_B0, which comes later, at position 6, as 1SEND_B0 comes first";
     ppsched_schedule *schedule = schedule_of(rows, 8);
     ppsched_wait cycle[4];
     ppsched_error error;
@@ -160,12 +159,11 @@ static void test_device_that_waits_for_itself(void **state)
         model.rendezvous = 1;
         assert_int_equal(ppsched_schedule_prove(cycle, 4, &count, schedule, &model, &error), PPSCHED_ERROR_INVALID_SCHEDULE);
         assert_int_equal(count, order == PPSCHED_CHANNEL_ORDER_GROUP ? 3 : 2);
-        assert_string_equal(
-            error.message,
-            order == PPSCHED_CHANNEL_ORDER_GROUP
-                ? "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0, which waits in "
-                  "0RECV_B1 for its 0SEND_F1, which stands before, at position 3"
-                : "device 0 waits in 0RECV_B1 for device 1, which waits in 1SEND_B0 for device 0");
+        assert_string_equal(error.message,
+                            order == PPSCHED_CHANNEL_ORDER_GROUP
+                                ? "device 0 waits in 0SEND_F1 for device 1, which waits in 1SEND_B0 for device 0, which waits "
+                                  "in 0RECV_B1 for its 0SEND_F1, which comes before, at position 3"
+                                : "device 0 waits in 0RECV_B1 for device 1, which waits in 1SEND_B0 for device 0");
     }
     ppsched_schedule_release(schedule);
 }

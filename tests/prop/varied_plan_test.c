@@ -672,7 +672,7 @@ static void test_bad_input(void **state)
     REFUSED(ARGUMENT, "rank_by needs scenarios; scenario_count is 0", .rank_by = PPSCHED_RANK_BY_MEAN);
     REFUSED(ARGUMENT, "scenario_options needs scenarios; scenario_count is 0", .scenario_options = &slow);
     REFUSED(MISMATCH, "3 device factors are given; it must be 2", .scenario_options = &slow, .scenario_count = 2);
-    REFUSED(ARGUMENT, "a plan takes no stage_factors", .scenario_options = &stages, .scenario_count = 2);
+    REFUSED(ARGUMENT, "a plan cannot use stage_factors", .scenario_options = &stages, .scenario_count = 2);
     REFUSED(RANGE, "jitter is -1", .scenario_options = &jitter, .scenario_count = 2);
     REFUSED(RANGE, "the number of scenarios is 16777217", .scenario_count = 16777217);
     REFUSED(RANGE, "quantile is 1.5", .quantile = 1.5);
@@ -693,7 +693,8 @@ static void test_refused_candidates(void **state)
     uint32_t other = 0, unknown = 0;
     for (uint32_t c = 0; c < ppsched_plan_count(plan); c++) {
         ppsched_candidate candidate = candidate_of(plan, c);
-        other += candidate.reason != NULL && strstr(candidate.reason, "costs of 2 slices of a microbatch tell nothing of 3");
+        other += candidate.reason != NULL &&
+                 strstr(candidate.reason, "costs of 2 slices per microbatch cannot be converted to 3");
         unknown += candidate.reason != NULL && strstr(candidate.reason, "runs whole microbatches, not 2 slices");
     }
     assert_true(other > 0 && unknown > 0);

@@ -150,7 +150,7 @@ class AdapterTest(unittest.TestCase):
             for end in ("FORWARD", "BACKWARD"):
                 self.assertEqual(kinds.count("SEND_" + end), 4 * 6)
                 self.assertEqual(kinds.count("RECV_" + end), 4 * 6)
-        with self.assertRaisesRegex(ppsched.Refused, "Colossal-AI wants a multiple of 3 microbatches"):
+        with self.assertRaisesRegex(ppsched.Refused, "Colossal-AI needs a multiple of 3 microbatches"):
             colossalai_nodes.nodes_of(self.write(generate("zbv", 3, 6, 7), "b.csv"))
 
     def check_table(self, schedule, algorithm):

@@ -58,12 +58,12 @@ class WhyTest(FolderTest):
     def test_mindspeed(self):
         """DualPipeV is all that it has: what that needs is said once, and would do."""
         words = ("--num-devices", 4, "--runtime", "mindspeed")
-        self.fail_with(1, "runs on mindspeed; MindSpeed's own schedule is DualPipeV, which this order is not: it has 2 stages on each of 4 devices, so it "
-                       "needs 8, 16, ... layers, and 8 microbatches or more\n", "pick", *words, "-b", 8, "--num-layers", 7)
-        self.fail_with(1, "mindspeed; dualpipe_v: MindSpeed divides decoders evenly, and 9 do not go into 8 stages; 8 or 16 would\n", "pick", *words, "-b", 8, "--num-layers", 9)
+        self.fail_with(1, "runs on mindspeed; MindSpeed's own schedule is DualPipeV, and this order differs; DualPipeV has 2 stages on each of 4 devices, "
+                       "and needs 8, 16, ... layers and at least 8 microbatches\n", "pick", *words, "-b", 8, "--num-layers", 7)
+        self.fail_with(1, "mindspeed; dualpipe_v: MindSpeed divides decoders evenly, and 9 do not divide by 8 stages; 8 or 16 would\n", "pick", *words, "-b", 8, "--num-layers", 9)
         self.fail_with(1, "mindspeed; dualpipe_v: needs at least 2D = 8 microbatches on 4 devices, not 6; nearest: 8 microbatches\n", "pick", *words, "-b", 6, "--num-layers", 8)
         self.assertEqual([self.pick(*words, "-b", 8, "--num-layers", layers)["strategy"] for layers in (8, 16)], ["dualpipe_v"] * 2)
-        self.fail_with(1, "MindSpeed's own schedule is DualPipeV, which this order is not", "schedule", "--num-devices", 2, "-b", 8, "--num-layers", 5,
+        self.fail_with(1, "MindSpeed's own schedule is DualPipeV, and this order differs", "schedule", "--num-devices", 2, "-b", 8, "--num-layers", 5,
                        "--split", 2, 3, "--launch", "mindspeed")
 
     def test_of_a_model(self):
@@ -77,11 +77,11 @@ class WhyTest(FolderTest):
 
     def test_colossalai(self):
         words = ("--num-devices", 4, "--num-layers", 8, "--runtime", "colossalai")
-        self.fail_with(1, "colossalai; 1f1b: Colossal-AI's 1F1B wants at least 4 microbatches, not 3; interleaved_1f1b", "pick", *words, "-b", 3)
+        self.fail_with(1, "colossalai; 1f1b: Colossal-AI's 1F1B needs at least 4 microbatches, not 3; interleaved_1f1b", "pick", *words, "-b", 3)
         code, _, errors = self.run_here("pick", *words, "-b", 3)
         self.assertNotIn("dualpipe", errors)
         self.assertEqual((code, self.pick(*words, "-b", 4)["runs_on"].count("colossalai")), (1, 1))
-        self.fail_with(1, "Colossal-AI's interleaved 1F1B wants a multiple of 4 microbatches, not 6; torchtitan", "schedule", "--strategy", "interleaved_1f1b",
+        self.fail_with(1, "Colossal-AI's interleaved 1F1B needs a multiple of 4 microbatches, not 6; torchtitan", "schedule", "--strategy", "interleaved_1f1b",
                        "--num-devices", 4, "-s", 8, "-b", 6, "--launch", "colossalai")
 
     def test_others_are_not_told_of(self):
@@ -99,7 +99,7 @@ class WhyTest(FolderTest):
             strategy = ("--strategies", name) if command == "pick" else ("--strategy", name)
             self.fail_with(1, f"ppsched {command}: {'no candidate fits: ' if command == 'pick' else ''}{name}: {needs}", command, *words, "--num-layers", 12, "--chunks", chunks, *strategy)
         self.fail_with(1, "no candidate fits: 1f1b: needs 1 stage per device", "pick", *words, "-s", 12, "--chunks", 3, "--strategies", "1f1b")
-        self.fail_with(1, "8 stages, 2 a device, need 8 layers that may be apart, and there are 7; take 3 devices at most", "schedule", *words,
+        self.fail_with(1, "8 stages, 2 per device, need 8 layers that can be separated, and there are 7; use at most 3 devices", "schedule", *words,
                        "--num-layers", 7, "--strategy", "zbv")
         self.succeed("schedule", "--num-devices", 3, "-b", 2, "--num-layers", 7, "--strategy", "zbv")
 
@@ -112,7 +112,7 @@ class WhyTest(FolderTest):
 
     def test_torchtitan(self):
         self.succeed("schedule", "--strategy", "interleaved_1f1b", "--num-devices", 4, "-s", 12, "-b", 8, "-o", "order.csv")
-        self.fail_with(1, "which is 12 for no n; 34 layers would do, or their split (--split), which it can be told", "convert", "order.csv",
+        self.fail_with(1, "which is 12 for no n; use 34 layers, or give their split (--split)", "convert", "order.csv",
                        "--launch", "torchtitan", "--num-layers", 31)
         split = ("--split", *[3] * 7, *[2] * 5)
         self.assertIn("--parallelism", self.succeed("convert", "order.csv", "--launch", "torchtitan", "--num-layers", 31, *split))

@@ -495,9 +495,9 @@ class ExplainTest(unittest.TestCase):
                 timeline.relief(objective)
         early = timeline.schedule.evaluate(latest=False)
         self.assertEqual((early.critical_path, early.relief()), (timeline.critical_path, timeline.relief()))
-        with self.assertRaisesRegex(ppsched.Error, "latest starts were left out; evaluate with latest=True"):
+        with self.assertRaisesRegex(ppsched.Error, "the timeline has no latest starts; evaluate with latest=True"):
             early.slack_by_stage
-        with self.assertRaisesRegex(ppsched.Error, "why devices are idle was left out; evaluate with latest=True"):
+        with self.assertRaisesRegex(ppsched.Error, "the timeline has no idle causes; evaluate with latest=True"):
             early.idle
         transfers = timeline.schedule.lower().evaluate_transfers()
         for call in (lambda: transfers.critical_path, lambda: transfers.slack_by_device, transfers.sensitivities):

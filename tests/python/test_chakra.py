@@ -179,7 +179,7 @@ class TraceTest(unittest.TestCase):
         config = ppsched.Config(2, 4, unshard_bytes=3)
         schedule = ppsched.generate("1f1b", config).lower("pytorch", unshard=1, reduce_grad=True)
         self.assertFalse(any("SHARD" in node.name for trace in ppsched.chakra_traces(schedule) for node in nodes_of(trace)))
-        with self.assertRaisesRegex(ppsched.Refused, "device 0: 0UNSHARD at position 0 takes time beside the device's other ops"):
+        with self.assertRaisesRegex(ppsched.Refused, "device 0: 0UNSHARD at position 0 takes time in parallel with the device's other ops"):
             ppsched.chakra_traces(schedule, ppsched.Config(2, 4, unshard_times=1))
 
     def test_refusals(self):
@@ -188,21 +188,21 @@ class TraceTest(unittest.TestCase):
         lowered = schedule.lower()
         for other, options, text in (
                 (schedule, {}, "no sends and receives; lower it"),
-                (lowered, {}, r"device 0: 0F0 at position 0 takes 10.4 microseconds; .*, and 10 loses .*; time_scale 10 does"),
-                (lowered, dict(time_scale=10, sizes="times"), "0SEND_F0 at position 1 takes 1.3 nanoseconds; .* time_scale 100 does"),
-                (lowered, dict(time_scale=1e300), r"takes 1.04e\+301 microseconds; a trace has up to 10+"),
+                (lowered, {}, r"device 0: 0F0 at position 0 takes 10.4 microseconds; .*, and 10 is off by .*; use time_scale 10$"),
+                (lowered, dict(time_scale=10, sizes="times"), "0SEND_F0 at position 1 takes 1.3 nanoseconds; .* use time_scale 100$"),
+                (lowered, dict(time_scale=1e300), r"takes 1.04e\+301 microseconds; a trace holds at most 10+"),
                 (lowered, dict(sizes="half"), "no sizes 'half'; there are bytes, times"),
                 (lowered, dict(links=7), "no links 7; there are senders, ranks"),
                 (lowered, dict(time_scale=-1), "time_scale is -1; it must be finite and at least 0"),
                 (lowered, dict(most_loss=2), "most_loss is 2; it must be 0 to 1"),
                 (lowered, dict(time_scale="1"), "time_scale must be a number, not '1'"),
                 (lowered, dict(config=ppsched.Config(3, 4)), "2 devices and 2 stages, the config 3 and 3"),
-                (lowered, dict(config=ppsched.Config(2, 4, activation_bytes=2.5)), "takes 2.5 bytes; .* bytes_scale 10 does"),
+                (lowered, dict(config=ppsched.Config(2, 4, activation_bytes=2.5)), "takes 2.5 bytes; .* use bytes_scale 10$"),
                 (lowered, dict(config=ppsched.Config(2, 4, forward_times=0), sizes="times"),
                  "0SEND_F0 at position 1 takes no time at time 0"),
-                (lowered, dict(config=ppsched.Config(2, 4, forward_times=1e-7 / 3)), "no power of ten does"),
+                (lowered, dict(config=ppsched.Config(2, 4, forward_times=1e-7 / 3)), "no power of ten avoids this"),
                 (lowered, dict(config=ppsched.Config(2, 4, send_overhead=[0, 2])),
-                 "device 1: the call of 1RECV_F0 at position 0 takes 2 of its device, which a trace cannot hold; leave out send_overhead"),
+                 "device 1: 1RECV_F0 at position 0 has a send overhead of 2, which a trace cannot hold; leave out send_overhead"),
                 (ppsched.generate("1f1b", ppsched.Config(1, 4)), {}, "one device; networks have two ranks or more")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 ppsched.chakra_traces(other, **options)
@@ -265,17 +265,17 @@ class ReadTest(unittest.TestCase):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 2, forward_times=3)).lower()
         first, second = ppsched.chakra_traces(schedule)
         for traces, text in (([], "there are 0 traces"),
-                             ([first], "the traces are of 2 devices, but there are 1"),
+                             ([first], "the traces are of 2 devices, and their number is 1"),
                              ([first, second[:-1]], "rank 1, node 7: it is cut off"),
-                             ([first, b""], "rank 1: it is empty, cut off, or no Chakra trace"),
+                             ([first, b""], "rank 1: it is empty, cut off, or not a Chakra trace"),
                              ([first, b"\x00"], "rank 1: it has no op"),
                              ([first, b"\x02\x08\x01"], "rank 1: it does not begin with the metadata of a Chakra trace"),
                              ([first, second.replace(b"1RECV_F0", b"1RECV_F0"[:7] + b"x")], 'rank 1, node 0: its name "1RECV_Fx" is no op'),
                              ([first, second.replace(b"1F0\x18\x04", b"1F0\x18\x05")], "node 1: .* type is not that of the op"),
                              ([first, second.replace(b"\x08\x01\x12\x031F0", b"\x08\x00\x12\x031F0")],
-                              "rank 1, node 1: its id stands twice"),
+                              "rank 1, node 1: its id is used twice"),
                              ([first, second.replace(b"8\x03", b"8\x00", 1)], "node 1: .* duration_micros is missing"),
-                             ([first, second.replace(b"8\x03", b"8\x07", 1)], "rank 1: 1F1 has 3 microseconds, another like it 7"),
+                             ([first, second.replace(b"8\x03", b"8\x07", 1)], "rank 1: 1F1 has 3 microseconds, another op of its kind and stage 7"),
                              ([first, second, second], "rank 2, node 0: .* the trace is of a link"),
                              ([first, b"not a trace"], "rank 1"),
                              ("x", "traces must be a list of bytes")):
@@ -327,7 +327,7 @@ class OtherWritersTest(unittest.TestCase):
             with self.assertRaises(ppsched.Error) as caught:
                 ppsched.chakra_schedule([trace_of(metadata, *nodes)])
             self.assertIn(f"rank 0: it is a Chakra trace of {whose}, 2 compute nodes of 125 microseconds; its node 0, \"[pytorch|profiler", str(caught.exception))
-            self.assertIn("is no op of a pipeline, as 0F0 or 1SEND_F0 are", str(caught.exception))
+            self.assertIn("is not a pipeline op such as 0F0 or 1SEND_F0", str(caught.exception))
         for kind, micros, told in ((4, 0, "0 compute nodes of 0 micro"), (4, 2**53, "1 compute nodes of 9007199254740992 micro"), (4, 2**63, "0 compute nodes of 0 micro"), (7, 3, "0 compute nodes of 0 micro")):
             with self.assertRaisesRegex(ppsched.Error, told):
                 ppsched.chakra_schedule([trace_of(self.INPUT, node(1, "COMP_NODE_a_FWD", kind, micros))])
@@ -407,7 +407,7 @@ class FileTest(unittest.TestCase):
         result = run("convert", f"{self.prefix}.0.et", "--to", "json", "-f", 20)
         self.assertGreater(json.loads(result.stdout)["metrics"]["makespan"], schedule.evaluate().metrics.makespan)
         os.unlink(f"{self.prefix}.1.et")
-        self.assertIn("the traces are of 4 devices, but there are 1", run("check", f"{self.prefix}.0.et").stderr)
+        self.assertIn("the traces are of 4 devices, and their number is 1", run("check", f"{self.prefix}.0.et").stderr)
         self.assertIn("nothing.0.et: No such file", run("check", "nothing", "--from", "chakra").stderr)
 
     def test_all_files_or_none(self):
@@ -423,7 +423,7 @@ class FileTest(unittest.TestCase):
                                   ((*lower, "--format", "chakra"), 2, "give -o PREFIX"),
                                   ((*lower, "--links", "ranks"), 2, "--links: it goes with chakra traces, not with text"),
                                   ((*lower, "--most-loss", "0.1", "--format", "json"), 2, "--most-loss: it goes with chakra"),
-                                  ((*lower, "-f", "0.25", "--format", "chakra", "-o", self.prefix), 1, "time_scale 100 does")):
+                                  ((*lower, "-f", "0.25", "--format", "chakra", "-o", self.prefix), 1, "use time_scale 100")):
             result = run(*words)
             self.assertEqual(result.returncode, code, words)
             self.assertIn(text, result.stderr)

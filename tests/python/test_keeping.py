@@ -138,7 +138,7 @@ class PlanTest(unittest.TestCase):
         self.assertLess(plan.best.step_time, without.best.step_time)
 
     def test_refused(self):
-        for values, words in (({"scenarios": 4, "jitter": 0.1}, "offload does not go with scenarios"),
+        for values, words in (({"scenarios": 4, "jitter": 0.1}, "offload cannot be combined with scenarios"),
                               ({"layers": [{"name": "a", "forward_time": 1, "backward_time": 2}] * 8}, "give host_bandwidth with layers")):
             with self.assertRaisesRegex(ppsched.Error, words):
                 ppsched.plan(self.config(), offload=True, **values)
@@ -193,7 +193,7 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(tight["metrics"]["makespan"], data["metrics"]["makespan"])
         result = run(*words, 0.5)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("offload: no choice holds the memory limit of 0.5; the least limit found to work is 1\n", result.stderr)
+        self.assertIn("offload: no choice fits the memory limit of 0.5; the least limit found to work is 1\n", result.stderr)
 
     def test_auto(self):
         """It chooses its order together with what goes."""
@@ -203,7 +203,7 @@ class CommandTest(unittest.TestCase):
             data = json.loads(run(*words, limit, "--strategy", "auto").stdout)
             self.assertEqual((data["strategy"], data["metrics"]["makespan"]), ("auto", step))
             self.assertLessEqual(max(data["metrics"]["peak_memory"]), limit)
-        self.assertIn("auto: offload: no choice holds the memory limit of 0.5; the least limit found to work is 1\n",
+        self.assertIn("auto: offload: no choice fits the memory limit of 0.5; the least limit found to work is 1\n",
                       run(*words, 0.5, "--strategy", "auto").stderr)
 
     def test_recompute(self):
@@ -266,7 +266,7 @@ class CommandTest(unittest.TestCase):
         for share in (0, 1.5, float("nan")):
             with self.assertRaisesRegex(ppsched.Error, "share is .*; it must be above 0"):
                 schedule.offload(share=share)
-        with self.assertRaisesRegex(ppsched.Error, "prefetch_distance is 2, but with until_limit"):
+        with self.assertRaisesRegex(ppsched.Error, "prefetch_distance is 2, but until_limit places reloads itself"):
             schedule.offload(until_limit=True, prefetch_distance=2)
 
     def test_recompute_and_offload(self):

@@ -136,8 +136,8 @@ class LayersTest(unittest.TestCase):
                            ([{**DECODER, "recompute": [{"name": "f", "time": 1}]}], "recompute 0 has no 'time'; it has name, backward_time, mem_forward"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 3, "mem_forward": 9}]}], "at most the layer's"),
-                           ([{**DECODER, "recompute": [FULL, FULL]}], "recomputes 0 and 1 are both called full; each must be of another name"),
-                           ([HEAD, DECODER], "it is behind a layer for the last stage; put it before that"), ([DECODER, EMBEDDING], "layer entry 1")):
+                           ([{**DECODER, "recompute": [FULL, FULL]}], "recomputes 0 and 1 are both called full; each needs a different name"),
+                           ([HEAD, DECODER], "it comes after a layer for the last stage; put it before that layer"), ([DECODER, EMBEDDING], "layer entry 1")):
             with self.assertRaisesRegex(ppsched.Error, part) as caught:
                 ppsched.Layers(rows)
             self.assertNotIn("\n", str(caught.exception))
@@ -145,7 +145,7 @@ class LayersTest(unittest.TestCase):
     def test_splits_that_are_wrong(self):
         layers, config = ppsched.Layers(ROWS), ppsched.Config(4, 8)
         for counts, kinds, part in (([4, 4, 4, 3], [], "there are 14"), ([4, 4, 4, 1], [], "there are 14"), ([4, 4, 4, 2], [0, 0], "there are 14"),
-                                    ([4, 4, 4, 2], [0, 3, *[0] * 12], "kinds of recomputation up to 2, not 3"), ([4, 10, 0, 0], [], "last")):
+                                    ([4, 4, 4, 2], [0, 3, *[0] * 12], "kinds of recomputation 0 to 2, not 3"), ([4, 10, 0, 0], [], "last")):
             with self.assertRaisesRegex(ppsched.Error, part):
                 ppsched.config_from_layers(config, layers, ppsched.Split(counts, kinds))
 
@@ -275,7 +275,7 @@ class PlanTest(unittest.TestCase):
         layers = ppsched.Layers([{"name": "decoder", "count": 6, "forward_time": 1}])
         config = ppsched.Config(4, 8)
         full = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2])
-        self.assertRegex(full[0].reason, "there are 6; take 4 stages at most")
+        self.assertRegex(full[0].reason, "there are 6; use at most 4 stages")
         empty = ppsched.plan(config, layers=layers, strategies=["interleaved_1f1b"], chunks=[2], empty_stages=True)
         counts = empty.split(empty.best).layers
         self.assertEqual((len(counts), sum(counts), min(counts)), (8, 6, 0))
@@ -473,7 +473,7 @@ class PickTest(FolderTest):
         self.assertLess(free, even)
         self.assertEqual(asked, even)
         words = ("schedule", "--num-layers", 13, "--num-devices", 4, "-b", 8, "--strategy")
-        self.fail_with(1, "sail-sg's runtime divides decoders evenly, and 13 do not go into 4 stages; 12 or 16 would", *words, "1f1b", "--runtime", "sail")
+        self.fail_with(1, "sail-sg's runtime divides decoders evenly, and 13 do not divide by 4 stages; 12 or 16 would", *words, "1f1b", "--runtime", "sail")
         self.fail_with(1, "Megatron-LM runs 1F1B orders", *words, "zbv", "--split", 2, 1, 1, 2, 2, 2, 1, 2, "--runtime", "megatron")
         self.fail_with(1, "Megatron-LM runs 1F1B orders", "schedule", "--strategy", "zbv", "--num-devices", 4, "-s", 8, "-b", 8, "--runtime", "megatron")
         self.fail_with(1, "ppsched schedule: 1f1b: needs 1 stage per device, not 20 stages on 4 devices", *words, "1f1b", "--chunks", 5)
@@ -537,7 +537,7 @@ class PickTest(FolderTest):
         both = self.pick(*words, "--head", "forward_time=2", "--head", "backward_time=3")
         self.assertEqual(both, self.pick(*words, "--head", "forward_time=2", "backward_time=3"))
         self.fail_with(2, "-o x.trace.json: a table is no trace", "compare", *words, "-o", "x.trace.json")
-        self.fail_with(1, "split: stages 0 to 14 have 15 layers; there are 14", "schedule", "-c", "model.json", "--split", *[1] * 16)
+        self.fail_with(1, "split: stages 0 to 14 have 15 layers; the model has 14", "schedule", "-c", "model.json", "--split", *[1] * 16)
         self.fail_with(1, "--recompute 10-99:full: there are layers 0 to 13", "schedule", "-c", "model.json", "--split", 4, 4, 3, 3, "--recompute", "10-99:full")
 
     def test_bounds(self):
@@ -651,14 +651,14 @@ class PickTest(FolderTest):
         """Where it takes them alone."""
         words = ("pick", "--num-devices", 4, "-b", 8, "--num-layers", 5, "--strategies", "interleaved_1f1b", "--chunks", 2, "--empty-stages")
         self.assertIn(" 0 ", self.succeed(*words, "--runtime", "megatron").split("--split ")[1])
-        self.fail_with(1, "8 stages need 8 layers that may be apart, and there are 5; take 4 stages at most", *words, "--runtime", "primus")
+        self.fail_with(1, "8 stages need 8 layers that can be separated, and there are 5; use at most 4 stages", *words, "--runtime", "primus")
 
     def test_none_for_a_runtime(self):
         self.fail_with(1, "no candidate that fits runs on deepspeed; zb_h1: ", "pick", "-c", "model.json", "--strategies", "zb_h1",
                        "--runtime", "deepspeed")
-        self.fail_with(1, "12 do not go into 8 stages", "pick", "-c", "model.json", "--runtime", "mindspeed")
+        self.fail_with(1, "12 do not divide by 8 stages", "pick", "-c", "model.json", "--runtime", "mindspeed")
         self.fail_with(1, "interleaved_1f1b, interleaved_1f1b_less_memory, zbv, v_1f1b and 3 others: sail-sg's runtime divides decoders evenly, and "
-                       "12 do not go into 8 stages; 8 or 16 would", "pick", "-c", "model.json", "--runtime", "sail", "--chunks", 2)
+                       "12 do not divide by 8 stages; 8 or 16 would", "pick", "-c", "model.json", "--runtime", "sail", "--chunks", 2)
         self.fail_with(1, "no candidate fits; closest is ", "pick", "-c", "model.json", "--mem-limit", 5, "--runtime", "megatron")
 
 
@@ -730,7 +730,7 @@ class ScheduleTest(FolderTest):
 
     def test_what_is_wrong(self):
         words = ("schedule", "-c", "model.json")
-        for code, part, given in ((1, "its stages have 13 layers; there are 14", ("--split", 4, 4, 4, 1)), (1, "there are 14", ("--split", 4, 4, 4, 4)),
+        for code, part, given in ((1, "its stages have 13 layers; the model has 14", ("--split", 4, 4, 4, 1)), (1, "the model has 14", ("--split", 4, 4, 4, 4)),
                                   (1, "--split holds -2; it must be 0 or more", ("--split", 4, 4, 4, 4, -2)),
                                   (1, "stages", ("--split", 4, 4, 4, 1, 1)),
                                   (2, "the split says how many stages there are", ("--split", 4, 4, 4, 2, "--chunks", 2)),
@@ -740,7 +740,7 @@ class ScheduleTest(FolderTest):
                                   (1, "there are layers 0 to 13", ("--split", 4, 4, 4, 2, "--recompute", "14-15:full")),
                                   (2, "1 is before 3", ("--split", 4, 4, 4, 2, "--recompute", "3-1:full")),
                                   (2, "such as 0-3:full", ("--split", 4, 4, 4, 2, "--recompute", "full")),
-                                  (1, "a placement map is one of its own stages", ("--split", 4, 4, 4, 2, "--placement", 0, 1, 2, 3)),
+                                  (1, "a placement map has a fixed number of stages", ("--split", 4, 4, 4, 2, "--placement", 0, 1, 2, 3)),
                                   (2, "it must be 1 or more", ("--split", 4, 4, 4, 2, "--launch", "megatron", "--data-parallel-size", 0)),
                                   (1, "over its limit", ("--split", 4, 4, 4, 2, "--mem-limit", 5))):
             self.fail_with(code, part, *words, *given)
@@ -793,7 +793,7 @@ class WordsTest(FolderTest):
                                   (1, "head has no 'time'", ("--num-layers", 8, "--head", "time=1")),
                                   (1, "there are 3; take 3 devices at most", ("--num-layers", 3)),
                                   (1, "there are 8; take 8 stages", ("--num-layers", 8, "--chunks", 3)),
-                                  (1, "a placement map is one of its own stages", ("--num-layers", 8, "--placement", 0, 1, 2, 3))):
+                                  (1, "a placement map has a fixed number of stages", ("--num-layers", 8, "--placement", 0, 1, 2, 3))):
             self.fail_with(code, part, "pick", *sizes, *words)
         code, _, errors = self.run_here("compare", *sizes, "--num-layers", 3)
         self.assertEqual((code, errors.count("\n")), (1, 1))

@@ -70,7 +70,7 @@ class ConvertTest(FolderTest):
             self.fail_with(1, "model.json: layers: order.csv does not tell which of them are in which stage; give --split", "convert", "order.csv",
                            *words, "-c", "model.json")
         self.fail_with(1, "the split is of 3 stages, but order.csv has 4", "convert", "order.csv", "--to", "text", "-c", "model.json", "--split", 5, 5, 4)
-        self.fail_with(1, "its stages have 13 layers; there are 14", "convert", "order.csv", "--to", "text", "-c", "model.json", "--split", 5, 5, 2, 1)
+        self.fail_with(1, "its stages have 13 layers; the model has 14", "convert", "order.csv", "--to", "text", "-c", "model.json", "--split", 5, 5, 2, 1)
         self.fail_with(2, "--recompute: it goes with --split", "convert", "order.csv", "--to", "text", "-c", "model.json", "--recompute", "0:full")
         self.fail_with(2, "--split: it goes with --layers or --num-layers", "convert", "order.csv", "--to", "text", "--split", 1, 1, 1, 1)
 

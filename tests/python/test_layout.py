@@ -176,7 +176,7 @@ class ErrorTest(unittest.TestCase):
         self.assertEqual((error.position, error.stage, error.status), (3, None, ppsched.Status.ERROR_SYNTAX))
         error = self.refused("another embedding (E) in stage 1 (position 5 of the text)", Layout, "Et*3|Et,L", 2)
         self.assertEqual((error.position, error.stage, error.status), (5, 1, ppsched.Status.ERROR_REFUSED))
-        error = self.refused("a decoder (t) behind an MTP layer (m), in stage 1 (position 5", Layout, "Et|tmtL", 2)
+        error = self.refused("a decoder (t) after an MTP layer (m), in stage 1 (position 5", Layout, "Et|tmtL", 2)
         self.assertEqual((error.position, error.stage), (5, 1))
         self.assertEqual(self.refused("behind an MTP layer", Layout.of_stages, [(1, 0, 1, 0), (0, 1, 0, 1)], 1).stage, 1)
         self.refused("number of decoders (t) in the layout is 31, that of the model 27; take out 4", Layout, "Et*10|t*21L", 2, decoders=27)
@@ -225,7 +225,7 @@ class ErrorTest(unittest.TestCase):
         self.refused("did you mean Interleaved1F1B?", Layout.torchtitan, 8, 2, schedule="interleaved_1f1b")
         self.refused("give stages", Layout.torchtitan, 8)
         self.refused("both given", Layout.torchtitan, 8, stages=2, layers_per_stage=2)
-        self.refused("there is no stage 1 of 1", Layout("EL", 1).modules, 1)
+        self.refused("there is no stage 1; there are 1, numbered from 0", Layout("EL", 1).modules, 1)
         self.refused("MTP layer", Layout("EmL", 1).modules, 0)
         self.refused("must be a text", Layout, 5, 1)
         self.refused("no stages", Layout.of_stages, [], 1)
@@ -317,7 +317,7 @@ class CommandTest(unittest.TestCase):
         parts = json.loads(self.succeed("--torchtitan", "--num-layers", 32, "--pp", 2, "--layers-per-stage", 9, "--schedule",
                                         "Interleaved1F1B", "--json"))["parts"]
         self.assertEqual([len(part) for part in parts], [9, 9, 8, 9])
-        self.refuse("9 stages, which is no multiple of 8 devices", "--torchtitan", "--num-layers", 32, "--pp", 8, "--layers-per-stage", 4)
+        self.refuse("9 stages, which is not a multiple of 8 devices", "--torchtitan", "--num-layers", 32, "--pp", 8, "--layers-per-stage", 4)
         self.refuse("--last-stage-less-layers is 20, more than the 13", "--torchtitan", "--num-layers", 31, "--stages", 4,
                     "--last-stage-less-layers", 20)
         self.refuse("--stages goes with --torchtitan", "--num-layers", 8, "--pp", 2, "--stages", 2, code=2)

@@ -36,18 +36,18 @@ class LoweringTest(unittest.TestCase):
                          "0UNSHARD 2UNSHARD 0F0 4UNSHARD 2F0 4F0 4B0 4RESHARD 2B0 2RESHARD 0B0 0RESHARD")
         self.assertEqual(tokens(schedule.lower("none", unshard=3, unshard_lookahead=[3, 1]), 0),
                          tokens(schedule.lower("none", unshard=3), 0))
-        for given, text in ((dict(unshard=3, unshard_lookahead=[1]), "has 1 values; it must have 2, one a device"),
+        for given, text in ((dict(unshard=3, unshard_lookahead=[1]), "has 1 values; it must have 2, one per device"),
                             (dict(unshard=3, unshard_lookahead=[1, 4]), "device 1 has 4; it must be 1 to 3, as unshard"),
                             (dict(unshard=3, unshard_lookahead=[0, 1]), "device 0 has 0; it must be 1 to 3"),
                             (dict(unshard=3, unshard_lookahead="half"), "no unshard_lookahead 'half'; there are full, auto, list, needed"),
-                            (dict(unshard_lookahead="needed"), "goes with unshard, 1 or more stages"),
-                            (dict(unshard_lookahead="auto"), "goes with unshard, 1 or more stages")):
+                            (dict(unshard_lookahead="needed"), "needs unshard; set unshard to 1 or more stages"),
+                            (dict(unshard_lookahead="auto"), "needs unshard; set unshard to 1 or more stages")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower("none", **given)
 
     def test_a_pair_needs_both_its_stages(self):
         schedule = ppsched.generate("dualpipe_v", ppsched.Config(2, 6, 4))
-        with self.assertRaisesRegex(ppsched.Refused, r"device 0: \(0F3;3B1\)OVERLAP_F_B needs 2 stages gathered at once, unshard is 1"):
+        with self.assertRaisesRegex(ppsched.Refused, r"device 0: \(0F3;3B1\)OVERLAP_F_B needs 2 stages unsharded at once, but unshard is 1"):
             schedule.lower("pytorch", unshard=1)
         self.assertIn("3UNSHARD", tokens(schedule.lower("pytorch", unshard=2, unshard_lookahead=[1, 1]), 0))
 
@@ -131,7 +131,7 @@ class LoweringTest(unittest.TestCase):
         self.assertLess(*(longer.lower(receive_prefetch=lead).evaluate_transfers(rendezvous=True).metrics.makespan for lead in (1, 0)))
         for given, text in ((dict(receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
                             (dict(receive_prefetch=-1), "must not be negative"),
-                            (dict(lowering="pytorch", receive_prefetch=1), "goes with the just_in_time lowering alone")):
+                            (dict(lowering="pytorch", receive_prefetch=1), "is only for the just_in_time lowering")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower(**given)
         words = ("schedule", "--num-devices", "2", "-b", "3", "--lower", "just_in_time", "--format", "csv")
@@ -179,7 +179,7 @@ class LoweringTest(unittest.TestCase):
     def test_proof_of_a_schedule_without_comm_ops(self):
         proof = ppsched.generate("1f1b", ppsched.Config(2, 2)).prove()
         self.assertFalse(proof)
-        self.assertIn("needs a receive that is not there", proof.text)
+        self.assertIn("needs a receive that is missing", proof.text)
 
     def test_transfers(self):
         config = ppsched.Config(2, 3, p2p_time=0.5, p2p_bandwidth=2, activation_bytes=6)
@@ -192,7 +192,7 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(schedule.evaluate().metrics.makespan, 19)  # each transfer 3.5 of its own
         plain = ppsched.Config(2, 3, p2p_time=0.5)
         self.assertEqual(schedule.evaluate_transfers(plain).metrics, schedule.evaluate(plain).metrics)
-        with self.assertRaisesRegex(ppsched.InvalidSchedule, "needs a receive that is not there"):
+        with self.assertRaisesRegex(ppsched.InvalidSchedule, "needs a receive that is missing"):
             ppsched.generate("gpipe", config).evaluate_transfers()
         with self.assertRaisesRegex(ppsched.InvalidSchedule, "which waits in"):
             ppsched.generate("1f1b", config.__class__(4, 6)).lower("pytorch", defer_receives=True).evaluate_transfers(
@@ -230,7 +230,7 @@ class LoweringTest(unittest.TestCase):
         self.assertIn("send_overhead", result.stderr)
         result = run(*words[:-2], "--format", "chakra", "-o", "/nowhere/x", "--send-overhead", "1")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the call of 0SEND_F0 at position 1 takes 1 of its device, which a trace cannot hold; leave out send_overhead", result.stderr)
+        self.assertIn("0SEND_F0 at position 1 has a send overhead of 1, which a trace cannot hold; leave out send_overhead", result.stderr)
 
     def test_idle_of_plain_evaluation(self):
         timeline = ppsched.generate("1f1b", ppsched.Config(4, 8, forward_times=[1, 1, 1, 2])).evaluate()
@@ -285,7 +285,7 @@ class LoweringTest(unittest.TestCase):
                 lines.write(text.replace("1SEND_F0,", ""))
             result = run("check", file, "--json")
             self.assertEqual((result.returncode, json.loads(result.stdout)["valid"]), (1, False))
-            self.assertIn("2RECV_F0 at position 0 is sent nowhere", result.stderr)
+            self.assertIn("2RECV_F0 at position 0 has no send", result.stderr)
             self.assertEqual(run("convert", plain, "--to", "megatron").returncode, 0)
             self.assertEqual(run("convert", plain, "--to", "deepspeed").returncode, 0)
             self.assertIn("SEND_FORWARD", run("convert", plain, "--lower", "by_time", "--to", "sail").stdout)

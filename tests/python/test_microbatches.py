@@ -113,8 +113,8 @@ class SliceTest(unittest.TestCase):
                 (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
                 (("--slice-scale", 1, 2), "slice_scale has 2 values, and microbatches are whole; give --slices 2"),
-                (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these know slices: gpipe"),
-                (("--slices", 2, "--format", "csv"), "format csv knows whole microbatches; the schedule has 2 slices of each"),
+                (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these support slices: gpipe"),
+                (("--slices", 2, "--format", "csv"), "format csv supports only whole microbatches, and the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
                 (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
                 (("--microbatch-scale", *[1] * 7, 0), "microbatch_scale of microbatch 7 is 0; it must be finite and above 0"),
@@ -146,10 +146,10 @@ class SliceTest(unittest.TestCase):
             path = pathlib.Path(folder, "sliced.json")
             path.write_text(run("schedule", "-s", 2, "-b", 2, "--slices", 2, "--format", "json").stdout.replace('"0F0.1"', '"0F0.2"'),
                             encoding="utf-8")
-            self.assertIn("0F0.2 does not name one of the 2 slices", run("check", path).stderr)
+            self.assertIn("0F0.2 needs the number of one of the text's 2 slices", run("check", path).stderr)
             path.write_text(run("schedule", "-s", 2, "-b", 2, "--slices", 2, "--format", "json").stdout.replace(', "slices": 2', ""),
                             encoding="utf-8")
-            self.assertIn("0F0.0 names a slice, and the text says nothing", run("check", path).stderr)
+            self.assertIn("0F0.0 has a slice, but the text has no", run("check", path).stderr)
 
 
 class OrderTest(unittest.TestCase):

@@ -549,9 +549,9 @@ class CommandTest(unittest.TestCase):
         grouped.write_text(json.dumps({**LLAMA, "num_attention_heads": 24, "hidden_size": 1536, "num_key_value_heads": 8,
                                        "intermediate_size": 4096}), encoding="utf-8")
         self.wrong("--tp 7 does not divide 24 heads; 4 and 8 do", "--model", grouped, "--tp", 7)
-        self.wrong("--seq 1001 is no multiple of 2, which context and sequence parallelism divide it by; 1000 and 1002 would do", "--model",
+        self.wrong("--seq 1001 is not a multiple of 2, by which context and sequence parallelism divide it; 1000 and 1002 would be", "--model",
                    self.path, "--tp", 2, "--seq", 1001)
-        self.wrong("--seq 1002 is no multiple of 4, which", "--model", self.path, "--cp", 2, "--seq", 1002)
+        self.wrong("--seq 1002 is not a multiple of 4, by which", "--model", self.path, "--cp", 2, "--seq", 1002)
         experts = self.folder / "experts.json"
         experts.write_text(json.dumps({**LLAMA, "model_type": "mixtral", "num_local_experts": 16, "num_experts_per_tok": 2}), encoding="utf-8")
         self.wrong("the 8 devices of tensor, context and data parallelism; --etp 1 would do", "--model", experts, "--tp", 4, "--dp", 2, "--ep", 8)

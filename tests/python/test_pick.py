@@ -343,7 +343,7 @@ class SizesTest(FolderTest):
 
     def test_faults(self):
         self.fail_with(2, "--embedding, --head: they go with --chunks", "schedule", "-s", 2, "-b", 4, "--head", "forward_time=1")
-        self.fail_with(1, "costs of 8 stages tell nothing of 6", "schedule", "--num-devices", 2, "-s", 8, "-b", 4, "--chunks", 3)
+        self.fail_with(1, "costs of 8 stages cannot be converted to 6", "schedule", "--num-devices", 2, "-s", 8, "-b", 4, "--chunks", 3)
         self.fail_with(1, "chunks is 0; it must be 1 or more", "schedule", "-s", 2, "-b", 4, "--chunks", 0)
         self.fail_with(1, "number of microbatches is 0", "schedule", "-s", 2, "-b", 4, "--microbatch-count", 0)
 

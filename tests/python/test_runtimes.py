@@ -131,7 +131,7 @@ class SailTest(unittest.TestCase):
         self.assertIn(part, str(caught.exception))
 
     def test_refused(self):
-        self.expect_refused("position 0: 0UNSHARD has no counterpart there", ["0UNSHARD 0F0 0B0"])
+        self.expect_refused("position 0: 0UNSHARD has no counterpart in sail-sg", ["0UNSHARD 0F0 0B0"])
         self.expect_refused("device 0, position 1: 0SEND_F0 is not one SEND with one RECV", ["0F0 0SEND_F0 0B0", "1F0 1B0"])
         self.expect_refused("0SEND_F0 is not one SEND with one RECV", ["0F0 0SEND_F0 0SEND_F0 0B0", "1RECV_F0 1F0 1B0"])
         self.expect_refused("device 0, position 2: 0B0 has no SEND and RECV", ["0F0 0SEND_F0 0B0", "1RECV_F0 1F0 1B0"])

@@ -107,7 +107,7 @@ static void check_own(const ppsched_wait *link, const char *words)
 {
     char token[64], side[16], first[64];
     unsigned position = 0;
-    int found = sscanf(words, "for its %63[^,], which stands %15[a-z], at position %u, as %63s comes first", token, side,
+    int found = sscanf(words, "for its %63[^,], which comes %15[a-z], at position %u, as %63s comes first", token, side,
                        &position, first);
     assert_true(found >= 3);
     assert_int_equal(where_is(link->device, token), position);

@@ -151,7 +151,7 @@ static void test_name_that_is_none(void **state)
          "1B0",
          4)[2] = 'X';
     expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error,
-           "rank 1, node 2: its name \"1X0\" is no op that the library wrote");
+           "rank 1, node 2: its name \"1X0\" is not an op as this library writes it");
     assert_true(error.device == 1 && error.position == 2);
 }
 
@@ -163,7 +163,7 @@ static void test_schedule_names_that_are_no_text(void **state)
         struct traces traces = make_traces();
         ppsched_error error;
         find(&traces.ranks[0], "gpipe", 5)[2] = bad[i];
-        expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error, "rank 0: the schedule's name is no UTF-8 text");
+        expect(read_traces(&traces, &error), PPSCHED_ERROR_SYNTAX, &error, "rank 0: the schedule's name is not UTF-8");
     }
 }
 
@@ -289,10 +289,10 @@ static void test_amounts_that_do_not_fit(void **state)
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, &half, 1, NULL), NULL);
     ppsched_schedule *lowered = make_lowered(config, "gpipe");
     expect(ppsched_chakra_create(&chakra, lowered, config, &options, &error), PPSCHED_ERROR_REFUSED, &error,
-           "takes 2.5 microseconds; a trace has whole ones");
+           "takes 2.5 microseconds; a trace holds integers");
     options.time_scale = 1e300;
     expect(ppsched_chakra_create(&chakra, lowered, config, &options, &error), PPSCHED_ERROR_RANGE, &error,
-           "microseconds; a trace has up to");
+           "microseconds; a trace holds at most");
     assert_null(chakra);
     ppsched_schedule_release(lowered);
     ppsched_config_destroy(config);

@@ -137,12 +137,11 @@ static void test_cycle(void **state)
 static void test_long_findings(void **state)
 {
     (void)state;
-    expect_finding(
-        (const char *const[]){"0F0 0OFFLOAD0 0F1 0OFFLOAD1 0RECOMPUTE0 0RELOAD0 0B0 0RECOMPUTE1 0RELOAD1 0B1",
-                              "1F0 1OFFLOAD0 1RECOMPUTE0 1RELOAD0 1B0 1F1 1OFFLOAD1 1RECOMPUTE1 1RELOAD1 1B1"},
-        1, 4, PPSCHED_FINDING_KIND_CONFLICT,
-        "device 0, position 4: 0RECOMPUTE0 and 0OFFLOAD0 of position 1 do not go together: a stage pass is recomputed "
-        "or offloaded, not both");
+    expect_finding((const char *const[]){"0F0 0OFFLOAD0 0F1 0OFFLOAD1 0RECOMPUTE0 0RELOAD0 0B0 0RECOMPUTE1 0RELOAD1 0B1",
+                                         "1F0 1OFFLOAD0 1RECOMPUTE0 1RELOAD0 1B0 1F1 1OFFLOAD1 1RECOMPUTE1 1RELOAD1 1B1"},
+                   1, 4, PPSCHED_FINDING_KIND_CONFLICT,
+                   "device 0, position 4: 0RECOMPUTE0 conflicts with 0OFFLOAD0 of position 1: a stage pass is recomputed or "
+                   "offloaded, not both");
 }
 
 /* A copy that never comes back: no evaluation takes it, and both say the same. */
@@ -322,8 +321,8 @@ static void test_saving(void **state)
          "deadlock: device 0 waits at position 2 (0B0) for 0RECOMPUTE0, which is at position 3 of device 0",
          PPSCHED_FINDING_KIND_CYCLE, 1},
         {"0F0 0OFFLOAD0 0F1 0RELOAD0 0RECOMPUTE0 0B0 0B1",
-         "device 0, position 4: 0RECOMPUTE0 and 0OFFLOAD0 of position 1 do not go together: a stage pass is recomputed or "
-         "offloaded, not both",
+         "device 0, position 4: 0RECOMPUTE0 conflicts with 0OFFLOAD0 of position 1: a stage pass is recomputed or offloaded, "
+         "not both",
          PPSCHED_FINDING_KIND_CONFLICT, 1},
         {"0F0 0F1 1RECOMPUTE0 0B0 0B1", "device 0, position 2: 1RECOMPUTE0 belongs to device 1", PPSCHED_FINDING_KIND_MISPLACED,
          2},
@@ -359,11 +358,11 @@ static void test_saving_is_refused(void **state)
                 "offload: share is 1.5; it must be between 0 and 1");
     offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1, .until_limit = 1, .prefetch_distance = 2};
     expect_line(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), PPSCHED_ERROR_RANGE, &error,
-                "offload: prefetch_distance is 2, but with until_limit reloads get their places by the limit; leave one out");
+                "offload: prefetch_distance is 2, but until_limit places reloads itself; set only one of them");
     offload = (ppsched_offload_options){.size = sizeof offload, .chunks = 1};
     expect_ok(ppsched_schedule_offload(&schedule, plain, config, &offload, &error), &error);
     expect_line(ppsched_schedule_offload(&again, schedule, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
-                "device 0 has OFFLOAD at position 1: the schedule keeps less already");
+                "device 0 has OFFLOAD at position 1: the schedule has recomputation or offload already");
     set_number(config, PPSCHED_QUANTITY_MEM_OFFLOAD, 2);
     expect_line(ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error), PPSCHED_ERROR_RANGE, &error,
                 "mem_offload of stage 0 is 2; it must be at most mem_forward, which is 1");
@@ -380,13 +379,13 @@ static void test_saving_is_refused(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 1);
     offload.until_limit = 1;
     expect_line(ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
-                "offload: no choice holds the memory limit of 1; the least limit found to work is 2");
+                "offload: no choice fits the memory limit of 1; the least limit found to work is 2");
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, (double[]){0.5, 1}, 2, &error), &error);
     expect_line(ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
-                "offload: no choice holds the memory limits, as that of device 0, 0.5; 4 times these limits work");
+                "offload: no choice fits the memory limits, such as device 0's, 0.5; 4 times these limits work");
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, (double[]){0, 1}, 2, &error), &error);
     expect_line(ppsched_schedule_offload(&again, plain, config, &offload, &error), PPSCHED_ERROR_REFUSED, &error,
-                "offload: no choice holds the memory limits, of which one is 0");
+                "offload: no choice fits the memory limits, of which one is 0");
     ppsched_schedule_release(schedule);
     ppsched_schedule_release(plain);
     ppsched_config_destroy(config);

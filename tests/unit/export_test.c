@@ -196,7 +196,7 @@ static void test_names_are_escaped(void **state)
     expect_ok(ppsched_builder_create(&builder, config, &error), &error);
     expect_ok(ppsched_builder_set_name(builder, "a\"b\\c\n\xc3\xa4", &error), &error);
     assert_int_equal(ppsched_builder_set_name(builder, "ab\xc3", &error), PPSCHED_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "the name is no UTF-8 from byte 2 on");
+    assert_string_equal(error.message, "the name is not UTF-8 from byte 2 on");
     expect_ok(ppsched_builder_finish(&e.schedule, builder, &error), &error);
     ppsched_builder_destroy(builder);
     char *text = text_of(&e, PPSCHED_FORMAT_JSON, NULL);

@@ -121,12 +121,12 @@ static void test_csv_tokens_that_are_refused(void **state)
     EXPECT_CSV("0UNSHARD5", SYNTAX, 0, 0, "its kind has no microbatch");
     EXPECT_CSV("00F1", SYNTAX, 0, 0, "leading zeros");
     EXPECT_CSV("0F01", SYNTAX, 0, 0, "leading zeros");
-    EXPECT_CSV("0F0,,0F0xyz\n", SYNTAX, 0, 2, "rank 0, column 2: cannot read \"0F0xyz\": something follows the op");
-    EXPECT_CSV("0F0 0B0", SYNTAX, 0, 0, "something follows");
+    EXPECT_CSV("0F0,,0F0xyz\n", SYNTAX, 0, 2, "rank 0, column 2: cannot read \"0F0xyz\": there is text after the op");
+    EXPECT_CSV("0F0 0B0", SYNTAX, 0, 0, "there is text after");
     EXPECT_CSV("F0", SYNTAX, 0, 0, "begins with the number of its stage");
     EXPECT_CSV("-1F0", SYNTAX, 0, 0, "begins with the number of its stage");
-    EXPECT_CSV("0X0", SYNTAX, 0, 0, "no kind that the format has");
-    EXPECT_CSV("0RECOMPUTE0", SYNTAX, 0, 0, "no kind that the format has");
+    EXPECT_CSV("0X0", SYNTAX, 0, 0, "its kind is not one of this format");
+    EXPECT_CSV("0RECOMPUTE0", SYNTAX, 0, 0, "its kind is not one of this format");
     EXPECT_CSV("65535F0", SYNTAX, 0, 0, "stage must be at most 65534");
     EXPECT_CSV("0F99999999999999999999999999", SYNTAX, 0, 0, "microbatch must be at most 1073741823");
     EXPECT_CSV("0", SYNTAX, 0, 0, "capital letters");
@@ -310,32 +310,32 @@ static void test_json_escapes(void **state)
 static void test_json_that_is_refused(void **state)
 {
     (void)state;
-    EXPECT_JSON("", SYNTAX, "line 1, column 1: the text ends; an object");
-    EXPECT_JSON("[]", SYNTAX, "line 1, column 1: an object must stand here");
-    EXPECT_JSON(HEAD, SYNTAX, "the text ends; a ',' or a '}'");
+    EXPECT_JSON("", SYNTAX, "line 1, column 1: the text ends; expected an object");
+    EXPECT_JSON("[]", SYNTAX, "line 1, column 1: expected an object");
+    EXPECT_JSON(HEAD, SYNTAX, "the text ends; expected ',' or '}'");
     EXPECT_JSON(HEAD "}", SYNTAX, "has no key \"queues\"");
-    EXPECT_JSON(HEAD QUEUES "} x", SYNTAX, "something follows the object");
-    EXPECT_JSON(HEAD QUEUES ",\n}", SYNTAX, "line 2, column 1: a key in quotes");
-    EXPECT_JSON(HEAD ", \"stages\": 2" QUEUES "}", SYNTAX, "the key stands twice");
-    EXPECT_JSON(HEAD QUEUES ", \"flushes\": 1}", SYNTAX, "true or false must stand here");
+    EXPECT_JSON(HEAD QUEUES "} x", SYNTAX, "there is text after the object");
+    EXPECT_JSON(HEAD QUEUES ",\n}", SYNTAX, "line 2, column 1: expected a key in quotes");
+    EXPECT_JSON(HEAD ", \"stages\": 2" QUEUES "}", SYNTAX, "the key is repeated");
+    EXPECT_JSON(HEAD QUEUES ", \"flushes\": 1}", SYNTAX, "expected true or false");
     EXPECT_JSON(HEAD QUEUES ", \"weight_versions\": 0}", RANGE, "it must be 1 to 1024");
-    EXPECT_JSON(HEAD QUEUES ", \"metrics\": []}", SYNTAX, "an object must stand here");
+    EXPECT_JSON(HEAD QUEUES ", \"metrics\": []}", SYNTAX, "expected an object");
     EXPECT_JSON(HEAD QUEUES ", \"placement\": \"w\"}", SYNTAX, "a placement is linear");
-    EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\"}", SYNTAX, "go together");
+    EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\"}", SYNTAX, "need each other");
     EXPECT_JSON(HEAD QUEUES ", \"placement\": \"map\", \"stage_devices\": [0]}", SYNTAX, "has 1 values for 2 stages");
     EXPECT_JSON(HEAD QUEUES ", \"x\": 1e999}", SYNTAX, "too large for a double");
     EXPECT_JSON(HEAD QUEUES ", \"x\": 0.0000001e999}", SYNTAX, "too large for a double");
-    EXPECT_JSON(HEAD QUEUES ", \"x\": 01}", SYNTAX, "none of JSON's");
-    EXPECT_JSON(HEAD QUEUES ", \"x\": NaN}", SYNTAX, "none of JSON's");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": 01}", SYNTAX, "expected a JSON value");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": NaN}", SYNTAX, "expected a JSON value");
     EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\ud83d\"}", SYNTAX, "half of a surrogate pair");
     EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\udc00\\udc00\"}", SYNTAX, "half of a surrogate pair");
-    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\x\"}", SYNTAX, "the escape is none of JSON's");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\\x\"}", SYNTAX, "the escape is not valid in JSON");
     EXPECT_JSON(HEAD QUEUES ", \"x\": \"\n\"}", SYNTAX, "control characters");
-    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\xFF\"}", SYNTAX, "the byte is no UTF-8");
+    EXPECT_JSON(HEAD QUEUES ", \"x\": \"\xFF\"}", SYNTAX, "the byte is not UTF-8");
     EXPECT_JSON("{\"strategy\": \"a\\u0000b\"}", SYNTAX, "must not hold a NUL");
-    EXPECT_JSON("{\"devices\": 1.0}", SYNTAX, "an integer must stand here");
-    EXPECT_JSON("{\"devices\": 1e999}", SYNTAX, "an integer must stand here");
-    EXPECT_JSON("{\"devices\": \"1\"}", SYNTAX, "an integer must stand here");
+    EXPECT_JSON("{\"devices\": 1.0}", SYNTAX, "expected an integer");
+    EXPECT_JSON("{\"devices\": 1e999}", SYNTAX, "expected an integer");
+    EXPECT_JSON("{\"devices\": \"1\"}", SYNTAX, "expected an integer");
     EXPECT_JSON("{\"strategy\": \"a\\n", SYNTAX, "a string must end with a quote");
     EXPECT_JSON("{\"devices\": 99999999999999999999}", SYNTAX, "the integer is too large");
     EXPECT_JSON("{\"devices\": 9223372036854775800}", SYNTAX, "the integer is too large");
@@ -343,7 +343,7 @@ static void test_json_that_is_refused(void **state)
     EXPECT_JSON("{\"devices\": -1}", RANGE, "the number is -1; it must be 1 to 65535");
     EXPECT_JSON("{\"queues\": [{\"device\": 1, \"ops\": []}]}", SYNTAX, "queue 0 is of device 1");
     EXPECT_JSON("{\"queues\": [{\"device\": 0}]}", SYNTAX, "has no key \"ops\"");
-    EXPECT_JSON("{\"queues\": [{\"device\": 0, \"ops\": [0]}]}", SYNTAX, "a string must stand here");
+    EXPECT_JSON("{\"queues\": [{\"device\": 0, \"ops\": [0]}]}", SYNTAX, "expected a string");
     EXPECT_JSON_AT("{\"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0BW0\"]}]}", SYNTAX, 0, 1,
                    "device 0, entry 1 of ops: cannot read \"0BW0\": BW is");
     EXPECT_JSON_AT("{\"queues\": [{\"device\": 0, \"ops\": [\"0F0\"], \"end\": []}]}", SYNTAX, 0, PPSCHED_NONE,
@@ -356,15 +356,15 @@ static void test_json_whose_slices_are_not_told(void **state)
     (void)state;
     EXPECT_JSON_AT(HEAD ", \"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, "
                         "{\"device\": 1, \"ops\": [\"(1F0.0;1B0)OVERLAP_F_B\"]}]}",
-                   RANGE, 1, 0, "device 1, op 0: 1F0.0 names a slice, and the text says nothing of \"slices\"");
+                   RANGE, 1, 0, "device 1, op 0: 1F0.0 has a slice, but the text has no \"slices\"");
     EXPECT_JSON_AT(HEAD ", \"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0B0\"]}, "
                         "{\"device\": 1, \"ops\": [\"(1F0;1B0.0)OVERLAP_F_B\"]}]}",
-                   RANGE, 1, 1, "device 1, op 1: 1B0.0 names a slice, and the text says nothing of \"slices\"");
+                   RANGE, 1, 1, "device 1, op 1: 1B0.0 has a slice, but the text has no \"slices\"");
     EXPECT_JSON_AT(
         "{\"strategy\": \"a\", \"devices\": 2, \"stages\": 2, \"microbatches\": 1, \"iterations\": 1, \"slices\": 2, "
         "\"queues\": [{\"device\": 0, \"ops\": [\"0F0.0\", \"0F0.1\", \"0B0.1\", \"0B0.0\"]}, "
         "{\"device\": 1, \"ops\": [\"1F0.0\", \"1F0.1\", \"1B0.1\", \"1B0.2\"]}]}",
-        RANGE, 1, 3, "device 1, op 3: 1B0.2 does not name one of the 2 slices that the text says, 0 to 1");
+        RANGE, 1, 3, "device 1, op 3: 1B0.2 needs the number of one of the text's 2 slices, 0 to 1");
 }
 
 /* What stands behind a text is not of it, even where it is the rest of an escape. */
@@ -377,7 +377,7 @@ static void test_json_that_ends_in_an_escape(void **state)
         sprintf(text, "%s%s\"}", head, escapes[i]);
         for (size_t left = 1; left < strlen(escapes[i]); left++)
             expect_refusal(PPSCHED_FORMAT_JSON, text, strlen(head) + left, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, PPSCHED_NONE,
-                           "the escape is none of JSON's");
+                           "the escape is not valid in JSON");
     }
 }
 
@@ -448,10 +448,10 @@ static void test_sizes_of_json(void **state)
         "\"queues\": [{\"device\": 0, \"ops\": [\"0F0\", \"0F1\"]}, {\"device\": 1, \"ops\": [\"1F7\"]}]}";
     (void)state;
     expect_refusal(PPSCHED_FORMAT_JSON, second, sizeof second - 1, PPSCHED_ERROR_RANGE, 1, 0,
-                   "device 1, op 0: 1F7 is beyond the sizes of the text, 2 stages and 2 microbatches");
+                   "device 1, op 0: 1F7 is out of range; the text has 2 stages and 2 microbatches");
     EXPECT_JSON(large, RANGE, "need 2000000000 ops or more, but the text has 1");
     expect_refusal(PPSCHED_FORMAT_JSON, beyond, sizeof beyond - 1, PPSCHED_ERROR_RANGE, 0, 1,
-                   "device 0, op 1: 0F4 is beyond the sizes of the text, 1 stages and 4 microbatches");
+                   "device 0, op 1: 0F4 is out of range; the text has 1 stages and 4 microbatches");
     EXPECT_JSON("{\"strategy\": \"a\", \"placement\": \"v\", \"devices\": 2, \"stages\": 3, \"microbatches\": 1, "
                 "\"iterations\": 1, \"queues\": [{\"device\": 0, \"ops\": []}, {\"device\": 1, \"ops\": []}]}",
                 REFUSED, "3 stages are not a multiple of 2 devices");
@@ -497,7 +497,7 @@ static void test_bad_arguments(void **state)
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_JSON, NULL, 0, NULL, &error), PPSCHED_ERROR_SYNTAX);
     assert_int_equal(ppsched_schedule_import(&schedule, 99, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_TEXT, "0F0", 3, NULL, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "format text is written, not read; csv and json are read");
+    assert_string_equal(error.message, "format text can only be written; csv and json can be read");
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, "0F0", 3, &unsized, &error),
                      PPSCHED_ERROR_STRUCT_SIZE);
     assert_int_equal(ppsched_schedule_import(&schedule, PPSCHED_FORMAT_CSV, "x", 1, NULL, NULL), PPSCHED_ERROR_SYNTAX);

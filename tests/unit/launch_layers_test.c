@@ -123,9 +123,10 @@ static void test_mtp(void **state)
                 MEGATRON_4 "8 --mtp-num-layers 1 --pipeline-model-parallel-layout 'E(tt|)*3ttmL'");
     expect_line(schedule, DEEPSPEED, &own.options, "num_stages=4 gradient_accumulation_steps=8 parts=0,3,5,7,11");
     expect_refused(schedule, TORCHTITAN, &own.options,
-                   "torchtitan cannot be told of MTP layers; leave them out; megatron, pytorch, deepspeed");
-    expect_refused(schedule, SAIL, &own.options, "sail-sg's runtime cannot be told of MTP layers; leave them out; megatron, ");
-    expect_refused(schedule, PRIMUS, &own.options, "Primus cannot be told of MTP layers; leave them out; megatron, ");
+                   "torchtitan has no arguments for MTP layers; leave them out; megatron, pytorch, deepspeed");
+    expect_refused(schedule, SAIL, &own.options,
+                   "sail-sg's runtime has no arguments for MTP layers; leave them out; megatron, ");
+    expect_refused(schedule, PRIMUS, &own.options, "Primus has no arguments for MTP layers; leave them out; megatron, ");
     prepare(&own, model, COUNTS(3, 2, 2, 4), 4, NULL);
     ppsched_layers_release(model);
     ppsched_schedule_release(schedule);
@@ -148,7 +149,7 @@ static void test_no_decoders(void **state)
         else
             expect_refused(schedule, runtime, &own.options,
                            runtime == MINDSPEED
-                               ? "DualPipeV, which this order is not"
+                               ? "DualPipeV, and this order differs"
                                : " divides decoders, and the model has none; pytorch, deepspeed and jaxpp can run it");
     ppsched_schedule_release(schedule);
     ppsched_layers_release(model);
@@ -246,7 +247,7 @@ static void test_lists_of_layers(void **state)
            "num_stages=4 gradient_accumulation_steps=8 parts=0,1,5,7,10 activation_checkpoint_interval=1 "
            "checkpointable_layers=decoder");
     expect(schedule, DEEPSPEED, 8, counts, any, "!DeepSpeed recomputes all layers of a name (kind \"full\"), not these: ");
-    expect(schedule, DEEPSPEED, 8, empty, NULL, "!DeepSpeed wants a layer on each stage; stage 2 has none; ");
+    expect(schedule, DEEPSPEED, 8, empty, NULL, "!DeepSpeed needs a layer on each stage; stage 2 has none; ");
     expect(schedule, PYTORCH, 8, empty, any,
            "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop layers_per_stage=1,4,0,5");
     expect(schedule, JAXPP, 8, empty, any, "class=Std1F1B num_stages=4 n_mubatches=8");
@@ -280,8 +281,8 @@ static void test_tied_weights(void **state)
             ppsched_schedule_write_launch_arguments(line, sizeof line, NULL, schedule, rows[i].runtime, &own.options, NULL),
             NULL);
         prepare(&own, tied, counts, stages, NULL);
-        snprintf(wanted, sizeof wanted,
-                 "%s wants untied weights, and those of the last stage are tied to layer entry 0 (embedding); ", rows[i].title);
+        snprintf(wanted, sizeof wanted, "%s needs untied weights, and the last stage's are tied to layer entry 0 (embedding); ",
+                 rows[i].title);
         expect_refused(schedule, rows[i].runtime, &own.options, wanted);
         ppsched_schedule_release(schedule);
         ppsched_config_destroy(config);
@@ -319,7 +320,7 @@ static void test_even_ones(void **state)
     expect(looped, SAIL, 8, eight, NULL,
            MEGATRON_4 "8 --enable-zb-runtime --num-layers-per-virtual-pipeline-stage 1 --interleave-group-size 4");
     expect(schedule, SAIL, 8, uneven, NULL,
-           "!sail-sg's runtime divides decoders evenly; the split has 1 of them in stage 0, and others in other stages; "
+           "!sail-sg's runtime divides decoders evenly; the split has 1 of them in stage 0 and another number in other stages; "
            "megatron, torchtitan, pytorch, deepspeed, primus, colossalai and jaxpp can run it");
     expect(schedule, PRIMUS, 8, even, NULL,
            "--pipeline_model_parallel_size 4 --num_layers 8 --patch_primus_pipeline True --pp_algorithm 1f1b");
@@ -444,9 +445,10 @@ static void test_bad_options(void **state)
     own.options.split = NULL;
     expect_bad(schedule, &own.options, PPSCHED_ERROR_ARGUMENT, "model and split must both be given, or neither");
     prepare(&own, model, COUNTS(3, 2, 5), 3, NULL);
-    expect_bad(schedule, &own.options, PPSCHED_ERROR_MISMATCH, "the split is one of 3 stages, the schedule of 4");
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_MISMATCH,
+               "the split has 3 stages, the schedule has 4; they must be equal");
     prepare(&own, model, COUNTS(3, 2, 2, 2), 4, NULL);
-    expect_bad(schedule, &own.options, PPSCHED_ERROR_RANGE, "split: its stages have 9 layers; there are 10");
+    expect_bad(schedule, &own.options, PPSCHED_ERROR_RANGE, "split: its stages have 9 layers; the model has 10");
     own.split.layers = NULL;
     expect_bad(schedule, &own.options, PPSCHED_ERROR_ARGUMENT, "the split has no list of layers");
     own.split.size = 1;

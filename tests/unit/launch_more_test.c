@@ -29,12 +29,13 @@ static void test_layers_of_torchtitan(void **state)
     expect_layers("1f1b", 4, 2, TORCHTITAN, TITAN("1F1B", ""));
     expect_layers("1f1b", 4, 1, TORCHTITAN, "!splits 1 layers, the embedding and the output into at most 3 stages, not 4");
     expect_layers("interleaved_1f1b", 8, 32, TORCHTITAN, TITAN("Interleaved1F1B", ""));
-    expect_layers("interleaved_1f1b", 12, 0, TORCHTITAN,
-                  "!torchtitan takes two stages a device, the schedule has 3; give the model's layers");
+    expect_layers(
+        "interleaved_1f1b", 12, 0, TORCHTITAN,
+        "!torchtitan has two stages per device by default, the schedule has 3; give the number of the model's layers");
     expect_layers("interleaved_1f1b", 12, 34, TORCHTITAN, TITAN("Interleaved1F1B", EACH("3")));
     expect_layers("interleaved_1f1b", 12, 33, TORCHTITAN, TITAN("Interleaved1F1B", EACH("3")));
     expect_layers("interleaved_1f1b", 12, 32, TORCHTITAN, TITAN("Interleaved1F1B", EACH("3")));
-    expect_layers("interleaved_1f1b", 12, 31, TORCHTITAN, "!which is 12 for no n; 34 layers would do");
+    expect_layers("interleaved_1f1b", 12, 31, TORCHTITAN, "!which is 12 for no n; use 34 layers");
     expect_layers("interleaved_1f1b", 12, 9, TORCHTITAN, "!at most 11 stages, not 12");
     expect_layers("interleaved_1f1b", 12, UINT32_MAX, TORCHTITAN, TITAN("Interleaved1F1B", EACH("357913942")));
 }
@@ -46,7 +47,7 @@ static void test_layers_of_sail(void **state)
         "--interleave-group-size 4";
     (void)state;
     expect_layers("interleaved_1f1b", 8, 32, SAIL, interleaved);
-    expect_layers("interleaved_1f1b", 8, 0, SAIL, "!give the model's layers, with which it can be told; megatron, torchtitan");
+    expect_layers("interleaved_1f1b", 8, 0, SAIL, "!give the number of the model's layers; megatron, torchtitan");
     expect_layers("interleaved_1f1b", 8, 36, SAIL, "!the same number of layers on each of 8 stages, not 36 in all");
     expect_layers("zbv", 8, 36, SAIL, "!the same number of layers on each of 8 stages, not 36 in all");
     expect_layers("1f1b", 4, 36, SAIL, "--pipeline-model-parallel-size 4 --enable-zb-runtime");
@@ -55,7 +56,7 @@ static void test_layers_of_sail(void **state)
 static void test_layers_of_mindspeed(void **state)
 {
     (void)state;
-    expect_layers("dualpipe_v", 8, 7, MINDSPEED, "!MindSpeed wants a layer on each of 8 stages, not 7 in all");
+    expect_layers("dualpipe_v", 8, 7, MINDSPEED, "!MindSpeed needs a layer on each of 8 stages, not 7 in all");
     expect_layers("dualpipe_v", 8, 8, MINDSPEED,
                   "--pipeline-model-parallel-size 4 --schedules-method dualpipev --dualpipev-dw-detach --moe-fb-overlap");
 }
@@ -82,20 +83,20 @@ static void test_sizes_of_primus(void **state)
     char line[200];
     (void)state;
     expect_sized("1f1b", 4, 4, 3, PRIMUS, strcat(strcpy(line, four), "1f1b"));
-    expect_sized("1f1b", 4, 4, 2, PRIMUS, "!Primus's 1f1b wants at least 3 microbatches on 4 devices, not 2");
+    expect_sized("1f1b", 4, 4, 2, PRIMUS, "!Primus's 1f1b needs at least 3 microbatches on 4 devices, not 2");
     expect_sized("zb_h1", 4, 4, 4, PRIMUS, strcat(strcpy(line, four), "zero-bubble"));
-    expect_sized("zb_h1", 4, 4, 3, PRIMUS, "!; only a schedule of its own carries this order");
+    expect_sized("zb_h1", 4, 4, 3, PRIMUS, "!; only a custom schedule can run this order");
     expect_sized("zbv", 4, 8, 7, PRIMUS, strcat(strcpy(line, eight), "zbv-formatted"));
-    expect_sized("zbv", 4, 8, 6, PRIMUS, "!; only a schedule of its own carries this order");
+    expect_sized("zbv", 4, 8, 6, PRIMUS, "!; only a custom schedule can run this order");
     expect_sized("interleaved_1f1b", 4, 8, 8, PRIMUS, strcat(strcpy(line, eight), "1f1b-interleaved"));
     expect_sized("interleaved_1f1b", 4, 8, 4, PRIMUS,
-                 "!; only a schedule of its own carries this order"); /* ten warm-up forwards of eight */
-    expect_sized("interleaved_1f1b", 4, 8, 7, PRIMUS, "!; only a schedule of its own carries this order");
+                 "!; only a custom schedule can run this order"); /* ten warm-up forwards of eight */
+    expect_sized("interleaved_1f1b", 4, 8, 7, PRIMUS, "!; only a custom schedule can run this order");
     expect_sized("interleaved_1f1b", 2, 8, 2, PRIMUS, /* eight of eight */
                  "--pipeline_model_parallel_size 2 --num_virtual_stages_per_pipeline_rank 4 --patch_primus_pipeline True "
                  "--pp_algorithm 1f1b-interleaved");
-    expect_sized("interleaved_1f1b", 3, 9, 3, PRIMUS, "!; only a schedule of its own carries this order"); /* ten of nine */
-    expect_sized("zb_auto", 4, 4, 8, PRIMUS, "!Primus plans an order of its own of that kind; only a schedule of its own");
+    expect_sized("interleaved_1f1b", 3, 9, 3, PRIMUS, "!; only a custom schedule can run this order"); /* ten of nine */
+    expect_sized("zb_auto", 4, 4, 8, PRIMUS, "!Primus plans its own order of that kind; only a custom schedule");
     expect_sized("1f1b", 1, 1, 8, PRIMUS, "!Primus has no pipeline on one device");
 }
 
@@ -106,7 +107,7 @@ static void test_memory_of_primus(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_LIMIT, 5);
     ppsched_schedule *schedule = make_schedule(config, "v_half");
     expect_refused(schedule, PRIMUS, NULL,
-                   "Primus's v-half may hold 6 stage passes on a device and takes no limit, this one holds 5");
+                   "Primus's v-half may hold 6 stage passes on a device and has no memory limit; this order holds 5");
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }
@@ -114,13 +115,13 @@ static void test_memory_of_primus(void **state)
 static void test_sizes_of_others(void **state)
 {
     (void)state;
-    expect_sized("zbv", 4, 8, 6, COLOSSALAI, "!Colossal-AI wants a multiple of 4 microbatches, not 6");
+    expect_sized("zbv", 4, 8, 6, COLOSSALAI, "!Colossal-AI needs a multiple of 4 microbatches, not 6");
     expect_sized("1f1b", 4, 4, 4, COLOSSALAI, "pp_size=4 pp_style=1f1b num_microbatches=4");
-    expect_sized("1f1b", 4, 4, 3, COLOSSALAI, "!Colossal-AI's 1F1B wants at least 4 microbatches, not 3; ");
+    expect_sized("1f1b", 4, 4, 3, COLOSSALAI, "!Colossal-AI's 1F1B needs at least 4 microbatches, not 3; ");
     expect_sized("interleaved_1f1b", 4, 8, 12, COLOSSALAI,
                  "pp_size=4 pp_style=interleaved num_model_chunks=2 num_microbatches=12");
     expect_sized("interleaved_1f1b", 4, 8, 10, COLOSSALAI,
-                 "!Colossal-AI's interleaved 1F1B wants a multiple of 4 microbatches, not 10; ");
+                 "!Colossal-AI's interleaved 1F1B needs a multiple of 4 microbatches, not 10; ");
     expect_sized("1f1b", 1, 1, 3, COLOSSALAI, "!Colossal-AI has no pipeline on one device");
     expect_sized("1f1b", 1, 1, 3, JAXPP, "class=Std1F1B num_stages=1 n_mubatches=3");
     expect_sized("zb_h1", 4, 4, 3, JAXPP, "class=PlannedSchedule num_stages=4 mpmd_dim=4 n_mubatches=3 csv=schedule.csv");
@@ -148,8 +149,8 @@ static void test_losses_in_order(void **state)
     (void)state;
     for (int32_t runtime = TORCHTITAN; runtime <= PYTORCH; runtime++)
         expect_refused(schedule, runtime, NULL,
-                       "device 1 has 1F1 at position 0, where 1F0 must be; ppsched_schedule_renumber numbers microbatches "
-                       "so; jaxpp can run it");
+                       "device 1 has 1F1 at position 0, where 1F0 must be; use ppsched_schedule_renumber; "
+                       "jaxpp can run it");
     expect_ok(ppsched_schedule_renumber(&ordered, schedule, &error), &error);
     expect_line(ordered, PYTORCH, NULL, "class=Schedule1F1B pp_size=2 num_stages=2 n_microbatches=2 style=loop");
     ppsched_schedule_release(ordered);

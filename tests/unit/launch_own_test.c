@@ -46,7 +46,7 @@ static void test_placements(void **state)
     expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages a device; pytorch and jaxpp can run it");
     ppsched_schedule_release(schedule);
     schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, alone, (const char *const[]){"0F0 1F0 1B0 0B0", "", NULL});
-    expect_refused(schedule, PYTORCH, NULL, "PyTorch wants an op on every rank; device 1 has none; no other runtime");
+    expect_refused(schedule, PYTORCH, NULL, "PyTorch needs an op on every rank; device 1 has none; no other runtime");
     ppsched_schedule_release(schedule);
     schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, straight, (const char *const[]){"0F0 0B0", "1F0 1B0", NULL});
     expect_line(schedule, PYTORCH, NULL, "class=ScheduleGPipe pp_size=2 num_stages=2 n_microbatches=1 style=loop");
@@ -105,14 +105,15 @@ static void test_lowered_schedules(void **state)
     expect_line(lowered, PYTORCH, NULL,
                 "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=4 style=loop "
                 "csv=schedule.csv format=compute_comms");
-    expect_refused(lowered, TORCHTITAN, NULL,
-                   "torchtitan reads CSVs of computation alone and lowers them itself; pytorch can run it");
+    expect_refused(
+        lowered, TORCHTITAN, NULL,
+        "torchtitan takes compute ops only and lowers them itself; use the schedule before lowering; pytorch can run it");
     expect_refused(lowered, MEGATRON, NULL, "device 0 has 0SEND_F0 at position 1");
     expect_refused(lowered, SAIL, NULL, "sail-sg has no flags for this order; only its scheduled nodes");
     ppsched_schedule_release(lowered);
     options = (ppsched_lower_options){.size = sizeof options, .unshard = 2};
     expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
-    expect_refused(lowered, PYTORCH, NULL, "PyTorch wants all sends and receives, or computation alone: device 0: 0I0 at");
+    expect_refused(lowered, PYTORCH, NULL, "PyTorch needs all sends and receives, or compute ops only: device 0: 0I0 at");
     ppsched_schedule_release(lowered);
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);

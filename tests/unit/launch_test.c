@@ -29,8 +29,8 @@ struct row {
     " csv=schedule.csv format=compute_only"
 #define NOT_1F1B(has, wants) "!Megatron-LM runs 1F1B orders: device 0 has " has ", where Megatron-LM would run " wants "; "
 #define NOT_DEEP(has, wants) "!DeepSpeed runs 1F1B orders: device 0 has " has ", where DeepSpeed would run " wants "; "
-#define TWO_STAGES "!DeepSpeed runs one stage a device, not 8 stages on 4; "
-#define NODES "!sail-sg has no flags for this order; only its scheduled nodes (format sail) carry this order; "
+#define TWO_STAGES "!DeepSpeed runs one stage per device, not 8 stages on 4 devices; "
+#define NODES "!sail-sg has no flags for this order; only its scheduled nodes (format sail) can hold this order; "
 #define FLUSHES " flushes after every iteration, the schedule does not; "
 #define NO_FLUSH                                                                                                               \
     "!Megatron-LM" FLUSHES, "!torchtitan" FLUSHES, "!PyTorch" FLUSHES, "!DeepSpeed" FLUSHES, "!sail-sg's runtime" FLUSHES,     \
@@ -43,7 +43,7 @@ struct row {
     "--pipeline_model_parallel_size 4 --num_virtual_stages_per_pipeline_rank 2 --patch_primus_pipeline True "                  \
     "--pp_algorithm " name
 #define NO_PRIMUS                                                                                                              \
-    "!Primus has no algorithm that makes this order; only a schedule of its own carries this order (see docs/runtimes.md); "
+    "!Primus has no algorithm that makes this order; only a custom schedule can run this order (see docs/runtimes.md); "
 #define NO_NODES "!Primus has no algorithm that makes this order; "
 #define NODES_V "pp_size=4 pp_style=zbv num_model_chunks=2 num_microbatches=8 scheduler_nodes=schedule.csv"
 #define NO_V "!Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages a device; "
@@ -52,8 +52,8 @@ struct row {
 #define JAX_LIST(name, stages) "class=" name " num_stages=" stages " mpmd_dim=4 n_mubatches=8"
 #define TOGETHER "!JaxPP runs I and W of the first stage together; device 0 has 0I"
 #define NO_DUALPIPE_V                                                                                                          \
-    "!MindSpeed's own schedule is DualPipeV, which this order is not: it has 2 stages on each of 4 devices, so it needs 8, "   \
-    "16, ... layers, and 8 microbatches or more; "
+    "!MindSpeed's own schedule is DualPipeV, and this order differs; DualPipeV has 2 stages on each of 4 devices, and "        \
+    "needs 8, 16, ... layers and at least 8 microbatches; "
 #define TORCH "torchtitan, pytorch and jaxpp can run it"
 #define TORCH_AND_V "torchtitan, pytorch and colossalai can run it"
 #define NOBODY "no other runtime here can run it"
@@ -72,15 +72,16 @@ static const struct row rows[] = {
      NO_DUALPIPE_V, TORCH},
     {"1f1b_no_flush", 4, NO_FLUSH, NOBODY},
     {"eager_1f1b_no_flush", 4, NO_FLUSH, NOBODY},
-    {"1f1b_overlap", 4, "!Megatron-LM overlaps forwards and backwards with two stages a device or more, or on one device; ",
+    {"1f1b_overlap", 4,
+     "!Megatron-LM overlaps forwards and backwards only with two stages per device or more, or on one device; ",
      TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"), NOT_DEEP("0F4 at position 4", "0B0"),
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 7: 0F7 runs overlapped", NO_NODES, NO_V,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 7: 0F7 is in an overlapped pair", NO_NODES, NO_V,
      JAX_LIST("KimiK2", "4") " fuse_steady_state=True", NO_DUALPIPE_V, TORCH},
     {"looped_bfs", 8, NOT_1F1B("4F7 at position 15", "4B0"), TITAN("LoopedBFS"), CLASS("LoopedBFS", "8", "loop"), TWO_STAGES,
      NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
     {"interleaved_1f1b", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2", TITAN("Interleaved1F1B"),
      CLASS("Interleaved1F1B", "8", "loop"), TWO_STAGES,
-     "!sail-sg counts a device's stages by their layers; give the model's layers, with which it can be told; ",
+     "!sail-sg derives the number of stages from the layers; give the number of the model's layers; ",
      PRIMUS_8("1f1b-interleaved"), "pp_size=4 pp_style=interleaved num_model_chunks=2 num_microbatches=8",
      JAX_LIST("Interleaved1F1B", "8"), NO_DUALPIPE_V, "megatron, torchtitan, pytorch, primus, colossalai and jaxpp can run it"},
     {"slimpipe", 4, MEGATRON_4, TITAN("1F1B"), CLASS("1F1B", "4", "loop"), "num_stages=4 gradient_accumulation_steps=8", SAIL_4,
@@ -88,7 +89,7 @@ static const struct row rows[] = {
      "megatron, torchtitan, pytorch, deepspeed, sail, primus, colossalai and jaxpp can run it"},
     {"interleaved_1f1b_overlap", 8, MEGATRON_4 " --num-virtual-stages-per-pipeline-rank 2 --overlap-moe-expert-parallel-comm",
      TITAN_CSV("PipelineScheduleMulti"), CSV("8", "loop"), TWO_STAGES,
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 runs overlapped", NO_NODES, NO_V,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 11: 0F7 is in an overlapped pair", NO_NODES, NO_V,
      JAX_LIST("KimiK2", "8") " fuse_steady_state=True", NO_DUALPIPE_V, "megatron, torchtitan, pytorch and jaxpp can run it"},
     {"interleaved_1f1b_less_memory", 8, NOT_1F1B("4B0 at position 8", "0F4"), TITAN_CSV("PipelineScheduleMulti"),
      CSV("8", "loop"), TWO_STAGES, NODES, NO_PRIMUS, NO_V, PLANNED("8"), NO_DUALPIPE_V, TORCH},
@@ -99,42 +100,42 @@ static const struct row rows[] = {
     {"pipeoffload", 8, NOT_1F1B("0OFFLOAD0 at position 1", "0F1"),
      "!PyTorch's CSV has no OFFLOAD, which device 0 has at position 1; ",
      "!PyTorch's CSV has no OFFLOAD, which device 0 has at position 1; ", TWO_STAGES,
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 1: 0OFFLOAD0 has no counterpart there; ",
-     "!Primus has no algorithm that makes this order; ", NO_V, "!JaxPP takes computation alone and adds the transfers itself; ",
-     NO_DUALPIPE_V, NOBODY},
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 1: 0OFFLOAD0 has no counterpart in sail-sg; ",
+     "!Primus has no algorithm that makes this order; ", NO_V,
+     "!JaxPP takes compute ops only and adds transfers itself; use the schedule before lowering; ", NO_DUALPIPE_V, NOBODY},
     {"zb_h1", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
      CLASS("InterleavedZeroBubble", "4", "loop"), NOT_DEEP("0I0 at position 4", "0B0"), ZERO_BUBBLE("4"),
      PRIMUS_4("zero-bubble"), NO_V, JAX("ZeroBubble"), NO_DUALPIPE_V,
-     "torchtitan, pytorch, primus and jaxpp can run it, sail one of its kind"},
+     "torchtitan, pytorch, primus and jaxpp can run it, sail a similar one"},
     {"zb_h2", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
      NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), PRIMUS_4("zero-bubble-heuristic --pp_max_mem 7"), NO_V,
-     PLANNED("4"), NO_DUALPIPE_V, TORCH ", sail and primus one of its kind"},
+     PLANNED("4"), NO_DUALPIPE_V, TORCH ", sail and primus a similar one"},
     {"zbv", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN("ZBVZeroBubble"), CLASS("ZBVZeroBubble", "8", "v"), TWO_STAGES,
      V_SCHEDULE("zb"), PRIMUS_8("zbv-formatted"), NODES_V, PLANNED("8"), NO_DUALPIPE_V,
-     "torchtitan, pytorch, primus, colossalai and jaxpp can run it, sail one of its kind"},
+     "torchtitan, pytorch, primus, colossalai and jaxpp can run it, sail a similar one"},
     {"v_1f1b", 8, NOT_1F1B("7F0 at position 5", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
      SAIL_4 " --enable-1f1b-v", NO_PRIMUS, NODES_V, PLANNED("8"), NO_DUALPIPE_V,
-     "torchtitan, pytorch, colossalai and jaxpp can run it, sail one of its kind"},
+     "torchtitan, pytorch, colossalai and jaxpp can run it, sail a similar one"},
     {"dualpipe_v", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN("DualPipeV"), CLASS("DualPipeV", "8", "v"), TWO_STAGES,
-     "!sail-sg's nodes cannot hold the schedule: device 0, position 17: 0F7 runs overlapped", NO_NODES,
+     "!sail-sg's nodes cannot hold the schedule: device 0, position 17: 0F7 is in an overlapped pair", NO_NODES,
      "!Colossal-AI runs no overlapped pairs; device 0 has one at position 17; ", PLANNED("8"),
      "--pipeline-model-parallel-size 4 --schedules-method dualpipev --dualpipev-dw-detach --moe-fb-overlap",
      "torchtitan, pytorch, jaxpp and mindspeed can run it"},
-    {"dualpipe", 4, "!Megatron-LM runs 1F1B orders: device 0 has ", "!PyTorch holds each stage on one rank, ",
-     "!PyTorch holds each stage on one rank, ", "!DeepSpeed runs 1F1B orders: device 0 has ",
+    {"dualpipe", 4, "!Megatron-LM runs 1F1B orders: device 0 has ", "!PyTorch has each stage on one rank, ",
+     "!PyTorch has each stage on one rank, ", "!DeepSpeed runs 1F1B orders: device 0 has ",
      "!sail-sg's runtime has linear, loop and v placement, not bidirectional; ", NO_NODES, NO_V,
-     "!JaxPP holds each stage on one rank, ", NO_DUALPIPE_V, NOBODY},
+     "!JaxPP has each stage on one rank, ", NO_DUALPIPE_V, NOBODY},
     {"zb_auto", 4, NOT_1F1B("0F4 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"), CSV("4", "loop"),
      NOT_DEEP("0F4 at position 4", "0B0"), ZERO_BUBBLE("7"), PRIMUS_4("zero-bubble-heuristic --pp_max_mem 8"), NO_V,
-     TOGETHER "0", NO_DUALPIPE_V, "torchtitan and pytorch can run it, sail and primus one of its kind"},
+     TOGETHER "0", NO_DUALPIPE_V, "torchtitan and pytorch can run it, sail and primus a similar one"},
     {"zbv_auto", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
-     V_SCHEDULE("zb"), NO_PRIMUS, NODES_V, TOGETHER "4", NO_DUALPIPE_V, TORCH_AND_V ", sail one of its kind"},
+     V_SCHEDULE("zb"), NO_PRIMUS, NODES_V, TOGETHER "4", NO_DUALPIPE_V, TORCH_AND_V ", sail a similar one"},
     {"v_half", 8, NOT_1F1B("7F0 at position 5", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES,
      V_SCHEDULE("half"), PRIMUS_8("v-half"), NODES_V, TOGETHER "4", NO_DUALPIPE_V,
-     TORCH_AND_V ", sail and primus one of its kind"},
+     TORCH_AND_V ", sail and primus a similar one"},
     {"v_min", 8, NOT_1F1B("7F0 at position 3", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, V_SCHEDULE("min"),
      PRIMUS_8("v-min"), NODES_V, PLANNED("8"), NO_DUALPIPE_V,
-     "torchtitan, pytorch, colossalai and jaxpp can run it, sail and primus one of its kind"},
+     "torchtitan, pytorch, colossalai and jaxpp can run it, sail and primus a similar one"},
     {"v_search", 8, NOT_1F1B("7F0 at position 7", "4F0"), TITAN_CSV("ZBVZeroBubble"), CSV("8", "v"), TWO_STAGES, NODES,
      NO_PRIMUS, NODES_V, TOGETHER "0", NO_DUALPIPE_V, TORCH_AND_V},
     {"auto", 4, NOT_1F1B("0I0 at position 4", "0B0"), TITAN_CSV("PipelineScheduleSingle"),
@@ -216,7 +217,7 @@ static void test_groups_of_megatron(void **state)
                  "!D <= group <= M: groups of 3 to 6 microbatches, not of 2; torchtitan");
     expect_sized("interleaved_1f1b", 3, 6, 10, "4", MEGATRON, "!10 in groups of 4 leave 2; torchtitan, pytorch and jaxpp");
     expect_sized("interleaved_1f1b", 1, 2, 4, "2", MEGATRON,
-                 "!Megatron-LM interleaves on more than one device only; pytorch and jaxpp");
+                 "!Megatron-LM interleaves only on two devices or more; pytorch and jaxpp");
 }
 
 /* One group of more than M microbatches looks like one of M but for the warm-up: what Megatron-LM wants of sizes is the reason,
@@ -249,14 +250,14 @@ static void test_other_orders_of_few_microbatches(void **state)
     expect_sized("looped_bfs", 4, 8, 3, NULL, MEGATRON, "!device 0 has 4B2 at position 6, where Megatron-LM would run 4B0; ");
     expect_sized("looped_bfs", 4, 8, 8, NULL, MEGATRON, "!device 0 has 4F7 at position 15, where Megatron-LM would run 4B0; ");
     expect_sized("interleaved_zb", 4, 8, 3, NULL, MEGATRON, "!device 0 has 4I0 at position 6, where ");
-    expect_sized("1f1b", 4, 4, 2, NULL, PRIMUS, "!Primus's 1f1b wants at least 3 microbatches on 4 devices, not 2; ");
-    expect_sized("zb_h1", 4, 4, 3, NULL, PRIMUS, "!Primus's zero-bubble wants at least 4 microbatches on 4 devices, not 3; ");
-    expect_sized("zbv", 4, 8, 6, NULL, PRIMUS, "!Primus's zbv-formatted wants at least 7 microbatches on 4 devices, not 6; ");
+    expect_sized("1f1b", 4, 4, 2, NULL, PRIMUS, "!Primus's 1f1b needs at least 3 microbatches on 4 devices, not 2; ");
+    expect_sized("zb_h1", 4, 4, 3, NULL, PRIMUS, "!Primus's zero-bubble needs at least 4 microbatches on 4 devices, not 3; ");
+    expect_sized("zbv", 4, 8, 6, NULL, PRIMUS, "!Primus's zbv-formatted needs at least 7 microbatches on 4 devices, not 6; ");
     expect_sized("interleaved_1f1b", 4, 8, 3, NULL, PRIMUS,
-                 "!1f1b-interleaved wants a multiple of D = 4 microbatches, not 3; ");
+                 "!1f1b-interleaved needs a multiple of D = 4 microbatches, not 3; ");
     expect_sized("interleaved_1f1b", 4, 8, 9, NULL, PRIMUS,
-                 "!1f1b-interleaved wants a multiple of D = 4 microbatches, not 9; ");
-    expect_sized("interleaved_1f1b", 4, 8, 4, NULL, PRIMUS, "!all forwards: at least 8 microbatches, not 4; ");
+                 "!1f1b-interleaved needs a multiple of D = 4 microbatches, not 9; ");
+    expect_sized("interleaved_1f1b", 4, 8, 4, NULL, PRIMUS, "!enough microbatches for its warm-up: at least 8, not 4; ");
     expect_sized("interleaved_1f1b", 4, 8, 8, "8", PRIMUS, "!groups of D = 4 microbatches, not larger ones; ");
     expect_sized("interleaved_1f1b", 3, 6, 6, "2", PRIMUS, "!groups of D = 3 microbatches, not smaller ones; ");
     expect_sized("interleaved_1f1b", 4, 8, 8, "9", SAIL,
@@ -269,7 +270,7 @@ static void test_pairs_of_megatron(void **state)
     expect_sized("1f1b_overlap", 1, 1, 4, NULL, MEGATRON,
                  "--pipeline-model-parallel-size 1 --overlap-moe-expert-parallel-comm");
     expect_sized("1f1b_overlap", 2, 2, 4, NULL, MEGATRON,
-                 "!two stages a device or more, or on one device; torchtitan, pytorch and jaxpp");
+                 "!two stages per device or more, or on one device; torchtitan, pytorch and jaxpp");
     expect_sized("interleaved_1f1b_overlap", 2, 6, 4, NULL, MEGATRON,
                  "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 3 "
                  "--overlap-moe-expert-parallel-comm");
@@ -336,15 +337,17 @@ static void test_memory_of_sail(void **state)
     expect_limited("zb_auto", 4, 4, 4, ZERO_BUBBLE("4"));
     expect_limited("zb_auto", 4, 4, 2, ZERO_BUBBLE("2"));
     expect_limited("zbv_auto", 4, 8, 8, V_SCHEDULE("zb"));
-    expect_limited("zbv_auto", 4, 8, 7,
-                   "!zbv_auto may hold 8 stage passes on a device and takes no limit, this one holds 7; only its scheduled");
+    expect_limited(
+        "zbv_auto", 4, 8, 7,
+        "!zbv_auto may hold 8 stage passes on a device and has no memory limit; this order holds 7; only its scheduled");
     expect_limited("v_half", 4, 8, 6, V_SCHEDULE("half"));
-    expect_limited("v_half", 4, 8, 5, "!v_half may hold 6 stage passes on a device and takes no limit, this one holds 5");
+    expect_limited("v_half", 4, 8, 5,
+                   "!v_half may hold 6 stage passes on a device and has no memory limit; this order holds 5");
     expect_limited("v_min", 4, 8, 4, V_SCHEDULE("min"));
     expect_sized("zbv", 4, 8, 2, NULL, SAIL, V_SCHEDULE("zb"));
     expect_sized("interleaved_1f1b", 4, 8, 10, "5", SAIL,
                  "!sail-sg interleaves groups of at most D = 4 microbatches, not larger ones; only its scheduled nodes");
-    expect_sized("interleaved_1f1b", 4, 8, 9, "3", SAIL, "!sail-sg counts a device's stages by their layers");
+    expect_sized("interleaved_1f1b", 4, 8, 9, "3", SAIL, "!sail-sg derives the number of stages from the layers");
 }
 
 static void test_exact(void **state)
@@ -354,7 +357,7 @@ static void test_exact(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof planned / sizeof planned[0]; i++) {
         ppsched_schedule *schedule = sized_schedule(planned[i], 4, i == 0 ? 4 : 8, 8, NULL);
-        expect_refused(schedule, SAIL, &exact, "sail-sg plans an order of its own of that kind; only its scheduled nodes");
+        expect_refused(schedule, SAIL, &exact, "sail-sg plans its own order of that kind; only its scheduled nodes");
         ppsched_schedule_release(schedule);
     }
     ppsched_schedule *schedule = sized_schedule("1f1b", 4, 4, 8, NULL);

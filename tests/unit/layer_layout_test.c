@@ -29,7 +29,7 @@ static void test_places(void **state)
         uint32_t stage, position;
         const char *part;
     } cases[] = {
-        {"Et|Tt|L", 3, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, 3, "in just that case"},
+        {"Et|Tt|L", 3, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, 3, "in exactly this case"},
         {"Et |L", 2, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, 2, "leave blanks out"},
         {"Et|(tt)|L", 2, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, 3, "a group is (...)*n"},
         {"E,,t*|L", 2, PPSCHED_ERROR_SYNTAX, PPSCHED_NONE, 4, "repeated by x*n"},
@@ -98,7 +98,7 @@ static void test_rules(void **state)
 {
     (void)state;
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.chunks = 2, .decoders = 4, .mtps = 1}, PPSCHED_OK, "");
-    expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.chunks = 1}, PPSCHED_ERROR_REFUSED, "4 stages, 2 a device, and 1 were");
+    expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.chunks = 1}, PPSCHED_ERROR_REFUSED, "4 stages, 2 per device, not 1");
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.decoders = 5}, PPSCHED_ERROR_REFUSED,
                  "number of decoders (t) in the layout is 4, that of the model 5");
     expect_rules("Et|t|t|tmL", (ppsched_layout_rules){.no_decoders = 1}, PPSCHED_ERROR_REFUSED, "take out 4");

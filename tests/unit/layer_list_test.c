@@ -45,7 +45,7 @@ static void test_entries(void **state)
     assert_true(last.forward_time == 0 && last.backward_time == 0 && last.mem_backward_weight == 0);
     ppsched_error error;
     assert_int_equal(ppsched_layers_get_entry(&first, layers, 2, &error), PPSCHED_ERROR_RANGE);
-    assert_string_equal(error.message, "there is no layer entry 2 of 2");
+    assert_string_equal(error.message, "there is no layer entry 2; there are 2, numbered from 0");
     first.size = 4;
     assert_int_equal(ppsched_layers_get_entry(&first, layers, 0, NULL), PPSCHED_ERROR_STRUCT_SIZE);
     assert_int_equal(ppsched_layers_get_entry(NULL, layers, 0, NULL), PPSCHED_ERROR_ARGUMENT);
@@ -146,14 +146,15 @@ static void test_bad_entries(void **state)
         BAD("mem_weights is -1; it must be finite and at least 0", .mem_weights = -1),
         BAD("output_bytes is -1; it must be finite and at least 0", .output_bytes = -1),
         BAD("flags is 8; it must be 0 to 7", .flags = 8),
-        BAD("the flag of a copied embedding is 1; it must be that of a layer behind the first stage's",
+        BAD("the flag of a copied embedding is 1; it must be 0 in a layer of the first stage",
             .flags = PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, .place = PPSCHED_LAYER_PLACE_FIRST),
-        BAD("the flag of tied weights is 1; it must be that of a layer in the first stage", .flags = PPSCHED_LAYER_FLAG_TIED),
+        BAD("the flag of tied weights is 1; it must be 0, except in a layer of the first stage",
+            .flags = PPSCHED_LAYER_FLAG_TIED),
         BAD("recompute_count is 9; it must be 0 to 8, with that many records", .recompute_count = 9, .recomputes = twice),
         BAD("recompute_count is 1; it must be 0 to 8, with that many records", .recompute_count = 1),
         BAD("a recompute's name, its number is 1; it must be given", .recompute_count = 1, .recomputes = nameless),
         BAD("a recompute's name, its number is 1; it must be given", .recompute_count = 1, .recomputes = empty),
-        BAD("recomputes 0 and 1 are both called full; each must be of another name", .recompute_count = 2, .recomputes = twice),
+        BAD("recomputes 0 and 1 are both called full; each needs a different name", .recompute_count = 2, .recomputes = twice),
         BAD("a recompute's time is -1; it must be finite and at least 0", .recompute_count = 1, .recomputes = fast),
         BAD("a recompute's time is Infinity; it must be finite and at least 0", .recompute_count = 1, .recomputes = endless),
         BAD("a recompute's mem_forward is 2; it must be at least 0 and at most the layer's", .mem_forward = 1,
@@ -165,14 +166,16 @@ static void test_bad_entries(void **state)
         BAD("a part of backward_time is 3; it must be at most the whole", .backward_time = 2, .backward_input_time = 3),
         BAD("the sum of both backwards is Infinity; it must be finite", .backward_input_time = DBL_MAX,
             .backward_weight_time = DBL_MAX),
-        BAD("what is left of its activations is -1; it must be 0", .mem_forward = 1, .mem_backward_input = -2),
-        BAD("what is left of its activations is -1; it must be 0", .mem_forward = 4, .mem_backward_weight = -5),
-        BAD("what is left of its activations is 1; it must be 0", .mem_forward = 4, .mem_backward_input = 2,
+        BAD("mem_forward + mem_backward_input + mem_backward_weight is -1; it must be 0", .mem_forward = 1,
+            .mem_backward_input = -2),
+        BAD("mem_forward + mem_backward_input + mem_backward_weight is -1; it must be 0", .mem_forward = 4,
             .mem_backward_weight = -5),
-        BAD("what is left of its activations is 1; it must be 0", .mem_forward = 3, .mem_backward_input = -1,
-            .mem_backward_weight = -1),
+        BAD("mem_forward + mem_backward_input + mem_backward_weight is 1; it must be 0", .mem_forward = 4,
+            .mem_backward_input = 2, .mem_backward_weight = -5),
+        BAD("mem_forward + mem_backward_input + mem_backward_weight is 1; it must be 0", .mem_forward = 3,
+            .mem_backward_input = -1, .mem_backward_weight = -1),
         BAD("the number of layers up to it is 65536; it must be at most 65535", .count = 65535),
-        BAD("it is for the first stage; put it before all that are not", .place = PPSCHED_LAYER_PLACE_FIRST),
+        BAD("it is for the first stage; put it before all layers that are not", .place = PPSCHED_LAYER_PLACE_FIRST),
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -196,9 +199,10 @@ static void test_parts_that_round(void **state)
     } far[] = {
         BAD("a part of backward_time is 3e-12; it must be at most the whole", .backward_time = 2e-12,
             .backward_input_time = 3e-12),
-        BAD("what is left of its activations is -1e-12; it must be 0", .mem_forward = 1e-12, .mem_backward_input = -2e-12),
-        BAD("what is left of its activations is 3e-12; it must be 0", .mem_forward = 5e-12, .mem_backward_input = -1e-12,
-            .mem_backward_weight = -1e-12),
+        BAD("mem_forward + mem_backward_input + mem_backward_weight is -1e-12; it must be 0", .mem_forward = 1e-12,
+            .mem_backward_input = -2e-12),
+        BAD("mem_forward + mem_backward_input + mem_backward_weight is 3e-12; it must be 0", .mem_forward = 5e-12,
+            .mem_backward_input = -1e-12, .mem_backward_weight = -1e-12),
     };
     (void)state;
     for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
@@ -221,9 +225,9 @@ static void test_bad_lists(void **state)
     (void)state;
     expect_bad(&good, 0, PPSCHED_ERROR_RANGE, PPSCHED_NONE, "there are 0 layer entries; there must be 1 to 65535");
     expect_bad(behind, 2, PPSCHED_ERROR_RANGE, 1,
-               "layer entry 1 (decoder): it is behind a layer for the last stage; put it before that");
+               "layer entry 1 (decoder): it comes after a layer for the last stage; put it before that layer");
     expect_bad(crossed, 2, PPSCHED_ERROR_RANGE, 1,
-               "layer entry 1 (embedding): it is for the first stage; put it before all that are not");
+               "layer entry 1 (embedding): it is for the first stage; put it before all layers that are not");
     expect_bad(&unnamed, 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "layer entry 0 has no name");
     expect_bad(&(const ppsched_layer)LAYER(""), 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "layer entry 0 has no name");
     expect_bad(&nowhere, 1, PPSCHED_ERROR_ARGUMENT, PPSCHED_NONE, "there is no place 3; it must be 0 to 2");
@@ -303,30 +307,24 @@ static void test_bad_splits(void **state)
     expect_bad_split(layers, good, 0, NULL, PPSCHED_NONE, PPSCHED_NONE, "split: there are 0 stages; there must be 1 to 65535");
     expect_bad_split(layers, good, 65536, NULL, PPSCHED_NONE, PPSCHED_NONE,
                      "split: there are 65536 stages; there must be 1 to 65535");
-    expect_bad_split(layers, (uint32_t[]){4, 5}, 2, NULL, 1, PPSCHED_NONE, "split: stages 0 to 1 have 9 layers; there are 8");
+    expect_bad_split(layers, (uint32_t[]){4, 5}, 2, NULL, 1, PPSCHED_NONE,
+                     "split: stages 0 to 1 have 9 layers; the model has 8");
     expect_bad_split(layers, (uint32_t[]){4, UINT32_MAX}, 2, NULL, 1, PPSCHED_NONE,
-                     "split: stages 0 to 1 have 4294967299 layers; there are 8");
+                     "split: stages 0 to 1 have 4294967299 layers; the model has 8");
     expect_bad_split(layers, (uint32_t[]){4, 2}, 2, NULL, PPSCHED_NONE, PPSCHED_NONE,
-                     "split: its stages have 6 layers; there are 8");
+                     "split: its stages have 6 layers; the model has 8");
     expect_bad_split(layers, (uint32_t[]){1, 7}, 2, NULL, 1, 1,
-                     "split: layer 1 (embedding) in stage 1 belongs into the "
-                     "first stage");
+                     "split: layer 1 (embedding) in stage 1 must be in the first stage");
     expect_bad_split(layers, (uint32_t[]){0, 8}, 2, NULL, 1, 0,
-                     "split: layer 0 (embedding) in stage 1 belongs into the "
-                     "first stage");
-    expect_bad_split(layers, (uint32_t[]){7, 1}, 2, NULL, 0, 6,
-                     "split: layer 6 (head) in stage 0 belongs into the last "
-                     "stage");
-    expect_bad_split(layers, (uint32_t[]){8, 0}, 2, NULL, 0, 7,
-                     "split: layer 7 (head) in stage 0 belongs into the last "
-                     "stage");
+                     "split: layer 0 (embedding) in stage 1 must be in the first stage");
+    expect_bad_split(layers, (uint32_t[]){7, 1}, 2, NULL, 0, 6, "split: layer 6 (head) in stage 0 must be in the last stage");
+    expect_bad_split(layers, (uint32_t[]){8, 0}, 2, NULL, 0, 7, "split: layer 7 (head) in stage 0 must be in the last stage");
     expect_bad_split(layers, (uint32_t[]){5, 3}, 2, NULL, 1, 5,
-                     "split: layer 5 (mtp) in stage 1 must be with the layer "
-                     "before it");
+                     "split: layer 5 (mtp) in stage 1 must be in the same stage as the layer before it");
     expect_bad_split(layers, good, 2, kinds, PPSCHED_NONE, 3,
-                     "split: layer 3 (dense) has kinds of recomputation up to 1, not 2");
+                     "split: layer 3 (dense) has kinds of recomputation 0 to 1, not 2");
     expect_bad_split(layers, good, 2, of_head, PPSCHED_NONE, 7,
-                     "split: layer 7 (head) has kinds of recomputation up to 0, not 1");
+                     "split: layer 7 (head) has kinds of recomputation 0 to 0, not 1");
     ppsched_layers_release(layers);
 }
 
@@ -349,7 +347,7 @@ static void test_bad_arguments(void **state)
     split = split_of(counts, 2, NULL);
     expect_ok(ppsched_config_set_placement(base, PPSCHED_PLACEMENT_MAP, places, 2, NULL), NULL);
     assert_int_equal(ppsched_config_from_layers(&out, base, layers, &split, &error), PPSCHED_ERROR_REFUSED);
-    assert_string_equal(error.message, "a placement map is one of its own stages; it does not go with layers");
+    assert_string_equal(error.message, "a placement map has a fixed number of stages; it cannot be used with layers");
     assert_null(out);
     ppsched_config_destroy(base);
     ppsched_layers_release(layers);

@@ -527,7 +527,7 @@ static void expect_reason(const ppsched_layers *layers, int devices, const struc
     assert_string_equal(candidate.reason, reason);
     ppsched_error error;
     assert_int_equal(ppsched_plan_find_least_limit(&least, NULL, plan, &error), PPSCHED_ERROR_REFUSED);
-    assert_string_equal(error.message, "no candidate can serve the problem under any memory limit");
+    assert_string_equal(error.message, "no candidate can solve the problem under any memory limit");
     ppsched_plan_destroy(plan);
     ppsched_config_destroy(base);
 }
@@ -566,27 +566,26 @@ static void test_what_cannot_be(void **state)
     const ppsched_layers *block = make_layers(&together, 1);
     (void)state;
     expect_reason(few, 8, &OPTIONS(.strategies = rule, .strategy_count = 1),
-                  "8 stages need 8 layers that may be apart, and there are 6; take 6 devices at most");
+                  "8 stages need 8 layers that can be separated, and there are 6; use at most 6 devices");
     expect_reason(few, 8, &OPTIONS(.strategies = search, .strategy_count = 1),
-                  "8 stages need 8 layers that may be apart, and there are 6; take 6 devices at most");
+                  "8 stages need 8 layers that can be separated, and there are 6; use at most 6 devices");
     expect_reason(few, 4, &OPTIONS(.strategies = interleaved, .strategy_count = 1, .chunks = two, .chunk_count = 1),
-                  "8 stages need 8 layers that may be apart, and there are 6; take 4 stages at most");
+                  "8 stages need 8 layers that can be separated, and there are 6; use at most 4 stages");
     expect_reason(few, 4, &OPTIONS(.strategies = v, .strategy_count = 1),
-                  "8 stages, 2 a device, need 8 layers that may be apart, and there are 6; take 3 devices at most");
+                  "8 stages, 2 per device, need 8 layers that can be separated, and there are 6; use at most 3 devices");
     expect_reason(few, 3, &OPTIONS(.strategies = v, .strategy_count = 1, .chunks = one, .chunk_count = 1),
                   "zbv: needs 2 stages per device, not 3 stages on 3 devices; nearest: 6 stages");
     expect_reason(few, 3, &OPTIONS(.strategies = rule, .strategy_count = 1, .chunks = two, .chunk_count = 1),
                   "1f1b: needs 1 stage per device, not 6 stages on 3 devices; nearest: 3 stages, or 6 devices");
-    expect_reason(
-        odd, 2, &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_MINDSPEED),
-        "MindSpeed's own schedule is DualPipeV, which this order is not: it has 2 stages on each of 2 devices, so it needs 4, "
-        "8, ... layers, and 4 microbatches or more");
+    expect_reason(odd, 2, &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_MINDSPEED),
+                  "MindSpeed's own schedule is DualPipeV, and this order differs; DualPipeV has 2 stages on each of 2 devices, "
+                  "and needs 4, 8, ... layers and at least 4 microbatches");
     expect_reason(block, 2, &OPTIONS(.strategies = rule, .strategy_count = 1, .empty_stages = 1),
-                  "2 stages need 2 layers that may be apart, and there is 1; take 1 device at most");
+                  "2 stages need 2 layers that can be separated, and there is 1; use at most 1 device");
     expect_reason(
         odd, 2,
         &OPTIONS(.strategies = rule, .strategy_count = 1, .runtime = PPSCHED_RUNTIME_SAIL, .chunks = one, .chunk_count = 1),
-        "sail-sg's runtime divides decoders evenly, and 5 do not go into 2 stages; 4 or 6 would");
+        "sail-sg's runtime divides decoders evenly, and 5 do not divide by 2 stages; 4 or 6 would");
     ppsched_layers_release(block);
     ppsched_layers_release(odd);
     ppsched_layers_release(few);
@@ -606,11 +605,11 @@ static void test_reasons_of_even_splits(void **state)
                                                .chunks = one, .chunk_count = 1);
     const ppsched_layers *few = make_plain_model(4), *mtp = make_layers(with_mtp, 2), *paired = make_layers(pairs, 6);
     (void)state;
-    expect_reason(few, 5, &options, "sail-sg's runtime divides decoders evenly, and 4 do not go into 5 stages; 5 would");
-    expect_reason(mtp, 2, &options, "sail-sg's runtime cannot be told of MTP layers; leave them out");
+    expect_reason(few, 5, &options, "sail-sg's runtime divides decoders evenly, and 4 do not divide by 5 stages; 5 would");
+    expect_reason(mtp, 2, &options, "sail-sg's runtime has no arguments for MTP layers; leave them out");
     expect_reason(paired, 2, &options,
-                  "sail-sg's runtime divides decoders evenly, and stage 1 would begin with layer 3, which must be with the one "
-                  "before it");
+                  "sail-sg's runtime divides decoders evenly, and stage 1 would begin with layer 3, which must be in the same "
+                  "stage as the layer before it");
     ppsched_layers_release(paired);
     ppsched_layers_release(mtp);
     ppsched_layers_release(few);
@@ -1148,13 +1147,13 @@ static void test_bad_options(void **state)
     expect_bad(base, &OPTIONS(.runtime = LAST_RUNTIME + 1), PPSCHED_ERROR_ARGUMENT,
                "there is no runtime 10; it must be 0 to 9");
     expect_bad(base, &OPTIONS(.runtimes = 1u << (LAST_RUNTIME + 1)), PPSCHED_ERROR_ARGUMENT,
-               "runtimes is 1024, with bits of no runtime; it must be 0 to 1023");
+               "runtimes is 1024, with unknown bits; it must be 0 to 1023");
     const ppsched_layer entry = LAYER("decoder", .count = 8, .forward_time = 1);
     const ppsched_layers *layers = make_layers(&entry, 1);
     expect_bad(base, &OPTIONS(.layers = layers, .empty_stages = 2), PPSCHED_ERROR_RANGE,
                "empty_stages is 2; it must be 0 or 1");
     expect_bad(base, &OPTIONS(.layers = layers, .split_effort = 5), PPSCHED_ERROR_RANGE,
-               "effort of the split options is 5; it must be 1 to 4, or 0");
+               "the split effort is 5; it must be 1 to 4, or 0 for the default");
     expect_bad(base, &OPTIONS(.empty_stages = 1), PPSCHED_ERROR_ARGUMENT, "split has no layers; give them, or leave split out");
     ppsched_layers_release(layers);
     expect_bad(base, &OPTIONS(.reserved = 1), PPSCHED_ERROR_ARGUMENT, "reserved is not 0");

@@ -84,7 +84,7 @@ static void test_shapes(void **state)
     BAD_SHAPE(heads, 7, "heads 7 does not divide 64 of hidden_size");
     BAD_SHAPE(key_value_heads, 3, "key_value_heads 3 does not divide 8 heads; 2 and 4 do");
     BAD_SHAPE(key_value_heads, 9, "key_value_heads is 9; it must be 0 to 8");
-    BAD_SHAPE(ffn_size, 0, "ffn_size is 0, and there are 6 layers without experts");
+    BAD_SHAPE(ffn_size, 0, "ffn_size is 0, but 6 layers without experts need it");
     BAD_SHAPE(vocabulary_size, 0, "vocabulary_size is 0");
     BAD_SHAPE(query_rank, 8, "needs key_value_rank too");
     BAD_SHAPE(key_value_rank, 8, "value_head_size is 0");
@@ -97,7 +97,7 @@ static void test_shapes(void **state)
     BAD_EXPERTS(experts_per_token, 17, "experts_per_token is 17; it must be 1 to 16");
     BAD_EXPERTS(expert_ffn_size, 0, "expert_ffn_size is 0");
     BAD_EXPERTS(dense_layers, 7, "dense_layers is 7; it must be 0 to 6");
-    BAD_EXPERTS(expert_layers, (const uint8_t[]){0}, "must be 0 beside it"); /* dense_layers is 2 */
+    BAD_EXPERTS(expert_layers, (const uint8_t[]){0}, "must then be 0"); /* dense_layers is 2 */
     ppsched_transformer listed = with_experts(), none = small;
     listed.dense_layers = 0, listed.expert_layers = (const uint8_t[]){0, 1, 0, 2, 1, 1};
     expect_refused(&listed, &plain, NULL, "expert_layers: entry 3 is 2; it must be 0 or 1");
@@ -180,7 +180,7 @@ static void test_devices(void **state)
     ppsched_accelerator device = *ppsched_accelerator_at(1);
     device.vector_efficiency = up;
     device.vector_efficiency_count = 2;
-    expect_refused(&small, &plain, &device, "`least` 1 is 10; they must go down");
+    expect_refused(&small, &plain, &device, "`least` 1 is 10; values must decrease");
     device.vector_efficiency = NULL;
     assert_int_equal(ppsched_model_create(&model, &small, &plain, &device, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
 }

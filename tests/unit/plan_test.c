@@ -91,11 +91,11 @@ static void test_ends_are_part_of_their_stages(void **state)
     set_number(config, PPSCHED_QUANTITY_MEM_FORWARD, 0.3);
     for (int64_t stages = 2; stages <= 4; stages += 2) {
         expect_end_refused(config, stages, (ppsched_model_end)END(.mem_static = 3),
-                           "stage 1: mem_static is 0, but the embedding or the head, which are part of it, take 3; add them "
-                           "to the stage, or give the model by its layers, beside which they stand");
+                           "stage 1: mem_static is 0, but the embedding or head in this stage takes 3; include them in the "
+                           "stage, or give layers, where they are separate");
         expect_end_refused(config, stages, (ppsched_model_end)END(.mem_weights = 3),
-                           "stage 1: mem_weights is 0, but the embedding or the head, which are part of it, take 3; add them "
-                           "to the stage, or give the model by its layers, beside which they stand");
+                           "stage 1: mem_weights is 0, but the embedding or head in this stage takes 3; include them in the "
+                           "stage, or give layers, where they are separate");
         expect_end_refused(config, stages, (ppsched_model_end)END(.backward_time = 1, .backward_weight_time = 1.5),
                            "head: backward_weight_time (1.5) is above backward_time (1)");
         expect_end_refused(config, stages, (ppsched_model_end)END(.mem_backward_input = 1),
@@ -309,7 +309,7 @@ static void test_maps(void **state)
     ppsched_plan_destroy(plan);
     options = (struct plan_choice){.size = sizeof options, .chunks = chunks, .chunk_count = 1};
     assert_int_equal(create_plan(&plan, config, &options, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "chunks do not go with a placement map, which is one of 5 stages");
+    assert_string_equal(error.message, "chunks cannot be given with a placement map, which has 5 stages");
     ppsched_config_destroy(config);
 }
 
@@ -598,7 +598,7 @@ static void test_bits_of_placements(void **state)
     plan = NULL;
     options.placements++;
     assert_int_equal(create_plan(&plan, config, &options, &error), PPSCHED_ERROR_ARGUMENT);
-    assert_string_equal(error.message, "placements is 64, with bits of no placement; it must be 0 to 63");
+    assert_string_equal(error.message, "placements is 64, with unknown bits; it must be 0 to 63");
     assert_null(plan);
     ppsched_config_destroy(config);
 }

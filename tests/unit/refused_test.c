@@ -69,7 +69,8 @@ static void test_reading(void **state)
     expect(ppsched_timeline_get_idle(&idle, timeline, 2, &error), PPSCHED_ERROR_RANGE, &error, "no device 2");
     expect(ppsched_timeline_get_idle(&idle, timeline, 1, &error), PPSCHED_ERROR_ARGUMENT, &error, "EARLIEST_ONLY");
     expect(ppsched_timeline_get_memory(NULL, 0, NULL, timeline, 2, &error), PPSCHED_ERROR_RANGE, &error, "no device 2");
-    expect(ppsched_plan_get_candidate(&candidate, plan, 1000, &error), PPSCHED_ERROR_RANGE, &error, "no candidate 1000 of ");
+    expect(ppsched_plan_get_candidate(&candidate, plan, 1000, &error), PPSCHED_ERROR_RANGE, &error,
+           "no candidate 1000; there are ");
     expect(ppsched_strategy_get_info(&info, 99, &error), PPSCHED_ERROR_RANGE, &error, "no strategy 99; strategies are 0 to ");
     expect(ppsched_strategy_get_option(&option, 99, 0, &error), PPSCHED_ERROR_RANGE, &error, "no strategy 99");
     expect(ppsched_strategy_get_option(&option, 0, 7, &error), PPSCHED_ERROR_RANGE, &error, "gpipe has no option 7");
@@ -211,13 +212,13 @@ static void test_lowering(void **state)
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .unshard = UINT32_MAX}, PPSCHED_ERROR_RANGE, "unshard"},
         {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .defer_receives = 1}, PPSCHED_ERROR_ARGUMENT, "defer_receives"},
         {{.unshard = 2, .unshard_lookahead = 4}, PPSCHED_ERROR_ARGUMENT, "unshard_lookahead"},
-        {{.unshard = 2, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED}, PPSCHED_ERROR_ARGUMENT, "needs a config"},
+        {{.unshard = 2, .unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_NEEDED}, PPSCHED_ERROR_ARGUMENT, "requires a config"},
         {{.lowering = PPSCHED_LOWERING_JUST_IN_TIME, .receive_prefetch = 65},
          PPSCHED_ERROR_RANGE,
          "receive_prefetch is 65; it must be 0 to 64"},
         {{.lowering = PPSCHED_LOWERING_PYTORCH, .receive_prefetch = 1},
          PPSCHED_ERROR_ARGUMENT,
-         "with the just_in_time lowering alone"},
+         "only for the just_in_time lowering"},
     };
     ppsched_config *config = make_config(2, 2, 2);
     ppsched_schedule *schedule = make_schedule(config, "1f1b"), *lowered = NULL, *again = NULL;
@@ -254,12 +255,12 @@ static void test_sends_and_receives_that_do_not_match(void **state)
     static const struct {
         const char *first, *second, *words;
     } cases[] = {
-        {"0F0 0SEND_F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "stands there twice"},
+        {"0F0 0SEND_F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "is there twice"},
         {"0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1SEND_F0 1B0 1SEND_B0", "sends to its own device, or to none"},
-        {"0SEND_F0 0F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "stands before what it sends"},
-        {"0F0 0SEND_F0 0RECV_B0 0B0", "1F0 1B0 1SEND_B0", "is received nowhere"},
-        {"0F0 0SEND_F0 0RECV_B0 0B0", "1F0 1RECV_F0 1B0 1SEND_B0", "stands before the receive that it needs"},
-        {"0F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "is sent nowhere"},
+        {"0SEND_F0 0F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "comes before the op whose output it sends"},
+        {"0F0 0SEND_F0 0RECV_B0 0B0", "1F0 1B0 1SEND_B0", "has no receive"},
+        {"0F0 0SEND_F0 0RECV_B0 0B0", "1F0 1RECV_F0 1B0 1SEND_B0", "comes before the receive that it needs"},
+        {"0F0 0RECV_B0 0B0", "1RECV_F0 1F0 1B0 1SEND_B0", "has no send"},
     };
     const ppsched_channel_model model = {.size = sizeof model, .order = PPSCHED_CHANNEL_ORDER_PAIR};
     ppsched_config *config = make_config(2, 2, 1);
@@ -330,7 +331,7 @@ static void test_stages(void **state)
     ppsched_config_destroy(other);
     other = NULL;
     expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, by_pair, 16, &error), &error);
-    expect(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), PPSCHED_ERROR_REFUSED, &error, "pairs of stages");
+    expect(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), PPSCHED_ERROR_REFUSED, &error, "pair of stages");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
     expect(ppsched_config_with_stages(&other, config, 2, NULL, NULL, &error), PPSCHED_ERROR_REFUSED, &error, "placement map");
     assert_null(other);

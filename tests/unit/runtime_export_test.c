@@ -75,7 +75,7 @@ static void test_other_orders_are_refused(void **state)
     }
     expect_strategy_refused("looped_bfs", 4, PPSCHED_FORMAT_MEGATRON, "where Megatron-LM would run");
     expect_strategy_refused("v_1f1b", 4, PPSCHED_FORMAT_MEGATRON, "where Megatron-LM would run");
-    expect_strategy_refused("interleaved_1f1b", 4, PPSCHED_FORMAT_DEEPSPEED, "one stage a device, not 4 stages on 2");
+    expect_strategy_refused("interleaved_1f1b", 4, PPSCHED_FORMAT_DEEPSPEED, "one stage per device, not 4 stages on 2 devices");
 }
 
 /* Transformer Engine's list has no number for I, W and pairs: which formats and which orders do. */
@@ -85,13 +85,13 @@ static void test_what_is_not_in_the_list_of_transformer_engine(void **state)
     static const char *const paired[] = {"1f1b_overlap", "interleaved_1f1b_overlap"};
     (void)state;
     for (int i = 0; i < 6; i++) {
-        expect_strategy_refused(split[i], i < 3 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "whole backwards alone, and device 0 has ");
+        expect_strategy_refused(split[i], i < 3 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "only whole backwards, and device 0 has ");
         expect_strategy_refused(split[i], i < 3 ? 2 : 4, PPSCHED_FORMAT_MEGATRON,
-                                "csv, json and sail hold I and W, and 1f1b and interleaved_1f1b have none");
+                                "use csv, json or sail, or a strategy without I and W such as 1f1b");
     }
     for (int i = 0; i < 2; i++) {
         expect_strategy_refused(paired[i], i == 0 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "no overlapped pairs, and device 0 has (");
-        expect_strategy_refused(paired[i], i == 0 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "csv and json hold them");
+        expect_strategy_refused(paired[i], i == 0 ? 2 : 4, PPSCHED_FORMAT_MEGATRON, "use csv, json");
     }
     expect_strategy_refused("dualpipe_v", 4, PPSCHED_FORMAT_MEGATRON, "the format megatron has ");
 }
@@ -147,7 +147,7 @@ static void test_groups(void **state)
     expect_groups(3, 10, "4", "a last group of at least 3 microbatches; 10 in groups of 4 leave 2");
     expect_groups(3, 2, "2", "D <= group <= M: 3 devices need at least 3 microbatches, not 2");
     expect_groups(3, 2, "3", "D <= group <= M: 3 devices need at least 3 microbatches, not 2");
-    expect_groups(1, 4, "2", "more than one device");
+    expect_groups(1, 4, "2", "only on two devices or more");
     expect_groups(2, 4, "5", "D <= group <= M: groups of 2 to 4 microbatches, not larger ones");
 }
 

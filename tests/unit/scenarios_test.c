@@ -126,7 +126,7 @@ static void test_kept(void **state)
     assert_true(metrics.mean == 0x1.0a61be1df3752p+6 && q == 0x1.101c06c33a207p+6 && metrics.worst == 0x1.1220cc7f70cbfp+6);
     ppsched_error error;
     assert_int_equal(ppsched_scenarios_get_quantile(&q, scenarios, 1.5, &error), PPSCHED_ERROR_RANGE);
-    assert_string_equal(error.message, "the quantile asked for is that of 1.5; it must be 0 to 1");
+    assert_string_equal(error.message, "q is 1.5; it must be 0 to 1");
     assert_int_equal(ppsched_scenarios_get_quantile(&q, scenarios, NAN, &error), PPSCHED_ERROR_RANGE);
     ppsched_scenarios_destroy(scenarios);
 }

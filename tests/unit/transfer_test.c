@@ -178,7 +178,7 @@ static void test_as_many_ops_as_can_be_told_apart(void **state)
     (void)state;
     large.op_count = PPI_REPEATED;
     assert_int_equal(ppi_transfers_make(&transfers, &large, &error), PPSCHED_ERROR_RANGE);
-    assert_string_equal(error.message, "4294967294 ops are more than transfers can be found among");
+    assert_string_equal(error.message, "4294967294 ops are too many to match sends and receives");
     large.op_count--;
     expect_ok(ppi_transfers_make(&transfers, &large, &error), &error);
     ppi_transfers_clear(&transfers);

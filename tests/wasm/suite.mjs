@@ -229,7 +229,7 @@ const tests = {
     config.set("mem_limit", 7);
     assert.equal(schedule.offload(config, { untilLimit: true }).evaluate(config).metrics.peak_memory, 7);
     config.set("mem_limit", 1);
-    assert.throws(() => schedule.offload(config, { untilLimit: true }), /no choice holds the memory limit of 1; the least limit found to work is 7/);
+    assert.throws(() => schedule.offload(config, { untilLimit: true }), /no choice fits the memory limit of 1; the least limit found to work is 7/);
   },
   "what the module is without says so"() {
     const config = pp.config(2, 2, 4), schedule = config.generate("gpipe");

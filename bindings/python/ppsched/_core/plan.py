@@ -389,11 +389,11 @@ def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Unio
     options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
     options.receive_prefetch = _within("receive_prefetch", receive_prefetch, 64)
     if options.lowering == Lowering.NONE and (unshard or reduce_grad):
-        raise Error("unshard and reduce_grad go with a lowering")
+        raise Error("unshard and reduce_grad need a lowering")
     if options.lowering == Lowering.NONE and receive_prefetch:
-        raise Error("receive_prefetch goes with the just_in_time lowering alone")
+        raise Error("receive_prefetch is only for the just_in_time lowering")
     if options.lowering == Lowering.NONE and options.unshard_lookahead != UnshardLookahead.FULL:
-        raise Error("unshard_lookahead goes with unshard, 1 or more stages")
+        raise Error("unshard_lookahead needs unshard; set unshard to 1 or more stages")
     return options
 
 
