@@ -124,7 +124,7 @@ class WhyTest(FolderTest):
         for layers, given in ((3, ends[:1]), (7, ends[:1]), (2, ends)):
             self.succeed(*words, "--num-layers", layers, *given)
         self.fail_with(1, "leave 1 decoder, and no device for them", "layout", "--pp", 1, "--num-layers", 2, "--decoder-first-pipeline-num-layers", 1)
-        self.fail_with(1, "and there is 1; take 1 device at most", "pick", "--num-devices", 2, "-b", 2, "--layers",
+        self.fail_with(1, "and there is 1; use at most 1 device", "pick", "--num-devices", 2, "-b", 2, "--layers",
                        json.dumps([{"name": "decoder", "count": 3, "with_next": True, "forward_time": 1}, {"name": "decoder", "forward_time": 1}]))
 
 

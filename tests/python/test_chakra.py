@@ -270,7 +270,7 @@ class ReadTest(unittest.TestCase):
                              ([first, b""], "rank 1: it is empty, cut off, or not a Chakra trace"),
                              ([first, b"\x00"], "rank 1: it has no op"),
                              ([first, b"\x02\x08\x01"], "rank 1: it does not begin with the metadata of a Chakra trace"),
-                             ([first, second.replace(b"1RECV_F0", b"1RECV_F0"[:7] + b"x")], 'rank 1, node 0: its name "1RECV_Fx" is no op'),
+                             ([first, second.replace(b"1RECV_F0", b"1RECV_F0"[:7] + b"x")], 'rank 1, node 0: its name "1RECV_Fx" is not an op'),
                              ([first, second.replace(b"1F0\x18\x04", b"1F0\x18\x05")], "node 1: .* type is not that of the op"),
                              ([first, second.replace(b"\x08\x01\x12\x031F0", b"\x08\x00\x12\x031F0")],
                               "rank 1, node 1: its id is used twice"),

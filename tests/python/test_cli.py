@@ -183,7 +183,7 @@ class ScheduleTest(CommandTest):
         text = self.succeed("schedule", "-s", 2, "-b", 1, "--format", "deepspeed")
         self.assertEqual(text.splitlines()[1], "rank 1 2 - | RecvActivation:0 LoadMicroBatch:0 ForwardPass:0 | BackwardPass:0 | "
                                                "SendGrad:0 ReduceTiedGrads ReduceGrads OptimizerStep")
-        self.fail_with(1, "one stage a device", "schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 4,
+        self.fail_with(1, "one stage per device", "schedule", "--strategy", "zbv", "--num-devices", 2, "-s", 4, "-b", 4,
                        "--format", "deepspeed")
 
     def test_forwards_alone(self):

@@ -139,10 +139,10 @@ class PlanTest(unittest.TestCase):
 
     def test_refused(self):
         for values, words in (({"scenarios": 4, "jitter": 0.1}, "offload cannot be combined with scenarios"),
-                              ({"layers": [{"name": "a", "forward_time": 1, "backward_time": 2}] * 8}, "give host_bandwidth with layers")):
+                              ({"layers": [{"name": "a", "forward_time": 1, "backward_time": 2}] * 8}, "with layers give host_bandwidth")):
             with self.assertRaisesRegex(ppsched.Error, words):
                 ppsched.plan(self.config(), offload=True, **values)
-        with self.assertRaisesRegex(ppsched.Error, "give host_bandwidth, or offload_times"):
+        with self.assertRaisesRegex(ppsched.Error, "give host_bandwidth or offload_times"):
             ppsched.plan(ppsched.Config(4, 8), offload=True)
 
 

@@ -214,7 +214,7 @@ class CommandTest(unittest.TestCase):
         line = self.succeed(*words, "--lower", "pytorch", "--launch", "pytorch", "-o", "lowered.csv")
         self.assertTrue(line.endswith("csv=lowered.csv format=compute_comms"))
         self.assertIn("SEND_F", (self.folder / "lowered.csv").read_text(encoding="utf-8"))
-        self.fail_with(1, "lowers them itself; pytorch can run it", *words, "--lower", "pytorch", "--launch", "torchtitan", "-o", "out.csv")
+        self.fail_with(1, "lowers them itself; use the schedule before lowering; pytorch can run it", *words, "--lower", "pytorch", "--launch", "torchtitan", "-o", "out.csv")
         self.fail_with(1, "cannot write", *words, "--launch", "pytorch", "-o", "missing/out.csv")
 
     def test_usage(self):

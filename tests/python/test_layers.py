@@ -144,7 +144,7 @@ class LayersTest(unittest.TestCase):
 
     def test_splits_that_are_wrong(self):
         layers, config = ppsched.Layers(ROWS), ppsched.Config(4, 8)
-        for counts, kinds, part in (([4, 4, 4, 3], [], "there are 14"), ([4, 4, 4, 1], [], "there are 14"), ([4, 4, 4, 2], [0, 0], "there are 14"),
+        for counts, kinds, part in (([4, 4, 4, 3], [], "the model has 14"), ([4, 4, 4, 1], [], "the model has 14"), ([4, 4, 4, 2], [0, 0], "there are 14"),
                                     ([4, 4, 4, 2], [0, 3, *[0] * 12], "kinds of recomputation 0 to 2, not 3"), ([4, 10, 0, 0], [], "last")):
             with self.assertRaisesRegex(ppsched.Error, part):
                 ppsched.config_from_layers(config, layers, ppsched.Split(counts, kinds))
@@ -791,8 +791,8 @@ class WordsTest(FolderTest):
                                   (2, "--empty-stages: it goes with --layers or --num-layers", ("--empty-stages",)),
                                   (2, "--micro-batch-size -1: it must be 1 or more", ("--num-layers", 8, "--micro-batch-size", -1)),
                                   (1, "head has no 'time'", ("--num-layers", 8, "--head", "time=1")),
-                                  (1, "there are 3; take 3 devices at most", ("--num-layers", 3)),
-                                  (1, "there are 8; take 8 stages", ("--num-layers", 8, "--chunks", 3)),
+                                  (1, "there are 3; use at most 3 devices", ("--num-layers", 3)),
+                                  (1, "there are 8; use at most 8 stages", ("--num-layers", 8, "--chunks", 3)),
                                   (1, "a placement map has a fixed number of stages", ("--num-layers", 8, "--placement", 0, 1, 2, 3))):
             self.fail_with(code, part, "pick", *sizes, *words)
         code, _, errors = self.run_here("compare", *sizes, "--num-layers", 3)

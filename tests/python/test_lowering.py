@@ -37,7 +37,7 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(tokens(schedule.lower("none", unshard=3, unshard_lookahead=[3, 1]), 0),
                          tokens(schedule.lower("none", unshard=3), 0))
         for given, text in ((dict(unshard=3, unshard_lookahead=[1]), "has 1 values; it must have 2, one per device"),
-                            (dict(unshard=3, unshard_lookahead=[1, 4]), "device 1 has 4; it must be 1 to 3, as unshard"),
+                            (dict(unshard=3, unshard_lookahead=[1, 4]), "device 1 has 4; it must be 1 to 3, the value of unshard"),
                             (dict(unshard=3, unshard_lookahead=[0, 1]), "device 0 has 0; it must be 1 to 3"),
                             (dict(unshard=3, unshard_lookahead="half"), "no unshard_lookahead 'half'; there are full, auto, list, needed"),
                             (dict(unshard_lookahead="needed"), "needs unshard; set unshard to 1 or more stages"),
@@ -149,7 +149,7 @@ class LoweringTest(unittest.TestCase):
             lowered().lower()
         with self.assertRaisesRegex(ppsched.Error, "no lowering 'sideways'; there are none, pytorch, by_time, just_in_time"):
             lowered(lowering="sideways")
-        with self.assertRaisesRegex(ppsched.Error, "pytorch lowering alone"):
+        with self.assertRaisesRegex(ppsched.Error, "is only for the pytorch lowering"):
             lowered(defer_receives=True)
 
     def test_proof(self):
@@ -237,7 +237,7 @@ class LoweringTest(unittest.TestCase):
         for idle, figures in zip(timeline.idle, timeline.device_metrics):
             self.assertAlmostEqual(sum(idle), figures.idle)
         self.assertGreater(timeline.idle[0].imbalance, 0)
-        with self.assertRaisesRegex(ppsched.Error, "left out"):
+        with self.assertRaisesRegex(ppsched.Error, "has no idle causes"):
             ppsched.generate("1f1b", ppsched.Config(4, 8)).evaluate(latest=False).idle
 
     def test_command_with_transfers(self):

@@ -398,7 +398,7 @@ class PlanTest(unittest.TestCase):
                             (("--slice-time", 0.1), "--slice-time: it goes with --slices"),
                             (("--attention-share", 0.1), "--attention-share: it goes with --slices"),
                             (("--slow-stage", "0:2"), "--slow-stage: candidates differ in their stages; give --slow-rank"),
-                            (("--strategies", "zbv", "--slices", 2), "these know slices: ")):
+                            (("--strategies", "zbv", "--slices", 2), "these support slices: ")):
             result = run("pick", "-s", 4, "-b", 8, *words)
             self.assertNotEqual(result.returncode, 0, words)
             self.assertIn(told, result.stderr)

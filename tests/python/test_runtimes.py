@@ -140,7 +140,7 @@ class SailTest(unittest.TestCase):
         self.expect_refused("0SEND_F0 is on a device that does not hold its stage", ["0F0 0RECV_B0 0B0", "0SEND_F0 1RECV_F0 1F0 1B0 1SEND_B0"])
         self.expect_refused("device 0, position 1: 0I0 follows the other kind of backward", ["0F0 0I0 0W0", "1F0 1B0"])
         pairs = ppsched.generate("1f1b_overlap", ppsched.Config(1, 2)).evaluate()
-        with self.assertRaisesRegex(ppsched.Error, "position 1: 0F1 runs overlapped"):
+        with self.assertRaisesRegex(ppsched.Error, "position 1: 0F1 is in an overlapped pair"):
             pairs.export("sail")
         self.expect_refused("not a map", ["0F0 1F0 1B0 0B0"], stages=2, placement=[0, 0])
         self.expect_refused("one iteration, not of 2", ["0F0 0B0 0F1 0B1"], iterations=2)
