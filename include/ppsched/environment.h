@@ -15,8 +15,9 @@ enum ppsched_log_level {
     PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know of, such as a memory
                                       limit exceeded */
     PPSCHED_LOG_LEVEL_INFO = 2     /* what a call generated, built, read, lowered, evaluated or
-                                  planned: one line per result, none for what the call tries and
-                                  discards */
+                                      planned: one line per result, none for results that it
+                                      discards; also where a search leaves out candidates to bound
+                                      its work */
 };
 
 /* Returns `size` bytes aligned for any type, or NULL if there is no memory. */
