@@ -355,9 +355,10 @@ enum ppsched_sender_waits {
 
 /* Sets whether senders wait (enum ppsched_sender_waits); the default is NEVER. This applies to
  * evaluations of schedules that are not lowered: lowered schedules have sends and receives as ops,
- * and their channel model says which of them wait. With LIKE_KIND, ppsched_schedule_lower and
- * ppsched_schedule_evaluate_transfers are REFUSED, and so are schedules with RECOMPUTE, OFFLOAD or
- * RELOAD, and scenarios with dispatch READY. Bounds do not count these waits, and stay valid.
+ * and their channel model says which of them wait. With LIKE_KIND, these are REFUSED:
+ * ppsched_schedule_lower (except PPSCHED_LOWERING_NONE), ppsched_schedule_evaluate_transfers,
+ * schedules with RECOMPUTE, OFFLOAD or RELOAD, and scenarios with dispatch READY. Bounds do not
+ * count these waits, and stay valid.
  * Errors: ARGUMENT; RANGE where `sender_waits` is unknown. */
 PPSCHED_API ppsched_status ppsched_config_set_sender_waits(ppsched_config *config,
                                                            int32_t sender_waits,
