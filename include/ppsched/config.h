@@ -215,8 +215,8 @@ enum ppsched_quantity {
     /* Duration of the copy of RELOAD: 1 or S, >= 0. Default: that of OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
-    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default: MEM_OFFLOAD, which
-     * is right where memory is in bytes. */
+    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default, for memory in
+     * bytes: MEM_OFFLOAD if given, else MEM_FORWARD if given, else 1. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
     /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S, >= 0, at
