@@ -4,7 +4,7 @@
  * Task -> function, and the header that declares it.
  *   describe a problem: sizes              ppsched_config_create                    config.h
  *   give it times, memory and bandwidths   ppsched_config_set_values                config.h
- *   choose a strategy: list all, options    ppsched_strategy_get_info                strategy.h
+ *   choose a strategy: list all, options   ppsched_strategy_get_info                strategy.h
  *   choose a strategy: does it suit?       ppsched_strategy_fits                    strategy.h
  *   generate a schedule                    ppsched_schedule_generate                schedule.h
  *   build a custom schedule op by op       ppsched_builder_append                   schedule.h
