@@ -46,10 +46,10 @@ typedef struct ppsched_finding {
  *   - A stage pass with an OFFLOAD has one RELOAD, and one with a RELOAD or an OFFLOAD_WAIT has an
  *     OFFLOAD. RELOAD and RECOMPUTE come before the backward.
  *   - All queues can run to their end, without a wait cycle.
- * The result is OK for a valid schedule, else INVALID_SCHEDULE with the first four findings in the
- * message of `error`. The call writes up to `capacity` findings to `out`, and to `*count` (may be
- * NULL) how many there are in all. More findings than `capacity` are no error: this is a report.
- * Time is linear in the ops.
+ * The result is OK for a valid schedule, else INVALID_SCHEDULE with the first findings, up to four,
+ * in the message of `error`. The call writes up to `capacity` findings to `out`, and to `*count`
+ * (may be NULL) how many there are in all. More findings than `capacity` are no error: this is a
+ * report. Time is linear in the ops.
  * Errors: ARGUMENT; INVALID_SCHEDULE; NO_MEMORY. On errors other than INVALID_SCHEDULE nothing is
  *   written. */
 PPSCHED_API ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity,
