@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the library takes from its host: memory, and a place for messages. It has no globals, and
- * reads no variables of the process. */
+/* What the caller may provide to the library: an allocator and a log. The library has no globals
+ * and reads no environment variables. */
 #ifndef PPSCHED_ENVIRONMENT_H
 #define PPSCHED_ENVIRONMENT_H
 
@@ -14,35 +14,37 @@ extern "C" {
 enum ppsched_log_level {
     PPSCHED_LOG_LEVEL_WARNING = 1, /* a result that the caller should know of, such as a memory
                                       limit exceeded */
-    PPSCHED_LOG_LEVEL_INFO = 2 /* what was generated, built, read, lowered, evaluated or planned:
-                                      a line a call, none for what is tried inside it */
+    PPSCHED_LOG_LEVEL_INFO = 2     /* what a call generated, built, read, lowered, evaluated or
+                                      planned: one line per result, none for results that it
+                                      discards; also where a search leaves out candidates to bound
+                                      its work */
 };
 
-/* Returns `size` bytes aligned for any type, or NULL. */
+/* Returns `size` bytes aligned for any type, or NULL if there is no memory. */
 typedef void *(*ppsched_allocate_function)(void *user, size_t size);
 
-/* Takes back what the allocate function returned; never NULL. */
+/* Frees memory from the allocate function; `memory` is never NULL. */
 typedef void (*ppsched_release_function)(void *user, void *memory);
 
-/* Takes a message: a finished line without newline. `level`: enum ppsched_log_level. */
+/* Receives a message: one complete line without a newline. `level`: enum ppsched_log_level. */
 typedef void (*ppsched_log_function)(void *user, int32_t level, const char *message);
 
-/* The caller's own functions. Sized: set `size`, zero the rest; zero means default.
+/* The caller's functions. Sized: set `size`, zero the rest; zero means default.
  *
- * `allocate` and `release` come together or not at all; then malloc and free are used.
+ * Set both `allocate` and `release`, or neither; without them the library uses malloc and free.
  *
  * Lifetime: objects made from a config keep a copy of its environment, so the functions and `user`
- *   must outlive all of them.
- * Thread-safety: the functions are called on the thread that calls the library; objects shared
- *   between threads may be released on any of them. Where several threads use objects of one
- *   environment at once, its functions must allow that. */
+ *   must outlive all these objects.
+ * Thread-safety: the library calls the functions on the thread that called the library. An object
+ *   shared between threads may be released on any of them. If several threads use objects of one
+ *   environment at once, its functions must be thread-safe. */
 typedef struct ppsched_environment {
     uint32_t size;
-    int32_t log_level; /* messages above this level are not sent; 0: PPSCHED_LOG_LEVEL_WARNING */
-    void *user;        /* handed to each of the functions */
+    int32_t log_level; /* messages above this level are dropped; 0: PPSCHED_LOG_LEVEL_WARNING */
+    void *user;        /* first argument of each of the functions */
     ppsched_allocate_function allocate;
     ppsched_release_function release;
-    ppsched_log_function log; /* NULL: messages go nowhere */
+    ppsched_log_function log; /* NULL: all messages are dropped */
 } ppsched_environment;
 
 #ifdef __cplusplus

@@ -15,23 +15,29 @@ extern "C" {
 
 /* Kinds of operation, with PyTorch's letters.
  *
- * Beware of "B": here and in PyTorch it is the full backward; the zero-bubble papers write B for
+ * "B" is the full backward here and in PyTorch. The zero-bubble papers write B for the backward for
  * the input gradient alone, which is I here.
  *
- * Of what only takes its place: F, B, I and W take time and memory, SEND and RECV are timed by
- * ppsched_schedule_evaluate_transfers. RESHARD and OPTIMIZER_STEP take neither anywhere; they wait
- * for their place in the queue, and the checker asks nothing of them.
+ * Time: F, B, I and W take time in every evaluation. SEND, RECV, UNSHARD and REDUCE_GRAD take time
+ * only in ppsched_schedule_evaluate_transfers. RESHARD and OPTIMIZER_STEP never take time; they
+ * only wait for their place in the queue.
  *
- * RECOMPUTE, OFFLOAD and RELOAD have a stage pass keep less between its F and its backward (B, or
- * I). They stand between the two in the queue of their device; a pass has one RECOMPUTE, or one
- * OFFLOAD and one RELOAD behind it, or none of these. Anywhere behind an OFFLOAD there may be one
- * OFFLOAD_WAIT, where its device stands still until the memory is free. See
- * ppsched_schedule_evaluate for their time and memory, and <ppsched/memory_saving.h> for who places
- * them.
+ * Activation memory saving: RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT reduce the memory that a
+ * stage pass holds between its F and its backward (B or I).
+ *   - A stage pass has one RECOMPUTE, or one OFFLOAD and later one RELOAD, or none of these. They
+ *     come after its F and before its backward in the queue of their device.
+ *   - Anywhere after an OFFLOAD there may be one OFFLOAD_WAIT: the device does nothing until the
+ *     memory is free.
+ *   - For their time and memory see ppsched_schedule_evaluate. <ppsched/memory_saving.h> has
+ *     functions that add them.
  *
- * These four and OPTIMIZER_STEP: a builder takes them, JSON writes and reads them, CHROME_TRACE
- * writes them, TEXT leaves them out; all other formats and all launch arguments refuse a schedule
- * that has them. So does the lowering for OPTIMIZER_STEP alone. */
+ * These four kinds and OPTIMIZER_STEP are not supported everywhere.
+ *   - A builder accepts them, JSON writes and reads them, and CHROME_TRACE writes them. TEXT leaves
+ *     them out.
+ *   - All other formats and all launch arguments refuse a schedule with any of them.
+ *   - ppsched_schedule_lower refuses OPTIMIZER_STEP, and accepts the other four.
+ * ppsched_schedule_check checks RECOMPUTE, OFFLOAD, RELOAD and OFFLOAD_WAIT. It ignores SEND, RECV,
+ * UNSHARD, RESHARD, REDUCE_GRAD and OPTIMIZER_STEP. */
 enum ppsched_kind {
     PPSCHED_KIND_F = 1,               /* forward */
     PPSCHED_KIND_B = 2,               /* full backward: input and weight gradient */
@@ -41,34 +47,44 @@ enum ppsched_kind {
     PPSCHED_KIND_RECV_F = 6,          /* receive the activation from the stage before */
     PPSCHED_KIND_SEND_B = 7,          /* send the gradient to the stage before */
     PPSCHED_KIND_RECV_B = 8,          /* receive the gradient from the next stage */
-    PPSCHED_KIND_UNSHARD = 9,         /* gather a stage's parameters; no microbatch */
+    PPSCHED_KIND_UNSHARD = 9,         /* all-gather a stage's parameters; no microbatch */
     PPSCHED_KIND_RESHARD = 10,        /* drop the gathered parameters; no microbatch */
     PPSCHED_KIND_REDUCE_GRAD = 11,    /* reduce a stage's gradients over data-parallel ranks; no
                                         microbatch */
     PPSCHED_KIND_RECOMPUTE = 12,      /* run the forward again before a backward */
-    PPSCHED_KIND_OFFLOAD = 13,        /* move an activation out of device memory */
-    PPSCHED_KIND_RELOAD = 14,         /* bring it back */
+    PPSCHED_KIND_OFFLOAD = 13,        /* copy an activation to host memory, and free it */
+    PPSCHED_KIND_RELOAD = 14,         /* copy it back to device memory */
     PPSCHED_KIND_OPTIMIZER_STEP = 15, /* update a stage's weights; no microbatch */
-    PPSCHED_KIND_OFFLOAD_WAIT = 16    /* go on once the copy of an OFFLOAD is done */
+    PPSCHED_KIND_OFFLOAD_WAIT = 16    /* wait until the copy of an OFFLOAD is done */
 };
 
 /* Flags of an operation. */
 enum ppsched_op_flag {
-    PPSCHED_OP_FLAG_OVERLAPPED = 1, /* runs as one unit with the next op of its queue: this is an F,
-                                       the next a B or an I */
-    PPSCHED_OP_FLAG_SLICED = 2      /* is one of several slices of its microbatch: ops have it where
-                                       microbatches are cut, and a builder sets it */
+    PPSCHED_OP_FLAG_OVERLAPPED = 1, /* this F and the next op of its queue, a B or an I, run as one
+                                       op (overlapped pair) */
+    PPSCHED_OP_FLAG_SLICED = 2      /* one of several slices of its microbatch; a builder sets or
+                                       clears this flag itself, by the config's slices */
 };
 
-/* One operation. 12 bytes, no padding; arrays of it are the library's own memory. */
+/* One operation. 12 bytes, no padding; the library stores its queues as arrays of it.
+ *
+ * `stage` is the stage whose device has the op in its queue: of a SEND the stage that produced the
+ * value, of a RECV the stage that needs it. For the device at the other end see
+ * ppsched_schedule_peer_of. The sends and receives between stages s and s+1 for microbatch m are:
+ *   - activation: SEND_F with stage s on the device of s, RECV_F with stage s+1 on that of s+1;
+ *   - gradient: SEND_B with stage s+1 on the device of s+1, RECV_B with stage s on that of s.
+ * Both ends have the same microbatch m and the same slice.
+ *
+ * UNSHARD, RESHARD, REDUCE_GRAD and OPTIMIZER_STEP belong to a stage, not to a microbatch: their
+ * `microbatch` is PPSCHED_NONE, with any other value a builder refuses them, and their `slice` is
+ * 0. They do not store their iteration: it follows from their place in the queue. */
 typedef struct ppsched_op {
-    uint32_t
-        microbatch;    /* iteration * microbatches + index; PPSCHED_NONE where the kind has none */
-    uint16_t stage;    /* virtual stage, 0 holds the first layers */
-    uint16_t slice;    /* of the microbatch's sequence, 0 the first; 0 where the kind has none */
-    uint8_t kind;      /* enum ppsched_kind */
-    uint8_t flags;     /* of enum ppsched_op_flag, or 0 */
-    uint16_t reserved; /* 0 */
+    uint32_t microbatch; /* iteration * microbatches + index, or PPSCHED_NONE (see above) */
+    uint16_t stage;      /* virtual stage; stage 0 has the first layers */
+    uint16_t slice;      /* from 0; 0 where microbatches are whole, or the kind has none */
+    uint8_t kind;        /* enum ppsched_kind */
+    uint8_t flags;       /* of enum ppsched_op_flag, or 0 */
+    uint16_t reserved;   /* 0 */
 } ppsched_op;
 
 /* Start and end of an operation, in the caller's unit of time. 16 bytes, no padding. */
@@ -84,8 +100,8 @@ PPSCHED_API const char *ppsched_kind_token(int32_t kind);
  * storage. */
 PPSCHED_API const char *ppsched_kind_text(int32_t kind);
 
-/* Writes one op in PyTorch's form: "3F0", "3SEND_B2", "0UNSHARD"; of a sliced microbatch with the
- * slice behind it, "3F0.2". Fills a buffer: see ppsched.h.
+/* Writes one op in PyTorch's form: "3F0", "3SEND_B2", "0UNSHARD"; with SLICED the slice follows the
+ * microbatch: "3F0.2". Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, also for an unknown kind; BUFFER. */
 PPSCHED_API ppsched_status ppsched_op_write_token(char *out, size_t capacity, size_t *needed,
                                                   const ppsched_op *op, ppsched_error *error);

@@ -1,54 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ppsched: pipeline-parallel schedules as data. This header includes all others.
  *
- * Names. Every function is `ppsched_<object>_<verb...>`. A question that cannot fail, and is
- * answered by the value that is returned, may be named by its answer: ppsched_config_stages,
- * ppsched_schedule_op_count, ppsched_timeline_spans; ppsched_version asks the library. An
- * enumerator begins with its enum's name, but for those of ppsched_status_value. The type of a
- * callback ends in `_function`, and its first argument is `void *user`.
+ * Task -> function, and the header that declares it.
+ *   describe a problem: sizes              ppsched_config_create                    config.h
+ *   give it times, memory and bandwidths   ppsched_config_set_values                config.h
+ *   choose a strategy: list all, options   ppsched_strategy_get_info                strategy.h
+ *   choose a strategy: does it suit?       ppsched_strategy_fits                    strategy.h
+ *   generate a schedule                    ppsched_schedule_generate                schedule.h
+ *   build a custom schedule op by op       ppsched_builder_append                   schedule.h
+ *   check a schedule                       ppsched_schedule_check                   check.h
+ *   time a schedule                        ppsched_schedule_evaluate                evaluate.h
+ *   find why a device is idle              ppsched_timeline_get_idle                evaluate.h
+ *   find why a schedule is slow            ppsched_timeline_get_critical_path       explain.h
+ *   find which stages to speed up          ppsched_timeline_get_sensitivities       explain.h
+ *   get memory by device and time          ppsched_timeline_get_memory              evaluate.h
+ *   get peak memory by cause               ppsched_timeline_get_peak_causes         evaluate.h
+ *   recompute activations                  ppsched_schedule_recompute               memory_saving.h
+ *   offload activations                    ppsched_schedule_offload                 memory_saving.h
+ *   find lower bounds on the time          ppsched_config_find_bound                bound.h
+ *   plan: compare strategies and options   ppsched_plan_run                         plan.h
+ *   find the least memory limit            ppsched_plan_find_least_limit            plan.h
+ *   split layers into stages               ppsched_plan_get_split                   plan.h
+ *   write a split for a runtime            ppsched_layout_write_text                layout.h
+ *   estimate what a transformer costs      ppsched_layers_from_model                model.h
+ *   lower: add sends and receives          ppsched_schedule_lower                   lower.h
+ *   prove that it cannot deadlock          ppsched_schedule_prove                   channel.h
+ *   time a schedule with its transfers     ppsched_schedule_evaluate_transfers      evaluate.h
+ *   get receive buffers and their slots    ppsched_schedule_get_buffers             resources.h
+ *   export a schedule                      ppsched_schedule_export                  export.h
+ *   import a schedule                      ppsched_schedule_import                  import.h
+ *   write Chakra traces for simulators     ppsched_chakra_export                    chakra.h
+ *   write the arguments for a launcher     ppsched_schedule_write_launch_arguments  launch.h
+ *   evaluate scenarios: jitter, slow ranks ppsched_schedule_evaluate_scenarios      scenarios.h
+ *   order microbatches that differ         ppsched_schedule_order_microbatches      microbatches.h
+ *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
  *
- * Numbers. Devices, stages, microbatches, iterations, positions in a queue, candidates, ranks,
- * strategies and their options are numbered from 0. A call takes such a number as uint32_t, and
- * comes with RANGE where it is past the last; PPSCHED_NONE stands where there is none. A size that
- * a call sets is int64_t, so that a negative one is seen; lengths of lists and texts are size_t.
- * Choices are int32_t; one that the call does not know is ARGUMENT. Flags, and what is 0 or 1, are
- * uint32_t. Records may hold narrower numbers. Enums may grow.
+ * Names. Every function is `ppsched_<object>_<verb...>`. A function that cannot fail and returns
+ * its result may be named after the result: ppsched_config_stages, ppsched_schedule_op_count,
+ * ppsched_timeline_spans. ppsched_version has no object: it is about the library. An enumerator
+ * begins with the name of its enum, except those of ppsched_status_value. The type of a callback
+ * ends in `_function`, and its first argument is `void *user`.
  *
- * Arguments. What a call makes or fills goes out through its first argument, or first arguments,
- * and is written on success only. Then comes the object that it acts on, then the rest. Every
- * function that returns a ppsched_status takes `ppsched_error *error` last: a record for the
- * details, or NULL. What does not change is const.
+ * Numbers.
+ *   - Devices, stages, microbatches, iterations, positions in a queue, candidates, ranks,
+ *     strategies and their options are numbered from 0. A call takes such a number as uint32_t, and
+ *     returns RANGE if it is past the last. PPSCHED_NONE means none.
+ *   - A size that a call sets is int64_t, so that the call can refuse a negative one. Lengths of
+ *     lists and texts are size_t.
+ *   - Choices are int32_t; a call returns ARGUMENT for an unknown one. Enums may grow.
+ *   - Flags, and values that are 0 or 1, are uint32_t.
+ *   - Members of structs may have narrower types.
  *
- * Ownership. What a call makes belongs to the caller, who destroys or releases it. What is returned
- * by pointer is borrowed from the object that was asked; the length of a list that is borrowed so
- * goes to `size_t *count`, the last argument, which may be NULL. Questions take NULL as the object,
- * and then answer 0, NULL or what else stands for nothing.
+ * Arguments. Outputs come first, and are written only on success. Then comes the object that the
+ * function acts on, then the rest. Every function that returns a ppsched_status takes
+ * `ppsched_error *error` last: a record for the details, or NULL. Inputs that do not change are
+ * const.
  *
- * Sized structs. A struct that may grow begins with `size`, which the caller sets to sizeof. Any
- * size from that of the struct's first release on is taken, to 4096.
- *   - Fields that a caller of an older release does not have count as zero in what a call reads,
- *     and are left out of what it fills.
- *   - Bytes of a newer caller that the library does not know must be zero in what a call reads, and
- *     become zero in what it fills.
- *   - Anything else is STRUCT_SIZE, and nothing is touched.
- * In one that a call reads, zero means the default, and `reserved` must be 0. In one that a
- * callback is handed, `size` is the library's: a field that ends beyond it is not there.
+ * Ownership. The caller owns what a call makes, and destroys or releases it. A returned pointer is
+ * borrowed from the object that was the argument. For a borrowed list the last argument,
+ * `size_t *count`, receives the length; it may be NULL. Functions that return their result accept
+ * NULL as the object, and then return 0, NULL or another value that means none.
  *
- * Buffers. A call that fills a list or a text of the caller's takes three arguments first:
+ * Sized structs. A struct that may grow begins with `size`, which the caller sets to sizeof, also
+ * in a struct that a call fills. The size may be any from that of the struct's first release on, up
+ * to 4096.
+ *   - Caller older than the library: members that the caller does not have count as zero in inputs,
+ *     and are left out of outputs.
+ *   - Caller newer than the library: bytes that the library does not know must be zero in inputs,
+ *     and become zero in outputs.
+ *   - Anything else is STRUCT_SIZE, and nothing is written.
+ * In inputs zero means the default, and `reserved` must be 0. In a struct that a callback receives,
+ * the library sets `size`: a member that ends beyond it is not there.
+ *
+ * Buffers. A call that fills the caller's list or text takes three arguments first:
  * `T *out, size_t capacity, size_t *needed`.
- *   - `capacity` is the room at `out`, in items: records, or bytes of a text.
- *   - `*needed` (NULL: not asked for) gets the least `capacity` that will do; for a text that is
- *     its length and 1, for the NUL that every text ends with.
- *   - `out` NULL with `capacity` 0 asks for `*needed` alone, and that is OK.
- *   - Where there is too little room, the status is BUFFER and `*needed` is written all the same; a
- *     list stays as it was, and a text becomes the empty text, if there is room for that.
- *   - With any other error neither is written.
- * Two calls are reports, and differ: ppsched_schedule_check and ppsched_schedule_prove come with
- * INVALID_SCHEDULE, give as many records as there is room for, and tell in `*count` how many there
- * are.
+ *   - `capacity` is the size of `out` in items: records, or bytes of a text.
+ *   - `*needed` receives the least `capacity` that suffices. For a text that is its length plus 1,
+ *     as every text ends with a NUL. `needed` may be NULL.
+ *   - With `out` NULL and `capacity` 0 the call only writes `*needed`, and returns OK.
+ *   - If `capacity` is too small the call returns BUFFER and still writes `*needed`. A list is then
+ *     unchanged; a text becomes the empty text if `capacity` is not 0.
+ *   - On any other error neither is written.
+ * Two calls are reports, and differ: ppsched_schedule_check and ppsched_schedule_prove return
+ * INVALID_SCHEDULE, write as many records as `capacity` allows, and write to `*count` how many
+ * there are in all.
  *
- * Threads. The library has no globals: calls that share no object may run at once. What holds for
- * an object that is shared is told where its type is declared.
+ * Threads. The library has no globals, so calls that share no object may run at the same time. The
+ * comment of each type says what holds for an object that threads share.
  *
  * Units. Times and memory are doubles, in units of the caller's choice. */
 #ifndef PPSCHED_PPSCHED_H

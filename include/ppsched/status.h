@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How calls report: a status with a pinned value, and an optional record with the details. */
+/* How calls report errors: a status whose values are fixed, and an optional record of details. */
 #ifndef PPSCHED_STATUS_H
 #define PPSCHED_STATUS_H
 
@@ -11,55 +11,56 @@
 extern "C" {
 #endif
 
-/* Result of every call that can fail. Values never change meaning and are never reused. */
+/* Result of every call that can fail. A value never changes its meaning and is never reused. */
 typedef int32_t ppsched_status;
 
-/* The only enumerators that do not begin with their enum's name: they are written most. */
+/* The only enumerators that do not begin with their enum's name, as callers write them most. */
 enum ppsched_status_value {
     PPSCHED_OK = 0,
-    PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or a value that the call does not know */
+    PPSCHED_ERROR_ARGUMENT = 1,         /* a null pointer, or an unknown value */
     PPSCHED_ERROR_NO_MEMORY = 2,        /* the allocator returned null */
-    PPSCHED_ERROR_RANGE = 3,            /* a number that is NaN, infinite, negative or beyond its
-                                           bounds; so is that of a device or another thing that is
-                                           not there */
+    PPSCHED_ERROR_RANGE = 3,            /* a number that is NaN, infinite, negative or out of its
+                                           bounds; or the number of a device, or of anything else,
+                                           that does not exist */
     PPSCHED_ERROR_LENGTH = 4,           /* a list with a wrong number of values */
-    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is missing, or bytes newer than the
-                                           library are not zero */
+    PPSCHED_ERROR_STRUCT_SIZE = 5,      /* `size` of a struct is not set, or bytes that the library
+                                           does not know, as they are newer, are not zero */
     PPSCHED_ERROR_UNKNOWN_STRATEGY = 6, /* no strategy has that name */
     PPSCHED_ERROR_UNKNOWN_OPTION = 7,   /* the strategy has no such option */
-    PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement cannot serve the problem, or a
-                                           lowering, a format or a runtime the schedule or the
-                                           layout */
+    PPSCHED_ERROR_REFUSED = 8,          /* a strategy or a placement does not support the problem;
+                                           or a lowering, a format or a runtime does not support
+                                           the schedule or the layout */
     PPSCHED_ERROR_INVALID_SCHEDULE = 9, /* incomplete, duplicated, misplaced or not executable */
     PPSCHED_ERROR_MISMATCH = 10,        /* schedule and config have different shapes */
-    PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` tells what will
-                                           do */
+    PPSCHED_ERROR_BUFFER = 11,    /* the caller's buffer is too small; `*needed` is the size that is
+                                     large enough */
     PPSCHED_ERROR_WRITER = 12,    /* the caller's writer asked to stop */
     PPSCHED_ERROR_CALLBACK = 13,  /* the caller's generator failed */
     PPSCHED_ERROR_INTERNAL = 14,  /* a defect of the library */
     PPSCHED_ERROR_CANCELLED = 15, /* the caller's progress callback asked to stop */
-    PPSCHED_ERROR_SYNTAX = 16     /* a text that is not what its format says */
+    PPSCHED_ERROR_SYNTAX = 16     /* a text that does not follow its format */
 };
 
-/* Stands in a number that does not apply. */
+/* The value of a number that does not apply. */
 #define PPSCHED_NONE 4294967295u
 
-/* Details of a failed call. The caller owns the record, and may pass NULL instead. A call that
- * succeeds leaves it alone. 512 bytes, no padding. */
+/* Details of a failed call. The caller owns the record, or passes NULL. A call that succeeds does
+ * not change it. 512 bytes, no padding. */
 typedef struct ppsched_error {
     ppsched_status status;
     uint32_t device;      /* PPSCHED_NONE where it does not apply */
-    uint32_t stage;       /* likewise */
-    uint32_t microbatch;  /* likewise */
-    uint32_t position;    /* index in a device's queue or in a list; likewise */
+    uint32_t stage;       /* PPSCHED_NONE where it does not apply */
+    uint32_t microbatch;  /* PPSCHED_NONE where it does not apply */
+    uint32_t position;    /* index in a device's queue or in a list; PPSCHED_NONE where it does not
+                             apply */
     uint32_t reserved[3]; /* 0 */
-    char message[480];    /* one line of UTF-8: what was wrong, where, and what would work */
+    char message[480];    /* one line of UTF-8: what is wrong, where, and what is accepted */
 } ppsched_error;
 
 /* The status's name, such as "PPSCHED_ERROR_RANGE", or "unknown status". Static storage. */
 PPSCHED_API const char *ppsched_status_name(ppsched_status status);
 
-/* The status in words, or "unknown status". Static storage. */
+/* A short text for the status, or "unknown status". Static storage. */
 PPSCHED_API const char *ppsched_status_text(ppsched_status status);
 
 #ifdef __cplusplus

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version numbers of the library; the build reads them from here, and nowhere else are they
- * written. */
+/* Version numbers of the library. They are written only here; the build reads them from here. */
 #ifndef PPSCHED_VERSION_H
 #define PPSCHED_VERSION_H
 
@@ -17,18 +16,18 @@ extern "C" {
 #define PPSCHED_VERSION_MINOR 2
 #define PPSCHED_VERSION_PATCH 0
 
-/* ABI number, the one of the soname. It moves only when a program linked against an older library
- * would break. */
+/* ABI number, which is also that of the soname. It changes only when a program linked against an
+ * older library would break. */
 #define PPSCHED_ABI_VERSION 1
 
-/* Release of the library that is loaded, as 10000 * major + 100 * minor + patch. */
+/* Release of the loaded library, as 10000 * major + 100 * minor + patch. */
 PPSCHED_API uint32_t ppsched_version(void);
 
-/* Release of the library that is loaded, as "major.minor.patch". Static storage. */
+/* Release of the loaded library, as "major.minor.patch". Static storage. */
 PPSCHED_API const char *ppsched_version_text(void);
 
-/* ABI number of the library that is loaded; a binding compares it with PPSCHED_ABI_VERSION before
- * any other call. */
+/* ABI number of the loaded library. A binding compares it with PPSCHED_ABI_VERSION before any other
+ * call. */
 PPSCHED_API uint32_t ppsched_abi_version(void);
 
 #ifdef __cplusplus
