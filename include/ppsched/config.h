@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The problem: sizes, placement, durations, delays, memory, and the options of the strategy. */
+/* The problem: sizes, placement, durations, delays, memory, and the options of the strategy.
+ *
+ * Sample:
+ *     ppsched_error error;
+ *     ppsched_config *config = NULL; // 4 devices, 4 stages, 8 microbatches
+ *     const double forward_times[] = {1, 1, 1, 1.5};
+ *     ppsched_status status = ppsched_config_create(&config, 4, 4, 8, NULL, &error);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward_times,
+ *                                            4, &error);
+ *     if (status != PPSCHED_OK)
+ *         puts(error.message); // what was wrong, where, and what would work
+ *     ppsched_config_destroy(config);
+ */
 #ifndef PPSCHED_CONFIG_H
 #define PPSCHED_CONFIG_H
 

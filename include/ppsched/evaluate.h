@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The evaluator: when each op runs, where devices are idle, and how much memory they hold. */
+/* The evaluator: when each op runs, where devices are idle, and how much memory they hold.
+ *
+ * Sample:
+ *     ppsched_config *config = NULL;
+ *     ppsched_schedule *schedule = NULL;
+ *     ppsched_timeline *timeline = NULL;
+ *     ppsched_metrics metrics = {.size = sizeof metrics};
+ *     ppsched_status status = ppsched_config_create(&config, 4, 4, 8, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_generate(&schedule, config, "zb_h1", NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_evaluate(&timeline, schedule, config, 0, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_timeline_get_metrics(&metrics, timeline, NULL);
+ *     printf("%g, peak %g\n", metrics.makespan, metrics.peak_memory);
+ *     ppsched_timeline_destroy(timeline);
+ *     ppsched_schedule_release(schedule);
+ *     ppsched_config_destroy(config);
+ */
 #ifndef PPSCHED_EVALUATE_H
 #define PPSCHED_EVALUATE_H
 

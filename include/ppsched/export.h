@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules and timelines as text that other programs read. */
+/* Schedules and timelines as text that other programs read.
+ *
+ * Sample:
+ *     char text[4096];
+ *     ppsched_config *config = NULL;
+ *     ppsched_schedule *schedule = NULL;
+ *     ppsched_status status = ppsched_config_create(&config, 4, 4, 8, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_generate(&schedule, config, "1f1b", NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_export_to_buffer(text, sizeof text, NULL, schedule, NULL,
+ *                                                    PPSCHED_FORMAT_CSV, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         puts(text);
+ *     ppsched_schedule_release(schedule);
+ *     ppsched_config_destroy(config);
+ */
 #ifndef PPSCHED_EXPORT_H
 #define PPSCHED_EXPORT_H
 

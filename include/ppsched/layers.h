@@ -1,6 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model by its layers, and splits of it: which whole layers are in which stage, and which of them
- * compute their activations again. */
+ * compute their activations again.
+ *
+ * Sample:
+ *     const ppsched_layer decoder = {
+ *         .size = sizeof decoder, .name = "decoder", .count = 16, .forward_time = 1};
+ *     const ppsched_layer head = {
+ *         .size = sizeof head, .name = "head", .place = PPSCHED_LAYER_PLACE_LAST,
+ *         .forward_time = 2};
+ *     const ppsched_layer *const entries[] = {&decoder, &head};
+ *     const uint32_t counts[] = {5, 5, 5, 2};
+ *     const ppsched_split split = {.size = sizeof split, .stages = 4, .layers = counts};
+ *     ppsched_config *base = NULL, *config = NULL;
+ *     const ppsched_layers *layers = NULL;
+ *     ppsched_status status = ppsched_layers_create(&layers, entries, 2, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_config_create(&base, 4, 4, 8, NULL, NULL);
+ *     if (status == PPSCHED_OK) // the stages' costs are those of their layers
+ *         status = ppsched_config_from_layers(&config, base, layers, &split, NULL);
+ *     ppsched_config_destroy(config);
+ *     ppsched_config_destroy(base);
+ *     ppsched_layers_release(layers);
+ */
 #ifndef PPSCHED_LAYERS_H
 #define PPSCHED_LAYERS_H
 

@@ -1,6 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering: makes from a schedule of compute ops one that a runtime can run. It adds sends,
- * receives and the ops of sharded parameters. */
+ * receives and the ops of sharded parameters.
+ *
+ * Sample:
+ *     const ppsched_channel_model channel = {.size = sizeof channel,
+ *                                            .order = PPSCHED_CHANNEL_ORDER_PAIR};
+ *     const ppsched_lower_options options = {.size = sizeof options,
+ *                                            .lowering = PPSCHED_LOWERING_PYTORCH};
+ *     ppsched_config *config = NULL;
+ *     ppsched_schedule *schedule = NULL, *lowered = NULL;
+ *     ppsched_status status = ppsched_config_create(&config, 4, 4, 8, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_generate(&schedule, config, "1f1b", NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_lower(&lowered, schedule, config, &options, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_prove(NULL, 0, NULL, lowered, &channel, NULL);
+ *     ppsched_schedule_release(lowered);
+ *     ppsched_schedule_release(schedule);
+ *     ppsched_config_destroy(config);
+ */
 #ifndef PPSCHED_LOWER_H
 #define PPSCHED_LOWER_H
 

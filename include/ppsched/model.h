@@ -28,7 +28,21 @@
  * Here b is the microbatch, s the sequence, h the hidden size, f that of the feed-forward, a the
  * heads, k the key-value heads, d their size, V the vocabulary, t, c, e tensor, context and expert
  * parallelism, T = b s / c the tokens of a device, R = T / t with sequence parallelism and T
- * without. */
+ * without.
+ *
+ * Sample:
+ *     const ppsched_transformer llama = {
+ *         .size = sizeof llama,
+ *         .flags = PPSCHED_TRANSFORMER_FLAG_GATED | PPSCHED_TRANSFORMER_FLAG_CAUSAL,
+ *         .layers = 32, .hidden_size = 4096, .heads = 32, .key_value_heads = 8,
+ *         .ffn_size = 14336, .vocabulary_size = 128256};
+ *     ppsched_parameters parameters = {.size = sizeof parameters};
+ *     ppsched_model *model = NULL; // NULL for training and device: the defaults
+ *     ppsched_status status = ppsched_model_create(&model, &llama, NULL, NULL, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_model_get_parameters(&parameters, model, NULL);
+ *     ppsched_model_destroy(model);
+ */
 #ifndef PPSCHED_MODEL_H
 #define PPSCHED_MODEL_H
 

@@ -1,6 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which schedule: all that strategies, chunks, groups, microbatches and memory limits allow,
- * evaluated and ranked. */
+ * evaluated and ranked.
+ *
+ * Sample:
+ *     const uint32_t chunks[] = {1, 2};
+ *     const ppsched_plan_options options = {
+ *         .size = sizeof options, .chunks = chunks, .chunk_count = 2};
+ *     ppsched_config *config = NULL; // costs of 8 stages; the plan also tries them as 4
+ *     ppsched_plan *plan = NULL;
+ *     ppsched_candidate best = {.size = sizeof best};
+ *     ppsched_status status = ppsched_config_create(&config, 4, 8, 16, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_plan_create(&plan, config, &options, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_plan_run(plan, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_plan_get_candidate(&best, plan, ppsched_plan_candidate_at_rank(plan, 0),
+ *                                             NULL);
+ *     if (status == PPSCHED_OK)
+ *         printf("%s with V = %u takes %g\n", best.strategy, best.chunks, best.step_time);
+ *     ppsched_plan_destroy(plan);
+ *     ppsched_config_destroy(config);
+ */
 #ifndef PPSCHED_PLAN_H
 #define PPSCHED_PLAN_H
 

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A schedule: for each device the queue of its ops, in the order in which they run. A strategy, a
- * builder or a custom generator makes it; all functions accept all three. */
+ * builder or a custom generator makes it; all functions accept all three.
+ *
+ * Sample:
+ *     ppsched_config *config = NULL;
+ *     ppsched_schedule *schedule = NULL;
+ *     ppsched_status status = ppsched_config_create(&config, 4, 4, 8, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_schedule_generate(&schedule, config, "1f1b", NULL);
+ *     size_t count = 0;
+ *     const ppsched_op *ops = ppsched_queue_ops(ppsched_schedule_queue(schedule, 0), &count);
+ *     for (size_t i = 0; i < count; i++)
+ *         printf("%s of microbatch %u\n", ppsched_kind_token(ops[i].kind), ops[i].microbatch);
+ *     ppsched_schedule_release(schedule);
+ *     ppsched_config_destroy(config);
+ */
 #ifndef PPSCHED_SCHEDULE_H
 #define PPSCHED_SCHEDULE_H
 

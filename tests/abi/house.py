@@ -206,6 +206,14 @@ class HouseTest(unittest.TestCase):
             named = set(words.findall(page.read_text(encoding="utf-8")))
             self.assertEqual(named - declared - NOT_DECLARED, set(), page)
 
+    def test_the_table_of_tasks_names_functions_where_they_are(self):
+        text = (ROOT / "include" / "ppsched" / "ppsched.h").read_text(encoding="utf-8")
+        rows = re.findall(r"^ \*   \S.*?(ppsched_\w+) +(\w+\.h)$", text, flags=re.M)
+        self.assertGreater(len(rows), 20)
+        for function, header in rows:
+            declared = (ROOT / "include" / "ppsched" / header).read_text(encoding="utf-8")
+            self.assertRegex(declared, rf"PPSCHED_API[^;]*\b{function}\(", function)
+
     def test_cpp_headers_have_every_function(self):
         text = "".join(path.read_text(encoding="utf-8") for path in cpp_headers())
         missing = exported_functions() - set(re.findall(r"\bppsched_\w+", text))
