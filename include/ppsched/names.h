@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of enumerators, for messages, options and bindings: each in lower case without the prefix
- * of its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME; NULL for a number that is none.
- * Static storage; any thread may call. Those of kinds of op, quantities, runtimes, causes of memory
- * and statuses are with their enums: ppsched_kind_token, ppsched_quantity_name,
+/* Names of enumerators, for messages, options and bindings. A name is the enumerator in lower case
+ * without the prefix of its enum, such as "by_time" for PPSCHED_LOWERING_BY_TIME; it is NULL for an
+ * unknown number. Static storage; any thread may call these functions at any time.
+ *
+ * Five enums have their functions next to them: ppsched_kind_token, ppsched_quantity_name,
  * ppsched_runtime_name, ppsched_memory_cause_name, ppsched_status_name. */
 #ifndef PPSCHED_NAMES_H
 #define PPSCHED_NAMES_H
