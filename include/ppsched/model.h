@@ -62,9 +62,7 @@ enum ppsched_transformer_flag {
     PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,     /* norms of queries and of keys, of size d */
     PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* four norms per layer (Gemma 2) */
     PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
-    PPSCHED_TRANSFORMER_FLAG_CAUSAL =
-        512, /* causal mask: half of the score operations, if scores are
-                                              not kept */
+    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* half of the scores, if these are not kept */
     PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* after attention and MLP, and on scores if kept */
     PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
     PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* no norms in latent attention */
@@ -109,11 +107,10 @@ typedef struct ppsched_transformer {
 
 /* Properties of the training. */
 enum ppsched_training_flag {
-    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL =
-        1,                                 /* norms and residuals are divided by t (Korthikanti
+    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* divides norms and residuals by t (Korthikanti
                                                     et al., arXiv 2205.05198) */
-    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2 /* the attention keeps its s x s scores in memory; else
-                                              they are never there (FlashAttention) */
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2       /* keeps the s x s scores of the attention; else
+                                                    they are never in memory (FlashAttention) */
 };
 
 /* How the model is trained. Sized: set `size`. 0 means the default: 1 for counts, the number in the
