@@ -414,7 +414,8 @@ class CommandTest(unittest.TestCase):
                              ("matrix_rate is '3T'; it must be a plain number", {"matrix_rate": "3T"}),
                              ("inside.latency is 'x'; it must be a number with a unit", {"inside": {"bandwidth": 1e11, "latency": "x"}}),
                              ("inside must be a mapping with bandwidth", {"inside": 3}), ("node_devices is 0", {"node_devices": 0}), ("memory is -1; it must be above 0", {"memory": -1}),
-                             ("matrix_efficiency must be a share such as 0.5, or a list", {"matrix_efficiency": [3]})):
+                             ("matrix_efficiency must be a share such as 0.5, or a list", {"matrix_efficiency": [3]}),
+                             ("vector_efficiency is an empty list; leave it out", {"vector_efficiency": []})):
             own.write_text(json.dumps({"like": "a100", **fields}), encoding="utf-8")
             self.wrong(f"{own}: {part}", "--model", self.path, "--device", own)
         own.write_text(json.dumps({"like": "a100", "matrix": 3}), encoding="utf-8")

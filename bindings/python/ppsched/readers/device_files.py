@@ -47,6 +47,8 @@ def _efficiency(where: str, name: str, given: Any) -> Any:
     """One share, or pairs."""
     if type(given) in (int, float):
         return float(given)
+    if given in ([], ()):
+        raise Error(f"{where}: {name} is an empty list; leave it out, or give a share such as 0.5")
     try:
         return [(float(least), float(share)) for least, share in given]
     except (TypeError, ValueError):
