@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A description of a model, and how it is built layer by layer. */
+#ifndef PPSCHED_DESCRIPTION_DESCRIPTION_H
+#define PPSCHED_DESCRIPTION_DESCRIPTION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <ppsched/description.h>
+
+#include "base/arena.h"
+#include "base/host.h"
+
+struct ppsched_description {
+    ppsched_description *self; /* not const, for the count of references */
+    atomic_uint references;
+    struct ppi_host host;
+    struct ppi_arena arena; /* of all lists and texts */
+    ppsched_description_info info; /* complete: no field is 0 that has a default */
+    const char *const *warnings;
+    uint32_t warning_count;
+};
+
+/* Checks and completes `info`, and copies all of it. */
+ppsched_status ppi_description_create(const ppsched_description **out, const ppsched_description_info *info,
+                                      const char *const *warnings, uint32_t warning_count, const struct ppi_host *host,
+                                      ppsched_error *error);
+void ppi_description_retain(const ppsched_description *description);
+void ppi_description_release(const ppsched_description *description);
+
+/* Checks all numbers, names the wrong kind, block and field, and fills in defaults (in place; blocks that are not constant). */
+ppsched_status ppi_description_complete(ppsched_description_info *info, ppsched_error *error);
+
+ppsched_status ppi_description_read(const ppsched_description **out, const char *text, size_t length,
+                                    const struct ppi_host *host, ppsched_error *error);
+
+/* --- building --- */
+
+/* A description in the making. Equal layers become one kind. */
+struct ppi_draft {
+    struct ppi_host host;
+    struct ppi_arena arena;
+    ppsched_description_info info; /* all but layers and kinds may be set directly; layers and kinds grow */
+    uint32_t layer_capacity;
+    const char **warnings;
+    uint32_t warning_count;
+};
+
+void ppi_draft_start(struct ppi_draft *draft, const struct ppi_host *host);
+void ppi_draft_clear(struct ppi_draft *draft);
+
+/* One more layer, of `count` blocks, which need no `size`. Its kind gets a name from its blocks. Returns the kind's index. */
+uint32_t ppi_draft_add_layer(struct ppi_draft *draft, const ppsched_block *blocks, uint32_t count);
+
+/* One more tower, with layers of these blocks. */
+void ppi_draft_add_tower(struct ppi_draft *draft, const ppsched_tower *tower, const ppsched_block *blocks, uint32_t count);
+
+/* A line for the caller, formatted as by ppi_format. */
+void ppi_draft_warn(struct ppi_draft *draft, const char *format, ...);
+
+/* Makes the description; the draft stays to be cleared. */
+ppsched_status ppi_draft_finish(struct ppi_draft *draft, const ppsched_description **out, ppsched_error *error);
+
+#endif
