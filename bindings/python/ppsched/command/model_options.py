@@ -76,7 +76,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
                        help="of a weight, gradient, optimizer state, and of an element of activations "
                        "(default: weight=2 gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
-                       help="measured, of one layer, as dense.forward=6.1ms: KIND embedding, dense, expert, mtp or head; PASS forward, input or weight")
+                       help="measured, of one layer, as decoder.forward=6.1ms: KIND as the table of ppsched model names them; PASS forward, input or weight")
     group.add_argument("--step-time", metavar="TIME",
                        help="measured, as 2.1s, with 1F1B and an even split: scales all layers")
     group.add_argument("--tokens-per-second", type=float, metavar="N", help="measured, of all devices together: likewise")
@@ -163,7 +163,7 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
 
 def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
-    sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.transformer.positions or 4096))
+    sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.description.positions or 4096))
     sizes: Dict[str, Any] = _bytes(options.get("sizes"))
     rows = options.get("sequence_parallel", tensor > 1 and not (found.options or found.is_megatron))
     return Training(sequence_length=sequence, micro_batch_size=_one(options, "micro_batch"), tensor_parallel=tensor,
@@ -208,17 +208,17 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     recompute = options.get("recompute_kind") or options.get("recompute") or "none"
     if recompute not in RECOMPUTE:
         raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
-    if pp > found.transformer.layers:
-        raise Error(f"--pp {pp} is more than the {found.transformer.layers} layers of the model; give {found.transformer.layers} or less")
+    if pp > found.description.layers:
+        raise Error(f"--pp {pp} is more than the {found.description.layers} layers of the model; give {found.description.layers} or less")
     vpp = _one(options, "vpp")
-    if pp * vpp > found.transformer.layers:
-        raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.transformer.layers} layers of the model; give --vpp "
-                    f"{found.transformer.layers // pp} or less")
-    if 0 < found.transformer.positions < training.sequence_length:
-        raise Error(f"--seq {training.sequence_length} is more than the model's {found.transformer.positions} learned positions; give "
-                    f"{found.transformer.positions} or less")
+    if pp * vpp > found.description.layers:
+        raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.description.layers} layers of the model; give --vpp "
+                    f"{found.description.layers // pp} or less")
+    if 0 < found.description.positions < training.sequence_length:
+        raise Error(f"--seq {training.sequence_length} is more than the model's {found.description.positions} learned positions; give "
+                    f"{found.description.positions} or less")
     try:
-        model = Model(found.transformer, training, device)
+        model = Model(found.description, training, device)
     except Error as error:
         message = str(error)
         for name, word in sorted(_WORDS.items(), key=lambda pair: -len(pair[0])):

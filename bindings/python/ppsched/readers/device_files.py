@@ -5,7 +5,8 @@ from typing import Any, Dict, Mapping
 
 from .._core._library import Error
 from .._core.accelerators import EFFICIENCIES, Accelerator, LinkRate, find_accelerator
-from .._core.model import Model, Training, Transformer
+from .._core.description import Transformer
+from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.unit_advice import amount_in, unit_meant
 from .._core.words import nearest

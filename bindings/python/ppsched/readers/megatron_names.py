@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple
 
 from .._core import _abi
 from .._core._library import Error
-from .._core.model import Transformer
+from .._core.description import Transformer
 from .._core.shown import shown
 from .._core.words import nearest
 from .megatron_arguments import ARGUMENTS, changes

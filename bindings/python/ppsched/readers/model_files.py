@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that describe a model: Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has them."""
-from typing import Any, Dict, Mapping, NamedTuple, Sequence
+"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has
+them."""
+from typing import Any, Dict, Mapping, NamedTuple, Sequence, Union
 
 from .._core._library import Error
 from .._core.file_bytes import MODEL
-from .._core.model import Transformer
-from .huggingface import TYPES, read_huggingface
-from .huggingface_reader import Reader
+from .._core.description import Description, Transformer
+from .field_reader import Reader
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .megatron_names import is_megatron, read_megatron
 
@@ -14,11 +14,11 @@ VOCABULARY_OF_GPT3 = 51200
 
 
 class ModelFile(NamedTuple):
-    """transformer; options: of the command, that the file holds; sequence: the longest that the model says, or 0; not_taken: what the
-    file holds that would change the answer, and does not; warnings: lines for whoever asked; assumed: what is not as in Megatron-LM's
-    launcher where the file says nothing; is_megatron: it has the launcher's names."""
+    """description: the model; options: of the command, that the file holds; sequence: the longest that the model was made for, or 0;
+    not_taken: what the file holds that would change the answer, and is not read; warnings: lines for whoever asked; assumed: what differs
+    from Megatron-LM's launcher if the file does not say it; is_megatron: it has the launcher's names."""
 
-    transformer: Transformer
+    description: Description
     options: Dict[str, object]
     sequence: int = 0
     not_taken: Sequence[str] = ()
@@ -45,24 +45,32 @@ def _gpt3_style(where: str, fields: Mapping[str, Any]) -> ModelFile:
                         head_size=reader.optional("attn_size") or 0, positions=sequence, tied=True, norm_bias=True, qkv_bias=True,
                         projection_bias=True, mlp_bias=True, dropout=True, no_final_norm=True)
     reader.check("model by its sizes")
-    return ModelFile(shape, {}, sequence)
+    return ModelFile(_described(where, shape), {}, sequence)
+
+
+def _described(where: str, values: Union[Mapping[str, Any], Transformer]) -> Description:
+    """With the file's name in front of what is wrong."""
+    try:
+        return Description(values)
+    except Error as error:
+        error.args = (f"{where}: {error}",)
+        raise
 
 
 def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
-    """Of a file's keys and values; a file may have the model's own under "config"."""
+    """The model of a file's keys and values; a file may have the model's own under "config"."""
     if isinstance(fields.get("config"), dict):
         fields = fields["config"]
     if "num_blocks" in fields and "hidden" in fields:
         return _gpt3_style(where, fields)
-    if fields.get("model_type") is None and ("architectures" in fields or "num_hidden_layers" in fields):
-        raise Error(f"{where}: model_type is missing; add it, as Hugging Face's config.json has it; known are {', '.join(TYPES)}")
     if is_megatron(fields):
         named = read_megatron(where, fields)
-        return ModelFile(named.transformer, named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True)
-    if "model_type" not in fields:
-        raise Error(f"{where}: it has no model_type, nor num_layers; give Hugging Face's config.json, or Megatron-LM's argument names")
-    described = read_huggingface(where, fields)
-    return ModelFile(described.transformer, {}, described.sequence, (), described.warnings)
+        return ModelFile(_described(where, named.transformer), named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True)
+    if "model_type" not in fields and "kinds" not in fields:
+        raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names or a "
+                    "description (docs/model.md)")
+    found = _described(where, fields)
+    return ModelFile(found, {}, found.sequence_length, (), [f"{where}: {warning}" for warning in found.warnings])
 
 
 def read_model(path: str) -> ModelFile:
