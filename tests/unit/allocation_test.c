@@ -279,11 +279,8 @@ static const ppsched_transformer shape = {.size = sizeof shape,
                                           .expert_ffn_size = 64,
                                           .expert_layers = (const uint8_t[]){0, 1, 1, 0}};
 
-static ppsched_status model_create(struct attempt *attempt)
+static ppsched_status take_model(struct attempt *attempt, ppsched_status status, ppsched_model *made)
 {
-    ppsched_model *made = UNTOUCHED;
-    ppsched_status status = ppsched_model_create(&made, &shape, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
-                                                 &attempt->error);
     if (status != PPSCHED_OK) {
         assert_ptr_equal(made, UNTOUCHED);
         return status;
@@ -293,16 +290,33 @@ static ppsched_status model_create(struct attempt *attempt)
     return status;
 }
 
-/* The model is made in each attempt, and counted; the list is what fails alone. */
+/* The description is made in each attempt, and counted. */
+static ppsched_status model_create(struct attempt *attempt)
+{
+    const ppsched_description *description = NULL;
+    ppsched_model *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment, &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_model_create(&made, description, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
+                                      &attempt->error);
+    ppsched_description_release(description);
+    return take_model(attempt, status, made);
+}
+
+/* So is the model; the list is what fails alone. */
 static ppsched_status layers_from_model(struct attempt *attempt)
 {
+    const ppsched_description *description = NULL;
     const ppsched_layers *made = UNTOUCHED;
     ppsched_model *model = NULL;
-    ppsched_status status = ppsched_model_create(&model, &shape, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
-                                                 &attempt->error);
+    ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment, &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
+                                      &attempt->error);
     if (status == PPSCHED_OK)
         status = ppsched_layers_from_model(&made, model, NULL, &attempt->error);
     ppsched_model_destroy(model);
+    ppsched_description_release(description);
     return take_layers(attempt, status, made);
 }
 

@@ -575,13 +575,16 @@ static void test_models(void **state)
     ppsched_model *model = NULL;
     (void)state;
     make_handles(own, 0);
-    expect_ok(ppsched_model_create(&model, &shape, NULL, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
+    const ppsched_description *description = NULL;
+    expect_ok(ppsched_description_from_transformer(&description, &shape, &own->environment, NULL), NULL);
+    expect_ok(ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
     int asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_model_get_parameters(&parameters, model, NULL));
-    NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_FULL, NULL));
-    NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, PPSCHED_MODEL_LAYER_DENSE, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, 1, PPSCHED_MODEL_PASS_FULL, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));
+    NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_model_destroy(model), 0));
     destroy_handles(own);
 }

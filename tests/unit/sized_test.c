@@ -417,16 +417,58 @@ static const ppsched_transformer *shape_of(const void *given)
     return (const ppsched_transformer *)copy;
 }
 
-static const ppsched_transformer *whole_shape(void)
+static ppsched_status take_description(ppsched_status status, const ppsched_description *made)
+{
+    if (status == PPSCHED_OK)
+        ppsched_description_release(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status description_of_shape(struct handles *own, void *given)
+{
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_from_transformer(&made, shape_of(given), NULL, NULL);
+    return take_description(status, made);
+}
+
+static const ppsched_description *small_description(void)
 {
     static unsigned char none[2 * LARGEST];
     const uint32_t size = sizeof(ppsched_transformer);
+    const ppsched_description *made = NULL;
     memcpy(none, &size, sizeof size);
-    return shape_of(none);
+    assert_int_equal(ppsched_description_from_transformer(&made, shape_of(none), NULL, NULL), PPSCHED_OK);
+    return made;
 }
 
-static ppsched_status take_model(ppsched_status status, ppsched_model *made)
+static ppsched_status description_of_environment(struct handles *own, void *given)
 {
+    static const char text[] = "{\"hidden_size\": 8, \"vocabulary_size\": 9, \"kinds\": {\"a\": []}, \"layers\": [\"a\"]}";
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    return take_description(ppsched_description_read(&made, text, sizeof text - 1, given, NULL), made);
+}
+
+static ppsched_status describe(struct handles *own, void *given)
+{
+    const ppsched_description *description = small_description();
+    (void)own;
+    ppsched_status status = ppsched_description_get_info(given, description, NULL);
+    ppsched_description_release(description);
+    return status;
+}
+
+/* A model of the small description. */
+static ppsched_status model_with(const ppsched_training *training, const ppsched_accelerator *accelerator,
+                                 const ppsched_environment *environment)
+{
+    const ppsched_description *description = small_description();
+    ppsched_model *made = UNTOUCHED;
+    ppsched_status status = ppsched_model_create(&made, description, training, accelerator, environment, NULL);
+    ppsched_description_release(description);
     if (status == PPSCHED_OK)
         ppsched_model_destroy(made);
     else
@@ -434,20 +476,10 @@ static ppsched_status take_model(ppsched_status status, ppsched_model *made)
     return status;
 }
 
-static ppsched_status model_of_shape(struct handles *own, void *given)
-{
-    ppsched_model *made = UNTOUCHED;
-    (void)own;
-    ppsched_status status = ppsched_model_create(&made, shape_of(given), NULL, NULL, NULL, NULL);
-    return take_model(status, made);
-}
-
 static ppsched_status model_of_training(struct handles *own, void *given)
 {
-    ppsched_model *made = UNTOUCHED;
     (void)own;
-    ppsched_status status = ppsched_model_create(&made, whole_shape(), given, NULL, NULL, NULL);
-    return take_model(status, made);
+    return model_with(given, NULL, NULL);
 }
 
 /* One that is too small is told by its size, before its rates are looked at. */
@@ -458,27 +490,25 @@ static ppsched_status model_of_accelerator(struct handles *own, void *given)
         unsigned char bytes[2 * LARGEST];
     } copy;
     const ppsched_accelerator *known = ppsched_accelerator_at(0);
-    ppsched_model *made = UNTOUCHED;
     (void)own;
     memcpy(copy.bytes, given, sizeof copy.bytes);
     memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
            sizeof *known - sizeof known->size);
-    ppsched_status status = ppsched_model_create(&made, whole_shape(), NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
-    return take_model(status, made);
+    return model_with(NULL, (const ppsched_accelerator *)&copy, NULL);
 }
 
 static ppsched_status model_of_environment(struct handles *own, void *given)
 {
-    ppsched_model *made = UNTOUCHED;
     (void)own;
-    ppsched_status status = ppsched_model_create(&made, whole_shape(), NULL, NULL, given, NULL);
-    return take_model(status, made);
+    return model_with(NULL, NULL, given);
 }
 
 static ppsched_model *small_model(void)
 {
+    const ppsched_description *description = small_description();
     ppsched_model *model = NULL;
-    assert_int_equal(ppsched_model_create(&model, whole_shape(), NULL, ppsched_accelerator_at(0), NULL, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), NULL, NULL), PPSCHED_OK);
+    ppsched_description_release(description);
     return model;
 }
 
@@ -531,8 +561,9 @@ static ppsched_status megatron_memory(struct handles *own, void *given)
     }
 
 OF_MODEL(parameters, ppsched_model_get_parameters(given, model, NULL))
-OF_MODEL(pass_cost, ppsched_model_get_pass_cost(given, model, PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_INPUT, NULL))
-OF_MODEL(layer_memory, ppsched_model_get_memory(given, model, PPSCHED_MODEL_LAYER_DENSE, NULL))
+OF_MODEL(pass_cost, ppsched_model_get_pass_cost(given, model, 1, PPSCHED_MODEL_PASS_INPUT, NULL))
+OF_MODEL(layer_memory, ppsched_model_get_memory(given, model, 1, NULL))
+OF_MODEL(model_row, ppsched_model_get_row(given, model, 1, NULL))
 OF_MODEL(update_cost, ppsched_model_get_update_cost(given, model, 100, 0, NULL))
 
 static ppsched_status lower_bound(struct handles *own, void *given)
@@ -631,7 +662,10 @@ static const struct row read[] = {
     ROW(ppsched_layout_create_from_megatron, ppsched_megatron_split, layout_by_flags),
     ROW(ppsched_layout_create_from_torchtitan, ppsched_environment, layout_of_torchtitan),
     ROW(ppsched_model_create, ppsched_environment, model_of_environment),
-    ROW(ppsched_model_create, ppsched_transformer, model_of_shape),
+    ROW(ppsched_description_from_transformer, ppsched_transformer, description_of_shape),
+    ROW(ppsched_description_read, ppsched_environment, description_of_environment),
+    ROW(ppsched_description_get_info, ppsched_description_info, describe),
+    ROW(ppsched_model_get_row, ppsched_model_row, model_row),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),
     ROW(ppsched_layers_from_model, ppsched_calibration, layers_by_calibration),
