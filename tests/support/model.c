@@ -5,7 +5,8 @@
 #include <string.h>
 
 static ppsched_status take_description(ppsched_model **out, const ppsched_description *description, ppsched_status status,
-                                       const ppsched_training *training, const ppsched_accelerator *device, ppsched_error *error)
+                                       const ppsched_training *training, const ppsched_accelerator *device,
+                                       ppsched_error *error)
 {
     if (status == PPSCHED_OK)
         status = ppsched_model_create(out, description, training, device, NULL, error);
