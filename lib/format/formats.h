@@ -8,7 +8,7 @@
 
 #include "eval/timeline.h"
 #include "format/reading.h"
-#include "format/writer.h"
+#include "base/writer.h"
 
 struct ppi_format {
     const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks UTF-8 once at the start; then the structural tokens and strings of JSON are read from one position. */
-#include "format/json_scan.h"
+#include "json/scan.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A buffer in front of the caller's write function; after that has failed once nothing more is sent. */
-#include "format/writer.h"
+#include "base/writer.h"
 
 #include <string.h>
 

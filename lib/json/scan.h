@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pull parser of JSON (RFC 8259): the caller asks for what comes next. Nothing recurses. */
-#ifndef PPSCHED_FORMAT_JSON_SCAN_H
-#define PPSCHED_FORMAT_JSON_SCAN_H
+#ifndef PPSCHED_JSON_SCAN_H
+#define PPSCHED_JSON_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/json_scan.h"
+#include "json/scan.h"
 
 static bool is_digit(const struct ppi_json *json, const char *at)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffered text for the caller's write function. */
-#ifndef PPSCHED_FORMAT_WRITER_H
-#define PPSCHED_FORMAT_WRITER_H
+#ifndef PPSCHED_BASE_WRITER_H
+#define PPSCHED_BASE_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
