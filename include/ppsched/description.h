@@ -240,6 +240,65 @@ PPSCHED_API ppsched_status ppsched_description_read(const ppsched_description **
                                                     const ppsched_environment *environment,
                                                     ppsched_error *error);
 
+/* Properties of a transformer. */
+enum ppsched_transformer_flag {
+    PPSCHED_TRANSFORMER_FLAG_TIED = 1,      /* the output uses the embedding's matrix */
+    PPSCHED_TRANSFORMER_FLAG_GATED = 2,     /* an MLP has three matrices, not two (SwiGLU, GeGLU) */
+    PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4, /* LayerNorm with 2h parameters; else RMSNorm with h */
+    PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,
+    PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16, /* after the attention */
+    PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
+    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,     /* norms of queries and of keys, of size d */
+    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* four norms per layer (Gemma 2) */
+    PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
+    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* half of the scores, if these are not kept */
+    PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* after attention and MLP, and on scores if kept */
+    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
+    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* no norms in latent attention */
+};
+
+/* A decoder-only transformer with attention, and an MLP or experts of one size, in each layer: a
+ * description in one struct. Sized: set `size`. Parts that the model does not have are 0. */
+typedef struct ppsched_transformer {
+    uint32_t size;
+    uint32_t flags; /* enum ppsched_transformer_flag */
+    uint32_t layers;
+    uint32_t hidden_size;
+    uint32_t ffn_size; /* f, of a dense MLP */
+    uint32_t heads;
+    uint32_t key_value_heads; /* 0: `heads` */
+    uint32_t head_size;       /* d; 0: hidden_size / heads */
+    uint32_t vocabulary_size;
+    uint32_t positions; /* learned positions: rows of their table */
+    /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), if key_value_rank is above 0. */
+    uint32_t query_rank; /* 0: queries have no low-rank form */
+    uint32_t key_value_rank;
+    uint32_t rope_head_size; /* of queries and keys, in addition to head_size */
+    uint32_t value_head_size;
+    /* Mixture of experts, if experts is above 0. */
+    uint32_t experts;
+    uint32_t experts_per_token;
+    uint32_t expert_ffn_size;
+    uint32_t shared_ffn_size; /* sum over all shared experts */
+    uint32_t dense_layers;    /* how many of the first layers have no experts */
+    uint32_t expert_interval; /* of the other layers, layer i (from 0, over all layers) has experts
+                                 if this divides i + expert_offset; 0: all of them */
+    uint32_t expert_offset;
+    uint32_t mtp_layers; /* multi-token prediction (DeepSeek-V3, arXiv 2412.19437): each is like the
+                            last layer, plus a projection of 2h to h and three norms */
+    uint32_t reserved[2];         /* 0 */
+    const uint8_t *expert_layers; /* `layers` values: 1 if the layer has experts, else 0; copied.
+                                     dense_layers, expert_interval and expert_offset must then be
+                                     0. NULL: these three decide */
+} ppsched_transformer;
+
+/* Makes the description of a transformer, with kinds "decoder" and "moe_decoder". `environment` may
+ * be NULL.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE, with the wrong value and one that works; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_description_from_transformer(
+    const ppsched_description **out, const ppsched_transformer *transformer,
+    const ppsched_environment *environment, ppsched_error *error);
+
 /* One more reference, which ppsched_description_release gives back; returns its argument. NULL is
  * accepted by both. */
 PPSCHED_API const ppsched_description *

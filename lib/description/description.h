@@ -15,7 +15,7 @@ struct ppsched_description {
     ppsched_description *self; /* not const, for the count of references */
     atomic_uint references;
     struct ppi_host host;
-    struct ppi_arena arena; /* of all lists and texts */
+    struct ppi_arena arena;        /* of all lists and texts */
     ppsched_description_info info; /* complete: no field is 0 that has a default */
     const char *const *warnings;
     uint32_t warning_count;
@@ -36,13 +36,19 @@ ppsched_status ppi_description_read(const ppsched_description **out, const char 
 
 /* --- building --- */
 
+enum { PPI_MOST_TOWERS = 16, PPI_MOST_WARNINGS = 32 };
+
 /* A description in the making. Equal layers become one kind. */
 struct ppi_draft {
     struct ppi_host host;
     struct ppi_arena arena;
     ppsched_description_info info; /* all but layers and kinds may be set directly; layers and kinds grow */
+    uint32_t *layers;
     uint32_t layer_capacity;
-    const char **warnings;
+    ppsched_layer_kind **kinds; /* PPSCHED_MAX_LAYER_KINDS */
+    ppsched_tower **towers;     /* PPI_MOST_TOWERS */
+    bool has_too_many_kinds, has_too_many_towers;
+    const char **warnings; /* PPI_MOST_WARNINGS; more are left out */
     uint32_t warning_count;
 };
 
@@ -51,6 +57,15 @@ void ppi_draft_clear(struct ppi_draft *draft);
 
 /* One more layer, of `count` blocks, which need no `size`. Its kind gets a name from its blocks. Returns the kind's index. */
 uint32_t ppi_draft_add_layer(struct ppi_draft *draft, const ppsched_block *blocks, uint32_t count);
+
+/* A kind that no layer need have, such as of multi-token prediction. Returns its index; an equal one if there is one. */
+uint32_t ppi_draft_add_kind(struct ppi_draft *draft, const ppsched_block *blocks, uint32_t count);
+
+/* A kind with a name of its own, which need not differ from others in its blocks. Returns its index. */
+uint32_t ppi_draft_add_named_kind(struct ppi_draft *draft, const char *name, const ppsched_block *blocks, uint32_t count);
+
+/* One more layer of a kind. */
+void ppi_draft_add_layer_of(struct ppi_draft *draft, uint32_t kind);
 
 /* One more tower, with layers of these blocks. */
 void ppi_draft_add_tower(struct ppi_draft *draft, const ppsched_tower *tower, const ppsched_block *blocks, uint32_t count);

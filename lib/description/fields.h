@@ -20,8 +20,8 @@ struct ppi_fields {
 };
 
 /* NO_MEMORY in `status` where memory is short. */
-void ppi_fields_start(struct ppi_fields *fields, const struct ppi_json_value *object, const char *family, struct ppi_arena *arena,
-                      ppsched_error *error);
+void ppi_fields_start(struct ppi_fields *fields, const struct ppi_json_value *object, const char *family,
+                      struct ppi_arena *arena, ppsched_error *error);
 
 /* The value, marked as read; NULL if none of the names is there, or all are null. */
 const struct ppi_json_value *ppi_field(struct ppi_fields *fields, const char *names);
