@@ -52,6 +52,9 @@ void ppi_draft_clear(struct ppi_draft *draft);
 /* One more layer, of `count` blocks, which need no `size`. Its kind gets a name from its blocks. Returns the kind's index. */
 uint32_t ppi_draft_add_layer(struct ppi_draft *draft, const ppsched_block *blocks, uint32_t count);
 
+/* A kind that no layer need have, such as of multi-token prediction. Returns its index; an equal one if there is one. */
+uint32_t ppi_draft_add_kind(struct ppi_draft *draft, const ppsched_block *blocks, uint32_t count);
+
 /* One more tower, with layers of these blocks. */
 void ppi_draft_add_tower(struct ppi_draft *draft, const ppsched_tower *tower, const ppsched_block *blocks, uint32_t count);
 
