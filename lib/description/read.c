@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/format.h"
 #include "base/nearest.h"
 #include "description/block_table.h"
-#include "base/format.h"
 #include "description/huggingface.h"
 #include "description/json.h"
 
