@@ -449,7 +449,8 @@ static ppsched_status description_of_environment(struct handles *own, void *give
     static const char text[] = "{\"hidden_size\": 8, \"vocabulary_size\": 9, \"kinds\": {\"a\": []}, \"layers\": [\"a\"]}";
     const ppsched_description *made = UNTOUCHED;
     (void)own;
-    return take_description(ppsched_description_read(&made, text, sizeof text - 1, given, NULL), made);
+    ppsched_status status = ppsched_description_read(&made, text, sizeof text - 1, given, NULL);
+    return take_description(status, made);
 }
 
 static ppsched_status description_info(struct handles *own, void *given)
