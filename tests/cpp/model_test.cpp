@@ -68,7 +68,8 @@ CASE(test_description)
                                            "\"width\": 128}]}, \"layers\": \"3xm\"}");
     const ppsched::DescriptionInfo info = description.info();
     CHECK(info.layer_count == 3 && info.kind_count == 1 && description.warnings().empty());
-    CHECK(ppsched::Description(description.json()).info().layer_count == 3);
+    const ppsched::Description again(description.json());
+    CHECK(again.info().layer_count == 3);
     const ppsched::Description copy = description;
     CHECK(Model(copy).parameters().total == 2 * 64 * 128 + 64 + 3 * (2 * 64 * 128 + 64));
     CHECK(status_of([] { ppsched::Description{"{"}; }) == PPSCHED_ERROR_SYNTAX);

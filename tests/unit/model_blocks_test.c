@@ -4,6 +4,7 @@
 #include "support/model.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,13 +12,16 @@ enum { HIDDEN = 64, VOCABULARY = 100, SEQUENCE = 512, SAMPLES = 2 };
 
 static const ppsched_training plain = {.size = sizeof plain, .sequence_length = SEQUENCE, .micro_batch_size = SAMPLES};
 
-/* One layer of these blocks. */
+/* One layer of these blocks, after another. */
 static ppsched_model *model_of_blocks(const char *blocks, const ppsched_training *training)
 {
     char text[2048];
     ppsched_model *model = NULL;
     ppsched_error error;
-    snprintf(text, sizeof text, "{\"hidden_size\": %d, \"vocabulary_size\": %d, \"kinds\": {\"x\": [%s]}, \"layers\": [\"x\"]}",
+    snprintf(text, sizeof text,
+             "{\"hidden_size\": %d, \"vocabulary_size\": %d, \"kinds\": {\"first\": [{\"kind\": \"linear\"}], \"x\": [%s]}, "
+             "\"layers\": "
+             "[\"first\", \"x\"]}",
              HIDDEN, VOCABULARY, blocks);
     expect_ok(model_of_text(&model, text, training, ppsched_accelerator_at(0), &error), &error);
     return model;
@@ -345,7 +349,10 @@ static void expect_refused(const char *blocks, const ppsched_training *training,
     char text[1024];
     ppsched_model *model = NULL;
     ppsched_error error = {.message = ""};
-    snprintf(text, sizeof text, "{\"hidden_size\": %d, \"vocabulary_size\": %d, \"kinds\": {\"x\": [%s]}, \"layers\": [\"x\"]}",
+    snprintf(text, sizeof text,
+             "{\"hidden_size\": %d, \"vocabulary_size\": %d, \"kinds\": {\"first\": [{\"kind\": \"linear\"}], \"x\": [%s]}, "
+             "\"layers\": "
+             "[\"first\", \"x\"]}",
              HIDDEN, VOCABULARY, blocks);
     assert_int_equal(model_of_text(&model, text, training, NULL, &error), PPSCHED_ERROR_RANGE);
     assert_null(model);

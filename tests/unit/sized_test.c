@@ -449,10 +449,11 @@ static ppsched_status description_of_environment(struct handles *own, void *give
     static const char text[] = "{\"hidden_size\": 8, \"vocabulary_size\": 9, \"kinds\": {\"a\": []}, \"layers\": [\"a\"]}";
     const ppsched_description *made = UNTOUCHED;
     (void)own;
-    return take_description(ppsched_description_read(&made, text, sizeof text - 1, given, NULL), made);
+    ppsched_status status = ppsched_description_read(&made, text, sizeof text - 1, given, NULL);
+    return take_description(status, made);
 }
 
-static ppsched_status describe(struct handles *own, void *given)
+static ppsched_status description_info(struct handles *own, void *given)
 {
     const ppsched_description *description = small_description();
     (void)own;
@@ -514,10 +515,13 @@ static ppsched_model *small_model(void)
 
 static ppsched_status layers_by_calibration(struct handles *own, void *given)
 {
+    static const uint32_t rows = 0;
     const ppsched_layers *made = UNTOUCHED;
-    ppsched_model *model = small_model();
+    ppsched_model *model = small_model(); /* before the copy, which has the same place */
+    unsigned char *copy = with_pointer(given, offsetof(ppsched_calibration, factors), NULL);
     (void)own;
-    ppsched_status status = ppsched_layers_from_model(&made, model, given, NULL);
+    memcpy(copy + offsetof(ppsched_calibration, rows), &rows, sizeof rows);
+    ppsched_status status = ppsched_layers_from_model(&made, model, (const ppsched_calibration *)copy, NULL);
     ppsched_model_destroy(model);
     return take_layers(status, made);
 }
@@ -664,7 +668,7 @@ static const struct row read[] = {
     ROW(ppsched_model_create, ppsched_environment, model_of_environment),
     ROW(ppsched_description_from_transformer, ppsched_transformer, description_of_shape),
     ROW(ppsched_description_read, ppsched_environment, description_of_environment),
-    ROW(ppsched_description_get_info, ppsched_description_info, describe),
+    ROW(ppsched_description_get_info, ppsched_description_info, description_info),
     ROW(ppsched_model_get_row, ppsched_model_row, model_row),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),
