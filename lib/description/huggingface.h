@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hugging Face's config.json as descriptions: the table of families. */
+#ifndef PPSCHED_DESCRIPTION_HUGGINGFACE_H
+#define PPSCHED_DESCRIPTION_HUGGINGFACE_H
+
+#include "description/description.h"
+#include "json/tree.h"
+
+ppsched_status ppi_read_huggingface(const ppsched_description **out, const struct ppi_json_value *object,
+                                    struct ppi_arena *arena, const struct ppi_host *host, ppsched_error *error);
+
+uint32_t ppi_family_count(void);
+
+/* NULL past the last. */
+const char *ppi_family_at(uint32_t index);
+
+#endif
