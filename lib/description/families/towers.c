@@ -52,6 +52,23 @@ static void read_qwen2_5(struct ppi_fields *vision, struct ppi_fields *wrapper, 
     (void)wrapper;
 }
 
+/* --- Qwen2-VL --- */
+
+/* hidden_size is that of the text model; the tower's own is embed_dim. */
+static void read_qwen2(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
+{
+    ppi_tower_qwen_sizes(vision, parts, 3584, 32, 0, 16);
+    double out = parts->tower.hidden_size, merge = ppi_count_or(vision, "spatial_merge_size", 1, 2);
+    uint32_t hidden = ppi_count_or(vision, "embed_dim", 1, 1280), ratio = ppi_count_or(vision, "mlp_ratio", 1, 4);
+    parts->tower.hidden_size = hidden;
+    parts->tower.has_norm_bias = 1;
+    parts->mlp->width = ppi_size_product(vision, "the width of the MLP", hidden, ratio);
+    parts->others = ppi_tower_patches(vision, "in_channels|in_chans", 14, 2, hidden, false) +
+                    qwen_merger(2.0 * hidden, merge * merge * hidden, out);
+    ppi_ignore(vision, "in_chans|spatial_patch_size");
+    (void)wrapper;
+}
+
 /* --- SigLIP with Gemma 3 and LFM2-VL --- */
 
 /* A head that pools all patches: a query, attention, a norm and an MLP. */
@@ -210,6 +227,7 @@ static const struct {
               {"minimax_m3_vl", NULL, read_minimax},
               {"mistral3", "pixtral", read_pixtral},
               {"qwen2_5_vl", NULL, read_qwen2_5},
+              {"qwen2_vl", NULL, read_qwen2},
               {"qwen3_5", NULL, read_qwen3},
               {"qwen3_5_moe", NULL, read_qwen3},
               {"qwen3_vl", NULL, read_qwen3},
