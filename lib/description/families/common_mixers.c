@@ -87,10 +87,22 @@ uint64_t ppi_parameters(double number)
 
 /* --- lists --- */
 
+const struct ppi_json_value *ppi_integers(struct ppi_fields *fields, const char *name)
+{
+    const struct ppi_json_value *list = ppi_field(fields, name);
+    bool is_right = list == NULL || list->type == PPI_JSON_LIST;
+    for (uint32_t i = 0; is_right && list != NULL && i < list->count; i++)
+        is_right = list->items[i].type == PPI_JSON_NUMBER && list->items[i].is_integer;
+    if (is_right)
+        return list;
+    ppi_fields_fail(fields, "%s must be a list of integers", name);
+    return NULL;
+}
+
 bool ppi_list_has(const struct ppi_json_value *list, int64_t number)
 {
     for (uint32_t i = 0; list != NULL && i < list->count; i++)
-        if (list->items[i].type == PPI_JSON_NUMBER && list->items[i].is_integer && list->items[i].integer == number)
+        if (list->items[i].integer == number)
             return true;
     return false;
 }

@@ -37,7 +37,10 @@ uint64_t ppi_parameters(double number);
 
 /* --- lists --- */
 
-/* Whether a list of integers has this one. */
+/* A list of integers; NULL if there is none. */
+const struct ppi_json_value *ppi_integers(struct ppi_fields *fields, const char *name);
+
+/* Whether such a list has this one. */
 bool ppi_list_has(const struct ppi_json_value *list, int64_t number);
 
 /* A list with the type of each layer, all of them among `allowed`, which a NULL ends. "mamba" is a name of linear_attention,

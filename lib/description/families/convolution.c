@@ -56,7 +56,7 @@ static uint32_t read_width(struct ppi_fields *fields)
     width = 2 * width / 3;
     if (ppi_is_null(fields, "block_ffn_dim_multiplier"))
         return (uint32_t)width;
-    if (!(factor > 0 && factor * (double)width < INT32_MAX / 2.0) || multiple > INT32_MAX / 2) {
+    if (!(factor > 0 && factor * (double)width < INT32_MAX / 2.0) || multiple == 0 || multiple > INT32_MAX / 2) {
         ppi_fields_fail(fields,
                         "block_ffn_dim_multiplier and block_multiple_of make a width that is not above 0, or too large");
         return 0;
@@ -73,7 +73,7 @@ void ppi_family_lfm2(struct ppi_fields *fields, struct ppi_draft *draft)
     const ppsched_block mlp = ppi_gated_mlp(read_width(fields));
     uint32_t layers = ppi_read_layer_count(fields);
     parts.types = ppi_types_of(fields, "layer_types", layers, types_allowed);
-    parts.full = ppi_field(fields, "full_attn_idxs");
+    parts.full = ppi_integers(fields, "full_attn_idxs");
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         const ppsched_block blocks[] = {*mixer_of(&parts, i), mlp};
         ppi_draft_add_layer(draft, blocks, 2);
@@ -96,7 +96,7 @@ void ppi_family_lfm2_moe(struct ppi_fields *fields, struct ppi_draft *draft)
         experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     uint32_t layers = ppi_read_layer_count(fields), dense = ppi_count_or(fields, "num_dense_layers", 0, 2);
     parts.types = ppi_types_of(fields, "layer_types", layers, types_allowed);
-    parts.full = ppi_field(fields, "full_attn_idxs");
+    parts.full = ppi_integers(fields, "full_attn_idxs");
     if (parts.types == NULL && parts.full == NULL)
         ppi_needed(fields, "layer_types");
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {

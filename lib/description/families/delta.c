@@ -50,7 +50,7 @@ static void add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const
 {
     uint32_t layers = ppi_read_layer_count(fields), interval = ppi_count_or(fields, "full_attention_interval", 1, 4);
     const struct ppi_json_value *types = ppi_types_of(fields, "layer_types", layers, types_allowed);
-    const struct ppi_json_value *dense = may_be_dense ? ppi_field(fields, "mlp_only_layers") : NULL;
+    const struct ppi_json_value *dense = may_be_dense ? ppi_integers(fields, "mlp_only_layers") : NULL;
     uint32_t step = may_be_dense ? ppi_count_or(fields, "decoder_sparse_step", 1, 1) : 1;
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         bool is_linear = ppi_type_is(types, i, "linear_attention", (i + 1) % interval != 0);

@@ -86,8 +86,8 @@ static struct kimi_pattern read_pattern(struct ppi_fields *fields, struct ppi_fi
     static const char *const mixers[] = {"linear_attention", "full_attention", NULL}, *const widths[] = {"dense", "sparse",
                                                                                                          NULL};
     struct kimi_pattern pattern = {.types = ppi_types_of(fields, "layer_types", layers, mixers),
-                                   .linear = ppi_field(part, "kda_layers"),
-                                   .full = ppi_field(part, "full_attn_layers"),
+                                   .linear = ppi_integers(part, "kda_layers"),
+                                   .full = ppi_integers(part, "full_attn_layers"),
                                    .sparse_types = ppi_types_of(fields, "mlp_layer_types", layers, widths),
                                    .dense = ppi_count_or(fields, "first_k_dense_replace", 0, 1)};
     ppi_require_count(fields, "moe_layer_freq", 1);

@@ -120,7 +120,7 @@ void ppi_family_bamba(struct ppi_fields *fields, struct ppi_draft *draft)
     add_bias(fields, &mamba, "mamba_proj_bias", PPSCHED_BLOCK_FLAG_BIAS);
     add_bias(fields, &mlp, "mlp_bias", PPSCHED_BLOCK_FLAG_BIAS);
     uint32_t layers = ppi_read_layer_count(fields);
-    const struct ppi_json_value *full = ppi_field(fields, "attn_layer_indices");
+    const struct ppi_json_value *full = ppi_integers(fields, "attn_layer_indices");
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         const ppsched_block blocks[] = {ppi_list_has(full, i) ? attention : mamba, mlp};
         ppi_draft_add_layer(draft, blocks, 2);

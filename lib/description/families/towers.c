@@ -20,10 +20,10 @@ static void read_qwen3(struct ppi_fields *vision, struct ppi_fields *wrapper, st
     uint32_t positions = ppi_count_or(vision, "num_position_embeddings", 1, 2304);
     double hidden = parts->tower.hidden_size, side = ppi_count_or(vision, "spatial_merge_size", 1, 2);
     double out = ppi_count_or(vision, "out_hidden_size", 1, 3584), merged = side * side * hidden, deep = 0;
-    const struct ppi_json_value *indexes = ppi_field(vision, "deepstack_visual_indexes");
+    const struct ppi_json_value *indexes = ppi_integers(vision, "deepstack_visual_indexes");
     bool has_deepstack = strncmp(wrapper->family, "qwen3_vl", 8) == 0;
     if (has_deepstack)
-        deep = indexes != NULL && indexes->type == PPI_JSON_LIST ? indexes->count : 3;
+        deep = indexes != NULL ? indexes->count : 3;
     else if (ppi_json_in_use(indexes))
         ppi_fields_fail(wrapper, "vision_config has deepstack_visual_indexes, which a %s does not have", wrapper->family);
     parts->tower.has_norm_bias = 1;
@@ -44,7 +44,7 @@ static void read_qwen2_5(struct ppi_fields *vision, struct ppi_fields *wrapper, 
     uint32_t side = window / (patch > 0 ? patch : 1);
     double hidden = parts->tower.hidden_size, merge = ppi_count_or(vision, "spatial_merge_size", 1, 2);
     parts->chunk = ppi_size_product(vision, "the patches of a window", side, side);
-    parts->full = ppi_field(vision, "fullatt_block_indexes");
+    parts->full = ppi_integers(vision, "fullatt_block_indexes");
     parts->full_otherwise = 4;
     parts->others = ppi_tower_patches(vision, "in_channels|in_chans", 14, 2, hidden, false) +
                     qwen_merger(hidden, merge * merge * hidden, ppi_count_or(vision, "out_hidden_size", 1, 3584));
@@ -257,7 +257,7 @@ static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
     ppi_tower_start(&parts, draft);
     read(&vision, wrapper, &parts);
     if (vision.status == PPSCHED_OK && wrapper->status == PPSCHED_OK)
-        ppi_tower_add(&vision, draft, &parts);
+        ppi_tower_add(draft, &parts);
     ppi_part_end(wrapper, &vision);
 }
 
