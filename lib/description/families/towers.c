@@ -5,6 +5,7 @@
 #include "description/families/common_mixers.h"
 #include "description/families/tower_parts.h"
 #include "description/families/towers.h"
+#include "description/known_fields.h"
 
 /* --- Qwen3-VL, Qwen3.5 --- */
 
@@ -242,6 +243,18 @@ static tower_function tower_of(const struct ppi_fields *wrapper, struct ppi_fiel
     return NULL;
 }
 
+/* What is in use and nobody read does not change the plan of the text, so it is no error. */
+static void warn_unknown(const struct ppi_fields *vision, struct ppi_draft *draft)
+{
+    char names[320] = "";
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vision->object->count; i++)
+        if (!vision->asked[i] && ppi_json_in_use(&vision->object->items[i]) && !ppi_is_harmless(vision->object->keys[i]))
+            ppi_add_name(names, sizeof names, count++, vision->object->keys[i]);
+    if (count > 0)
+        ppi_draft_warn(draft, "%s of vision_config %s not known, and not counted", names, count == 1 ? "is" : "are");
+}
+
 static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
 {
     struct ppi_fields vision;
@@ -256,9 +269,12 @@ static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
     }
     ppi_tower_start(&parts, draft);
     read(&vision, wrapper, &parts);
-    if (vision.status == PPSCHED_OK && wrapper->status == PPSCHED_OK)
+    if (vision.status == PPSCHED_OK && wrapper->status == PPSCHED_OK) {
         ppi_tower_add(draft, &parts);
-    ppi_part_end(wrapper, &vision);
+        warn_unknown(&vision, draft);
+    }
+    if (wrapper->status == PPSCHED_OK)
+        wrapper->status = vision.status;
 }
 
 void ppi_read_towers(struct ppi_fields *wrapper, struct ppi_draft *draft)
