@@ -3,6 +3,7 @@
  * that the work is linear in the text; equal keys are found by sorting. */
 #include "json/tree.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -92,6 +93,26 @@ static ppsched_status read_number(struct reader *reader, struct ppi_json_value *
     if (out->is_integer)
         out->integer = is_negative ? -(int64_t)decimal.digits : (int64_t)decimal.digits;
     return PPSCHED_OK;
+}
+
+/* Infinity, -Infinity and NaN, which are no JSON; Python's writer makes them, and config files have them. */
+static bool read_named_number(struct reader *reader, struct ppi_json_value *out)
+{
+    static const struct {
+        const char *name;
+        double number;
+    } names[] = {{"Infinity", INFINITY}, {"-Infinity", -INFINITY}, {"NaN", NAN}};
+    size_t left = (size_t)(reader->json.end - reader->json.next);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i].name);
+        if (left < length || memcmp(reader->json.next, names[i].name, length) != 0)
+            continue;
+        reader->json.next += length;
+        out->type = PPI_JSON_NUMBER;
+        out->number = names[i].number;
+        return true;
+    }
+    return false;
 }
 
 /* --- texts --- */
@@ -243,6 +264,8 @@ static ppsched_status read_value(struct reader *reader, struct ppi_json_value *o
         out->type = PPI_JSON_BOOL;
         return ppi_json_bool(&reader->json, &out->truth);
     }
+    if (read_named_number(reader, out))
+        return PPSCHED_OK;
     if (c != '-' && (c < '0' || c > '9'))
         return ppi_json_fail(&reader->json, reader->json.next, "expected a JSON value");
     return read_number(reader, out);

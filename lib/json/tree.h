@@ -18,7 +18,7 @@ struct ppi_json_value {
     enum ppi_json_type type;
     bool truth;      /* of a bool */
     bool is_integer; /* of a number: it has no fraction or exponent, and `integer` is exact */
-    double number;
+    double number;   /* may be infinite or no number: texts of Python have Infinity, -Infinity and NaN */
     int64_t integer;
     const char *text; /* without escapes, NUL-terminated; a text with a NUL in it is refused */
     uint32_t count;   /* items of a list, members of an object */
