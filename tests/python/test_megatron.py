@@ -274,7 +274,7 @@ class EmbeddingCopyTest(unittest.TestCase):
             memory = even_memory(job)
             copies = counts.embedding * (tied + (mtp > 0)) if pp * vpp > 1 else 0
             self.assertEqual(sum(row.parameters for row in memory), counts.total + mtp * counts.mtp + copies)
-            split = ppsched.Split(even_split(layers.names, pp * vpp), [0] * len(layers.names))
+            split = ppsched.Split(even_split(job.model, pp * vpp), [0] * len(layers.names))
             config = ppsched.config_from_layers(ppsched.Config(pp, 4), layers, split)
             own = [sum(config.mem_static[stage] + config.mem_weights[stage] for stage in range(device, pp * vpp, pp)) for device in range(pp)]
             for device, held in zip(memory, own):

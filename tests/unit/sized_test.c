@@ -434,14 +434,16 @@ static ppsched_status description_of_shape(struct handles *own, void *given)
     return take_description(status, made);
 }
 
+/* One for all, so that what structs point to stays the same; the caller releases its reference. */
 static const ppsched_description *small_description(void)
 {
+    static const ppsched_description *kept = NULL;
     static unsigned char none[2 * LARGEST];
     const uint32_t size = sizeof(ppsched_transformer);
-    const ppsched_description *made = NULL;
     memcpy(none, &size, sizeof size);
-    assert_int_equal(ppsched_description_from_transformer(&made, shape_of(none), NULL, NULL), PPSCHED_OK);
-    return made;
+    if (kept == NULL)
+        assert_int_equal(ppsched_description_from_transformer(&kept, shape_of(none), NULL, NULL), PPSCHED_OK);
+    return ppsched_description_retain(kept);
 }
 
 static ppsched_status description_of_environment(struct handles *own, void *given)

@@ -66,8 +66,8 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         return _gpt3_style(where, fields)
     if is_megatron(fields):
         named = read_megatron(where, fields)
-        return ModelFile(_described(where, named.transformer), named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True,
-                         transformer=named.transformer)
+        return ModelFile(_described(where, named.values or named.transformer), named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True,
+                         transformer=None if named.values else named.transformer)
     if "model_type" not in fields and "kinds" not in fields:
         raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names or a "
                     "description (docs/model.md)")
