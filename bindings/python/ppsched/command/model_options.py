@@ -7,6 +7,7 @@ from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
 from .._core.model import Model, Training
 from .._core.shown import shown
+from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
@@ -100,7 +101,7 @@ def _check_training(where: str, config: Mapping[str, Any]) -> None:
     """Of a config file beside --model."""
     needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
     check_names(where, {**needed, **config})
-    twice = next((name for name in (*needed, *SIZES, *LATENT) if name in config), None)
+    twice = next((name for name in (*needed, *SIZES, *LATENT, *(name for name in LAYERS if is_in_use(name, config))) if name in config), None)
     if twice is not None:
         raise Error(f"{where}: {twice}: with --model it follows from there; leave it out")
 

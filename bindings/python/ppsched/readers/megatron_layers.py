@@ -55,7 +55,7 @@ def pattern_of(where: str, fields: Mapping[str, Any]) -> Optional[str]:
 def pattern_layers(where: str, fields: Mapping[str, Any]) -> Optional[int]:
     """How many layers the pattern has, which goes over num_layers; None without a pattern."""
     pattern = pattern_of(where, fields)
-    return None if pattern is None else len(pattern.split("/")[0].replace("|", ""))
+    return None if pattern is None else len(_parts(where, pattern)[0])
 
 
 def _parts(where: str, pattern: str) -> List[str]:
