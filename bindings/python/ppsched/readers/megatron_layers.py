@@ -77,7 +77,7 @@ def _parts(where: str, pattern: str) -> List[str]:
 
 def attention(t: Transformer) -> Block:
     """Plain or latent, of a Transformer."""
-    block: Block = {"kind": "attention", "heads": t.heads, "bias": t.qkv_bias, "output_bias": t.projection_bias}
+    block: Block = {"kind": "attention", "norms": 2 if t.post_norms else 0, "heads": t.heads, "bias": t.qkv_bias, "output_bias": t.projection_bias}
     block.update({"head_size": t.head_size} if t.head_size else {})
     if not t.key_value_rank:
         return {**block, "key_value_heads": t.key_value_heads or t.heads, "qk_norm": t.qk_norm}
@@ -86,7 +86,7 @@ def attention(t: Transformer) -> Block:
 
 
 def mlp(t: Transformer) -> Block:
-    return {"kind": "mlp", "width": t.ffn_size, "gated": t.gated, "bias": t.mlp_bias}
+    return {"kind": "mlp", "norms": 2 if t.post_norms else 0, "width": t.ffn_size, "gated": t.gated, "bias": t.mlp_bias}
 
 
 def experts(where: str, fields: Mapping[str, Any], t: Transformer) -> Block:
@@ -96,7 +96,7 @@ def experts(where: str, fields: Mapping[str, Any], t: Transformer) -> Block:
     if gate and not t.shared_ffn_size:
         raise Error(f"{where}: moe_shared_expert_gate is of shared experts; give moe_shared_expert_intermediate_size too")
     latent = integer_of(where, "moe_latent_size", fields.get("moe_latent_size") or 0)
-    return {"kind": "experts", "experts": t.experts, "experts_per_token": t.experts_per_token, "width": t.expert_ffn_size,
+    return {"kind": "experts", "norms": 2 if t.post_norms else 0, "experts": t.experts, "experts_per_token": t.experts_per_token, "width": t.expert_ffn_size,
             "shared_width": t.shared_ffn_size, "gated": t.gated, "bias": t.mlp_bias, "router_bias": t.router_bias, "shared_gate": gate,
             "latent_size": latent}
 

@@ -26,11 +26,13 @@ OTHERS = ("vocab_size", "moe_layers", "moe_layer_freq", "swiglu", "normalization
           "group_query_attention", "multi_latent_attention", "position_embedding_type", "max_position_embeddings",
           "use_flash_attn", "attention_dropout", "hidden_dropout", "mla",
           "source", "model", "make_vocab_size_divisible_by", "squared_relu", "quick_geglu", "gated_linear_unit",
-          "encoder_num_layers", "encoder_seq_length", "use_rotary_position_embeddings", "add_position_embedding",
+          "post_self_attn_layernorm", "post_mlp_layernorm", "use_gated_attention", "encoder_num_layers", "encoder_seq_length", "use_rotary_position_embeddings", "add_position_embedding",
           "no_position_embedding")
 # Switches that say the same by another name, or the contrary.
 SAME = {"untied_embeddings": ("untie_embeddings_and_output_weights", True), "mla": ("multi_latent_attention", True),
-        "disable_bias_linear": ("add_bias_linear", False), "no_position_embedding": ("add_position_embedding", False)}
+        "disable_bias_linear": ("add_bias_linear", False), "no_position_embedding": ("add_position_embedding", False),
+        "use_gated_attention": ("attention_output_gate", True)}
+KNOWN = frozenset((*SIZES, *LATENT, *OTHERS, *LAYERS, *TRAINING, *SHORT, *TAKEN, *ARGUMENTS))
 POSITIONS = ("learned_absolute", "rope", "yarn", "mrope", "none")
 # What is counted as it is where the argument is as another one.
 EQUAL = {"tensor_parallel_num_weight_shards": ("tensor_model_parallel_size", "tp"),
@@ -261,7 +263,10 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
     else:
         for field in ("experts_per_token", "expert_ffn_size", "shared_ffn_size"):
             row.pop(field, None)
-    return Transformer(**row, gated=switch("swiglu") or switch("quick_geglu") or switch("gated_linear_unit"), norm_bias=_has_norm_bias(where, fields),
+    after = [name for name in ("post_self_attn_layernorm", "post_mlp_layernorm") if switch(name)]
+    if len(after) == 1:
+        raise Error(f"{where}: {after[0]} is on, and the norm after the other half of a layer is not; read are files with both or none")
+    return Transformer(**row, post_norms=bool(after), gated=switch("swiglu") or switch("quick_geglu") or switch("gated_linear_unit"), norm_bias=_has_norm_bias(where, fields),
                        tied=not switch("untie_embeddings_and_output_weights"), projection_bias=bias, mlp_bias=bias,
                        dropout=_has_dropout(where, fields))
 

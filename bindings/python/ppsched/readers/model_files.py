@@ -9,6 +9,7 @@ from .._core.description import Description, Transformer
 from .field_reader import Reader
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .megatron_names import is_megatron, read_megatron
+from .shell_arguments import is_script, read_arguments
 
 VOCABULARY_OF_GPT3 = 51200
 
@@ -76,5 +77,10 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 
 def read_model(path: str) -> ModelFile:
-    """The model of a file."""
-    return model_of(path, read_mapping_of(path))
+    """The model of a file; of a script the options that it gives to Megatron-LM."""
+    if not is_script(path):
+        return model_of(path, read_mapping_of(path))
+    fields, others = read_arguments(path, file_text(path, MODEL))
+    found = model_of(path, fields)
+    warning = [f"{path}: not known, and not counted: {', '.join(others)}"] if others else []
+    return found._replace(warnings=[*found.warnings, *warning])
