@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for a model, how it is trained, and on what; Megatron-LM's argument names are taken too."""
 import argparse
+import math
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
@@ -194,9 +195,13 @@ _WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_
 
 
 def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With those that Megatron-LM's world_size makes, where nothing else says."""
-    if options.get("world_size") is None or options.get("dp") is not None:
+    """With those that Megatron-LM's world_size makes; without it with as many as experts need at least."""
+    if options.get("dp") is not None:
         return options
+    if options.get("world_size") is None:
+        shared = _one(options, "tp") * _one(options, "cp")
+        experts = _one(options, "ep") * (_one(options, "etp", 0) or _one(options, "tp"))
+        return {**options, "dp": experts // math.gcd(experts, shared)} if _one(options, "ep") > 1 else options
     used, devices = _one(options, "tp") * _one(options, "pp") * _one(options, "cp"), _one(options, "world_size")
     if devices % used:
         raise Error(f"--tp, --pp and --cp take {used} devices, which do not divide world_size {devices}; give --dp")

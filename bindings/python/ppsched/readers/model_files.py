@@ -9,6 +9,7 @@ from .._core.description import Description, Transformer
 from .field_reader import Reader
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .megatron_names import is_megatron, read_megatron
+from .primus import is_primus, primus_arguments
 from .shell_arguments import is_script, read_arguments
 
 VOCABULARY_OF_GPT3 = 51200
@@ -79,7 +80,12 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 def read_model(path: str) -> ModelFile:
     """The model of a file; of a script the options that it gives to Megatron-LM."""
     if not is_script(path):
-        return model_of(path, read_mapping_of(path))
+        fields = read_mapping_of(path)
+        if not is_primus(fields):
+            return model_of(path, fields)
+        fields, assumed = primus_arguments(path, fields, read_mapping_of)
+        found = model_of(path, fields)
+        return found._replace(assumed=[*found.assumed, *assumed])
     fields, others = read_arguments(path, file_text(path, MODEL))
     found = model_of(path, fields)
     warning = [f"{path}: not known, and not counted: {', '.join(others)}"] if others else []

@@ -166,8 +166,7 @@ class _Follower:
     def options(self, words: List[Tuple[str, int]]) -> None:
         """Words of an array or a command as options."""
         found: List[Option] = []
-        for word, line in words:
-            value = self.expanded(word)
+        for value, line in self.values(words):
             if value is not None and re.match(r"--[A-Za-z]", value):
                 name, equals, rest = value[2:].partition("=")
                 found.append(Option(name.replace("-", "_"), (rest,) if equals else (), line))
@@ -175,6 +174,17 @@ class _Follower:
                 found[-1] = found[-1]._replace(words=(*found[-1].words, value))
         if found:
             self.groups.append(Group(found))
+
+    def values(self, words: List[Tuple[str, int]]) -> List[Tuple[Optional[str], int]]:
+        """Expanded words; of one without quotes each part between blanks. Arrays are left out, as they are groups of their own."""
+        found: List[Tuple[Optional[str], int]] = []
+        for word, line in words:
+            if re.fullmatch(rf'"?\$\{{{_NAME}\[[@*]\]\}}"?', word):
+                continue
+            value = self.expanded(word)
+            parts = [value] if value is None or any(quote in word for quote in "\"'") else value.split()
+            found += [(part, line) for part in parts]
+        return found
 
     # --- statements ---
 
@@ -234,8 +244,6 @@ class _Follower:
         elif assigned is not None and not re.search(r"\s--[A-Za-z]", _without_quotes(assigned[3])):
             words = _words(assigned[3], statement.line)
             self.variables[assigned[1]] = self.expanded(words[0][0]) if words else ""
-            if words and re.search(r"--[A-Za-z]", words[0][0]):  # options in one text
-                self.options(_words(self.variables[assigned[1]] or "", statement.line))  # type: ignore[arg-type]  # a text
         else:
             self.options(_words(text, statement.line))
 
