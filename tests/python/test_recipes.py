@@ -72,7 +72,7 @@ class ScriptTest(Folder):
 
     def test_words(self):
         for text, wanted in (
-                ("a --x 1 --y", [("x", 1), ("y", True)]), ("A='two words'\na --x \"$A\" --y $A", [("x", "two words"), ("y", "two words")]),
+                ("a --x 1 --y", [("x", 1), ("y", True)]), ("A='two words'\na --x \"$A\" --y $A", [("x", "two words"), ("y", ["two", "words"])]),
                 ("a --x 1 \\\n --y 2 # --z 3\n", [("x", 1), ("y", 2)]), ("N=3; a --x $((N * (N - 1)))", [("x", 6)]), ("a --x ${N:-7}", [("x", 7)]),
                 ("A=(--x 1 --y 2)\nA+=(--x 3)", [("x", 1), ("y", 2), ("x", 3)]), ("a --x=1e-5 --y '#'", [("x", 1e-5), ("y", "#")]),
                 ("N=2\nfor ((i=0; i<=N; ++i)); do a --x $i; done", [("x", 0), ("x", 1), ("x", 2)]),
