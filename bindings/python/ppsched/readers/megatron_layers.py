@@ -132,7 +132,7 @@ def _window(where: str, fields: Mapping[str, Any]) -> int:
         size = [int(word) if word.lstrip("-").isdigit() else word for word in size.replace("(", " ").replace(")", " ").replace(",", " ").split()]
     if not isinstance(size, (list, tuple)) or len(size) != 2 or not all(type(each) is int for each in size) or size[1] not in (0, -1):
         raise Error(f"{where}: window_size must be two integers, the tokens before a query and 0 or -1 for those after it, not {shown(fields['window_size'])}")
-    return size[0] + 1 if size[0] >= 0 else 0
+    return int(size[0]) + 1 if size[0] >= 0 else 0
 
 
 # --- layers ---

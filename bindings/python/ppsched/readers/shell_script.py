@@ -5,7 +5,6 @@ import re
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from .._core._library import Error
-from .._core.shown import shown
 
 MOST_STEPS = 200_000  # statements that are followed
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -13,7 +12,7 @@ _ASSIGN = re.compile(rf"(?:export\s+|local\s+|readonly\s+)?({_NAME})(\+?)=(.*)$"
 _FOR = re.compile(rf"for\s*\(\(\s*({_NAME})\s*=\s*(.+?);\s*\1\s*<(=?)\s*(.+?);\s*(?:\1\+\+|\+\+\1)\s*\)\)\s*;?\s*(do\b.*)?$")
 _IF = re.compile(r"(?:el)?if\s*\(\((.+)\)\)\s*;?\s*(then\b.*)?$")
 _PRINTF = re.compile(rf"""printf\s+-v\s+({_NAME})\s+["']?\[%s\]["']?\s+"?\$\(IFS=["']?(.+?)["']?;\s*echo\s+"?\$\{{({_NAME})\[[*@]\]\}}"?\)"?$""")
-_VARIABLE = re.compile(rf"\$(?:\(\((?P<sum>.+?)\)\)|\{{(?P<braced>{_NAME})(?P<index>\[[@*]\])?(?::?-(?P<default>[^}}]*))?\}}|(?P<plain>{_NAME}|[0-9@*#?]))")
+_VARIABLE = re.compile(rf"\$(?:\{{(?P<braced>{_NAME})(?P<index>\[[@*]\])?(?::?-(?P<default>[^}}]*))?\}}|(?P<plain>{_NAME}|[0-9@*#?]))")
 Value = Union[str, List[str]]
 
 
@@ -122,7 +121,10 @@ class _Follower:
     """Follows statements, and keeps what variables hold."""
 
     def __init__(self, where: str) -> None:
-        self.where, self.variables, self.groups, self.steps = where, {}, [], 0  # type: str, Dict[str, Optional[Value]], List[Group], int
+        self.where = where
+        self.variables: Dict[str, Optional[Value]] = {}
+        self.groups: List[Group] = []
+        self.steps = 0
 
     def number(self, text: str) -> Optional[int]:
         """Sums, differences and products of integers and variables."""
@@ -143,6 +145,12 @@ class _Follower:
             if char == "'":
                 end = _quotes_end(word, at)
                 found, at = found + word[at + 1:end - 1], end
+            elif word.startswith("$((", at):
+                end = _sum_end(word, at)
+                number = self.number(word[at + 3:end - 2])
+                if number is None:
+                    return None
+                found, at = found + str(number), end
             elif char == "$" and (match := _VARIABLE.match(word, at)):
                 value = self.value_of(match)
                 if value is None:
@@ -155,9 +163,6 @@ class _Follower:
         return found
 
     def value_of(self, match: "re.Match[str]") -> Optional[str]:
-        if match["sum"] is not None:
-            number = self.number(match["sum"])
-            return None if number is None else str(number)
         value = self.variables.get(match["braced"] or match["plain"])
         if value is None and match["default"] is not None:
             return self.expanded(match["default"])
@@ -204,7 +209,7 @@ class _Follower:
                 at += 1
 
     def loop(self, statements: List[Statement], at: int) -> int:
-        match, (body, after) = _FOR.match(statements[at].text), _block(statements, at, "done")
+        match, (body, after) = _FOR.match(statements[at].text), _block(statements, at)
         assert match is not None
         first, last = self.number(match[2]), self.number(match[4])
         if first is not None and last is not None:
@@ -214,7 +219,7 @@ class _Follower:
         return after
 
     def choose(self, statements: List[Statement], at: int) -> int:
-        match, (body, after) = _IF.match(statements[at].text), _block(statements, at, "fi")
+        match, (body, after) = _IF.match(statements[at].text), _block(statements, at)
         assert match is not None
         other = next((number for number, statement in enumerate(body) if re.match(r"else\b", statement.text)), None)
         holds = self.holds(match[1])
@@ -256,17 +261,29 @@ class _Follower:
         self.options(words)
 
 
+def _sum_end(word: str, at: int) -> int:
+    """Where $(( ... )) ends."""
+    depth, end = 0, at + 1
+    while end < len(word):
+        depth += {"(": 1, ")": -1}.get(word[end], 0)
+        end += 1
+        if depth == 0:
+            break
+    return end
+
+
 def _without_quotes(text: str) -> str:
     return re.sub(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'", "", text, flags=re.S)
 
 
-def _block(statements: List[Statement], at: int, end: str) -> Tuple[List[Statement], int]:
+def _block(statements: List[Statement], at: int) -> Tuple[List[Statement], int]:
     """The statements between a `for` or `if` and its end, and where it goes on."""
-    depth, body, number = 0, [], at + 1  # type: int, List[Statement], int
+    body: List[Statement] = []
+    depth, number = 0, at + 1
     while number < len(statements):
         text = re.sub(r"^(?:do|then)\b\s*", "", statements[number].text)
         depth += bool(re.match(r"(?:for|while|if|case)\b", text))
-        if re.match(rf"(?:done|fi|esac)\b", text):
+        if re.match(r"(?:done|fi|esac)\b", text):
             if depth == 0:
                 return body, number + 1
             depth -= 1
