@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a model's config file, asked for by name. The first error stays; what is missing is told all at once. Names may
- * be alternatives, "num_local_experts|num_experts": the first that is there and not null counts. */
+ * be alternatives, "num_local_experts|num_experts": the first that is there and not null counts, and all of them count as read.
+ * Numbers by two names must be equal; one that is 0 beside another counts as not there. */
 #ifndef PPSCHED_DESCRIPTION_FIELDS_H
 #define PPSCHED_DESCRIPTION_FIELDS_H
 
@@ -13,6 +14,7 @@ struct ppi_fields {
     struct ppi_arena *arena;
     bool *asked; /* of each member of the object whether a family has read it */
     const char *family;
+    bool is_part; /* of a config with several in it, where sizes that are missing are those of the class */
     const char *missing[PPI_MOST_MISSING];
     uint32_t missing_count;
     ppsched_status status; /* the first error */
@@ -26,8 +28,11 @@ void ppi_fields_start(struct ppi_fields *fields, const struct ppi_json_value *ob
 /* The value, marked as read; NULL if none of the names is there, or all are null. */
 const struct ppi_json_value *ppi_field(struct ppi_fields *fields, const char *names);
 
-/* An integer, 1 to 2^31 - 1; noted as missing if it is not there (the result is then 0). */
+/* An integer, 1 to 2^31; noted as missing if it is not there (the result is then 0). */
 uint32_t ppi_needed(struct ppi_fields *fields, const char *names);
+
+/* The same; in a part of a config `otherwise` if it is not there. */
+uint32_t ppi_size_or(struct ppi_fields *fields, const char *names, uint32_t otherwise);
 
 /* An integer from `least`; `otherwise` if it is not there. */
 uint32_t ppi_count_or(struct ppi_fields *fields, const char *names, uint32_t least, uint32_t otherwise);
