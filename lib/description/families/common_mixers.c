@@ -5,6 +5,7 @@
 #include <ppsched/layers.h>
 
 #include "description/families/common_mixers.h"
+#include "description/known_fields.h"
 
 /* --- fields --- */
 
@@ -19,8 +20,9 @@ void ppi_part_start(struct ppi_fields *part, struct ppi_fields *whole, const cha
     ppi_fields_start(part, object != NULL ? object : &nothing, whole->family, whole->arena, whole->error);
 }
 
-void ppi_part_end(struct ppi_fields *whole, const struct ppi_fields *part)
+void ppi_part_end(struct ppi_fields *whole, struct ppi_fields *part, struct ppi_draft *draft)
 {
+    ppi_check_fields(part, draft);
     if (whole->status == PPSCHED_OK)
         whole->status = part->status;
     for (uint32_t i = 0; i < part->missing_count && whole->missing_count < PPI_MOST_MISSING; i++)
@@ -87,10 +89,22 @@ uint64_t ppi_parameters(double number)
 
 /* --- lists --- */
 
+const struct ppi_json_value *ppi_integers(struct ppi_fields *fields, const char *name)
+{
+    const struct ppi_json_value *list = ppi_field(fields, name);
+    bool is_right = list == NULL || list->type == PPI_JSON_LIST;
+    for (uint32_t i = 0; is_right && list != NULL && i < list->count; i++)
+        is_right = list->items[i].type == PPI_JSON_NUMBER && list->items[i].is_integer;
+    if (is_right)
+        return list;
+    ppi_fields_fail(fields, "%s must be a list of integers", name);
+    return NULL;
+}
+
 bool ppi_list_has(const struct ppi_json_value *list, int64_t number)
 {
     for (uint32_t i = 0; list != NULL && i < list->count; i++)
-        if (list->items[i].type == PPI_JSON_NUMBER && list->items[i].is_integer && list->items[i].integer == number)
+        if (list->items[i].integer == number)
             return true;
     return false;
 }
@@ -139,13 +153,13 @@ bool ppi_type_is(const struct ppi_json_value *types, uint32_t layer, const char 
 
 /* --- the model --- */
 
-void ppi_read_frame(struct ppi_fields *fields, struct ppi_draft *draft, bool tied)
+void ppi_read_frame(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_frame *frame)
 {
     ppsched_description_info *info = &draft->info;
-    info->hidden_size = ppi_needed(fields, "hidden_size");
-    info->vocabulary_size = ppi_needed(fields, "vocab_size");
+    info->hidden_size = ppi_size_or(fields, "hidden_size", frame->hidden);
+    info->vocabulary_size = ppi_size_or(fields, "vocab_size", frame->vocabulary);
     info->sequence_length = ppi_count_or(fields, "max_position_embeddings", 0, 0);
-    if (ppi_switch_or(fields, "tie_word_embeddings", tied))
+    if (ppi_switch_or(fields, "tie_word_embeddings", frame->is_tied))
         info->flags |= PPSCHED_DESCRIPTION_FLAG_TIED;
 }
 
@@ -156,6 +170,17 @@ uint32_t ppi_read_layer_count(struct ppi_fields *fields)
         return layers;
     ppi_fields_fail(fields, "num_hidden_layers is %u; it must be at most %d", layers, PPSCHED_MAX_LAYERS);
     return 0;
+}
+
+uint32_t ppi_read_layers(struct ppi_fields *fields, const struct ppi_frame *frame)
+{
+    bool is_told = !fields->is_part || ppi_field(fields, "num_hidden_layers") != NULL;
+    return is_told ? ppi_read_layer_count(fields) : frame->layers;
+}
+
+ppsched_block ppi_read_mlp(struct ppi_fields *fields, const struct ppi_frame *frame)
+{
+    return ppi_gated_mlp(ppi_size_or(fields, "intermediate_size", frame->width));
 }
 
 void ppi_add_mtp(struct ppi_draft *draft, uint32_t layers, const ppsched_block *blocks, uint32_t count)
@@ -173,9 +198,11 @@ void ppi_read_mtp(struct ppi_fields *fields, struct ppi_draft *draft, const char
 
 /* --- blocks --- */
 
-ppsched_block ppi_read_attention(struct ppi_fields *fields, uint32_t key_value_heads, uint32_t head_size)
+ppsched_block ppi_read_attention(struct ppi_fields *fields, const struct ppi_frame *frame, uint32_t key_value_heads,
+                                 uint32_t head_size)
 {
-    ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_ATTENTION, .heads = ppi_needed(fields, "num_attention_heads")};
+    ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_ATTENTION,
+                           .heads = ppi_size_or(fields, "num_attention_heads", frame->heads)};
     if (ppi_is_null(fields, "num_key_value_heads"))
         key_value_heads = 0;
     block.key_value_heads = ppi_count_or(fields, "num_key_value_heads", 1, key_value_heads);
@@ -183,9 +210,10 @@ ppsched_block ppi_read_attention(struct ppi_fields *fields, uint32_t key_value_h
     return block;
 }
 
-ppsched_block ppi_read_latent(struct ppi_fields *fields, const ppsched_block *otherwise)
+ppsched_block ppi_read_latent(struct ppi_fields *fields, const struct ppi_frame *frame, const ppsched_block *otherwise)
 {
-    ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_LATENT_ATTENTION, .heads = ppi_needed(fields, "num_attention_heads")};
+    ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_LATENT_ATTENTION,
+                           .heads = ppi_size_or(fields, "num_attention_heads", frame->heads)};
     uint32_t query_rank = ppi_is_null(fields, "q_lora_rank") ? 0 : otherwise->query_rank;
     block.query_rank = ppi_count_or(fields, "q_lora_rank", 0, query_rank);
     block.key_value_rank = ppi_count_or(fields, "kv_lora_rank", 1, otherwise->key_value_rank);

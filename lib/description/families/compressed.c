@@ -25,10 +25,10 @@ static uint64_t collapse_of(const struct ppi_draft *draft)
     return ppi_parameters(n * n * draft->info.hidden_size + n + 1);
 }
 
-static ppsched_block read_window(struct ppi_fields *fields, const struct ppi_draft *draft)
+static ppsched_block read_window(struct ppi_fields *fields, const struct ppi_draft *draft, uint32_t heads)
 {
     ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_COMPRESSED_ATTENTION,
-                           .heads = ppi_needed(fields, "num_attention_heads"),
+                           .heads = ppi_size_or(fields, "num_attention_heads", heads),
                            .head_size = ppi_count_or(fields, "head_dim", 1, 512),
                            .query_rank = ppi_count_or(fields, "q_lora_rank", 1, 1024),
                            .output_groups = ppi_count_or(fields, "o_groups", 1, 8),
@@ -42,13 +42,13 @@ static ppsched_block read_window(struct ppi_fields *fields, const struct ppi_dra
 }
 
 /* compress_rates has how many tokens become one; the two other fields are older names. */
-static void read_compressed(struct ppi_fields *fields, struct compressed_parts *parts)
+static void read_compressed(struct ppi_fields *fields, struct ppi_draft *draft, struct compressed_parts *parts)
 {
     struct ppi_fields part;
     ppi_part_start(&part, fields, "compress_rates");
     uint32_t sparse = ppi_count_or(&part, "compressed_sparse_attention", 1, 4);
     uint32_t heavy = ppi_count_or(&part, "heavily_compressed_attention", 1, 128);
-    ppi_part_end(fields, &part);
+    ppi_part_end(fields, &part, draft);
     parts->sparse = parts->heavy = parts->window;
     parts->sparse.ratio = ppi_count_or(fields, "compress_rate_csa", 1, sparse);
     parts->sparse.index_heads = ppi_count_or(fields, "index_n_heads", 1, 64);
@@ -139,14 +139,15 @@ static void add_mtp(struct ppi_fields *fields, struct ppi_draft *draft, const st
 
 void ppi_family_deepseek_v4(struct ppi_fields *fields, struct ppi_draft *draft)
 {
+    static const struct ppi_frame frame = {.vocabulary = 129280, .hidden = 4096, .layers = 43, .heads = 64};
     struct compressed_parts parts;
-    ppi_read_frame(fields, draft, false);
+    ppi_read_frame(fields, draft, &frame);
     draft->info.streams = ppi_count_or(fields, "hc_mult", 1, 4);
     draft->info.extra_parameters = collapse_of(draft);
-    parts.window = read_window(fields, draft);
-    read_compressed(fields, &parts);
+    parts.window = read_window(fields, draft, frame.heads);
+    read_compressed(fields, draft, &parts);
     read_experts(fields, draft, &parts);
-    uint32_t layers = ppi_read_layer_count(fields), mtp = ppi_count_or(fields, "num_nextn_predict_layers", 0, 1);
+    uint32_t layers = ppi_read_layers(fields, &frame), mtp = ppi_count_or(fields, "num_nextn_predict_layers", 0, 1);
     const struct ppi_json_value *ratios = read_ratios(fields, layers, mtp);
     add_layers(fields, draft, &parts, ratios, layers);
     add_mtp(fields, draft, &parts, ratios, layers, mtp);

@@ -5,9 +5,10 @@
 
 static const char *const types_allowed[] = {"linear_attention", "full_attention", NULL};
 
-/* What a layer of the family may be made of. */
+/* What a layer of the family may be made of, and the sizes of its class. */
 struct delta_parts {
     ppsched_block delta, attention, mlp, experts;
+    const struct ppi_frame *frame;
 };
 
 /* --- Qwen --- */
@@ -23,9 +24,9 @@ static ppsched_block read_delta(struct ppi_fields *fields)
 }
 
 /* Queries are twice as wide: half of them gates the output. */
-static ppsched_block read_gated_attention(struct ppi_fields *fields, uint32_t key_value_heads)
+static ppsched_block read_gated_attention(struct ppi_fields *fields, const struct ppi_frame *frame, uint32_t key_value_heads)
 {
-    ppsched_block block = ppi_read_attention(fields, key_value_heads, 256);
+    ppsched_block block = ppi_read_attention(fields, frame, key_value_heads, 256);
     block.flags |= PPSCHED_BLOCK_FLAG_QK_NORM | PPSCHED_BLOCK_FLAG_OUTPUT_GATE;
     if (ppi_switch_or(fields, "attention_bias", false)) {
         block.flags |= PPSCHED_BLOCK_FLAG_BIAS | PPSCHED_BLOCK_FLAG_OUTPUT_BIAS;
@@ -48,9 +49,9 @@ static ppsched_block read_experts(struct ppi_fields *fields, uint32_t experts, u
 /* Every fourth layer has full attention, or as often as full_attention_interval says, if the file does not list them. */
 static void add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const struct delta_parts *parts, bool may_be_dense)
 {
-    uint32_t layers = ppi_read_layer_count(fields), interval = ppi_count_or(fields, "full_attention_interval", 1, 4);
+    uint32_t layers = ppi_read_layers(fields, parts->frame), interval = ppi_count_or(fields, "full_attention_interval", 1, 4);
     const struct ppi_json_value *types = ppi_types_of(fields, "layer_types", layers, types_allowed);
-    const struct ppi_json_value *dense = may_be_dense ? ppi_field(fields, "mlp_only_layers") : NULL;
+    const struct ppi_json_value *dense = may_be_dense ? ppi_integers(fields, "mlp_only_layers") : NULL;
     uint32_t step = may_be_dense ? ppi_count_or(fields, "decoder_sparse_step", 1, 1) : 1;
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         bool is_linear = ppi_type_is(types, i, "linear_attention", (i + 1) % interval != 0);
@@ -70,9 +71,11 @@ static void read_mtp(struct ppi_fields *fields, struct ppi_draft *draft, const s
 
 void ppi_family_qwen3_next(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
-    struct delta_parts parts = {.delta = read_delta(fields),
-                                .attention = read_gated_attention(fields, 2),
+    static const struct ppi_frame frame = {.vocabulary = 151936, .hidden = 2048, .layers = 48, .heads = 16};
+    ppi_read_frame(fields, draft, &frame);
+    struct delta_parts parts = {.frame = &frame,
+                                .delta = read_delta(fields),
+                                .attention = read_gated_attention(fields, &frame, 2),
                                 .mlp = ppi_gated_mlp(ppi_count_or(fields, "intermediate_size", 1, 5632)),
                                 .experts = read_experts(fields, 512, 10)};
     add_layers(fields, draft, &parts, true);
@@ -81,19 +84,24 @@ void ppi_family_qwen3_next(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_qwen3_5(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
-    struct delta_parts parts = {.delta = read_delta(fields),
-                                .attention = read_gated_attention(fields, 4),
-                                .mlp = ppi_gated_mlp(ppi_needed(fields, "intermediate_size"))};
+    static const struct ppi_frame frame = {.vocabulary = 248320, .hidden = 4096, .width = 12288, .layers = 32, .heads = 16};
+    ppi_read_frame(fields, draft, &frame);
+    struct delta_parts parts = {.frame = &frame,
+                                .delta = read_delta(fields),
+                                .attention = read_gated_attention(fields, &frame, 4),
+                                .mlp = ppi_read_mlp(fields, &frame)};
     add_layers(fields, draft, &parts, false);
     read_mtp(fields, draft, &parts);
 }
 
 void ppi_family_qwen3_5_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
-    struct delta_parts parts = {
-        .delta = read_delta(fields), .attention = read_gated_attention(fields, 2), .experts = read_experts(fields, 256, 8)};
+    static const struct ppi_frame frame = {.vocabulary = 248320, .hidden = 2048, .layers = 40, .heads = 16};
+    ppi_read_frame(fields, draft, &frame);
+    struct delta_parts parts = {.frame = &frame,
+                                .delta = read_delta(fields),
+                                .attention = read_gated_attention(fields, &frame, 2),
+                                .experts = read_experts(fields, 256, 8)};
     if (parts.experts.experts == 0)
         ppi_needed(fields, "num_experts|num_local_experts");
     add_layers(fields, draft, &parts, false);
@@ -119,14 +127,15 @@ static ppsched_block read_olmo_delta(struct ppi_fields *fields, uint32_t hidden,
 /* Without a list every fourth layer has full attention, and the last one if there are fewer. */
 void ppi_family_olmo_hybrid(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
-    ppsched_block attention = ppi_read_attention(fields, 0, 0);
+    static const struct ppi_frame frame = {.vocabulary = 100352, .hidden = 3840, .width = 11008, .layers = 32, .heads = 30};
+    ppi_read_frame(fields, draft, &frame);
+    ppsched_block attention = ppi_read_attention(fields, &frame, 0, 0);
     attention.flags |= PPSCHED_BLOCK_FLAG_QK_NORM_ALL;
     if (ppi_switch_or(fields, "attention_bias", false))
         attention.flags |= PPSCHED_BLOCK_FLAG_BIAS | PPSCHED_BLOCK_FLAG_OUTPUT_BIAS;
     ppsched_block delta = read_olmo_delta(fields, draft->info.hidden_size, attention.heads);
-    ppsched_block mlp = ppi_gated_mlp(ppi_needed(fields, "intermediate_size"));
-    uint32_t layers = ppi_read_layer_count(fields);
+    ppsched_block mlp = ppi_read_mlp(fields, &frame);
+    uint32_t layers = ppi_read_layers(fields, &frame);
     const struct ppi_json_value *types = ppi_types_of(fields, "layer_types", layers, types_allowed);
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         bool is_full = i % 4 == 3 || (layers < 4 && i + 1 == layers);

@@ -14,16 +14,26 @@ struct index_parts {
 
 /* --- DeepSeek-V3.2, GLM-5 --- */
 
-static const ppsched_block deepseek = {
-    .query_rank = 1536, .key_value_rank = 512, .head_size = 128, .rope_size = 64, .value_size = 128, .index_heads = 64};
-static const ppsched_block glm = {
-    .query_rank = 2048, .key_value_rank = 512, .head_size = 192, .rope_size = 64, .value_size = 256, .index_heads = 32};
+/* A class: its sizes, and those of its latent attention. */
+struct latent_class {
+    struct ppi_frame frame;
+    ppsched_block attention;
+};
+
+static const struct latent_class deepseek = {
+    .frame = {.vocabulary = 129280, .hidden = 7168, .width = 18432, .layers = 61, .heads = 128},
+    .attention = {
+        .query_rank = 1536, .key_value_rank = 512, .head_size = 128, .rope_size = 64, .value_size = 128, .index_heads = 64}};
+static const struct latent_class glm = {
+    .frame = {.vocabulary = 154880, .hidden = 6144, .width = 12288, .layers = 78, .heads = 64},
+    .attention = {
+        .query_rank = 2048, .key_value_rank = 512, .head_size = 192, .rope_size = 64, .value_size = 256, .index_heads = 32}};
 
 /* The index makes its queries from the rank of queries. */
-static ppsched_block read_latent(struct ppi_fields *fields, const ppsched_block *otherwise)
+static ppsched_block read_latent(struct ppi_fields *fields, const struct latent_class *class)
 {
-    ppsched_block block = ppi_read_latent(fields, otherwise);
-    block.index_heads = ppi_count_or(fields, "index_n_heads", 1, otherwise->index_heads);
+    ppsched_block block = ppi_read_latent(fields, &class->frame, &class->attention);
+    block.index_heads = ppi_count_or(fields, "index_n_heads", 1, class->attention.index_heads);
     block.index_size = ppi_count_or(fields, "index_head_dim", 1, 128);
     block.index_tokens = ppi_count_or(fields, "index_topk", 1, 2048);
     if (block.query_rank == 0)
@@ -44,12 +54,12 @@ static ppsched_block read_experts(struct ppi_fields *fields)
     return block;
 }
 
-static struct index_parts read_latent_parts(struct ppi_fields *fields, struct ppi_draft *draft, const ppsched_block *otherwise)
+static struct index_parts read_latent_parts(struct ppi_fields *fields, struct ppi_draft *draft,
+                                            const struct latent_class *class)
 {
-    ppi_read_frame(fields, draft, false);
-    return (struct index_parts){.attention = read_latent(fields, otherwise),
-                                .mlp = ppi_gated_mlp(ppi_needed(fields, "intermediate_size")),
-                                .experts = read_experts(fields)};
+    ppi_read_frame(fields, draft, &class->frame);
+    return (struct index_parts){
+        .attention = read_latent(fields, class), .mlp = ppi_read_mlp(fields, &class->frame), .experts = read_experts(fields)};
 }
 
 /* Which layers have an index of their own. */
@@ -93,7 +103,7 @@ void ppi_family_deepseek_v32(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     const struct index_pattern pattern = {.interval = 1};
     struct index_parts parts = read_latent_parts(fields, draft, &deepseek);
-    add_latent_layers(fields, draft, &parts, &pattern, ppi_read_layer_count(fields));
+    add_latent_layers(fields, draft, &parts, &pattern, ppi_read_layers(fields, &deepseek.frame));
 }
 
 /* The pattern of letters, one for each layer. */
@@ -112,7 +122,7 @@ void ppi_family_glm_moe_dsa(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const char *const allowed[] = {"full", "shared", "F", "S", NULL};
     struct index_parts parts = read_latent_parts(fields, draft, &glm);
-    uint32_t layers = ppi_read_layer_count(fields);
+    uint32_t layers = ppi_read_layers(fields, &glm.frame);
     const struct ppi_json_value *letters = ppi_field(fields, "index_topk_pattern");
     struct index_pattern pattern = {.types = ppi_types_of(fields, "indexer_types", layers, allowed),
                                     .interval = ppi_count_or(fields, "index_topk_freq", 0, 1),
@@ -127,6 +137,8 @@ void ppi_family_glm_moe_dsa(struct ppi_fields *fields, struct ppi_draft *draft)
 }
 
 /* --- MiniMax-M3 --- */
+
+static const struct ppi_frame minimax = {.vocabulary = 200064, .hidden = 6144, .layers = 60, .heads = 64};
 
 /* It selects blocks of tokens. */
 static ppsched_block read_block_index(struct ppi_fields *fields, struct ppi_fields *part, ppsched_block block)
@@ -173,7 +185,7 @@ static void add_minimax_layers(struct ppi_fields *fields, struct ppi_fields *par
 {
     static const char *const allowed[] = {"minimax_m3_sparse", "full_attention", NULL};
     ppsched_block indexed = read_block_index(fields, part, parts->attention);
-    uint32_t layers = ppi_read_layer_count(fields);
+    uint32_t layers = ppi_read_layers(fields, &minimax);
     const struct ppi_json_value *types = ppi_types_of(fields, "layer_types", layers, allowed);
     const struct ppi_json_value *widths = ppi_types_of(fields, "mlp_layer_types", layers, widths_allowed);
     const struct ppi_json_value *indexes = ppi_list_of(part, "sparse_attention_freq", layers);
@@ -188,16 +200,16 @@ static void add_minimax_layers(struct ppi_fields *fields, struct ppi_fields *par
         ppi_draft_add_layer(draft, blocks, 2);
     }
     const ppsched_block mtp[] = {indexed, parts->experts};
-    ppi_read_mtp(fields, draft, "num_nextn_predict_layers|num_mtp_modules", mtp, 2);
-    ppi_ignore(fields, "num_mtp_modules");
+    uint32_t modules = ppi_count_or(fields, "num_mtp_modules", 0, 0); /* some share a layer, where both are given */
+    ppi_add_mtp(draft, ppi_count_or(fields, "num_nextn_predict_layers", 0, modules), mtp, 2);
 }
 
 void ppi_family_minimax_m3(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     struct ppi_fields part;
-    ppi_read_frame(fields, draft, false);
+    ppi_read_frame(fields, draft, &minimax);
     ppi_part_start(&part, fields, "sparse_attention_config");
-    struct index_parts parts = {.attention = ppi_read_attention(fields, 4, 128),
+    struct index_parts parts = {.attention = ppi_read_attention(fields, &minimax, 4, 128),
                                 .mlp = ppi_gated_mlp(ppi_count_or(fields, "dense_intermediate_size", 1, 12288)),
                                 .experts = read_minimax_experts(fields)};
     parts.attention.flags |= PPSCHED_BLOCK_FLAG_QK_NORM;
@@ -205,5 +217,5 @@ void ppi_family_minimax_m3(struct ppi_fields *fields, struct ppi_draft *draft)
     ppi_require_switch(fields, "attention_output_gate", false);
     ppi_ignore(fields, "use_gemma_norm|qk_norm_type|use_mtp|mtp_transformer_layers|swiglu_alpha|swiglu_limit|rotary_dim");
     add_minimax_layers(fields, &part, draft, &parts);
-    ppi_part_end(fields, &part);
+    ppi_part_end(fields, &part, draft);
 }

@@ -11,6 +11,7 @@ struct kimi_parts {
     uint32_t residual_layers;
 };
 
+static const struct ppi_frame frame = {.vocabulary = 163840, .hidden = 2304, .layers = 27, .heads = 32};
 static const ppsched_block latent_otherwise = {.key_value_rank = 512, .head_size = 128, .rope_size = 64, .value_size = 128};
 
 /* --- blocks --- */
@@ -31,7 +32,7 @@ static ppsched_block read_delta(struct ppi_fields *fields, struct ppi_fields *pa
 
 static ppsched_block read_latent(struct ppi_fields *fields)
 {
-    ppsched_block block = ppi_read_latent(fields, &latent_otherwise);
+    ppsched_block block = ppi_read_latent(fields, &frame, &latent_otherwise);
     if (ppi_switch_or(fields, "mla_use_output_gate", false))
         block.flags |= PPSCHED_BLOCK_FLAG_OUTPUT_GATE;
     ppi_ignore(fields, "mla_use_nope");
@@ -86,8 +87,8 @@ static struct kimi_pattern read_pattern(struct ppi_fields *fields, struct ppi_fi
     static const char *const mixers[] = {"linear_attention", "full_attention", NULL}, *const widths[] = {"dense", "sparse",
                                                                                                          NULL};
     struct kimi_pattern pattern = {.types = ppi_types_of(fields, "layer_types", layers, mixers),
-                                   .linear = ppi_field(part, "kda_layers"),
-                                   .full = ppi_field(part, "full_attn_layers"),
+                                   .linear = ppi_integers(part, "kda_layers"),
+                                   .full = ppi_integers(part, "full_attn_layers"),
                                    .sparse_types = ppi_types_of(fields, "mlp_layer_types", layers, widths),
                                    .dense = ppi_count_or(fields, "first_k_dense_replace", 0, 1)};
     ppi_require_count(fields, "moe_layer_freq", 1);
@@ -111,7 +112,7 @@ static void read_layers(struct ppi_fields *fields, struct ppi_fields *part, stru
                                .mlp = ppi_gated_mlp(ppi_count_or(fields, "intermediate_size", 1, 9216)),
                                .experts = read_experts(fields),
                                .residual_layers = ppi_count_or(fields, "attn_res_block_size", 0, 0)};
-    uint32_t layers = ppi_read_layer_count(fields);
+    uint32_t layers = ppi_read_layers(fields, &frame);
     struct kimi_pattern pattern = read_pattern(fields, part, layers);
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK && part->status == PPSCHED_OK; i++)
         add_layer(draft, &parts, is_linear(fields, &pattern, i), is_sparse(&pattern, i));
@@ -124,10 +125,10 @@ static void read_layers(struct ppi_fields *fields, struct ppi_fields *part, stru
 void ppi_family_kimi(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     struct ppi_fields part;
-    ppi_read_frame(fields, draft, false);
+    ppi_read_frame(fields, draft, &frame);
     if (draft->info.sequence_length == 0)
         draft->info.sequence_length = ppi_count_or(fields, "model_max_length", 0, 0);
     ppi_part_start(&part, fields, "linear_attn_config");
     read_layers(fields, &part, draft);
-    ppi_part_end(fields, &part);
+    ppi_part_end(fields, &part, draft);
 }

@@ -35,9 +35,9 @@ static void add_bias(struct ppi_fields *fields, ppsched_block *block, const char
         block->flags |= flags;
 }
 
-static ppsched_block read_attention(struct ppi_fields *fields, uint32_t key_value_heads)
+static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_frame *frame, uint32_t key_value_heads)
 {
-    ppsched_block block = ppi_read_attention(fields, key_value_heads, 0);
+    ppsched_block block = ppi_read_attention(fields, frame, key_value_heads, 0);
     add_bias(fields, &block, "attention_bias", PPSCHED_BLOCK_FLAG_BIAS | PPSCHED_BLOCK_FLAG_OUTPUT_BIAS);
     return block;
 }
@@ -63,11 +63,12 @@ static ppsched_block read_granite_mlp(struct ppi_fields *fields)
 
 void ppi_family_granitemoehybrid(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
+    static const struct ppi_frame frame = {.vocabulary = 32000, .hidden = 4096, .layers = 32, .heads = 32};
+    ppi_read_frame(fields, draft, &frame);
     ppsched_block mamba = read_mamba(fields, read_channels(fields, draft, "mamba_expand"));
     add_bias(fields, &mamba, "mamba_proj_bias", PPSCHED_BLOCK_FLAG_BIAS);
-    ppsched_block attention = read_attention(fields, 0), mlp = read_granite_mlp(fields);
-    uint32_t layers = ppi_read_layer_count(fields);
+    ppsched_block attention = read_attention(fields, &frame, 0), mlp = read_granite_mlp(fields);
+    uint32_t layers = ppi_read_layers(fields, &frame);
     const struct ppi_json_value *types = ppi_types_of(fields, "layer_types|layers_block_type", layers, types_allowed);
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         const ppsched_block blocks[] = {ppi_type_is(types, i, "linear_attention", true) ? mamba : attention, mlp};
@@ -94,18 +95,19 @@ static ppsched_block read_falcon_mamba(struct ppi_fields *fields, struct ppi_dra
     if (!ppi_switch_or(fields, "mamba_rms_norm", false))
         block.flags |= PPSCHED_BLOCK_FLAG_NO_GATE_NORM;
     ppi_require_switch(fields, "mamba_use_mlp", true);
-    ppi_ignore(fields, "mamba_norm_before_gate");
+    ppi_ignore(fields, "mamba_norm_before_gate|ssm_multipliers|ssm_in_multiplier|ssm_out_multiplier");
     return block;
 }
 
 void ppi_family_falcon_h1(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
-    ppsched_block blocks[] = {read_attention(fields, 8), read_falcon_mamba(fields, draft),
-                              ppi_gated_mlp(ppi_needed(fields, "intermediate_size"))};
+    static const struct ppi_frame frame = {.vocabulary = 128000, .hidden = 4096, .width = 14336, .layers = 32, .heads = 32};
+    ppi_read_frame(fields, draft, &frame);
+    ppsched_block blocks[] = {read_attention(fields, &frame, 8), read_falcon_mamba(fields, draft),
+                              ppi_read_mlp(fields, &frame)};
     blocks[1].flags |= PPSCHED_BLOCK_FLAG_PARALLEL;
     add_bias(fields, &blocks[2], "mlp_bias", PPSCHED_BLOCK_FLAG_BIAS);
-    uint32_t layers = ppi_read_layer_count(fields);
+    uint32_t layers = ppi_read_layers(fields, &frame);
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++)
         ppi_draft_add_layer(draft, blocks, 3);
 }
@@ -114,13 +116,14 @@ void ppi_family_falcon_h1(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_bamba(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
+    static const struct ppi_frame frame = {.vocabulary = 128000, .hidden = 4096, .width = 14336, .layers = 32, .heads = 32};
+    ppi_read_frame(fields, draft, &frame);
     ppsched_block mamba = read_mamba(fields, read_channels(fields, draft, "mamba_expand"));
-    ppsched_block attention = read_attention(fields, 8), mlp = ppi_gated_mlp(ppi_needed(fields, "intermediate_size"));
+    ppsched_block attention = read_attention(fields, &frame, 8), mlp = ppi_read_mlp(fields, &frame);
     add_bias(fields, &mamba, "mamba_proj_bias", PPSCHED_BLOCK_FLAG_BIAS);
     add_bias(fields, &mlp, "mlp_bias", PPSCHED_BLOCK_FLAG_BIAS);
-    uint32_t layers = ppi_read_layer_count(fields);
-    const struct ppi_json_value *full = ppi_field(fields, "attn_layer_indices");
+    uint32_t layers = ppi_read_layers(fields, &frame);
+    const struct ppi_json_value *full = ppi_integers(fields, "attn_layer_indices");
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         const ppsched_block blocks[] = {ppi_list_has(full, i) ? attention : mamba, mlp};
         ppi_draft_add_layer(draft, blocks, 2);
@@ -131,14 +134,15 @@ void ppi_family_bamba(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_mamba2(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
+    static const struct ppi_frame frame = {.vocabulary = 32768, .hidden = 4096, .layers = 64};
+    ppi_read_frame(fields, draft, &frame);
     ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_MAMBA,
                            .heads = ppi_count_or(fields, "num_heads", 1, 128),
                            .head_size = ppi_count_or(fields, "head_dim", 1, 64),
                            .groups = ppi_count_or(fields, "n_groups", 1, 8),
                            .state_size = ppi_count_or(fields, "state_size", 1, 128),
                            .convolution = ppi_count_or(fields, "conv_kernel", 1, 4)};
-    uint32_t channels = read_channels(fields, draft, "expand"), layers = ppi_read_layer_count(fields);
+    uint32_t channels = read_channels(fields, draft, "expand"), layers = ppi_read_layers(fields, &frame);
     add_bias(fields, &block, "use_bias", PPSCHED_BLOCK_FLAG_BIAS);
     if (ppi_switch_or(fields, "use_conv_bias", true))
         block.flags |= PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS;

@@ -12,6 +12,7 @@ enum nemotron_type { MAMBA, ATTENTION, MLP, EXPERTS, TYPES };
 
 static const char *const types[] = {"linear_attention", "full_attention", "mlp", "moe", NULL};
 static const char letters[] = "M*-E";
+static const struct ppi_frame frame = {.vocabulary = 131072, .hidden = 4096, .heads = 32};
 
 /* --- blocks --- */
 
@@ -36,7 +37,7 @@ static ppsched_block read_mamba(struct ppi_fields *fields)
 /* Its matrices never have a bias. */
 static ppsched_block read_attention(struct ppi_fields *fields)
 {
-    ppsched_block block = ppi_read_attention(fields, 8, ppi_count_or(fields, "attention_head_dim", 1, 128));
+    ppsched_block block = ppi_read_attention(fields, &frame, 8, ppi_count_or(fields, "attention_head_dim", 1, 128));
     ppi_require_switch(fields, "attention_bias", false);
     ppi_require_switch(fields, "mamba_proj_bias", false);
     ppi_require_count(fields, "sliding_window", 0);
@@ -154,7 +155,7 @@ static void read_mtp(struct ppi_fields *fields, struct ppi_draft *draft, const p
 
 void ppi_family_nemotron_h(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    ppi_read_frame(fields, draft, false);
+    ppi_read_frame(fields, draft, &frame);
     bool has_bias = ppi_switch_or(fields, "mlp_bias", false);
     const ppsched_block blocks[TYPES] = {[MAMBA] = read_mamba(fields),
                                          [ATTENTION] = read_attention(fields),

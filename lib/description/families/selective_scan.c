@@ -32,9 +32,10 @@ void ppi_family_mamba(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct scan_names names = {"state_size",     "conv_kernel", "expand",
                                             "time_step_rank", "use_bias",    "use_conv_bias"};
-    ppi_read_frame(fields, draft, true);
+    static const struct ppi_frame frame = {.vocabulary = 50280, .hidden = 768, .layers = 32, .is_tied = true};
+    ppi_read_frame(fields, draft, &frame);
     ppsched_block block = read_mamba(fields, draft, &names);
-    uint32_t layers = ppi_read_layer_count(fields);
+    uint32_t layers = ppi_read_layers(fields, &frame);
     ppi_require_count(fields, "intermediate_size", block.width);
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++)
         ppi_draft_add_layer(draft, &block, 1);
@@ -77,13 +78,14 @@ void ppi_family_jamba(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct scan_names names = {"mamba_d_state", "mamba_d_conv",    "mamba_expand",
                                             "mamba_dt_rank", "mamba_proj_bias", "mamba_conv_bias"};
-    ppi_read_frame(fields, draft, false);
-    ppsched_block mamba = read_mamba(fields, draft, &names), attention = ppi_read_attention(fields, 8, 0);
-    ppsched_block mlp = ppi_gated_mlp(ppi_needed(fields, "intermediate_size")), experts = read_experts(fields, mlp.width);
+    static const struct ppi_frame frame = {.vocabulary = 65536, .hidden = 4096, .width = 14336, .layers = 32, .heads = 32};
+    ppi_read_frame(fields, draft, &frame);
+    ppsched_block mamba = read_mamba(fields, draft, &names), attention = ppi_read_attention(fields, &frame, 8, 0);
+    ppsched_block mlp = ppi_read_mlp(fields, &frame), experts = read_experts(fields, mlp.width);
     mamba.extra_parameters = (uint64_t)mamba.time_step_rank + 2 * (uint64_t)mamba.state_size;
     struct period full = read_period(fields, "attn_layer_period", 8, "attn_layer_offset", 4);
     struct period sparse = read_period(fields, "expert_layer_period", 2, "expert_layer_offset", 1);
-    uint32_t layers = ppi_read_layer_count(fields);
+    uint32_t layers = ppi_read_layers(fields, &frame);
     for (uint32_t i = 0; i < layers && fields->status == PPSCHED_OK; i++) {
         const ppsched_block blocks[] = {is_in(&full, i) ? attention : mamba,
                                         experts.experts > 1 && is_in(&sparse, i) ? experts : mlp};

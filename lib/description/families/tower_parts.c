@@ -107,23 +107,21 @@ double ppi_tower_patches(struct ppi_fields *vision, const char *channels, uint32
 
 /* --- the tower --- */
 
-static uint32_t full_layers(struct ppi_fields *vision, const struct ppi_tower_parts *parts)
+static uint32_t full_layers(const struct ppi_tower_parts *parts)
 {
     uint32_t count = 0;
     if (parts->chunk == 0)
         return parts->tower.layers;
     if (parts->full == NULL)
         return parts->full_otherwise < parts->tower.layers ? parts->full_otherwise : parts->tower.layers;
-    if (parts->full->type != PPI_JSON_LIST)
-        ppi_fields_fail(vision, "the layers without windows must be a list");
     for (uint32_t i = 0; i < parts->tower.layers && count < parts->full->count; i++)
         count += ppi_list_has(parts->full, i);
     return count;
 }
 
-void ppi_tower_add(struct ppi_fields *vision, struct ppi_draft *draft, struct ppi_tower_parts *parts)
+void ppi_tower_add(struct ppi_draft *draft, struct ppi_tower_parts *parts)
 {
-    uint32_t full = full_layers(vision, parts), windowed = parts->tower.layers - full;
+    uint32_t full = full_layers(parts), windowed = parts->tower.layers - full;
     parts->tower.extra_parameters = ppi_parameters(parts->others);
     if (windowed > 0) {
         parts->tower.layers = windowed;

@@ -39,6 +39,6 @@ double ppi_tower_patches(struct ppi_fields *vision, const char *channels, uint32
                          bool has_bias);
 
 /* Adds the tower; with windows as two, of the layers with and without. */
-void ppi_tower_add(struct ppi_fields *vision, struct ppi_draft *draft, struct ppi_tower_parts *parts);
+void ppi_tower_add(struct ppi_draft *draft, struct ppi_tower_parts *parts);
 
 #endif

@@ -5,6 +5,7 @@
 #include "description/families/common_mixers.h"
 #include "description/families/tower_parts.h"
 #include "description/families/towers.h"
+#include "description/known_fields.h"
 
 /* --- Qwen3-VL, Qwen3.5 --- */
 
@@ -20,10 +21,10 @@ static void read_qwen3(struct ppi_fields *vision, struct ppi_fields *wrapper, st
     uint32_t positions = ppi_count_or(vision, "num_position_embeddings", 1, 2304);
     double hidden = parts->tower.hidden_size, side = ppi_count_or(vision, "spatial_merge_size", 1, 2);
     double out = ppi_count_or(vision, "out_hidden_size", 1, 3584), merged = side * side * hidden, deep = 0;
-    const struct ppi_json_value *indexes = ppi_field(vision, "deepstack_visual_indexes");
+    const struct ppi_json_value *indexes = ppi_integers(vision, "deepstack_visual_indexes");
     bool has_deepstack = strncmp(wrapper->family, "qwen3_vl", 8) == 0;
     if (has_deepstack)
-        deep = indexes != NULL && indexes->type == PPI_JSON_LIST ? indexes->count : 3;
+        deep = indexes != NULL ? indexes->count : 3;
     else if (ppi_json_in_use(indexes))
         ppi_fields_fail(wrapper, "vision_config has deepstack_visual_indexes, which a %s does not have", wrapper->family);
     parts->tower.has_norm_bias = 1;
@@ -44,11 +45,28 @@ static void read_qwen2_5(struct ppi_fields *vision, struct ppi_fields *wrapper, 
     uint32_t side = window / (patch > 0 ? patch : 1);
     double hidden = parts->tower.hidden_size, merge = ppi_count_or(vision, "spatial_merge_size", 1, 2);
     parts->chunk = ppi_size_product(vision, "the patches of a window", side, side);
-    parts->full = ppi_field(vision, "fullatt_block_indexes");
+    parts->full = ppi_integers(vision, "fullatt_block_indexes");
     parts->full_otherwise = 4;
     parts->others = ppi_tower_patches(vision, "in_channels|in_chans", 14, 2, hidden, false) +
                     qwen_merger(hidden, merge * merge * hidden, ppi_count_or(vision, "out_hidden_size", 1, 3584));
     ppi_ignore(vision, "tokens_per_second|in_chans|spatial_patch_size");
+    (void)wrapper;
+}
+
+/* --- Qwen2-VL --- */
+
+/* hidden_size is that of the text model; the tower's own is embed_dim. */
+static void read_qwen2(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
+{
+    ppi_tower_qwen_sizes(vision, parts, 3584, 32, 0, 16);
+    double out = parts->tower.hidden_size, merge = ppi_count_or(vision, "spatial_merge_size", 1, 2);
+    uint32_t hidden = ppi_count_or(vision, "embed_dim", 1, 1280), ratio = ppi_count_or(vision, "mlp_ratio", 1, 4);
+    parts->tower.hidden_size = hidden;
+    parts->tower.has_norm_bias = 1;
+    parts->mlp->width = ppi_size_product(vision, "the width of the MLP", hidden, ratio);
+    parts->others = ppi_tower_patches(vision, "in_channels|in_chans", 14, 2, hidden, false) +
+                    qwen_merger(2.0 * hidden, merge * merge * hidden, out);
+    ppi_ignore(vision, "in_chans|spatial_patch_size");
     (void)wrapper;
 }
 
@@ -210,6 +228,7 @@ static const struct {
               {"minimax_m3_vl", NULL, read_minimax},
               {"mistral3", "pixtral", read_pixtral},
               {"qwen2_5_vl", NULL, read_qwen2_5},
+              {"qwen2_vl", NULL, read_qwen2},
               {"qwen3_5", NULL, read_qwen3},
               {"qwen3_5_moe", NULL, read_qwen3},
               {"qwen3_vl", NULL, read_qwen3},
@@ -222,6 +241,18 @@ static tower_function tower_of(const struct ppi_fields *wrapper, struct ppi_fiel
         if (strcmp(towers[i].family, wrapper->family) == 0)
             return towers[i].type == NULL || *type == '\0' || strcmp(towers[i].type, type) == 0 ? towers[i].read : NULL;
     return NULL;
+}
+
+/* What is in use and nobody read does not change the plan of the text, so it is no error. */
+static void warn_unknown(const struct ppi_fields *vision, struct ppi_draft *draft)
+{
+    char names[320] = "";
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vision->object->count; i++)
+        if (!vision->asked[i] && ppi_json_in_use(&vision->object->items[i]) && !ppi_is_harmless(vision->object->keys[i]))
+            ppi_add_name(names, sizeof names, count++, vision->object->keys[i]);
+    if (count > 0)
+        ppi_draft_warn(draft, "%s of vision_config %s not known, and not counted", names, count == 1 ? "is" : "are");
 }
 
 static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
@@ -238,9 +269,12 @@ static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
     }
     ppi_tower_start(&parts, draft);
     read(&vision, wrapper, &parts);
-    if (vision.status == PPSCHED_OK && wrapper->status == PPSCHED_OK)
-        ppi_tower_add(&vision, draft, &parts);
-    ppi_part_end(wrapper, &vision);
+    if (vision.status == PPSCHED_OK && wrapper->status == PPSCHED_OK) {
+        ppi_tower_add(draft, &parts);
+        warn_unknown(&vision, draft);
+    }
+    if (wrapper->status == PPSCHED_OK)
+        wrapper->status = vision.status;
 }
 
 void ppi_read_towers(struct ppi_fields *wrapper, struct ppi_draft *draft)
