@@ -19,6 +19,7 @@ struct ppsched_description {
     ppsched_description_info info; /* complete: no field is 0 that has a default */
     const char *const *warnings;
     uint32_t warning_count;
+    uint32_t ffn_size; /* of a transformer whose layers all have experts, for Megatron-LM's formula; 0: none was given */
 };
 
 /* Checks and completes `info`, and copies all of it. */

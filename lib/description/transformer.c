@@ -251,6 +251,8 @@ ppsched_status ppi_description_from_transformer(const ppsched_description **out,
     add_layers(&draft, &shape);
     status = ppi_draft_finish(&draft, out, error);
     ppi_draft_clear(&draft);
+    if (status == PPSCHED_OK)
+        (*out)->self->ffn_size = shape.ffn_size;
     return status;
 }
 
@@ -352,6 +354,8 @@ bool ppi_description_to_transformer(ppsched_transformer *out, uint8_t *expert_la
     shape.flags |= (info->flags & PPSCHED_DESCRIPTION_FLAG_DROPOUT) != 0 ? PPSCHED_TRANSFORMER_FLAG_DROPOUT : 0;
     shape.flags |= (info->flags & PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM) != 0 ? PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM : 0;
     shape.expert_layers = has_any ? expert_layers : NULL;
+    if (shape.ffn_size == 0) /* Megatron-LM has one width, which experts have if they have none of their own */
+        shape.ffn_size = description->ffn_size > 0 ? description->ffn_size : shape.expert_ffn_size;
     *out = shape;
     return true;
 }

@@ -131,7 +131,7 @@ class CalculonTest(unittest.TestCase):
             layers, kind = model.layers(), RECOMPUTE[fields["activation_recompute"]]
             kinds = [names.index(kind) + 1 if kind in names else 0 for names in layers.kinds]
             job = Job(model, devices, batches)
-            split = Split(even_split(layers.names, devices * chunks), kinds)
+            split = Split(even_split(model, devices * chunks), kinds)
             config = ppsched.config_from_layers(Config(devices, batches, devices * chunks, **links_of(job)), layers, split)
             timeline = ppsched.generate("1f1b" if chunks == 1 else "interleaved_1f1b", config).evaluate()
             step = timeline.metrics.makespan + sum(update_time(model, even_memory(job)))

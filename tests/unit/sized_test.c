@@ -434,14 +434,16 @@ static ppsched_status description_of_shape(struct handles *own, void *given)
     return take_description(status, made);
 }
 
+/* One for all, so that what structs point to stays the same; the caller releases its reference. */
 static const ppsched_description *small_description(void)
 {
+    static const ppsched_description *kept = NULL;
     static unsigned char none[2 * LARGEST];
     const uint32_t size = sizeof(ppsched_transformer);
-    const ppsched_description *made = NULL;
     memcpy(none, &size, sizeof size);
-    assert_int_equal(ppsched_description_from_transformer(&made, shape_of(none), NULL, NULL), PPSCHED_OK);
-    return made;
+    if (kept == NULL)
+        assert_int_equal(ppsched_description_from_transformer(&kept, shape_of(none), NULL, NULL), PPSCHED_OK);
+    return ppsched_description_retain(kept);
 }
 
 static ppsched_status description_of_environment(struct handles *own, void *given)
@@ -668,8 +670,6 @@ static const struct row read[] = {
     ROW(ppsched_model_create, ppsched_environment, model_of_environment),
     ROW(ppsched_description_from_transformer, ppsched_transformer, description_of_shape),
     ROW(ppsched_description_read, ppsched_environment, description_of_environment),
-    ROW(ppsched_description_get_info, ppsched_description_info, description_info),
-    ROW(ppsched_model_get_row, ppsched_model_row, model_row),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),
     ROW(ppsched_layers_from_model, ppsched_calibration, layers_by_calibration),
@@ -685,6 +685,8 @@ static const struct row filled[] = {
     ROW(ppsched_timeline_get_idle, ppsched_idle, idle),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
     ROW(ppsched_layers_get_entry, ppsched_layer, layer_entry),
+    ROW(ppsched_description_get_info, ppsched_description_info, description_info),
+    ROW(ppsched_model_get_row, ppsched_model_row, model_row),
     ROW(ppsched_model_get_parameters, ppsched_parameters, parameters),
     ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, pass_cost),
     ROW(ppsched_model_get_memory, ppsched_layer_memory, layer_memory),

@@ -1500,7 +1500,7 @@ class LayerKind(Structure):
     size: int
     block_count: int
     name: Optional[bytes]
-    blocks: _Pointer[POINTER(Block)]
+    blocks: _Pointer[_Pointer[Block]]
     _fields_ = [
         ("size", c_uint32),
         ("block_count", c_uint32),
@@ -1732,10 +1732,10 @@ class DescriptionInfo(Structure):
     positions: int
     layer_count: int
     layers: _Pointer[c_uint32]
-    kinds: _Pointer[POINTER(LayerKind)]
+    kinds: _Pointer[_Pointer[LayerKind]]
     kind_count: int
     tower_count: int
-    towers: _Pointer[POINTER(Tower)]
+    towers: _Pointer[_Pointer[Tower]]
     mtp_layers: int
     mtp_kind: int
     streams: int

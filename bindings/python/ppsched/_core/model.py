@@ -210,7 +210,7 @@ class Model(Shared):
         factors = (ctypes.c_double * (3 * len(self.rows)))()
         for (layer, kind), factor in (calibration or {}).items():
             factors[3 * self._number(layer) + member(ModelPass, "pass", kind)] = factor
-        record.rows, record.factors = len(self.rows), factors
+        record.rows, record.factors = len(self.rows), ctypes.cast(factors, ctypes.POINTER(ctypes.c_double))
         handle = new_handle(lib.ppsched_layers_from_model, self._handle, ctypes.byref(record))
         try:
             return Layers(_rows(handle))

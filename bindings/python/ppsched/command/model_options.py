@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for a model, how it is trained, and on what; Megatron-LM's argument names are taken too."""
 import argparse
+import math
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
 from .._core.model import Model, Training
 from .._core.shown import shown
+from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
@@ -100,7 +102,7 @@ def _check_training(where: str, config: Mapping[str, Any]) -> None:
     """Of a config file beside --model."""
     needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
     check_names(where, {**needed, **config})
-    twice = next((name for name in (*needed, *SIZES, *LATENT) if name in config), None)
+    twice = next((name for name in (*needed, *SIZES, *LATENT, *(name for name in LAYERS if is_in_use(name, config))) if name in config), None)
     if twice is not None:
         raise Error(f"{where}: {twice}: with --model it follows from there; leave it out")
 
@@ -193,9 +195,13 @@ _WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_
 
 
 def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With those that Megatron-LM's world_size makes, where nothing else says."""
-    if options.get("world_size") is None or options.get("dp") is not None:
+    """With those that Megatron-LM's world_size makes; without it with as many as experts need at least."""
+    if options.get("dp") is not None:
         return options
+    if options.get("world_size") is None:
+        shared = _one(options, "tp") * _one(options, "cp")
+        experts = _one(options, "ep") * (_one(options, "etp", 0) or _one(options, "tp"))
+        return {**options, "dp": experts // math.gcd(experts, shared)} if _one(options, "ep") > 1 else options
     used, devices = _one(options, "tp") * _one(options, "pp") * _one(options, "cp"), _one(options, "world_size")
     if devices % used:
         raise Error(f"--tp, --pp and --cp take {used} devices, which do not divide world_size {devices}; give --dp")

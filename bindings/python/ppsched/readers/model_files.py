@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has
 them."""
-from typing import Any, Dict, Mapping, NamedTuple, Sequence, Union
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .._core._library import Error
 from .._core.file_bytes import MODEL
@@ -9,6 +9,8 @@ from .._core.description import Description, Transformer
 from .field_reader import Reader
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .megatron_names import is_megatron, read_megatron
+from .primus import is_primus, primus_arguments
+from .shell_arguments import is_script, read_arguments
 
 VOCABULARY_OF_GPT3 = 51200
 
@@ -25,6 +27,7 @@ class ModelFile(NamedTuple):
     warnings: Sequence[str] = ()
     assumed: Sequence[str] = ()
     is_megatron: bool = False
+    transformer: Optional[Transformer] = None
 
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
@@ -45,7 +48,7 @@ def _gpt3_style(where: str, fields: Mapping[str, Any]) -> ModelFile:
                         head_size=reader.optional("attn_size") or 0, positions=sequence, tied=True, norm_bias=True, qkv_bias=True,
                         projection_bias=True, mlp_bias=True, dropout=True, no_final_norm=True)
     reader.check("model by its sizes")
-    return ModelFile(_described(where, shape), {}, sequence)
+    return ModelFile(_described(where, shape), {}, sequence, transformer=shape)
 
 
 def _described(where: str, values: Union[Mapping[str, Any], Transformer]) -> Description:
@@ -65,7 +68,8 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
         return _gpt3_style(where, fields)
     if is_megatron(fields):
         named = read_megatron(where, fields)
-        return ModelFile(_described(where, named.transformer), named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True)
+        return ModelFile(_described(where, named.values or named.transformer), named.options, not_taken=named.not_taken, assumed=named.assumed, is_megatron=True,
+                         transformer=None if named.values else named.transformer)
     if "model_type" not in fields and "kinds" not in fields:
         raise Error(f"{where}: it has no model_type, num_layers or kinds; give Hugging Face's config.json, Megatron-LM's argument names or a "
                     "description (docs/model.md)")
@@ -74,5 +78,15 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 
 def read_model(path: str) -> ModelFile:
-    """The model of a file."""
-    return model_of(path, read_mapping_of(path))
+    """The model of a file; of a script the options that it gives to Megatron-LM."""
+    if not is_script(path):
+        fields = read_mapping_of(path)
+        if not is_primus(fields):
+            return model_of(path, fields)
+        fields, assumed = primus_arguments(path, fields, read_mapping_of)
+        found = model_of(path, fields)
+        return found._replace(assumed=[*found.assumed, *assumed])
+    fields, others = read_arguments(path, file_text(path, MODEL))
+    found = model_of(path, fields)
+    warning = [f"{path}: not known, and not counted: {', '.join(others)}"] if others else []
+    return found._replace(warnings=[*found.warnings, *warning])
