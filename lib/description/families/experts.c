@@ -114,14 +114,7 @@ void ppi_family_minimax_m2(struct ppi_fields *fields, struct ppi_draft *draft)
 /* Layer i has experts if decoder_sparse_step divides i + 1, and mlp_only_layers does not name it. */
 static void read_steps(struct ppi_fields *fields, struct ppi_stack *stack)
 {
-    char shown[64];
-    stack->dense = ppi_field(fields, "mlp_only_layers");
-    bool is_wrong = ppi_json_in_use(stack->dense) && stack->dense->type != PPI_JSON_LIST;
-    for (uint32_t i = 0; !is_wrong && ppi_json_in_use(stack->dense) && i < stack->dense->count; i++)
-        is_wrong |= !stack->dense->items[i].is_integer || stack->dense->items[i].type != PPI_JSON_NUMBER;
-    if (is_wrong)
-        ppi_fields_fail(fields, "mlp_only_layers must be a list of integers, not %s",
-                        ppi_json_show(shown, sizeof shown, stack->dense));
+    stack->dense = ppi_integers(fields, "mlp_only_layers");
     stack->sparse_interval = ppi_count_or(fields, "decoder_sparse_step", 1, 1);
     stack->sparse_offset = 1;
 }

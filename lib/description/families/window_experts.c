@@ -62,9 +62,7 @@ static void read_llama4_experts(struct ppi_fields *fields, struct ppi_stack *sta
     stack->mlp.width = ppi_count_or(fields, "intermediate_size_mlp", 1, 16384);
     stack->sparse_interval = ppi_count_or(fields, "interleave_moe_layer_step", 1, 1);
     stack->sparse_offset = 1;
-    stack->sparse = ppi_field(fields, "moe_layers");
-    if (stack->sparse != NULL && stack->sparse->type != PPI_JSON_LIST)
-        ppi_fields_fail(fields, "moe_layers must be a list of the layers with experts");
+    stack->sparse = ppi_integers(fields, "moe_layers");
 }
 
 /* Norms of queries and keys have no weights; experts have a width of their own, and one is shared. */
