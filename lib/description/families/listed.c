@@ -17,7 +17,7 @@ static uint32_t width_of(struct ppi_fields *part, uint32_t hidden)
 }
 
 /* A block of a layer by its part of the list's entry: 1, or 0 where there is none. */
-static uint32_t read_block(struct ppi_fields *entry, const char *name, ppsched_block *block, uint32_t hidden)
+static uint32_t read_block(struct ppi_fields *entry, struct ppi_draft *draft, const char *name, ppsched_block *block)
 {
     struct ppi_fields part;
     ppi_part_start(&part, entry, name);
@@ -25,14 +25,14 @@ static uint32_t read_block(struct ppi_fields *entry, const char *name, ppsched_b
     if (is_linear)
         *block = (ppsched_block){.kind = PPSCHED_BLOCK_KIND_LINEAR};
     else if (!is_none && block->kind == PPSCHED_BLOCK_KIND_MLP)
-        block->width = width_of(&part, hidden);
+        block->width = width_of(&part, draft->info.hidden_size);
     else if (!is_none && block->heads > 0)
         block->key_value_heads = block->heads / ppi_count_or(&part, "n_heads_in_group", 1, 1);
     ppi_ignore(&part, "sparsify|window_length|num_sink_tokens|use_prefill_window_in_sink_attention|unshifted_sink");
     if (ppi_json_in_use(ppi_json_member_of(part.object, "window_length")) ||
         ppi_json_in_use(ppi_json_member_of(part.object, "sparsify")))
         ppi_fields_fail(&part, "block_configs has windows or sparse blocks, which are not read");
-    ppi_part_end(entry, &part);
+    ppi_part_end(entry, &part, draft);
     return is_none && !is_linear ? 0 : 1;
 }
 
@@ -46,10 +46,10 @@ static void add_layer(struct ppi_fields *fields, struct ppi_draft *draft, const 
         return;
     }
     ppi_fields_start(&own, entry, fields->family, fields->arena, fields->error);
-    uint32_t count = read_block(&own, "attention", &blocks[0], draft->info.hidden_size);
+    uint32_t count = read_block(&own, draft, "attention", &blocks[0]);
     blocks[count] = stack->mlp;
-    count += read_block(&own, "ffn", &blocks[count], draft->info.hidden_size);
-    ppi_part_end(fields, &own);
+    count += read_block(&own, draft, "ffn", &blocks[count]);
+    ppi_part_end(fields, &own, draft);
     if (fields->status == PPSCHED_OK)
         ppi_draft_add_layer(draft, blocks, count);
 }

@@ -120,14 +120,14 @@ static bool is_enumerated(const struct ppi_json_value *numbers, uint32_t layer)
 }
 
 /* Heads of layers with a window: in the field of today's class, in an object of older files, or by layer. */
-static void read_step_heads(struct ppi_fields *fields, struct ppi_stack *stack)
+static void read_step_heads(struct ppi_fields *fields, struct ppi_draft *draft, struct ppi_stack *stack)
 {
     struct ppi_fields part;
     ppi_part_start(&part, fields, "attention_other_setting");
     uint32_t heads = ppi_count_or(&part, "num_attention_heads", 1, stack->attention.heads);
     uint32_t groups = ppi_count_or(&part, "num_attention_groups", 1, stack->attention.key_value_heads);
     uint32_t size = ppi_count_or(&part, "head_dim", 1, stack->attention.head_size);
-    ppi_part_end(fields, &part);
+    ppi_part_end(fields, &part, draft);
     stack->windowed.heads = ppi_count_or(fields, "num_sliding_attention_heads", 1, heads);
     stack->windowed.key_value_heads = groups;
     stack->windowed.head_size = size;
@@ -167,7 +167,7 @@ void ppi_family_step3p5(struct ppi_fields *fields, struct ppi_draft *draft)
     read_gating(fields, &stack);
     ppi_require_switch(fields, "use_head_wise_attn_gate", true);
     ppi_require_switch(fields, "use_qk_norm", true);
-    read_step_heads(fields, &stack);
+    read_step_heads(fields, draft, &stack);
     read_step_experts(fields, &stack);
     const struct ppi_json_value *types = read_long_list(fields, "layer_types", stack.layers, mtp);
     const struct ppi_json_value *widths = read_long_list(fields, "mlp_layer_types", stack.layers, mtp);
