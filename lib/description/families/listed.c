@@ -17,7 +17,7 @@ static uint32_t width_of(struct ppi_fields *part, uint32_t hidden)
 }
 
 /* A block of a layer by its part of the list's entry: 1, or 0 where there is none. */
-static uint32_t read_block(struct ppi_fields *entry, const char *name, ppsched_block *block, struct ppi_draft *draft)
+static uint32_t read_block(struct ppi_fields *entry, struct ppi_draft *draft, const char *name, ppsched_block *block)
 {
     struct ppi_fields part;
     ppi_part_start(&part, entry, name);
@@ -46,9 +46,9 @@ static void add_layer(struct ppi_fields *fields, struct ppi_draft *draft, const 
         return;
     }
     ppi_fields_start(&own, entry, fields->family, fields->arena, fields->error);
-    uint32_t count = read_block(&own, "attention", &blocks[0], draft);
+    uint32_t count = read_block(&own, draft, "attention", &blocks[0]);
     blocks[count] = stack->mlp;
-    count += read_block(&own, "ffn", &blocks[count], draft);
+    count += read_block(&own, draft, "ffn", &blocks[count]);
     ppi_part_end(fields, &own, draft);
     if (fields->status == PPSCHED_OK)
         ppi_draft_add_layer(draft, blocks, count);

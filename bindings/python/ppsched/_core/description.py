@@ -188,7 +188,7 @@ def _text_of(values: object) -> str:
     if not isinstance(values, Mapping):
         raise Error(f"a description must be a mapping, its JSON text or a Transformer, not {shown(values)}")
     try:
-        return json.dumps(dict(values), allow_nan=False)
+        return json.dumps(dict(values))
     except (TypeError, ValueError, RecursionError) as error:
         raise Error(f"a description must be of what JSON has: {error}") from None
 
