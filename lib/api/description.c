@@ -69,7 +69,7 @@ static ppsched_status take_towers(ppsched_description_info *info, struct ppi_are
         towers[i].kind = &kinds[i];
     }
     info->towers = list;
-    return status;
+    return status == PPSCHED_OK ? ppi_arena_check(arena, "the description", error) : status;
 }
 
 /* Lists whose counts are above what any model has are refused before they are read. */

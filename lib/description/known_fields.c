@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of Hugging Face's config.json, by what they say here. From the configuration classes of transformers 5.23 for causal
- * language models and the texts of multimodal ones, and from the files of families whose classes come with the model. */
+/* The fields of Hugging Face's config.json, by what they say here. From the configuration classes of transformers 5.23 for
+ * causal language models and the texts of multimodal ones, and from the files of families whose classes come with the
+ * model. */
 #include "description/known_fields.h"
 
 #include <string.h>
@@ -243,8 +244,8 @@ static void refuse(struct ppi_fields *fields, const char *names, bool is_one)
                     is_one ? "is" : "are", fields->family);
 }
 
-/* What says that layers are others without a field of its own: queries that see all tokens, norms with a bias, a last projection
- * without the bias of the others. */
+/* What says that layers are others without a field of its own: queries that see all tokens, norms with a bias, a last
+ * projection without the bias of the others. */
 static void check_signs(struct ppi_fields *fields, const struct ppi_draft *draft, bool is_gated)
 {
     static const char *const norms[] = {"layer_norm_eps", "layer_norm_epsilon"};

@@ -91,7 +91,8 @@ public:
     }
 
 private:
-    template <auto function, typename... Arguments> static const ppsched_description *made(Arguments... arguments)
+    template <auto function, typename... Arguments>
+    static const ppsched_description *made(Arguments... arguments)
     {
         const ppsched_description *description = nullptr;
         detail::call(function, &description, arguments...);
@@ -100,6 +101,15 @@ private:
 
     const ppsched_description *handle_;
 };
+
+/* The families of Hugging Face's config.json that the library reads. */
+inline std::vector<std::string> model_families()
+{
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i < ppsched_model_family_count(); i++)
+        names.emplace_back(ppsched_model_family_at(i));
+    return names;
+}
 
 } // namespace ppsched
 

@@ -35,7 +35,7 @@ struct ppi_sizes {
 };
 
 /* What a class has. A file of its own must say the first five sizes. */
-struct ppi_class {
+struct ppi_family_class {
     struct ppi_sizes sizes;
     uint32_t traits;           /* enum ppi_class_trait */
     uint32_t window;           /* 0: none */
@@ -60,7 +60,7 @@ struct ppi_stack {
 };
 
 /* Reads the sizes of the model, and blocks of attention and an MLP by the usual names. */
-struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_class *class);
+struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class);
 
 /* The window of layers that have one. */
 void ppi_read_window(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t otherwise);
@@ -85,6 +85,6 @@ void ppi_add_layer(struct ppi_draft *draft, const struct ppi_stack *stack, uint3
 void ppi_add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_stack *stack);
 
 /* A family that is all in its class. */
-void ppi_read_plain(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_class *class);
+void ppi_read_plain(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gemma 4: layers that see all have wider heads, the last layers may have no keys and values of their own, experts stand next to
- * the MLP, and a table of further embeddings may go into each layer. */
+/* Gemma 4: layers that see all have wider heads, the last layers may have no keys and values of their own, experts stand
+ * next to the MLP, and a table of further embeddings may go into each layer. */
 #include "description/families/common.h"
 #include "description/families/functions.h"
 
@@ -27,7 +27,8 @@ static void read_heads(struct ppi_fields *fields, struct ppi_stack *stack)
     }
 }
 
-/* Next to the MLP, with three norms of their own, a scale for each channel before the router and one for each expert after it. */
+/* Next to the MLP, with three norms of their own, a scale for each channel before the router and one for each expert after
+ * it. */
 static void read_experts(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t hidden)
 {
     bool has_experts = ppi_switch_or(fields, "enable_moe_block", false);
@@ -45,8 +46,8 @@ static void read_experts(struct ppi_fields *fields, struct ppi_stack *stack, uin
         "num_experts|num_local_experts|top_k_experts|num_experts_per_tok|moe_intermediate_size|expert_intermediate_size");
 }
 
-/* A table with an entry for each layer, a matrix from the hidden size to all of them, and a norm; in each layer a gate, a matrix
- * back, and a norm. */
+/* A table with an entry for each layer, a matrix from the hidden size to all of them, and a norm; in each layer a gate, a
+ * matrix back, and a norm. */
 static void read_embeddings(struct ppi_fields *fields, struct ppi_draft *draft, struct gemma4_parts *parts)
 {
     uint32_t width = ppi_is_null(fields, "hidden_size_per_layer_input")
@@ -95,10 +96,11 @@ static void read_layers(struct ppi_fields *fields, struct ppi_draft *draft, stru
         add_layer(fields, draft, parts, i);
 }
 
-static const struct ppi_class gemma4 = {.sizes = {262144, 2304, 9216, 30, 8, 4, 256},
-                                        .norms = 2,
-                                        .window = 512,
-                                        .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
+static const struct ppi_family_class gemma4 = {.sizes = {262144, 2304, 9216, 30, 8, 4, 256},
+                                               .norms = 2,
+                                               .window = 512,
+                                               .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_QK_NORM |
+                                                         PPI_CLASS_WINDOW};
 
 void ppi_family_gemma4(struct ppi_fields *fields, struct ppi_draft *draft)
 {
@@ -112,7 +114,7 @@ void ppi_family_gemma4(struct ppi_fields *fields, struct ppi_draft *draft)
 /* Without experts and further embeddings. */
 void ppi_family_gemma4_unified(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    struct ppi_class class = gemma4;
+    struct ppi_family_class class = gemma4;
     class.window = 1024;
     struct gemma4_parts parts = {.stack = ppi_read_stack(fields, draft, &class)};
     read_heads(fields, &parts.stack);
