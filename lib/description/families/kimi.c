@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kimi Linear and Kimi K3: KDA in most layers, latent attention in the others, experts after the first. In K3 both have
- * full gates, experts work in a latent, and each block reads a weighted sum over earlier residuals, of which one stays for
- * each so many layers. */
+/* Kimi Linear and Kimi K3: KDA in most layers, latent attention in the others, experts after the first. In K3 both have full
+ * gates, experts work in a latent, and each block reads a weighted sum over earlier residuals, of which one stays for each so
+ * many layers. */
 #include "description/families/functions.h"
 #include "description/families/common_mixers.h"
 
