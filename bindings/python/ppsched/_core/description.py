@@ -166,7 +166,7 @@ class Description(Shared):
         call(lib.ppsched_description_write, self._handle, _abi.WriteFunction(write), None)
         return b"".join(pieces).decode()
 
-    def values(self) -> Dict[str, Any]:
+    def values(self) -> Dict[str, object]:
         """The same as a mapping, to change and read again."""
         found = json.loads(self.json())
         assert isinstance(found, dict)
