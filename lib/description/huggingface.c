@@ -138,19 +138,30 @@ static struct place find_text(const struct ppi_json_value *object)
     return place;
 }
 
-/* Whether the output is tied: what the text's fields say, else those around them. */
+/* Of these the text's own fields say that the output is tied, even if those around them do not. */
+static bool has_own_tie(const char *type)
+{
+    static const char *const types[] = {"glm4v", "glm4v_moe", "llava", "minimax_m3_vl", "qwen2_5_vl", "qwen2_vl"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the output is tied: what is said around the text's fields, else in them. */
 static void read_tied(struct ppi_fields *wrapper, const struct ppi_json_value *text, struct ppi_draft *draft)
 {
     const struct ppi_json_value *own = ppi_json_member_of(text, "tie_word_embeddings");
-    bool is_tied = (draft->info.flags & PPSCHED_DESCRIPTION_FLAG_TIED) != 0;
+    bool is_tied = (draft->info.flags & PPSCHED_DESCRIPTION_FLAG_TIED) != 0, is_own = own != NULL && own->type != PPI_JSON_NULL;
     bool is_told = ppi_switch_or(wrapper, "tie_word_embeddings", is_tied);
     if (is_told == is_tied)
         return;
-    if (own != NULL && own->type != PPI_JSON_NULL)
-        ppi_draft_warn(draft, "tie_word_embeddings is %s, and %s for the text alone, which counts", is_told ? "true" : "false",
-                       is_tied ? "true" : "false");
-    else
+    bool is_right = !(is_own && is_tied && has_own_tie(wrapper->family));
+    if (is_right)
         draft->info.flags ^= PPSCHED_DESCRIPTION_FLAG_TIED;
+    if (is_own)
+        ppi_draft_warn(draft, "tie_word_embeddings is %s for the text alone, and %s around it; the output counts as %s",
+                       is_tied ? "true" : "false", is_told ? "true" : "false", is_right == is_told ? "tied" : "not tied");
 }
 
 static ppsched_status read_wrapper(const struct ppi_json_value *object, const char *type, const struct ppi_json_value *text,

@@ -13,53 +13,22 @@ import importlib
 import json
 import logging
 import os
-import random
 import sys
 import warnings
 
+import decoders_drawn
+from drawn import DRAW, experts, frame, is_so, latent, numbers, one_of, some, types, widths
+
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "critical")
-DRAW = random.Random()
-TOWERS = ("visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "mm_projector.", "embed_vision.")
-CHOICES = ("e_score_correction_bias", "expert_bias")  # buffers
+TOWERS = ("visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "mm_projector.", "embed_vision.", "vision_adapter.", "vision_projection.")
+BUFFERS = ("e_score_correction_bias", "expert_bias", "layer_scalar")  # that checkpoints hold as they hold parameters
 KEPT = {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "text_config",
         "vision_config", "hybrid_override_pattern", "layers_block_type", "layer_types", "linear_attn_config", "pad_token_id", "num_heads",
         "embed_dim", "model_type", "head_dim", "num_experts", "num_experts_per_tok", "num_experts_per_token", "n_routed_experts",
         "num_local_experts", "linear_num_key_heads", "linear_num_value_heads", "mamba_n_heads", "mamba_n_groups", "image_size", "patch_size"}
 
 
-def one_of(*values):
-    return DRAW.choice(values)
-
-
-def some(first, last, step=1):
-    return DRAW.randint(first, last) * step
-
-
-def is_so(share=0.5):
-    return DRAW.random() < share
-
-
-def types(count, *names):
-    return [one_of(*names) for _ in range(count)]
-
-
-def numbers(count):
-    return sorted(DRAW.sample(range(count), DRAW.randint(0, count)))
-
-
 # --- parts ---
-
-def frame():
-    groups = one_of(1, 2, 4)
-    heads = groups * one_of(1, 2, 3)
-    return {"hidden_size": heads * some(2, 6, 8), "vocab_size": some(50, 900), "num_hidden_layers": some(1, 6), "num_attention_heads": heads,
-            "num_key_value_heads": groups, "tie_word_embeddings": is_so(0.3), "pad_token_id": 0}
-
-
-def experts(name="num_experts", per_token="num_experts_per_tok"):
-    count = one_of(2, 4, 6)
-    return {name: count, per_token: DRAW.randint(1, count), "moe_intermediate_size": some(2, 20, 4)}
-
 
 def delta():
     keys = one_of(1, 2, 4)
@@ -69,15 +38,6 @@ def delta():
 
 def delta_layers(layers):
     return one_of({}, {"layer_types": types(layers, "linear_attention", "full_attention")}, {"full_attention_interval": one_of(2, 3)})
-
-
-def latent():
-    return {"kv_lora_rank": some(2, 9, 4), "qk_nope_head_dim": one_of(8, 16), "qk_rope_head_dim": one_of(4, 8), "v_head_dim": one_of(8, 12),
-            "attention_bias": is_so(0.3), "intermediate_size": some(3, 30, 8)}
-
-
-def widths(layers):
-    return one_of({}, {"mlp_layer_types": types(layers, "dense", "sparse")}, {"first_k_dense_replace": DRAW.randint(0, layers)})
 
 
 def mamba(hidden):
@@ -356,13 +316,13 @@ FAMILIES = {make.__name__: make for make in (
     bamba, deepseek_v32, deepseek_v4, falcon_h1, gemma3, gemma4, glm4v, glm4v_moe, glm_moe_dsa, granitemoehybrid, jamba, kimi_k25, kimi_linear, lfm2,
     lfm2_moe, lfm2_vl, llama4, mamba2, minimax_m3_vl, minimax_m3_vl_text, mistral3, nemotron_h, olmo_hybrid, qwen2_5_vl, qwen2_vl, qwen3_5,
     qwen3_5_moe, qwen3_5_moe_text, qwen3_5_text, qwen3_next, qwen3_vl, qwen3_vl_moe)}
-FAMILIES.update(mamba=mamba_1, falcon_mamba=mamba_1)
+FAMILIES.update(mamba=mamba_1, falcon_mamba=mamba_1, **decoders_drawn.FAMILIES)
 
 
-def without_some(fields):
-    """Some are left out, but for those that others must fit."""
+def without_some(fields, kept=frozenset()):
+    """Some are left out, but for those that others must fit, or the library asks for."""
     found = {name: without_some(value) if name == "vision_config" else value for name, value in fields.items()}
-    return {name: value for name, value in found.items() if name in KEPT or is_so(0.7)}
+    return {name: value for name, value in found.items() if name in KEPT or name in kept or is_so(0.7)}
 
 
 # --- counts ---
@@ -380,11 +340,22 @@ def class_of(family):
 
 def sizes_of(model):
     yield from ((name, value) for name, value in model.named_parameters())
-    yield from ((name, value) for name, value in model.named_buffers() if name.endswith(CHOICES))
+    yield from ((name, value) for name, value in model.named_buffers() if name.endswith(BUFFERS))
+
+
+def first_of(config, *names):
+    value = next((getattr(config, name) for name in names if getattr(config, name, None)), 0)
+    return value[0] if isinstance(value, list) else value
+
+
+def windows_of(text):
+    """Tokens that each layer sees; 0 is all."""
+    size, listed = getattr(text, "sliding_window", None) or 0, getattr(text, "layer_types", None)
+    return [size if listed is None or each == "sliding_attention" else 0 for each in listed or [None] * text.num_hidden_layers]
 
 
 def count(fields):
-    """Of the model, of it what a token uses, and of its towers."""
+    """Of the model, of it what a token uses, and of its towers; the window of each layer; and the fields as a new file has them."""
     import torch
     from transformers import AutoConfig
     config = AutoConfig.for_model(**json.loads(json.dumps(fields)))
@@ -392,15 +363,17 @@ def count(fields):
         model = class_of(fields["model_type"])(config)
     model.tie_weights()
     text = config.get_text_config()
-    all_experts = next((getattr(text, name) for name in ("num_experts", "n_routed_experts", "num_local_experts") if getattr(text, name, 0)), 0)
+    all_experts = first_of(text, "num_experts", "n_routed_experts", "num_local_experts")
+    per_token = first_of(text, "num_experts_per_tok", "top_k_experts", "moe_topk")
     total = active = towers = 0
     for name, value in sizes_of(model):
-        size, is_routed = value.numel(), ".experts." in name and value.dim() == 3
+        size, is_routed = value.numel(), ".experts." in name and value.shape[0] == all_experts
         is_tower = any(part in name for part in TOWERS)
         towers += size if is_tower else 0
         total += 0 if is_tower else size
-        active += 0 if is_tower else size * text.num_experts_per_tok // all_experts if is_routed else size
-    return {"total": total, "active": active, "towers": towers}
+        active += 0 if is_tower else size * per_token // all_experts if is_routed else size
+    windows = {"windows": windows_of(text)} if fields["model_type"] in decoders_drawn.FAMILIES else {}
+    return {"total": total, "active": active, "towers": towers, **windows}, config
 
 
 def draw(family):
@@ -409,10 +382,13 @@ def draw(family):
     while True:
         fields = {"model_type": family, **FAMILIES[family]()}
         if is_so(0.4):
-            fields = without_some(fields)
+            fields = without_some(fields, getattr(FAMILIES[family], "kept", frozenset()))
         try:
-            return {"config": fields, **count(fields)}
-        except (ValueError, StrictDataclassError) as error:
+            counts, config = count(fields)
+            if is_so(0.2):
+                fields = json.loads(config.to_json_string())
+            return {"config": fields, **counts}
+        except (TypeError, ValueError, ZeroDivisionError, StrictDataclassError) as error:
             logging.debug("%s", error)
 
 

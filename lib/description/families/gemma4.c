@@ -16,15 +16,18 @@ struct gemma4_parts {
 /* Layers without a window: other heads, and the same matrix for keys and values if the file says so. */
 static void read_heads(struct ppi_fields *fields, struct ppi_stack *stack)
 {
+    bool is_listed = ppi_json_member_of(fields->object, "per_layer_config") != NULL; /* then it has what differs */
     uint32_t heads = stack->attention.key_value_heads;
     bool is_key = ppi_switch_or(fields, "attention_k_eq_v", false);
     uint32_t global = ppi_count_or(fields, "num_global_key_value_heads", 1, heads);
-    stack->attention.head_size = ppi_is_null(fields, "global_head_dim") ? stack->windowed.head_size
-                                                                        : ppi_count_or(fields, "global_head_dim", 1, 512);
-    if (is_key) {
+    uint32_t size = ppi_count_or(fields, "global_head_dim", 1, 512);
+    if (is_key)
         stack->attention.flags |= PPSCHED_BLOCK_FLAG_VALUE_IS_KEY;
+    if (is_listed)
+        return;
+    stack->attention.head_size = size;
+    if (is_key)
         stack->attention.key_value_heads = global;
-    }
 }
 
 /* Next to the MLP, with three norms of their own, a scale for each channel before the router and one for each expert after
@@ -86,8 +89,6 @@ static void read_layers(struct ppi_fields *fields, struct ppi_draft *draft, stru
 {
     parts->shared_layers = ppi_count_or(fields, "num_kv_shared_layers", 0, 0);
     parts->has_wide_mlp = ppi_switch_or(fields, "use_double_wide_mlp", false);
-    if (ppi_json_in_use(ppi_field(fields, "per_layer_config")))
-        parts->stack.attention.head_size = parts->stack.windowed.head_size;
     const struct ppi_json_value *sight = ppi_field(fields, "use_bidirectional_attention");
     if (ppi_json_in_use(sight) && !ppi_entry_is(&(struct ppi_json_value){.count = 1, .items = sight}, 0, "vision", false))
         ppi_fields_fail(fields, "use_bidirectional_attention is in use for text; a %s is read with causal layers",

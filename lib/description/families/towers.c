@@ -210,6 +210,57 @@ static void read_minimax(struct ppi_fields *vision, struct ppi_fields *wrapper, 
                     side * side * text * middle + middle + 2 * (middle * text + text);
 }
 
+/* --- Muse Glimmer --- */
+
+/* How many layers see all patches: those that are listed, or each fourth and the last. */
+static uint32_t count_full(struct ppi_fields *vision, uint32_t layers)
+{
+    static const char *const allowed[] = {"full_attention", "window_attention", NULL};
+    const struct ppi_json_value *types = ppi_types_of(vision, "layer_types", layers, allowed);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < layers; i++)
+        count += ppi_type_is(types, i, allowed[0], (i + 1) % 4 == 0 || i + 1 == layers);
+    return count;
+}
+
+static void read_muse(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
+{
+    ppi_tower_sizes(vision, parts, 1536, 50, 8960, 16);
+    uint32_t height = ppi_count_or(vision, "pos_emb_height", 1, 32), width = ppi_count_or(vision, "pos_emb_width", 1, 32);
+    double hidden = parts->tower.hidden_size, middle = ppi_count_or(wrapper, "projector_hidden_size", 1, 4096);
+    parts->chunk = ppi_size_product(vision, "the patches of a window", height, width);
+    parts->full_otherwise = count_full(vision, parts->tower.layers);
+    parts->tower.has_norm_bias = 1;
+    parts->tower.tokens = parts->chunk;
+    parts->others = ppi_tower_patches(vision, NULL, 14, 0, hidden, false) * ppi_count_or(vision, "patch_temporal", 1, 2) +
+                    parts->tower.tokens * hidden + 4 * hidden + ppi_count_or(wrapper, "out_hidden_size", 1, 6144) * middle +
+                    middle * middle + middle * parts->text;
+    ppi_ignore(vision, "merge_size");
+}
+
+/* --- Step 3.7 --- */
+
+/* Two convolutions of three by three after the layers make of four values one, twice; each layer scales what it adds. */
+static void read_step(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts)
+{
+    ppsched_tower *tower = &parts->tower;
+    tower->hidden_size = ppi_count_or(vision, "width|hidden_size", 1, 1536);
+    tower->layers = ppi_count_or(vision, "layers|num_hidden_layers", 1, 47);
+    parts->attention->heads = ppi_count_or(vision, "heads|num_attention_heads", 1, 16);
+    double hidden = tower->hidden_size, ratio = ppi_number_or(vision, "mlp_ratio", 8960.0 / 1536);
+    if (!(ratio * hidden >= 1 && ratio * hidden < INT32_MAX))
+        ppi_fields_fail(vision, "mlp_ratio is %g, which makes no width", ratio);
+    else
+        parts->mlp->width = (uint32_t)(ratio * hidden);
+    parts->attention->extra_parameters = parts->mlp->extra_parameters = tower->hidden_size;
+    tower->has_norm_bias = 1;
+    tower->tokens = ppi_tower_image(vision, 728, 14);
+    double bias = ppi_switch_or(wrapper, "projector_bias", false) ? parts->text : 0;
+    parts->others = ppi_tower_patches(vision, "num_channels", 14, 0, hidden, false) + tower->tokens * hidden + 2 * hidden +
+                    90 * hidden * hidden + 6 * hidden + 4 * hidden * parts->text + bias;
+    ppi_ignore(vision, "intermediate_size|ls_init_value|layer_scale_init_value|hidden_act|layer_norm_eps");
+}
+
 /* --- all --- */
 
 typedef void (*tower_function)(struct ppi_fields *vision, struct ppi_fields *wrapper, struct ppi_tower_parts *parts);
@@ -227,12 +278,14 @@ static const struct {
               {"llama4", NULL, read_llama4},
               {"minimax_m3_vl", NULL, read_minimax},
               {"mistral3", "pixtral", read_pixtral},
+              {"muse_glimmer", NULL, read_muse},
               {"qwen2_5_vl", NULL, read_qwen2_5},
               {"qwen2_vl", NULL, read_qwen2},
               {"qwen3_5", NULL, read_qwen3},
               {"qwen3_5_moe", NULL, read_qwen3},
               {"qwen3_vl", NULL, read_qwen3},
-              {"qwen3_vl_moe", NULL, read_qwen3}};
+              {"qwen3_vl_moe", NULL, read_qwen3},
+              {"step3p7", NULL, read_step}};
 
 static tower_function tower_of(const struct ppi_fields *wrapper, struct ppi_fields *vision)
 {
