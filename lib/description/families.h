@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All families of config.json, sorted by model_type: PPI_FAMILY(model_type, function, the file that defines it). The build
  * reads the files from here. */
+/* clang-format off */
 PPI_FAMILY(afmoe, ppi_family_afmoe, "window_experts.c")
 PPI_FAMILY(apertus, ppi_family_apertus, "decoders.c")
 PPI_FAMILY(arcee, ppi_family_arcee, "decoders.c")
@@ -96,7 +97,7 @@ PPI_FAMILY(muse_glimmer, ppi_family_muse_glimmer, "windows.c")
 PPI_FAMILY(muse_glimmer_text, ppi_family_muse_glimmer, "windows.c")
 PPI_FAMILY(nanochat, ppi_family_nanochat, "decoders.c")
 PPI_FAMILY(nemotron, ppi_family_nemotron, "decoders.c")
-PPI_FAMILY(nemotron - nas, ppi_family_nemotron_nas, "listed.c")
+PPI_FAMILY(nemotron-nas, ppi_family_nemotron_nas, "listed.c")
 PPI_FAMILY(nemotron_h, ppi_family_nemotron_h, "nemotron.c")
 PPI_FAMILY(olmo, ppi_family_olmo, "decoders.c")
 PPI_FAMILY(olmo2, ppi_family_olmo2, "decoders.c")
@@ -131,3 +132,4 @@ PPI_FAMILY(step3p5, ppi_family_step3p5, "other_heads.c")
 PPI_FAMILY(step3p7, ppi_family_step3p5, "other_heads.c")
 PPI_FAMILY(vaultgemma, ppi_family_vaultgemma, "windows.c")
 PPI_FAMILY(youtu, ppi_family_youtu, "latent.c")
+/* clang-format on */
