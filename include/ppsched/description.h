@@ -299,6 +299,16 @@ PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
 
+/* The same for a start of a description: of a config.json of an unknown family it takes what the
+ * usual names say. Each field that is not understood, or a size that is missing and 1 here, is a
+ * warning of its name alone; without warnings the description is complete. `environment` may be
+ * NULL.
+ * Errors: as ppsched_description_read, but not for an unknown family. */
+PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
+                                                     const char *text, size_t length,
+                                                     const ppsched_environment *environment,
+                                                     ppsched_error *error);
+
 /* One more reference, which ppsched_description_release gives back; returns its argument. NULL is
  * accepted by both. */
 PPSCHED_API const ppsched_description *

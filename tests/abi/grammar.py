@@ -13,7 +13,7 @@ ENUMS = {"chakra", "channel", "connecting", "dispatch", "finding", "format", "la
 OBJECTS = ENUMS | {"accelerator", "builder", "cause", "chakra", "config", "description", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "scenarios", "schedule", "status", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
-VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",
+VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "guess", "import",
          "lower", "offload", "order", "prove", "read", "recompute", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
 # What is numbered from 0 goes in as a uint32_t.

@@ -311,6 +311,14 @@ static ppsched_status description_read(struct attempt *attempt)
     return take_description(attempt, status, made);
 }
 
+static ppsched_status description_guess(struct attempt *attempt)
+{
+    static const char text[] = "{\"model_type\": \"new\", \"hidden_size\": 64, \"num_hidden_layers\": 3, \"lru_width\": 4}";
+    const ppsched_description *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_guess(&made, text, sizeof text - 1, &attempt->own.environment, &attempt->error);
+    return take_description(attempt, status, made);
+}
+
 static ppsched_status description_create(struct attempt *attempt)
 {
     const ppsched_block block = {.size = sizeof block, .kind = PPSCHED_BLOCK_KIND_MLP, .width = 8};
@@ -404,6 +412,7 @@ int main(void)
         SHORTAGE(layout_create_from_megatron, .variants = 1),
         SHORTAGE(layout_create_from_torchtitan, .variants = 1),
         SHORTAGE(description_create, .variants = 1),
+        SHORTAGE(description_guess, .variants = 1),
         SHORTAGE(description_read, .variants = 2),
         SHORTAGE(description_from_transformer, .variants = 1),
         SHORTAGE(model_create, .variants = 1),

@@ -553,6 +553,15 @@ static ppsched_status describe_shape_in(struct handles *own, void *given)
     return take_description(status, made);
 }
 
+static ppsched_status guess_in(struct handles *own, void *given)
+{
+    static const char text[] = "{\"model_type\": \"new\", \"hidden_size\": 8}";
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_guess(&made, text, sizeof text - 1, given, NULL);
+    return take_description(status, made);
+}
+
 static ppsched_status description_info(struct handles *own, void *given)
 {
     const ppsched_description *description = small_description();
@@ -773,6 +782,7 @@ static const struct row read[] = {
     ROW(ppsched_description_create, ppsched_environment, create_of_environment),
     ROW(ppsched_description_from_transformer, ppsched_environment, describe_shape_in),
     ROW(ppsched_description_from_transformer, ppsched_transformer, description_of_shape),
+    ROW(ppsched_description_guess, ppsched_environment, guess_in),
     ROW(ppsched_description_read, ppsched_environment, description_of_environment),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),

@@ -32,6 +32,13 @@ public:
     {
     }
 
+    /* The same for a start of a description: of an unknown family what the usual names say, and a warning for each field that is
+     * not understood. */
+    static Description guess(std::string_view text, const ppsched_environment *environment = nullptr)
+    {
+        return Description(made<ppsched_description_guess>(text.data(), text.size(), environment));
+    }
+
     /* What the structs point to is read during the call only. */
     explicit Description(const DescriptionInfo &info, const ppsched_environment *environment = nullptr)
         : Description(made<ppsched_description_create>(static_cast<const ppsched_description_info *>(&info), environment))
