@@ -137,12 +137,24 @@ static bool has_experts(const struct ppi_stack *stack, uint32_t layer)
 
 /* --- layers that differ --- */
 
+/* The member of per_layer_config for a layer: its name is the number, perhaps with zeros before it. */
+static const struct ppi_json_value *own_of(const struct ppi_json_value *all, uint32_t layer)
+{
+    char wanted[16];
+    ppi_print(wanted, sizeof wanted, "%u", layer);
+    for (uint32_t i = 0; all != NULL && all->type == PPI_JSON_OBJECT && i < all->count; i++) {
+        const char *key = all->keys[i];
+        while (key[0] == '0' && key[1] != '\0')
+            key++;
+        if (strcmp(key, wanted) == 0)
+            return &all->items[i];
+    }
+    return NULL;
+}
+
 uint32_t ppi_read_override(struct ppi_fields *fields, uint32_t layer, const char *name, const char *other, uint32_t otherwise)
 {
-    char key[16];
-    const struct ppi_json_value *all = ppi_field(fields, "per_layer_config");
-    ppi_print(key, sizeof key, "%u", layer);
-    const struct ppi_json_value *own = ppi_json_member_of(all, key);
+    const struct ppi_json_value *own = own_of(ppi_field(fields, "per_layer_config"), layer);
     for (uint32_t i = 0; own != NULL && own->type == PPI_JSON_OBJECT && i < own->count; i++)
         if (strcmp(own->keys[i], name) != 0 && (other == NULL || strcmp(own->keys[i], other) != 0))
             ppi_fields_fail(fields, "per_layer_config has %q for layer %u; only %s may differ", own->keys[i], layer, name);
