@@ -17,7 +17,7 @@ static const struct family {
     const char *type;
     void (*read)(struct ppi_fields *fields, struct ppi_draft *draft);
 } families[] = {
-#define PPI_FAMILY(type, function, file) {#type, function},
+#define PPI_FAMILY(type, function, file) {type, function},
 #include "description/families.h"
 #undef PPI_FAMILY
 };

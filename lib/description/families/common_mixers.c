@@ -18,6 +18,7 @@ void ppi_part_start(struct ppi_fields *part, struct ppi_fields *whole, const cha
         object = NULL;
     }
     ppi_fields_start(part, object != NULL ? object : &nothing, whole->family, whole->arena, whole->error);
+    part->whole = whole;
 }
 
 void ppi_part_end(struct ppi_fields *whole, struct ppi_fields *part, struct ppi_draft *draft)
