@@ -237,6 +237,8 @@ class HouseTest(unittest.TestCase):
         listed = {f"{module}/{name}.c" for module, _, names in MODULES for name in names}
         for path in LIB.glob("*/list.h"):
             listed |= {f"{path.parent.name}/{name}" for name in re.findall(r'"(.*\.c)"', path.read_text(encoding="utf-8"))}
+        families = (LIB / "description" / "families.h").read_text(encoding="utf-8")
+        listed |= {f"description/families/{name}" for name in re.findall(r'"(\w+\.c)"', families)}
         self.assertEqual(listed, {str(path.relative_to(LIB)) for path in LIB.rglob("*.c")})
 
 

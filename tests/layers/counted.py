@@ -293,6 +293,9 @@ def kimi_k25():
     return {"text_config": text, "vision_config": vision, "projection_hidden_size": vision["hidden_size"], "tie_word_embeddings": False}
 
 
+mistral3.kept = kimi_k25.kept = {"tie_word_embeddings"}  # true in the classes, and false in what is published without it
+
+
 def lfm2_vl():
     return {"text_config": {**SMALL, "model_type": "lfm2"}, "vision_config": with_head(tower(num_patches=one_of(16, 36), model_type="siglip2_vision_model")),
             "downsample_factor": one_of(1, 2), "projector_hidden_size": some(2, 9, 4), "projector_bias": is_so(), "projector_use_layernorm": is_so()}

@@ -7,14 +7,14 @@
 #include "base/format.h"
 #include "description/families/common.h"
 
-static bool has(const struct ppi_class *class, uint32_t trait)
+static bool has(const struct ppi_family_class *class, uint32_t trait)
 {
     return (class->traits & trait) != 0;
 }
 
 /* --- sizes --- */
 
-static uint32_t read_layer_count(struct ppi_fields *fields, const struct ppi_class *class)
+static uint32_t read_layer_count(struct ppi_fields *fields, const struct ppi_family_class *class)
 {
     bool is_told = ppi_field(fields, "num_hidden_layers") != NULL || !fields->is_part;
     return is_told ? ppi_read_layer_count(fields) : class->sizes.layers;
@@ -22,7 +22,7 @@ static uint32_t read_layer_count(struct ppi_fields *fields, const struct ppi_cla
 
 /* --- blocks --- */
 
-static uint32_t biases_of(struct ppi_fields *fields, const struct ppi_class *class)
+static uint32_t biases_of(struct ppi_fields *fields, const struct ppi_family_class *class)
 {
     uint32_t all = PPSCHED_BLOCK_FLAG_BIAS | PPSCHED_BLOCK_FLAG_OUTPUT_BIAS;
     if (has(class, PPI_CLASS_ALWAYS_BIAS))
@@ -33,7 +33,7 @@ static uint32_t biases_of(struct ppi_fields *fields, const struct ppi_class *cla
     return has(class, PPI_CLASS_BIAS) ? all : PPSCHED_BLOCK_FLAG_BIAS;
 }
 
-static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_class *class)
+static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_family_class *class)
 {
     ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_ATTENTION, .norms = class->norms, .flags = biases_of(fields, class)};
     uint32_t head_size = ppi_is_null(fields, "head_dim") ? 0 : class->sizes.head_size;
@@ -54,7 +54,7 @@ static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_
     return block;
 }
 
-static ppsched_block read_mlp(struct ppi_fields *fields, const struct ppi_class *class)
+static ppsched_block read_mlp(struct ppi_fields *fields, const struct ppi_family_class *class)
 {
     ppsched_block block = {.kind = PPSCHED_BLOCK_KIND_MLP, .norms = class->norms};
     if (!has(class, PPI_CLASS_OWN_WIDTH))
@@ -76,7 +76,7 @@ void ppi_read_window(struct ppi_fields *fields, struct ppi_stack *stack, uint32_
     stack->windowed.window = ppi_count_or(fields, "sliding_window", 0, otherwise);
 }
 
-static const struct ppi_json_value *read_types(struct ppi_fields *fields, const struct ppi_class *class, uint32_t layers)
+static const struct ppi_json_value *read_types(struct ppi_fields *fields, const struct ppi_family_class *class, uint32_t layers)
 {
     static const char *const allowed[] = {"full_attention", "sliding_attention", NULL};
     static const char *const full[] = {"full_attention", NULL};
@@ -170,7 +170,7 @@ uint32_t ppi_read_override(struct ppi_fields *fields, uint32_t layer, const char
 /* --- all --- */
 
 /* In the order in which what is missing is told. */
-struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_class *class)
+struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class)
 {
     ppsched_description_info *info = &draft->info;
     struct ppi_stack stack = {.interval = class->interval, .offset = class->offset, .end_window = UINT32_MAX};
@@ -211,7 +211,7 @@ void ppi_add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const st
         ppi_read_mtp(fields, draft, "num_nextn_predict_layers|num_mtp_layers", blocks, 2);
 }
 
-void ppi_read_plain(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_class *class)
+void ppi_read_plain(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class)
 {
     struct ppi_stack stack = ppi_read_stack(fields, draft, class);
     ppi_add_layers(fields, draft, &stack);

@@ -35,7 +35,7 @@ struct ppi_sizes {
 };
 
 /* What a class has. A file of its own must say the first five sizes. */
-struct ppi_class {
+struct ppi_family_class {
     struct ppi_sizes sizes;
     uint32_t traits;           /* enum ppi_class_trait */
     uint32_t window;           /* 0: none */
@@ -49,7 +49,7 @@ struct ppi_stack {
     ppsched_block attention, mlp, experts;
     ppsched_block windowed;                      /* attention of layers with a window */
     const struct ppi_json_value *types;          /* layer_types; NULL: by the numbers below */
-    uint32_t interval, offset;                   /* as in ppi_class */
+    uint32_t interval, offset;                   /* as in ppi_family_class */
     uint32_t first_window, end_window;           /* only layers from and before them have a window */
     const struct ppi_json_value *widths;         /* mlp_layer_types, of "sparse" and "dense"; NULL: by what follows */
     const struct ppi_json_value *dense, *sparse; /* numbers of layers without experts, and of all that have some */
@@ -60,7 +60,7 @@ struct ppi_stack {
 };
 
 /* Reads the sizes of the model, and blocks of attention and an MLP by the usual names. */
-struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_class *class);
+struct ppi_stack ppi_read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class);
 
 /* The window of layers that have one. */
 void ppi_read_window(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t otherwise);
@@ -85,6 +85,6 @@ void ppi_add_layer(struct ppi_draft *draft, const struct ppi_stack *stack, uint3
 void ppi_add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_stack *stack);
 
 /* A family that is all in its class. */
-void ppi_read_plain(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_class *class);
+void ppi_read_plain(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class);
 
 #endif

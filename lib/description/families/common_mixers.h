@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What families with several kinds of layers share: parts of the config with fields of their own, lists of layer types, blocks. */
+/* What families with several kinds of layers share: parts of the config with fields of their own, lists of layer types,
+ * blocks. */
 #ifndef PPSCHED_DESCRIPTION_FAMILIES_COMMON_MIXERS_H
 #define PPSCHED_DESCRIPTION_FAMILIES_COMMON_MIXERS_H
 

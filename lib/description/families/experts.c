@@ -16,7 +16,7 @@ static void read_wide_experts(struct ppi_fields *fields, struct ppi_stack *stack
 
 void ppi_family_mixtral(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {32000, 4096, 14336, 32, 32, 8, 0}, .traits = PPI_CLASS_WINDOW_ALL};
+    static const struct ppi_family_class class = {.sizes = {32000, 4096, 14336, 32, 32, 8, 0}, .traits = PPI_CLASS_WINDOW_ALL};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.experts = (ppsched_block){.kind = PPSCHED_BLOCK_KIND_EXPERTS,
                                     .flags = PPSCHED_BLOCK_FLAG_GATED,
@@ -30,8 +30,8 @@ void ppi_family_mixtral(struct ppi_fields *fields, struct ppi_draft *draft)
 /* LayerNorm; the output may have a bias. */
 void ppi_family_phimoe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {32064, 4096, 6400, 32, 32, 8, 0},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_WINDOW_ALL};
+    static const struct ppi_family_class class = {.sizes = {32064, 4096, 6400, 32, 32, 8, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_WINDOW_ALL};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_wide_experts(fields, &stack, "num_local_experts|num_experts", 16, 2);
     draft->info.flags |= PPSCHED_DESCRIPTION_FLAG_NORM_BIAS;
@@ -42,8 +42,8 @@ void ppi_family_phimoe(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_olmoe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {50304, 2048, 2048, 16, 16, 0, 0},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM_ALL};
+    static const struct ppi_family_class class = {.sizes = {50304, 2048, 2048, 16, 16, 0, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM_ALL};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_wide_experts(fields, &stack, "num_experts|num_local_experts", 64, 8);
     ppi_add_layers(fields, draft, &stack);
@@ -51,8 +51,8 @@ void ppi_family_olmoe(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_flex_olmo(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {100352, 4096, 11008, 32, 32, 0, 0},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM_ALL};
+    static const struct ppi_family_class class = {.sizes = {100352, 4096, 11008, 32, 32, 0, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM_ALL};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_wide_experts(fields, &stack, "num_experts|num_local_experts", 7, 5);
     ppi_add_layers(fields, draft, &stack);
@@ -61,7 +61,7 @@ void ppi_family_flex_olmo(struct ppi_fields *fields, struct ppi_draft *draft)
 /* An MLP for all tokens next to the experts, if it has a width. */
 void ppi_family_granitemoe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {32000, 4096, 11008, 32, 32, 0, 0}, .traits = PPI_CLASS_BIAS};
+    static const struct ppi_family_class class = {.sizes = {32000, 4096, 11008, 32, 32, 0, 0}, .traits = PPI_CLASS_BIAS};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_wide_experts(fields, &stack, "num_local_experts", 8, 2);
     stack.experts.shared_width = ppi_count_or(fields, "shared_intermediate_size", 0, 0);
@@ -70,7 +70,7 @@ void ppi_family_granitemoe(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_granitemoe_swa(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {
+    static const struct ppi_family_class class = {
         .sizes = {32000, 4096, 11008, 32, 32, 0, 0}, .window = 128, .interval = 4, .traits = PPI_CLASS_BIAS | PPI_CLASS_WINDOW};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_wide_experts(fields, &stack, "num_local_experts", 8, 2);
@@ -91,7 +91,8 @@ static bool has_others(const struct ppi_json_value *list)
 
 void ppi_family_minimax_m2(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {200064, 3072, 1536, 62, 48, 8, 128}, .traits = PPI_CLASS_QK_NORM_ALL};
+    static const struct ppi_family_class class = {.sizes = {200064, 3072, 1536, 62, 48, 8, 128},
+                                                  .traits = PPI_CLASS_QK_NORM_ALL};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_wide_experts(fields, &stack, "num_local_experts|num_experts", 256, 8);
     stack.experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
@@ -129,11 +130,11 @@ static void read_dense_width(struct ppi_fields *fields, struct ppi_stack *stack,
 
 void ppi_family_qwen2_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {151936, 2048, 0, 24, 16, 16, 0},
-                                           .window = 4096,
-                                           .interval = 2,
-                                           .offset = 1,
-                                           .traits = PPI_CLASS_WINDOW | PPI_CLASS_OWN_WIDTH};
+    static const struct ppi_family_class class = {.sizes = {151936, 2048, 0, 24, 16, 16, 0},
+                                                  .window = 4096,
+                                                  .interval = 2,
+                                                  .offset = 1,
+                                                  .traits = PPI_CLASS_WINDOW | PPI_CLASS_OWN_WIDTH};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.end_window = ppi_count_or(fields, "max_window_layers", 0, 28);
     if (!ppi_switch_or(fields, "use_sliding_window", false) && stack.types == NULL)
@@ -152,10 +153,10 @@ void ppi_family_qwen2_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_qwen3_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {151936, 2048, 0, 24, 32, 4, 0},
-                                           .window = 4096,
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW_ALL |
-                                                     PPI_CLASS_OWN_WIDTH};
+    static const struct ppi_family_class class = {.sizes = {151936, 2048, 0, 24, 32, 4, 0},
+                                                  .window = 4096,
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW_ALL |
+                                                            PPI_CLASS_OWN_WIDTH};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     if (!ppi_switch_or(fields, "use_sliding_window", false) && stack.types == NULL)
         stack.end_window = 0;
@@ -173,8 +174,8 @@ void ppi_family_qwen3_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_qwen3_vl_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {151936, 2048, 0, 24, 16, 16, 0},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_OWN_WIDTH};
+    static const struct ppi_family_class class = {.sizes = {151936, 2048, 0, 24, 16, 16, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_OWN_WIDTH};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 60, 4, 1408);
     read_steps(fields, &stack);

@@ -96,10 +96,11 @@ static void read_layers(struct ppi_fields *fields, struct ppi_draft *draft, stru
         add_layer(fields, draft, parts, i);
 }
 
-static const struct ppi_class gemma4 = {.sizes = {262144, 2304, 9216, 30, 8, 4, 256},
-                                        .norms = 2,
-                                        .window = 512,
-                                        .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
+static const struct ppi_family_class gemma4 = {.sizes = {262144, 2304, 9216, 30, 8, 4, 256},
+                                               .norms = 2,
+                                               .window = 512,
+                                               .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_QK_NORM |
+                                                         PPI_CLASS_WINDOW};
 
 void ppi_family_gemma4(struct ppi_fields *fields, struct ppi_draft *draft)
 {
@@ -113,7 +114,7 @@ void ppi_family_gemma4(struct ppi_fields *fields, struct ppi_draft *draft)
 /* Without experts and further embeddings. */
 void ppi_family_gemma4_unified(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    struct ppi_class class = gemma4;
+    struct ppi_family_class class = gemma4;
     class.window = 1024;
     struct gemma4_parts parts = {.stack = ppi_read_stack(fields, draft, &class)};
     read_heads(fields, &parts.stack);

@@ -7,7 +7,7 @@
 /* --- parts --- */
 
 /* A stack with latent attention in place of the plain one. `ranks`: sizes that the file may leave out; 0: it must say them. */
-static struct ppi_stack read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_class *class,
+static struct ppi_stack read_stack(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class,
                                    const ppsched_block *ranks)
 {
     struct ppi_stack stack = ppi_read_stack(fields, draft, class);
@@ -44,8 +44,8 @@ static void read_experts(struct ppi_fields *fields, struct ppi_stack *stack, con
 
 /* --- DeepSeek --- */
 
-static const struct ppi_class deepseek = {.sizes = {129280, 7168, 18432, 61, 128, 0, 0},
-                                          .traits = PPI_CLASS_BIAS | PPI_CLASS_OWN_WIDTH};
+static const struct ppi_family_class deepseek = {.sizes = {129280, 7168, 18432, 61, 128, 0, 0},
+                                                 .traits = PPI_CLASS_BIAS | PPI_CLASS_OWN_WIDTH};
 
 /* How many shared experts and first layers without experts there are in files that do not say. */
 static void read_deepseek(struct ppi_fields *fields, struct ppi_draft *draft, uint32_t shared, uint32_t dense, uint32_t flags)
@@ -89,7 +89,7 @@ void ppi_family_deepseek_v3(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_mistral4(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {131072, 4096, 12288, 36, 32, 32, 0}, .traits = PPI_CLASS_BIAS};
+    static const struct ppi_family_class class = {.sizes = {131072, 4096, 12288, 36, 32, 32, 0}, .traits = PPI_CLASS_BIAS};
     static const ppsched_block ranks = {
         .query_rank = 1024, .key_value_rank = 256, .head_size = 64, .rope_size = 64, .value_size = 128};
     static const ppsched_block experts = {.experts = 128, .experts_per_token = 4, .width = 2048};
@@ -101,7 +101,7 @@ void ppi_family_mistral4(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_glm4_moe_lite(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {154880, 2048, 10240, 47, 20, 20, 0}, .traits = PPI_CLASS_BIAS};
+    static const struct ppi_family_class class = {.sizes = {154880, 2048, 10240, 47, 20, 20, 0}, .traits = PPI_CLASS_BIAS};
     static const ppsched_block ranks = {
         .query_rank = 768, .key_value_rank = 512, .head_size = 192, .rope_size = 64, .value_size = 256};
     static const ppsched_block experts = {
@@ -115,7 +115,7 @@ void ppi_family_glm4_moe_lite(struct ppi_fields *fields, struct ppi_draft *draft
 /* Experts have a norm after them too. */
 void ppi_family_axk1(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {163840, 7168, 18432, 61, 64, 64, 0}, .traits = PPI_CLASS_BIAS};
+    static const struct ppi_family_class class = {.sizes = {163840, 7168, 18432, 61, 64, 64, 0}, .traits = PPI_CLASS_BIAS};
     static const ppsched_block ranks = {
         .query_rank = 1536, .key_value_rank = 512, .head_size = 128, .rope_size = 64, .value_size = 128};
     static const ppsched_block experts = {
@@ -132,8 +132,8 @@ void ppi_family_axk1(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_minicpm3(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {73448, 2560, 6400, 62, 40, 40, 0},
-                                           .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS};
+    static const struct ppi_family_class class = {.sizes = {73448, 2560, 6400, 62, 40, 40, 0},
+                                                  .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS};
     static const ppsched_block ranks = {
         .query_rank = 768, .key_value_rank = 256, .head_size = 64, .rope_size = 32, .value_size = 128};
     ppsched_block own = ranks;
@@ -145,8 +145,8 @@ void ppi_family_minicpm3(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_youtu(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {128256, 2048, 6144, 32, 16, 16, 0},
-                                           .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS};
+    static const struct ppi_family_class class = {.sizes = {128256, 2048, 6144, 32, 16, 16, 0},
+                                                  .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS};
     static const ppsched_block ranks = {
         .query_rank = 1536, .key_value_rank = 512, .head_size = 128, .rope_size = 64, .value_size = 128};
     struct ppi_stack stack = read_stack(fields, draft, &class, &ranks);
@@ -169,8 +169,8 @@ static ppsched_block read_longcat_experts(struct ppi_fields *fields)
 /* A layer is attention, an MLP with experts beside it, attention and an MLP. */
 void ppi_family_longcat_flash(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {131072, 6144, 0, 28, 64, 0, 0},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_OWN_WIDTH | PPI_CLASS_OWN_LAYERS};
+    static const struct ppi_family_class class = {.sizes = {131072, 6144, 0, 28, 64, 0, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_OWN_WIDTH | PPI_CLASS_OWN_LAYERS};
     static const ppsched_block ranks = {
         .query_rank = 1536, .key_value_rank = 512, .head_size = 128, .rope_size = 64, .value_size = 128};
     struct ppi_stack stack = read_stack(fields, draft, &class, &ranks);

@@ -56,8 +56,8 @@ static void add_layer(struct ppi_fields *fields, struct ppi_draft *draft, const 
 
 void ppi_family_nemotron_nas(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {128256, 8192, 0, 80, 64, 0, 0},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS | PPI_CLASS_OWN_WIDTH};
+    static const struct ppi_family_class class = {.sizes = {128256, 8192, 0, 80, 64, 0, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS | PPI_CLASS_OWN_WIDTH};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     const struct ppi_json_value *list = ppi_list_of(fields, "block_configs", stack.layers);
     if (ppi_field(fields, "block_configs") == NULL)

@@ -36,8 +36,8 @@ static bool is_on(const struct ppi_json_value *list, uint32_t layer, bool otherw
 void ppi_family_mimo_v2_flash(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const char *const allowed[] = {"full_attention", "sliding_attention", NULL};
-    static const struct ppi_class class = {.sizes = {152576, 4096, 16384, 48, 64, 4, 192},
-                                           .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_OWN_TYPES};
+    static const struct ppi_family_class class = {.sizes = {152576, 4096, 16384, 48, 64, 4, 192},
+                                                  .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_OWN_TYPES};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.types = ppi_types_of(fields, "layer_types", stack.layers, allowed);
     stack.experts = ppi_read_experts(fields, "n_routed_experts|num_local_experts", 256, 8, 2048);
@@ -69,9 +69,9 @@ static void read_gating(struct ppi_fields *fields, struct ppi_stack *stack)
 
 void ppi_family_laguna(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {100352, 2048, 8192, 40, 48, 8, 128},
-                                           .window = 512,
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
+    static const struct ppi_family_class class = {.sizes = {100352, 2048, 8192, 40, 48, 8, 128},
+                                                  .window = 512,
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     const struct ppi_json_value *heads = ppi_list_of(fields, "num_attention_heads_per_layer", stack.layers);
     read_gating(fields, &stack);
@@ -158,9 +158,9 @@ static ppsched_block step_attention(struct ppi_fields *fields, const struct ppi_
 
 void ppi_family_step3p5(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {128815, 4096, 11264, 45, 64, 8, 128},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS | PPI_CLASS_QK_NORM |
-                                                     PPI_CLASS_OWN_TYPES};
+    static const struct ppi_family_class class = {.sizes = {128815, 4096, 11264, 45, 64, 8, 128},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS | PPI_CLASS_QK_NORM |
+                                                            PPI_CLASS_OWN_TYPES};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     uint32_t mtp = ppi_count_or(fields, "num_nextn_predict_layers|num_mtp_layers", 0, 0);
     stack.attention.key_value_heads = ppi_count_or(fields, "num_attention_groups|num_key_value_heads", 1, 8);

@@ -26,7 +26,7 @@ static const ppsched_block glm_experts = {
 
 void ppi_family_glm4_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {151552, 4096, 10944, 46, 96, 8, 0}, .traits = PPI_CLASS_INPUT_BIAS};
+    static const struct ppi_family_class class = {.sizes = {151552, 4096, 10944, 46, 96, 8, 0}, .traits = PPI_CLASS_INPUT_BIAS};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     round_heads(draft, &stack);
     read_routed(fields, &stack, "n_routed_experts|num_local_experts|num_experts", &glm_experts);
@@ -40,8 +40,8 @@ void ppi_family_glm4_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 /* The text of GLM-4.5V. */
 void ppi_family_glm4v_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {151424, 4096, 10944, 46, 96, 8, 0},
-                                           .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_IS_BIASED};
+    static const struct ppi_family_class class = {.sizes = {151424, 4096, 10944, 46, 96, 8, 0},
+                                                  .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_IS_BIASED};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     round_heads(draft, &stack);
     read_routed(fields, &stack, "n_routed_experts|num_local_experts|num_experts", &glm_experts);
@@ -53,8 +53,8 @@ void ppi_family_glm4v_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_solar_open(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {196608, 4096, 0, 48, 64, 8, 128},
-                                           .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_OWN_WIDTH};
+    static const struct ppi_family_class class = {.sizes = {196608, 4096, 0, 48, 64, 8, 128},
+                                                  .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_OWN_WIDTH};
     static const ppsched_block experts = {
         .experts = 128, .experts_per_token = 8, .width = 1280, .flags = PPSCHED_BLOCK_FLAG_ROUTER_BIAS};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
@@ -68,9 +68,9 @@ void ppi_family_solar_open(struct ppi_fields *fields, struct ppi_draft *draft)
 /* Layers from max_window_layers on have a window. */
 void ppi_family_dots1(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {152064, 4608, 10944, 62, 32, 32, 0},
-                                           .window = 4096,
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
+    static const struct ppi_family_class class = {.sizes = {152064, 4608, 10944, 62, 32, 32, 0},
+                                                  .window = 4096,
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
     static const ppsched_block experts = {.width = 1408, .flags = PPSCHED_BLOCK_FLAG_ROUTER_BIAS};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_routed(fields, &stack, "n_routed_experts|num_local_experts", &experts);
@@ -87,7 +87,7 @@ void ppi_family_dots1(struct ppi_fields *fields, struct ppi_draft *draft)
 /* Its class comes with the model. */
 void ppi_family_bailing_moe_v2(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {157184, 2048, 5120, 20, 16, 0, 0}, .traits = 0};
+    static const struct ppi_family_class class = {.sizes = {157184, 2048, 5120, 20, 16, 0, 0}, .traits = 0};
     static const ppsched_block experts = {.experts = 256, .experts_per_token = 8};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_routed(fields, &stack, "num_experts|num_local_experts", &experts);
@@ -109,8 +109,8 @@ void ppi_family_bailing_moe_v2(struct ppi_fields *fields, struct ppi_draft *draf
 /* The bias of the router is one of the class's own; mlp_bias is of shared experts too. */
 void ppi_family_hy_v3(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {120832, 4096, 13312, 80, 64, 8, 128},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS | PPI_CLASS_QK_NORM};
+    static const struct ppi_family_class class = {.sizes = {120832, 4096, 13312, 80, 64, 8, 128},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_MLP_BIAS | PPI_CLASS_QK_NORM};
     static const ppsched_block experts = {
         .experts = 192, .experts_per_token = 8, .width = 1536, .flags = PPSCHED_BLOCK_FLAG_ROUTER_BIAS};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
@@ -148,7 +148,7 @@ static uint32_t read_end(struct ppi_fields *fields, uint32_t layers)
 
 void ppi_family_ernie4_5_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {103424, 2560, 12288, 28, 20, 4, 0}, .traits = PPI_CLASS_TIED};
+    static const struct ppi_family_class class = {.sizes = {103424, 2560, 12288, 28, 20, 4, 0}, .traits = PPI_CLASS_TIED};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.experts = (ppsched_block){.kind = PPSCHED_BLOCK_KIND_EXPERTS,
                                     .flags = PPSCHED_BLOCK_FLAG_GATED | PPSCHED_BLOCK_FLAG_ROUTER_BIAS,
@@ -184,8 +184,8 @@ static uint32_t read_equal(struct ppi_fields *fields, const char *names, uint32_
 /* Routed and shared experts are as wide as intermediate_size. */
 void ppi_family_hunyuan_v1_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {290943, 4096, 11008, 32, 32, 0, 0},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM};
+    static const struct ppi_family_class class = {.sizes = {290943, 4096, 11008, 32, 32, 0, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     uint32_t width = stack.mlp.width;
     stack.experts = (ppsched_block){.kind = PPSCHED_BLOCK_KIND_EXPERTS,

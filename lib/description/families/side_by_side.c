@@ -11,8 +11,8 @@ static void put_side_by_side(struct ppi_stack *stack)
 
 void ppi_family_cohere(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {256000, 8192, 22528, 40, 64, 0, 0},
-                                           .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS};
+    static const struct ppi_family_class class = {.sizes = {256000, 8192, 22528, 40, 64, 0, 0},
+                                                  .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     put_side_by_side(&stack);
     if (ppi_switch_or(fields, "use_qk_norm", false)) /* each head has weights of its own */
@@ -30,10 +30,10 @@ static void read_turns(struct ppi_fields *fields, struct ppi_stack *stack)
 
 void ppi_family_cohere2(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {256000, 8192, 22528, 40, 64, 0, 0},
-                                           .window = 4096,
-                                           .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_WINDOW |
-                                                     PPI_CLASS_NO_HEAD_DIM};
+    static const struct ppi_family_class class = {.sizes = {256000, 8192, 22528, 40, 64, 0, 0},
+                                                  .window = 4096,
+                                                  .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_WINDOW |
+                                                            PPI_CLASS_NO_HEAD_DIM};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     put_side_by_side(&stack);
     read_turns(fields, &stack);
@@ -46,9 +46,9 @@ void ppi_family_cohere2(struct ppi_fields *fields, struct ppi_draft *draft)
 /* Full attention comes in turns of its own in the first layers, which have no experts. */
 void ppi_family_cohere2_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {256000, 8192, 22528, 40, 64, 0, 128},
-                                           .window = 4096,
-                                           .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_WINDOW};
+    static const struct ppi_family_class class = {.sizes = {256000, 8192, 22528, 40, 64, 0, 128},
+                                                  .window = 4096,
+                                                  .traits = PPI_CLASS_TIED | PPI_CLASS_BIAS | PPI_CLASS_WINDOW};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     uint32_t first_turn = ppi_count_or(fields, "prefix_dense_sliding_window_pattern", 1, 1);
     read_turns(fields, &stack);
@@ -69,8 +69,8 @@ void ppi_family_cohere2_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 /* LayerNorm, no gates, and biases everywhere, of the output too. */
 void ppi_family_phi(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {51200, 2048, 8192, 24, 32, 0, 0},
-                                           .traits = PPI_CLASS_ALWAYS_BIAS | PPI_CLASS_NO_GATE};
+    static const struct ppi_family_class class = {.sizes = {51200, 2048, 8192, 24, 32, 0, 0},
+                                                  .traits = PPI_CLASS_ALWAYS_BIAS | PPI_CLASS_NO_GATE};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     put_side_by_side(&stack);
     stack.attention.flags |= PPSCHED_BLOCK_FLAG_OUTPUT_BIAS;

@@ -6,11 +6,11 @@
 /* Biases everywhere, of experts and router too, and a sink for each head. */
 void ppi_family_gpt_oss(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {201088, 2880, 2880, 36, 64, 8, 64},
-                                           .window = 128,
-                                           .interval = 2,
-                                           .offset = 1,
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_IS_BIASED | PPI_CLASS_WINDOW};
+    static const struct ppi_family_class class = {.sizes = {201088, 2880, 2880, 36, 64, 8, 64},
+                                                  .window = 128,
+                                                  .interval = 2,
+                                                  .offset = 1,
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_IS_BIASED | PPI_CLASS_WINDOW};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.attention.flags |= PPSCHED_BLOCK_FLAG_SINKS;
     stack.windowed.flags |= PPSCHED_BLOCK_FLAG_SINKS;
@@ -68,8 +68,8 @@ static void read_llama4_experts(struct ppi_fields *fields, struct ppi_stack *sta
 /* Norms of queries and keys have no weights; experts have a width of their own, and one is shared. */
 void ppi_family_llama4(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {202048, 5120, 0, 48, 40, 8, 128},
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_OWN_WIDTH | PPI_CLASS_OWN_TYPES};
+    static const struct ppi_family_class class = {.sizes = {202048, 5120, 0, 48, 40, 8, 128},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_OWN_WIDTH | PPI_CLASS_OWN_TYPES};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     if (ppi_switch_or(fields, "use_qk_norm", true))
         stack.attention.flags |= PPSCHED_BLOCK_FLAG_QK_NORM | PPSCHED_BLOCK_FLAG_FREE_NORMS;
@@ -83,12 +83,12 @@ void ppi_family_llama4(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_afmoe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {200192, 2048, 6144, 32, 16, 0, 128},
-                                           .window = 1024,
-                                           .offset = 1,
-                                           .norms = 2,
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_OUTPUT_GATE |
-                                                     PPI_CLASS_WINDOW};
+    static const struct ppi_family_class class = {.sizes = {200192, 2048, 6144, 32, 16, 0, 128},
+                                                  .window = 1024,
+                                                  .offset = 1,
+                                                  .norms = 2,
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_OUTPUT_GATE |
+                                                            PPI_CLASS_WINDOW};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.interval = ppi_count_or(fields, "global_attn_every_n_layers", 1, 4);
     stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 64, 6, 1408);
@@ -101,12 +101,12 @@ void ppi_family_afmoe(struct ppi_fields *fields, struct ppi_draft *draft)
 
 void ppi_family_kolibri1(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {128000, 2560, 0, 50, 48, 4, 128},
-                                           .window = 513,
-                                           .interval = 5,
-                                           .offset = 1,
-                                           .norms = 2,
-                                           .traits = PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW | PPI_CLASS_OWN_WIDTH};
+    static const struct ppi_family_class class = {.sizes = {128000, 2560, 0, 50, 48, 4, 128},
+                                                  .window = 513,
+                                                  .interval = 5,
+                                                  .offset = 1,
+                                                  .norms = 2,
+                                                  .traits = PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW | PPI_CLASS_OWN_WIDTH};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 384, 6, 512);
     stack.experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
@@ -118,9 +118,9 @@ void ppi_family_kolibri1(struct ppi_fields *fields, struct ppi_draft *draft)
 /* Without layer_types no layer has a window. */
 void ppi_family_mellum(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_class class = {.sizes = {98304, 2304, 7168, 28, 32, 4, 128},
-                                           .window = 1024,
-                                           .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
+    static const struct ppi_family_class class = {.sizes = {98304, 2304, 7168, 28, 32, 4, 128},
+                                                  .window = 1024,
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_WINDOW};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.end_window = 0;
     stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 64, 8, 896);
