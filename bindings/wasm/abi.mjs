@@ -1062,6 +1062,7 @@ export const FUNCTIONS = {
   ppsched_description_create: ["i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_description_read: ["i32", "pointer", "string", "u32", "pointer", "pointer"],
   ppsched_description_from_transformer: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_description_guess: ["i32", "pointer", "string", "u32", "pointer", "pointer"],
   ppsched_description_retain: ["pointer", "pointer"],
   ppsched_description_release: ["void", "pointer"],
   ppsched_description_get_info: ["i32", "pointer", "pointer", "pointer"],

@@ -6,8 +6,8 @@
  * A layer is a list of blocks. Each block reads the residual stream through a norm and adds its
  * result to it: a mixer (attention, delta rule, Mamba, convolution) or a feed-forward (MLP,
  * experts). A kind of layer is such a list with a name, and the model says of each layer which kind
- * it is. So a Llama layer is attention and an MLP; a layer of Nemotron-H is one block alone; a layer
- * of Falcon-H1 is attention and Mamba side by side, then an MLP.
+ * it is. So a Llama layer is attention and an MLP; a layer of Nemotron-H is one block alone; a
+ * layer of Falcon-H1 is attention and Mamba side by side, then an MLP.
  *
  * As text a description is JSON (ppsched_description_read, ppsched_description_write):
  *     {"hidden_size": 4096, "vocabulary_size": 131072,
@@ -100,7 +100,7 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_SINKS = 256,          /* attention: a learned sink for each head */
     PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,   /* attention: no projection of values */
     PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,   /* attention: keys and values are those of the nearest
-                                                earlier layer that has its own, with the same window */
+                                                earlier layer with its own and the same window */
     PPSCHED_BLOCK_FLAG_SHARED_INDEX =
         2048,                          /* latent: the index is that of an earlier layer, so that
                                                 no stage may begin with this layer */
@@ -218,8 +218,8 @@ typedef struct ppsched_description_info {
 } ppsched_description_info;
 
 /* A description of a model.
- * Lifetime: immutable and reference-counted; the maker holds the first reference. It holds copies of
- *   its inputs. Models hold a reference of their own.
+ * Lifetime: immutable and reference-counted; the maker holds the first reference. It holds copies
+ *   of its inputs. Models hold a reference of their own.
  * Thread-safety: may be used by any number of threads at once. */
 typedef struct ppsched_description ppsched_description;
 
@@ -298,6 +298,16 @@ typedef struct ppsched_transformer {
 PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
+
+/* The same for a start of a description: of a config.json of an unknown family it takes what the
+ * usual names say. Each field that is not understood, or a size that is missing and 1 here, is a
+ * warning of its name alone; without warnings the description is complete. `environment` may be
+ * NULL.
+ * Errors: as ppsched_description_read, but not for an unknown family. */
+PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
+                                                     const char *text, size_t length,
+                                                     const ppsched_environment *environment,
+                                                     ppsched_error *error);
 
 /* One more reference, which ppsched_description_release gives back; returns its argument. NULL is
  * accepted by both. */

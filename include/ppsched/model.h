@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cost of a model's layers before any run: parameters, times, memory and bytes. They are
- * computed from the model's description, its training options and the data sheet of the device. Units are
- * seconds, bytes and single operations (a multiplication and an addition are two operations).
+ * computed from the model's description, its training options and the data sheet of the device.
+ * Units are seconds, bytes and single operations (a multiplication and an addition are two
+ * operations).
  *
  * UNSTABLE: the declarations of this header may change before release 1.0. The structs for a model
  * and for a device will get more members.
@@ -150,8 +151,8 @@ PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
 /* --- the cost model --- */
 
 /* A described model, its training and its device. Immutable.
- * Lifetime: the caller destroys it. It holds a reference to the description, and copies of the other
- *   inputs.
+ * Lifetime: the caller destroys it. It holds a reference to the description, and copies of the
+ *   other inputs.
  * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_model ppsched_model;
 
@@ -202,8 +203,8 @@ enum ppsched_model_role {
     PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output, loss */
 };
 
-/* Layers of a model that cost the same, one row for each kind. Rows are in order: towers, embedding,
- * decoders by the kinds of the description that some layer has, MTP, head. Sized. */
+/* Layers of a model that cost the same, one row for each kind. Rows are in order: towers,
+ * embedding, decoders by the kinds of the description that some layer has, MTP, head. Sized. */
 typedef struct ppsched_model_row {
     uint32_t size;
     int32_t role;        /* enum ppsched_model_role */
@@ -359,8 +360,8 @@ typedef struct ppsched_megatron_pipeline {
 } ppsched_megatron_pipeline;
 
 /* Computes the estimate of Megatron-LM.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0, or if the model is not one of attention and
- *   one MLP or one size of experts in each layer, of which alone the formula is. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0, or if the model is not one of attention
+ *   and one MLP or one size of experts in each layer, of which alone the formula is. */
 PPSCHED_API ppsched_status
 ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);

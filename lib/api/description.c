@@ -69,7 +69,7 @@ static ppsched_status take_towers(ppsched_description_info *info, struct ppi_are
         towers[i].kind = &kinds[i];
     }
     info->towers = list;
-    return status;
+    return status == PPSCHED_OK ? ppi_arena_check(arena, "the description", error) : status;
 }
 
 /* Lists whose counts are above what any model has are refused before they are read. */
@@ -118,6 +118,16 @@ ppsched_status ppsched_description_read(const ppsched_description **out, const c
     PPI_REQUIRE(text);
     ppsched_status status = ppi_host_take(&host, environment, error);
     return status == PPSCHED_OK ? ppi_description_read(out, text, length, &host, error) : status;
+}
+
+ppsched_status ppsched_description_guess(const ppsched_description **out, const char *text, size_t length,
+                                         const ppsched_environment *environment, ppsched_error *error)
+{
+    struct ppi_host host;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(text);
+    ppsched_status status = ppi_host_take(&host, environment, error);
+    return status == PPSCHED_OK ? ppi_description_guess(out, text, length, &host, error) : status;
 }
 
 ppsched_status ppsched_description_from_transformer(const ppsched_description **out, const ppsched_transformer *transformer,

@@ -35,6 +35,10 @@ ppsched_status ppi_description_complete(ppsched_description_info *info, ppsched_
 ppsched_status ppi_description_read(const ppsched_description **out, const char *text, size_t length,
                                     const struct ppi_host *host, ppsched_error *error);
 
+/* The same; of a family that is not known a guess. */
+ppsched_status ppi_description_guess(const ppsched_description **out, const char *text, size_t length,
+                                     const struct ppi_host *host, ppsched_error *error);
+
 /* --- building --- */
 
 enum { PPI_MOST_TOWERS = 16, PPI_MOST_WARNINGS = 32 };

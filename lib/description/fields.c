@@ -24,8 +24,6 @@ void ppi_fields_fail(struct ppi_fields *fields, const char *format, ...)
 {
     char line[LINE];
     va_list arguments;
-    if (fields->status == PPSCHED_OK && fields->whole != NULL)
-        fields->status = fields->whole->status;
     if (fields->status != PPSCHED_OK)
         return;
     va_start(arguments, format);

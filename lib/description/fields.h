@@ -15,7 +15,6 @@ struct ppi_fields {
     bool *asked; /* of each member of the object whether a family has read it */
     const char *family;
     bool is_part;                   /* of a config with several in it, where sizes that are missing are those of the class */
-    const struct ppi_fields *whole; /* of a part that is an object in others: once they have an error, it stays */
     const char *missing[PPI_MOST_MISSING];
     uint32_t missing_count;
     ppsched_status status; /* the first error */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads Hugging Face's config.json: finds the family of the text model and the fields that are its own, has the family read them,
- * and then the towers beside the text. */
+/* Reads Hugging Face's config.json: finds the family of the text model and the fields that are its own, has the family read
+ * them, and then the towers beside the text. */
 #include "description/huggingface.h"
 
 #include <string.h>
@@ -197,8 +197,20 @@ static ppsched_status read_text(const struct place *place, const struct family *
     return ppi_fields_check(&fields);
 }
 
-static ppsched_status read_model(const struct ppi_json_value *object, struct ppi_arena *arena, struct ppi_draft *draft,
+/* Of a family that is not known: what is understood by the usual names. */
+static ppsched_status guess_text(const struct place *place, const char *type, struct ppi_arena *arena, struct ppi_draft *draft,
                                  ppsched_error *error)
+{
+    struct ppi_fields fields;
+    ppi_fields_start(&fields, place->text, type != NULL ? type : "model", arena, error);
+    if (fields.status == PPSCHED_OK)
+        ppi_guess(&fields, draft);
+    draft->info.family = type;
+    return ppi_fields_check(&fields);
+}
+
+static ppsched_status read_model(const struct ppi_json_value *object, bool may_guess, struct ppi_arena *arena,
+                                 struct ppi_draft *draft, ppsched_error *error)
 {
     struct place place = find_text(object);
     const char *type, *text_type;
@@ -209,8 +221,10 @@ static ppsched_status read_model(const struct ppi_json_value *object, struct ppi
         return status;
     const char *known = text_type != NULL ? text_type : type;
     const struct family *family = find_family(known);
-    if (known == NULL)
+    if (known == NULL && !may_guess)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "it has no model_type, and no kinds and layers of the library's own form");
+    if (family == NULL && may_guess)
+        return guess_text(&place, known, arena, draft, error);
     if (family == NULL)
         return fail_unknown(place.text, known, error);
     draft->info.family = type != NULL ? type : known;
@@ -220,16 +234,28 @@ static ppsched_status read_model(const struct ppi_json_value *object, struct ppi
     return status;
 }
 
-ppsched_status ppi_read_huggingface(const ppsched_description **out, const struct ppi_json_value *object,
-                                    struct ppi_arena *arena, const struct ppi_host *host, ppsched_error *error)
+static ppsched_status read_config(const ppsched_description **out, const struct ppi_json_value *object, bool may_guess,
+                                  struct ppi_arena *arena, const struct ppi_host *host, ppsched_error *error)
 {
     struct ppi_draft draft;
     ppi_draft_start(&draft, host);
     ppsched_status status = ppi_arena_check(&draft.arena, "the description", error);
     if (status == PPSCHED_OK)
-        status = read_model(object, arena, &draft, error);
+        status = read_model(object, may_guess, arena, &draft, error);
     if (status == PPSCHED_OK)
         status = ppi_draft_finish(&draft, out, error);
     ppi_draft_clear(&draft);
     return status;
+}
+
+ppsched_status ppi_read_huggingface(const ppsched_description **out, const struct ppi_json_value *object,
+                                    struct ppi_arena *arena, const struct ppi_host *host, ppsched_error *error)
+{
+    return read_config(out, object, false, arena, host, error);
+}
+
+ppsched_status ppi_guess_huggingface(const ppsched_description **out, const struct ppi_json_value *object,
+                                     struct ppi_arena *arena, const struct ppi_host *host, ppsched_error *error)
+{
+    return read_config(out, object, true, arena, host, error);
 }

@@ -17,7 +17,8 @@ void ppi_write_description(struct ppi_writer *writer, const ppsched_description 
 
 /* --- the pattern of layers --- */
 
-/* Adds the layers of a text such as "2xa 10x[5xb c]", by the names of the draft's kinds. RANGE with the character that is wrong. */
+/* Adds the layers of a text such as "2xa 10x[5xb c]", by the names of the draft's kinds. RANGE with the character that is
+ * wrong. */
 ppsched_status ppi_read_pattern(struct ppi_draft *draft, const char *text, ppsched_error *error);
 
 /* Writes such a text, as short as runs and repeated groups make it. */

@@ -92,6 +92,8 @@ static ppsched_status read_item(struct reader *reader, uint32_t depth)
         return fail(reader, "groups are nested too deeply");
     reader->next++;
     status = read_items(reader, depth + 1);
+    if (status == PPSCHED_OK && reader->draft->arena.is_short)
+        return PPSCHED_OK; /* told when the draft is finished */
     if (status == PPSCHED_OK && *reader->next != ']')
         status = fail(reader, "] is missing");
     if (status != PPSCHED_OK)
@@ -116,7 +118,7 @@ ppsched_status ppi_read_pattern(struct ppi_draft *draft, const char *text, ppsch
 {
     struct reader reader = {draft, text, text, error};
     ppsched_status status = read_items(&reader, 0);
-    if (status == PPSCHED_OK && *reader.next == ']')
+    if (status == PPSCHED_OK && *reader.next == ']' && !draft->arena.is_short)
         return fail(&reader, "no [ is open before it");
     return status;
 }

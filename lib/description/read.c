@@ -254,7 +254,7 @@ static const struct {
                 {"causal", PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL, true},
                 {"dropout", PPSCHED_DESCRIPTION_FLAG_DROPOUT, false},
                 {"final_norm", PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM, true}};
-static const char *const others[] = {"kinds", "layers", "towers", "mtp_kind", "extra_parameters", "family"};
+static const char *const others[] = {"unknown", "kinds", "layers", "towers", "mtp_kind", "extra_parameters", "family"};
 
 enum {
     NUMBERS = sizeof numbers / sizeof numbers[0],
@@ -314,6 +314,18 @@ static ppsched_status read_family(struct ppi_draft *draft, const struct ppi_json
     return PPSCHED_OK;
 }
 
+/* The start of a description says what is not in it yet. */
+static ppsched_status check_unknown(const struct ppi_json_value *value, ppsched_error *error)
+{
+    char shown[SHOWN];
+    if (!ppi_json_in_use(value))
+        return PPSCHED_OK;
+    const struct ppi_json_value *first = value->type == PPI_JSON_LIST ? &value->items[0] : value;
+    return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                    "unknown has parts that are not described yet, such as %s; describe them, and take unknown out",
+                    ppi_json_show(shown, sizeof shown, first));
+}
+
 static ppsched_status fill(struct ppi_draft *draft, const struct ppi_json_value *object, ppsched_error *error)
 {
     const struct place place = {"", error};
@@ -330,6 +342,8 @@ static ppsched_status fill(struct ppi_draft *draft, const struct ppi_json_value 
         status = read_mtp_kind(draft, ppi_json_member_of(object, "mtp_kind"), error);
     if (status == PPSCHED_OK)
         status = read_towers(draft, ppi_json_member_of(object, "towers"), error);
+    if (status == PPSCHED_OK)
+        status = check_unknown(ppi_json_member_of(object, "unknown"), error);
     return status == PPSCHED_OK ? read_family(draft, ppi_json_member_of(object, "family"), error) : status;
 }
 
@@ -353,8 +367,8 @@ ppsched_status ppi_read_own_form(const ppsched_description **out, const struct p
     return status;
 }
 
-ppsched_status ppi_description_read(const ppsched_description **out, const char *text, size_t length,
-                                    const struct ppi_host *host, ppsched_error *error)
+static ppsched_status read_text(const ppsched_description **out, const char *text, size_t length, bool may_guess,
+                                const struct ppi_host *host, ppsched_error *error)
 {
     struct ppi_arena arena = {.host = host};
     struct ppi_json_value value;
@@ -363,7 +377,20 @@ ppsched_status ppi_description_read(const ppsched_description **out, const char 
         status = ppi_fail(error, PPSCHED_ERROR_SYNTAX, "a description must be an object of names and values");
     if (status == PPSCHED_OK)
         status = ppi_is_own_form(&value) ? ppi_read_own_form(out, &value, host, error)
+                 : may_guess             ? ppi_guess_huggingface(out, &value, &arena, host, error)
                                          : ppi_read_huggingface(out, &value, &arena, host, error);
     ppi_arena_clear(&arena);
     return status;
+}
+
+ppsched_status ppi_description_read(const ppsched_description **out, const char *text, size_t length,
+                                    const struct ppi_host *host, ppsched_error *error)
+{
+    return read_text(out, text, length, false, host, error);
+}
+
+ppsched_status ppi_description_guess(const ppsched_description **out, const char *text, size_t length,
+                                     const struct ppi_host *host, ppsched_error *error)
+{
+    return read_text(out, text, length, true, host, error);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a JSON text into a tree. Items are collected on a stack that grows by doubling, then copied to the arena as one array, so
- * that the work is linear in the text; equal keys are found by sorting. */
+/* Reads a JSON text into a tree. Items are collected on a stack that grows by doubling, then copied to the arena as one
+ * array, so that the work is linear in the text; equal keys are found by sorting. */
 #include "json/tree.h"
 
 #include <math.h>

@@ -127,8 +127,8 @@ static uint32_t maker_of(const struct listing *listing, uint32_t reader)
     return maker;
 }
 
-/* Keys and values that later layers read cross all boundaries from the layer that makes them to its last reader. Of the layers of
- * a kind only the last that reads is looked at. */
+/* Keys and values that later layers read cross all boundaries from the layer that makes them to its last reader. Of the
+ * layers of a kind only the last that reads is looked at. */
 static void find_shared(struct listing *listing)
 {
     const ppsched_description_info *shape = listing->model->shape;

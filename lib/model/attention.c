@@ -93,8 +93,8 @@ static bool has_own_index(const ppsched_block *block)
     return block->index_heads > 0 && !ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX);
 }
 
-/* Each device has the whole index. Latent attention makes its queries from the rank of queries, and has a weight for each head of
- * the index and a LayerNorm of its keys; plain attention has norms of queries and keys. */
+/* Each device has the whole index. Latent attention makes its queries from the rank of queries, and has a weight for each
+ * head of the index and a LayerNorm of its keys; plain attention has norms of queries and keys. */
 static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
     double tokens = site->tokens, hidden = site->hidden, width = block->index_size, heads = block->index_heads;

@@ -26,8 +26,8 @@ static void put_inner(struct ppi_ops *ops, const struct ppi_site *site, const pp
         ppi_next_op(ops)->parameters = (double)block->extra_parameters;
 }
 
-/* Blocks side by side read one input, and their sum is closed once. Routed experts open and close by themselves; what they close
- * here is the shared ones'. */
+/* Blocks side by side read one input, and their sum is closed once. Routed experts open and close by themselves; what they
+ * close here is the shared ones'. */
 static void put_block(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_layer_kind *kind, uint32_t index)
 {
     const ppsched_block *block = kind->blocks[index];

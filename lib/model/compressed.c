@@ -8,8 +8,8 @@ static bool has_index(const ppsched_block *block)
     return block->index_heads > 0;
 }
 
-/* A compressor of `width`: values and weights for each token, a bias for each position, a norm. With an index neighbouring groups
- * overlap, so that it is twice as wide. */
+/* A compressor of `width`: values and weights for each token, a bias for each position, a norm. With an index neighbouring
+ * groups overlap, so that it is twice as wide. */
 static void put_compressor(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double width)
 {
     double tokens = site->tokens, wide = (has_index(block) ? 2 : 1) * width;

@@ -51,9 +51,9 @@ static void put_inputs(struct ppi_ops *ops, const struct ppi_site *site, const p
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * decays, .bytes = 10 * decays};
 }
 
-/* For each token and head, with chunks of C tokens, keys of k and values of v: three products of C x k (keys with keys, with the
- * inverse, with queries), two of C x v, the inverse of a triangle of C, and three of k x v with the state. The backward computes
- * twice as much. It keeps queries, keys, values and the inverse. */
+/* For each token and head, with chunks of C tokens, keys of k and values of v: three products of C x k (keys with keys,
+ * with the inverse, with queries), two of C x v, the inverse of a triangle of C, and three of k x v with the state. The
+ * backward computes twice as much. It keeps queries, keys, values and the inverse. */
 static void put_rule(struct ppi_ops *ops, const struct ppi_site *site, const struct delta_widths *widths)
 {
     double tokens = site->tokens, size = site->size, k = widths->key, v = widths->value;

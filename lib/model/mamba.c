@@ -22,8 +22,8 @@ static struct mamba_widths widths_of(const struct ppi_site *site, const ppsched_
     return widths;
 }
 
-/* For each token: inputs with outputs of the state in a chunk of C tokens for each group, these with the heads' channels, and two
- * products of channels and state. The backward computes twice as much. */
+/* For each token: inputs with outputs of the state in a chunk of C tokens for each group, these with the heads' channels,
+ * and two products of channels and state. The backward computes twice as much. */
 static void put_chunks(struct ppi_ops *ops, const struct ppi_site *site, const struct mamba_widths *widths)
 {
     double tokens = site->tokens, size = site->size;
@@ -60,8 +60,8 @@ static void put_mamba_2(struct ppi_ops *ops, const struct ppi_site *site, const 
 
 /* --- Mamba --- */
 
-/* The scan is 9 operations for each token, channel and state (arXiv 2312.00752, appendix), of vectors; the backward computes the
- * states again. */
+/* The scan is 9 operations for each token, channel and state (arXiv 2312.00752, appendix), of vectors; the backward
+ * computes the states again. */
 static void put_scan(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double inner)
 {
     double tokens = site->tokens, state = block->state_size, size = site->size;

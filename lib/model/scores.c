@@ -4,8 +4,8 @@
 
 enum { FORWARD, INPUT, WEIGHT };
 
-/* A causal query at position i sees i of the tokens before it, up to `most`: on average over s positions s / 2, or with a window
- * w below s the sum w - w^2 / (2 s). Others see all of them, up to `most`. */
+/* A causal query at position i sees i of the tokens before it, up to `most`: on average over s positions s / 2, or with a
+ * window w below s the sum w - w^2 / (2 s). Others see all of them, up to `most`. */
 double ppi_visible(const struct ppi_site *site, double most)
 {
     double s = site->sequence;
@@ -81,8 +81,8 @@ void ppi_put_ring(struct ppi_ops *ops, const struct ppi_site *site, double eleme
     op->pass[INPUT] = (struct ppi_layer_pass){.sent = 2 * bytes, .collective = PPI_GATHER};
 }
 
-/* One product for each head of the index, ReLU and a weighted sum; the chosen tokens are kept, in 4 bytes each. The gradients of
- * its own loss need the two products of queries and keys. */
+/* One product for each head of the index, ReLU and a weighted sum; the chosen tokens are kept, in 4 bytes each. The
+ * gradients of its own loss need the two products of queries and keys. */
 void ppi_put_index_scores(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double visible)
 {
     double scores = site->tokens * visible * block->index_heads, width = block->index_size;

@@ -15,8 +15,6 @@ import ppsched
 from ppsched import Accelerator
 from ppsched._core import file_bytes
 from ppsched.readers.json_and_yaml import read_yaml
-from ppsched.readers.huggingface import TYPES
-from ppsched.readers.huggingface_reader import Reader
 from ppsched._core.layers import COSTS
 from ppsched.readers.megatron_names import OTHERS, SIZES
 from ppsched.readers.megatron_training import SHORT, TAKEN, TRAINING
@@ -104,7 +102,7 @@ class SizeTest(WrongTest):
     def test_files_of_the_most_are_read(self):
         path = self.file("good.json", json.dumps(LLAMA) + " " * ((16 << 20) - len(json.dumps(LLAMA))))
         self.assertEqual(path.stat().st_size, file_bytes.MODEL)
-        self.assertEqual(read_model(str(path)).transformer.layers, 2)
+        self.assertEqual(read_model(str(path)).description.layers, 2)
 
 
 class NumberTest(WrongTest):
@@ -190,18 +188,16 @@ class KindTest(WrongTest):
     def test_fields_of_a_model(self):
         """Of each type each field that is read."""
         for kind, fields in one_of_each().items():
-            reader = Reader("", fields)
-            TYPES[kind](reader)
-            for name in sorted(reader.asked | {"model_type", "layer_types", "sliding_window", "max_position_embeddings", "hidden_act", "config", "num_key_value_heads"}):
+            for name in sorted(fields.keys() | {"model_type", "layer_types", "sliding_window", "max_position_embeddings", "hidden_act", "config", "num_key_value_heads"}):
                 for value, text in self.texts(fields, name, VALUES):
                     try:
                         found = read_model(str(self.file("m.json", text)))
                         self.assertFalse(math.isnan(found.sequence))
-                        ppsched.Model(found.transformer)
+                        ppsched.Model(found.description)
                     except ppsched.Error as error:
                         self.short(str(error), (kind, name, value[:10]))
-        for kind, name, value, part in (("llama", "model_type", "[]", "model_type must be a text, not []"), ("llama", "model_type", '{"a": 1}', "model_type must be a text"),
-                                        ("qwen3", "max_position_embeddings", "-1", "it must be 1 or more"), ("qwen3", "max_position_embeddings", '"x"', "must be an integer, not 'x'"),
+        for kind, name, value, part in (("llama", "model_type", "[]", "model_type must be a text"), ("llama", "model_type", '{"a": 1}', "model_type must be a text"),
+                                        ("qwen3", "max_position_embeddings", "-1", "it must be 1 or more"), ("qwen3", "max_position_embeddings", '"x"', "must be an integer"),
                                         ("llama", "max_position_embeddings", "{}", "must be an integer, not {}"), ("gpt2", "n_positions", "true", "must be an integer"),
                                         ("mistral", "num_key_value_heads", "0", "num_key_value_heads is 0; it must be 1 or more"), ("gpt2", "n_inner", "0", "n_inner is 0"),
                                         ("qwen3", "head_dim", "0", "head_dim is 0"), ("deepseek_v3", "moe_layer_freq", "0", "moe_layer_freq is 0"),

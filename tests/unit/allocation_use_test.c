@@ -561,6 +561,12 @@ static void test_layouts(void **state)
     destroy_handles(own);
 }
 
+static int32_t take_nothing(void *user, const char *data, size_t size)
+{
+    (void)user, (void)data, (void)size;
+    return 0;
+}
+
 static void test_models(void **state)
 {
     static const ppsched_transformer shape = {
@@ -571,6 +577,8 @@ static void test_models(void **state)
     ppsched_layer_memory memory = {.size = sizeof memory};
     ppsched_update_cost update = {.size = sizeof update};
     ppsched_megatron_memory megatron = {.size = sizeof megatron};
+    ppsched_model_row row = {.size = sizeof row};
+    ppsched_description_info info = {.size = sizeof info};
     const ppsched_megatron_pipeline pipeline = {.size = sizeof pipeline, .devices = 2};
     ppsched_model *model = NULL;
     (void)state;
@@ -584,6 +592,14 @@ static void test_models(void **state)
     NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));
+    NO_MEMORY_FOR(ppsched_model_row_count(model));
+    NO_MEMORY_FOR(ppsched_model_get_row(&row, model, 1, NULL));
+    NO_MEMORY_FOR(ppsched_description_get_info(&info, description, NULL));
+    NO_MEMORY_FOR(ppsched_description_warning_count(description));
+    NO_MEMORY_FOR((ppsched_description_warning_at(description, 0), 0));
+    NO_MEMORY_FOR(ppsched_description_write(description, take_nothing, NULL, NULL));
+    NO_MEMORY_FOR((ppsched_description_retain(description), 0));
+    NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_model_destroy(model), 0));
     destroy_handles(own);

@@ -115,7 +115,8 @@ static void test_mixer_parameters(void **state)
         parameters_of("{\"kind\": \"delta\", \"heads\": 4, \"head_size\": 8, \"convolution\": 4, \"decay_rank\": 8, "
                       "\"gate_rank\": 8}"),
         3 * h * 32 + 3 * 32 * 4 + 2 * (h * 8 + 8 * 32) + h * 4 + 4 + 32 + 8 + 32 * h + h);
-    /* Mamba-2: gate, channels, inputs and outputs of two groups, steps; convolution with bias; three of each head; norm; output */
+    /* Mamba-2: gate, channels, inputs and outputs of two groups, steps; convolution with bias; three of each head; norm;
+     * output */
     assert_int_equal(parameters_of("{\"kind\": \"mamba\", \"heads\": 4, \"head_size\": 8, \"groups\": 2, \"state_size\": 16, "
                                    "\"convolution\": 4, \"convolution_bias\": true}"),
                      h * (2 * 32 + 2 * 2 * 16 + 4) + (32 + 64) * 5 + 3 * 4 + 32 + 32 * h + h);

@@ -304,8 +304,7 @@ static void expect_sums(const ppsched_model *model)
             assert_true(cost.time >= 0 && isfinite(cost.time));
             assert_true(cost.time == cost.matrix_time + cost.vector_time + cost.memory_time + cost.communication_time);
         }
-        assert_true(cost_at(model, row, PPSCHED_MODEL_PASS_FULL).time ==
-                    cost_at(model, row, PPSCHED_MODEL_PASS_FORWARD).time);
+        assert_true(cost_at(model, row, PPSCHED_MODEL_PASS_FULL).time == cost_at(model, row, PPSCHED_MODEL_PASS_FORWARD).time);
     }
 }
 
@@ -320,8 +319,7 @@ static void test_divided_models(void **state)
     training.expert_tensor_parallel = 1;
     training.flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
     ppsched_model *part = make(&shape, &training);
-    const ppsched_layer_memory all = memory_of_row(whole, "moe_decoder"),
-                               own = memory_of_row(part, "moe_decoder");
+    const ppsched_layer_memory all = memory_of_row(whole, "moe_decoder"), own = memory_of_row(part, "moe_decoder");
     assert_true(own.expert_parameters == all.expert_parameters / 8);
     assert_true(own.parameters > (all.parameters - all.expert_parameters) / 2 + own.expert_parameters);
     assert_true(cost_of_row(part, "moe_decoder", PPSCHED_MODEL_PASS_FORWARD).communication_time > 0);
@@ -408,9 +406,11 @@ static void test_causal_and_context(void **state)
     training.context_parallel = 4;
     ppsched_model *part = make(&shape, &training);
     const double scores = 2.0 * 256 * 128 * 64 * 2; /* both products */
-    const ppsched_pass_cost a = cost_of_row(whole, "decoder", 0), b = cost_of_row(causal, "decoder", 0), c = cost_of_row(part, "decoder", 0);
+    const ppsched_pass_cost a = cost_of_row(whole, "decoder", 0), b = cost_of_row(causal, "decoder", 0),
+                            c = cost_of_row(part, "decoder", 0);
     assert_true(a.matrix_operations - b.matrix_operations == scores / 2 && c.matrix_operations == b.matrix_operations / 4);
-    assert_true(cost_of_row(whole, "decoder", 1).matrix_operations - cost_of_row(causal, "decoder", 1).matrix_operations == 2.5 * scores / 2);
+    assert_true(cost_of_row(whole, "decoder", 1).matrix_operations - cost_of_row(causal, "decoder", 1).matrix_operations ==
+                2.5 * scores / 2);
     assert_true(c.communication_bytes == 256.0 * 2 * 16 * 2); /* keys and values of all, of 2 heads of 8 */
     ppsched_model_destroy(whole);
     ppsched_model_destroy(causal);

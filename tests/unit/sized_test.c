@@ -455,6 +455,113 @@ static ppsched_status description_of_environment(struct handles *own, void *give
     return take_description(status, made);
 }
 
+/* Parts of a whole description, of which one is what was given. */
+struct parts {
+    ppsched_block block;
+    ppsched_layer_kind kind;
+    ppsched_tower tower;
+    ppsched_description_info info;
+    const ppsched_block *blocks[1];
+    const ppsched_layer_kind *kinds[1];
+    const ppsched_tower *towers[1];
+    uint32_t layers[1];
+};
+
+static void fill_parts(struct parts *parts)
+{
+    *parts = (struct parts){.block = {.size = sizeof parts->block, .kind = PPSCHED_BLOCK_KIND_LINEAR}};
+    parts->kind = (ppsched_layer_kind){.size = sizeof parts->kind, .block_count = 1, .name = "a", .blocks = parts->blocks};
+    parts->tower = (ppsched_tower){
+        .size = sizeof parts->tower, .name = "t", .hidden_size = 8, .layers = 1, .tokens = 1, .kind = &parts->kind};
+    parts->info = (ppsched_description_info){.size = sizeof parts->info,
+                                             .hidden_size = 8,
+                                             .vocabulary_size = 9,
+                                             .layer_count = 1,
+                                             .layers = parts->layers,
+                                             .kinds = parts->kinds,
+                                             .kind_count = 1,
+                                             .tower_count = 1,
+                                             .towers = parts->towers};
+    parts->blocks[0] = &parts->block, parts->kinds[0] = &parts->kind, parts->towers[0] = &parts->tower;
+}
+
+static ppsched_status create_description(const ppsched_description_info *info, const ppsched_environment *environment)
+{
+    const ppsched_description *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_create(&made, info, environment, NULL);
+    return take_description(status, made);
+}
+
+/* A copy of what was given, with all fields after the size as in `own`. */
+static const void *with_fields(const void *given, const void *own, size_t size)
+{
+    unsigned char *copy = with_pointer(given, sizeof(uint32_t), NULL);
+    memcpy(copy + sizeof(uint32_t), (const unsigned char *)own + sizeof(uint32_t), size - sizeof(uint32_t));
+    return copy;
+}
+
+static ppsched_status create_of_block(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    parts.blocks[0] = with_fields(given, &parts.block, sizeof parts.block);
+    return create_description(&parts.info, NULL);
+}
+
+static ppsched_status create_of_kind(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    parts.kinds[0] = with_fields(given, &parts.kind, sizeof parts.kind);
+    return create_description(&parts.info, NULL);
+}
+
+static ppsched_status create_of_tower(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    parts.towers[0] = with_fields(given, &parts.tower, sizeof parts.tower);
+    return create_description(&parts.info, NULL);
+}
+
+static ppsched_status create_of_info(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    return create_description(with_fields(given, &parts.info, sizeof parts.info), NULL);
+}
+
+static ppsched_status create_of_environment(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    return create_description(&parts.info, given);
+}
+
+static ppsched_status describe_shape_in(struct handles *own, void *given)
+{
+    const ppsched_transformer shape = {
+        .size = sizeof shape, .layers = 2, .hidden_size = 8, .ffn_size = 8, .heads = 2, .vocabulary_size = 16};
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_from_transformer(&made, &shape, given, NULL);
+    return take_description(status, made);
+}
+
+static ppsched_status guess_in(struct handles *own, void *given)
+{
+    static const char text[] = "{\"model_type\": \"new\", \"hidden_size\": 8}";
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_guess(&made, text, sizeof text - 1, given, NULL);
+    return take_description(status, made);
+}
+
 static ppsched_status description_info(struct handles *own, void *given)
 {
     const ppsched_description *description = small_description();
@@ -668,7 +775,14 @@ static const struct row read[] = {
     ROW(ppsched_layout_create_from_megatron, ppsched_megatron_split, layout_by_flags),
     ROW(ppsched_layout_create_from_torchtitan, ppsched_environment, layout_of_torchtitan),
     ROW(ppsched_model_create, ppsched_environment, model_of_environment),
+    ROW(ppsched_description_create, ppsched_block, create_of_block),
+    ROW(ppsched_description_create, ppsched_layer_kind, create_of_kind),
+    ROW(ppsched_description_create, ppsched_tower, create_of_tower),
+    ROW(ppsched_description_create, ppsched_description_info, create_of_info),
+    ROW(ppsched_description_create, ppsched_environment, create_of_environment),
+    ROW(ppsched_description_from_transformer, ppsched_environment, describe_shape_in),
     ROW(ppsched_description_from_transformer, ppsched_transformer, description_of_shape),
+    ROW(ppsched_description_guess, ppsched_environment, guess_in),
     ROW(ppsched_description_read, ppsched_environment, description_of_environment),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),

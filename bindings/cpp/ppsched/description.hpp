@@ -32,6 +32,13 @@ public:
     {
     }
 
+    /* The same for a start of a description: of an unknown family what the usual names say, and a warning for each field that is
+     * not understood. */
+    static Description guess(std::string_view text, const ppsched_environment *environment = nullptr)
+    {
+        return Description(made<ppsched_description_guess>(text.data(), text.size(), environment));
+    }
+
     /* What the structs point to is read during the call only. */
     explicit Description(const DescriptionInfo &info, const ppsched_environment *environment = nullptr)
         : Description(made<ppsched_description_create>(static_cast<const ppsched_description_info *>(&info), environment))
@@ -91,7 +98,8 @@ public:
     }
 
 private:
-    template <auto function, typename... Arguments> static const ppsched_description *made(Arguments... arguments)
+    template <auto function, typename... Arguments>
+    static const ppsched_description *made(Arguments... arguments)
     {
         const ppsched_description *description = nullptr;
         detail::call(function, &description, arguments...);
@@ -100,6 +108,15 @@ private:
 
     const ppsched_description *handle_;
 };
+
+/* The families of Hugging Face's config.json that the library reads. */
+inline std::vector<std::string> model_families()
+{
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i < ppsched_model_family_count(); i++)
+        names.emplace_back(ppsched_model_family_at(i));
+    return names;
+}
 
 } // namespace ppsched
 

@@ -17,17 +17,25 @@ void ppi_part_start(struct ppi_fields *part, struct ppi_fields *whole, const cha
         ppi_fields_fail(whole, "%s must be an object", name);
         object = NULL;
     }
-    ppi_fields_start(part, object != NULL ? object : &nothing, whole->family, whole->arena, whole->error);
-    part->whole = whole;
+    ppsched_error *own = ppi_arena_take_zeroed(whole->arena, 1, sizeof *own);
+    ppi_fields_start(part, object != NULL ? object : &nothing, whole->family, whole->arena, own);
+}
+
+void ppi_part_join(struct ppi_fields *whole, const struct ppi_fields *part)
+{
+    if (whole->status == PPSCHED_OK && part->status != PPSCHED_OK) {
+        whole->status = part->status;
+        if (whole->error != NULL && part->error != NULL)
+            *whole->error = *part->error;
+    }
+    for (uint32_t i = 0; i < part->missing_count && whole->missing_count < PPI_MOST_MISSING; i++)
+        whole->missing[whole->missing_count++] = part->missing[i];
 }
 
 void ppi_part_end(struct ppi_fields *whole, struct ppi_fields *part, struct ppi_draft *draft)
 {
     ppi_check_fields(part, draft);
-    if (whole->status == PPSCHED_OK)
-        whole->status = part->status;
-    for (uint32_t i = 0; i < part->missing_count && whole->missing_count < PPI_MOST_MISSING; i++)
-        whole->missing[whole->missing_count++] = part->missing[i];
+    ppi_part_join(whole, part);
 }
 
 bool ppi_is_null(struct ppi_fields *fields, const char *name)
@@ -36,19 +44,9 @@ bool ppi_is_null(struct ppi_fields *fields, const char *name)
     return value != NULL && value->type == PPI_JSON_NULL;
 }
 
-/* The names one by one, of which ppi_field would mark the first alone. */
 void ppi_ignore(struct ppi_fields *fields, const char *names)
 {
-    char name[64];
-    while (*names != '\0') {
-        size_t length = strcspn(names, "|");
-        if (length < sizeof name) {
-            memcpy(name, names, length);
-            name[length] = '\0';
-            ppi_field(fields, name);
-        }
-        names += length + (names[length] == '|');
-    }
+    ppi_field(fields, names);
 }
 
 void ppi_require_switch(struct ppi_fields *fields, const char *name, bool expected)

@@ -12,7 +12,9 @@
 /* A part of the config that is an object of its own. If it is missing, so are all its fields. */
 void ppi_part_start(struct ppi_fields *part, struct ppi_fields *whole, const char *name);
 
-/* The part's first error, and what is missing in it, become those of the whole; what nobody read in it is checked. */
+/* The part's first error, and what is missing in it, become those of the whole if it has none; with ppi_part_end what nobody
+ * read in it is checked before. */
+void ppi_part_join(struct ppi_fields *whole, const struct ppi_fields *part);
 void ppi_part_end(struct ppi_fields *whole, struct ppi_fields *part, struct ppi_draft *draft);
 
 /* A field that is null, which for some fields is not the same as missing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gemma 4: layers that see all have wider heads, the last layers may have no keys and values of their own, experts stand next to
- * the MLP, and a table of further embeddings may go into each layer. */
+/* Gemma 4: layers that see all have wider heads, the last layers may have no keys and values of their own, experts stand
+ * next to the MLP, and a table of further embeddings may go into each layer. */
 #include "description/families/common.h"
 #include "description/families/functions.h"
 
@@ -30,7 +30,8 @@ static void read_heads(struct ppi_fields *fields, struct ppi_stack *stack)
         stack->attention.key_value_heads = global;
 }
 
-/* Next to the MLP, with three norms of their own, a scale for each channel before the router and one for each expert after it. */
+/* Next to the MLP, with three norms of their own, a scale for each channel before the router and one for each expert after
+ * it. */
 static void read_experts(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t hidden)
 {
     bool has_experts = ppi_switch_or(fields, "enable_moe_block", false);
@@ -48,8 +49,8 @@ static void read_experts(struct ppi_fields *fields, struct ppi_stack *stack, uin
         "num_experts|num_local_experts|top_k_experts|num_experts_per_tok|moe_intermediate_size|expert_intermediate_size");
 }
 
-/* A table with an entry for each layer, a matrix from the hidden size to all of them, and a norm; in each layer a gate, a matrix
- * back, and a norm. */
+/* A table with an entry for each layer, a matrix from the hidden size to all of them, and a norm; in each layer a gate, a
+ * matrix back, and a norm. */
 static void read_embeddings(struct ppi_fields *fields, struct ppi_draft *draft, struct gemma4_parts *parts)
 {
     uint32_t width = ppi_is_null(fields, "hidden_size_per_layer_input")

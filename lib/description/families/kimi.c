@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kimi Linear and Kimi K3: KDA in most layers, latent attention in the others, experts after the first. In K3 both have full gates,
- * experts work in a latent, and each block reads a weighted sum over earlier residuals, of which one stays for each so many
- * layers. */
+/* Kimi Linear and Kimi K3: KDA in most layers, latent attention in the others, experts after the first. In K3 both have full
+ * gates, experts work in a latent, and each block reads a weighted sum over earlier residuals, of which one stays for each so
+ * many layers. */
 #include "description/families/functions.h"
 #include "description/families/common_mixers.h"
 
@@ -58,8 +58,8 @@ static ppsched_block read_experts(struct ppi_fields *fields)
 
 /* --- layers --- */
 
-/* Of each layer whether it has KDA: by layer_types, by the two lists of layers, which count from 1, or all but each fourth after
- * the first. */
+/* Of each layer whether it has KDA: by layer_types, by the two lists of layers, which count from 1, or all but each fourth
+ * after the first. */
 struct kimi_pattern {
     const struct ppi_json_value *types, *linear, *full, *sparse_types;
     uint32_t dense;

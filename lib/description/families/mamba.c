@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Families with Mamba-2: with attention in some layers (Granite 4, Bamba), next to attention in each layer (Falcon-H1), or alone. */
+/* Families with Mamba-2: with attention in some layers (Granite 4, Bamba), next to attention in each layer (Falcon-H1), or
+ * alone. */
 #include "description/families/functions.h"
 #include "description/families/common_mixers.h"
 

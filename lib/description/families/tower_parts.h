@@ -33,8 +33,8 @@ double ppi_tower_area(struct ppi_fields *vision, const char *name, const struct 
 /* Patches of the image that the file names. */
 uint32_t ppi_tower_image(struct ppi_fields *vision, uint32_t image, uint32_t patch);
 
-/* Parameters of the matrix from the pixels of a patch, of `frames` images if that is above 0, to the hidden size. `channels`: name
- * of their number; NULL: there are 3. */
+/* Parameters of the matrix from the pixels of a patch, of `frames` images if that is above 0, to the hidden size. `channels`:
+ * name of their number; NULL: there are 3. */
 double ppi_tower_patches(struct ppi_fields *vision, const char *channels, uint32_t patch, uint32_t frames, double hidden,
                          bool has_bias);
 

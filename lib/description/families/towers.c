@@ -326,8 +326,7 @@ static void read_vision(struct ppi_fields *wrapper, struct ppi_draft *draft)
         ppi_tower_add(draft, &parts);
         warn_unknown(&vision, draft);
     }
-    if (wrapper->status == PPSCHED_OK)
-        wrapper->status = vision.status;
+    ppi_part_join(wrapper, &vision);
 }
 
 void ppi_read_towers(struct ppi_fields *wrapper, struct ppi_draft *draft)

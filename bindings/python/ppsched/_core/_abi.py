@@ -1811,6 +1811,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_description_create": (c_int32, [POINTER(c_void_p), POINTER(DescriptionInfo), POINTER(Environment), POINTER(Error)]),
     "ppsched_description_read": (c_int32, [POINTER(c_void_p), c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_description_from_transformer": (c_int32, [POINTER(c_void_p), POINTER(Transformer), POINTER(Environment), POINTER(Error)]),
+    "ppsched_description_guess": (c_int32, [POINTER(c_void_p), c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_description_retain": (c_void_p, [c_void_p]),
     "ppsched_description_release": (None, [c_void_p]),
     "ppsched_description_get_info": (c_int32, [POINTER(DescriptionInfo), c_void_p, POINTER(Error)]),
@@ -2007,6 +2008,7 @@ class Library(CDLL):
     ppsched_description_create: Callable[..., int]
     ppsched_description_read: Callable[..., int]
     ppsched_description_from_transformer: Callable[..., int]
+    ppsched_description_guess: Callable[..., int]
     ppsched_description_retain: Callable[..., Optional[int]]
     ppsched_description_release: Callable[..., None]
     ppsched_description_get_info: Callable[..., int]

@@ -103,6 +103,18 @@ class Description(Shared):
         else:
             text = _text_of(values).encode()
             self._handle = new_handle(lib.ppsched_description_read, text, len(text), None)
+        self._finish()
+
+    @classmethod
+    def guess(cls, values: Union[str, Mapping[str, Any]]) -> "Description":
+        """The start of a description for a config.json of any family: of one that is not known it has what the usual names say. warnings
+        are the names of fields that are not understood, and of sizes that are missing and 1 here; without any it is complete."""
+        made, text = cls.__new__(cls), _text_of(values).encode()
+        made._handle = new_handle(lib.ppsched_description_guess, text, len(text), None)
+        made._finish()
+        return made
+
+    def _finish(self) -> None:
         weakref.finalize(self, lib.ppsched_description_release, self._handle)
         self._info = sized(_abi.DescriptionInfo)
         call(lib.ppsched_description_get_info, ctypes.byref(self._info), self._handle)
@@ -166,7 +178,7 @@ class Description(Shared):
         call(lib.ppsched_description_write, self._handle, _abi.WriteFunction(write), None)
         return b"".join(pieces).decode()
 
-    def values(self) -> Dict[str, Any]:
+    def values(self) -> Dict[str, object]:
         """The same as a mapping, to change and read again."""
         found = json.loads(self.json())
         assert isinstance(found, dict)

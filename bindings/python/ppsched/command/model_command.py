@@ -4,10 +4,12 @@ import argparse
 import json
 from typing import Any, Dict, List
 
+from .._core._library import Error
 from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from ..readers.device_files import read_device
+from ..readers.model_files import guessed_model, read_model
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory
@@ -33,6 +35,8 @@ def add_commands(commands: Commands) -> None:
                         help="also what Megatron-LM's theoretical_memory_usage.py says")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the layers, for --layers of pick and compare")
+    parser.add_argument("--describe", action="store_true", help="write the model's description instead (-o: to a file), also a start of one for a "
+                        "model type that is not known; it then has \"unknown\", and the exit code is 1")
     parser.set_defaults(run=run_model)
 
 
@@ -139,9 +143,37 @@ def _layers_text(rows: List[Any]) -> str:
     return json.dumps(values, indent=1) + "\n"
 
 
+def _describe(arguments: argparse.Namespace) -> None:
+    """The model's description; of a config.json of an unknown type what is understood, and what is not."""
+    if arguments.model is None:
+        raise UsageError("--describe: it goes with --model FILE")
+    unknown: List[str] = []
+    try:
+        found = read_model(arguments.model)
+        text = found.description.json()
+        for warning in found.warnings:
+            tell(arguments.command, f"warning: {warning}")
+    except Error as error:
+        start = guessed_model(arguments.model)
+        if start is None:
+            raise
+        unknown = start.warnings
+        text = json.dumps({"unknown": unknown, **start.values()}, indent=1) + "\n"
+        tell(arguments.command, str(error))
+    if arguments.output is not None:
+        write_text(arguments.output, text)
+    else:
+        print_text(text)
+    if unknown:
+        raise SystemExit(1)
+
+
 def run_model(arguments: argparse.Namespace) -> None:
     if arguments.output is not None and not arguments.output.lower().endswith(".json"):
         raise UsageError(f"-o {arguments.output}: the layers are JSON; give it the ending .json")
+    if arguments.describe:
+        _describe(arguments)
+        return
     take_model_config(arguments)
     found, options = described(arguments)
     job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has
 them."""
+import os
+import re
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .._core._library import Error
@@ -13,6 +15,7 @@ from .primus import is_primus, primus_arguments
 from .shell_arguments import is_script, read_arguments
 
 VOCABULARY_OF_GPT3 = 51200
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization and model
 
 
 class ModelFile(NamedTuple):
@@ -32,6 +35,8 @@ class ModelFile(NamedTuple):
 
 def read_mapping_of(path: str) -> Mapping[str, Any]:
     """The keys and values of a JSON or YAML file."""
+    if _HUB_NAME.fullmatch(path) and not os.path.exists(path):
+        raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
     values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
@@ -75,6 +80,21 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
                     "description (docs/model.md)")
     found = _described(where, fields)
     return ModelFile(found, {}, found.sequence_length, (), [f"{where}: {warning}" for warning in found.warnings])
+
+
+def guessed_model(path: str) -> Optional[Description]:
+    """The start of a description for a config.json of an unknown type; None of other files."""
+    if is_script(path):
+        return None
+    fields = read_mapping_of(path)
+    fields = fields["config"] if isinstance(fields.get("config"), dict) else fields
+    if is_primus(fields) or is_megatron(fields) or "kinds" in fields:
+        return None
+    try:
+        found = Description.guess(fields)
+    except Error:
+        return None
+    return found if found.warnings[:1] == ["model_type"] else None
 
 
 def read_model(path: str) -> ModelFile:

@@ -187,7 +187,9 @@ class _Follower:
             if re.fullmatch(rf'"?\$\{{{_NAME}\[[@*]\]\}}"?', word):
                 continue
             value = self.expanded(word)
-            parts = [value] if value is None or any(quote in word for quote in "\"'") else value.split()
+            parts: List[Optional[str]] = [value]
+            if value is not None and not any(quote in word for quote in "\"'"):
+                parts = [*value.split()]
             found += [(part, line) for part in parts]
         return found
 
