@@ -14,7 +14,7 @@ struct ppi_fields {
     struct ppi_arena *arena;
     bool *asked; /* of each member of the object whether a family has read it */
     const char *family;
-    bool is_part;                   /* of a config with several in it, where sizes that are missing are those of the class */
+    bool is_part; /* of a config with several in it, where sizes that are missing are those of the class */
     const char *missing[PPI_MOST_MISSING];
     uint32_t missing_count;
     ppsched_status status; /* the first error */

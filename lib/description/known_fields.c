@@ -254,8 +254,8 @@ static void refuse(struct ppi_fields *fields, const char *names, bool is_one)
                     is_one ? "is" : "are", fields->family);
 }
 
-/* What says that layers are others without being in use: queries that see all tokens, norms with a bias, a last projection without
- * the bias of the others. */
+/* What says that layers are others without being in use: queries that see all tokens, norms with a bias, a last projection
+ * without the bias of the others. */
 static void check_signs(struct ppi_fields *fields, const struct ppi_draft *draft, bool is_gated)
 {
     static const char *const norms[] = {"layer_norm_eps", "layer_norm_epsilon"};
