@@ -140,12 +140,11 @@ static const char *const harmless[] = {
 /* Of configs with several in them: how the parts are put together. */
 static const char *const joints[] = {
     "downsample_ratio dynamic_image_size force_image_size ignore_index image_grid_pinpoints image_seq_length image_size",
-    "max_dynamic_patch merged_hidden_size min_dynamic_patch mm_tokens_per_image multimodal_projector_bias pad2square "
-    "position_id_per_seconds",
-    "projection_layer_norm_eps projector_bias projector_hidden_act ps_version seconds_per_chunk select_layer spatial_merge_size template "
-    "use_backbone_lora",
-    "use_image_newline_parameter use_llm_lora use_thumbnail use_unified_vision_chunk video_placeholder",
-    "vision_aspect_ratio vision_feature_layer vision_feature_select_strategy vision_soft_tokens_per_image",
+    "max_dynamic_patch merged_hidden_size min_dynamic_patch mm_tokens_per_image multimodal_projector_bias pad2square",
+    "position_id_per_seconds projection_layer_norm_eps projector_bias projector_hidden_act ps_version seconds_per_chunk",
+    "select_layer spatial_merge_size template use_backbone_lora use_image_newline_parameter use_llm_lora use_thumbnail",
+    "use_unified_vision_chunk video_placeholder vision_aspect_ratio vision_feature_layer vision_feature_select_strategy",
+    "vision_soft_tokens_per_image",
 };
 
 /* Activations of an MLP without a gate. */

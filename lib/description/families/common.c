@@ -115,11 +115,17 @@ void ppi_read_shared(struct ppi_fields *fields, ppsched_block *experts, const ch
     experts->shared_width = ppi_size_product(fields, "the width of shared experts", shared, experts->width);
 }
 
-void ppi_read_dense_layers(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t otherwise)
+void ppi_read_widths(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t dense)
 {
     static const char *const allowed[] = {"sparse", "dense", NULL};
     stack->widths = ppi_types_of(fields, "mlp_layer_types", stack->layers, allowed);
-    stack->first_sparse = ppi_count_or(fields, "first_k_dense_replace", 0, otherwise);
+    stack->first_sparse = dense;
+    ppi_require_count(fields, "first_k_dense_replace", dense);
+}
+
+void ppi_read_dense_layers(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t otherwise)
+{
+    ppi_read_widths(fields, stack, ppi_count_or(fields, "first_k_dense_replace", 0, otherwise));
 }
 
 static bool has_experts(const struct ppi_stack *stack, uint32_t layer)

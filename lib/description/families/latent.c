@@ -108,7 +108,7 @@ void ppi_family_glm4_moe_lite(struct ppi_fields *fields, struct ppi_draft *draft
         .experts = 64, .experts_per_token = 4, .width = 1536, .flags = PPSCHED_BLOCK_FLAG_ROUTER_BIAS};
     struct ppi_stack stack = read_stack(fields, draft, &class, &ranks);
     read_experts(fields, &stack, &experts);
-    ppi_read_dense_layers(fields, &stack, 1);
+    ppi_read_widths(fields, &stack, 1);
     ppi_add_layers(fields, draft, &stack);
 }
 

@@ -116,7 +116,7 @@ void ppi_family_hy_v3(struct ppi_fields *fields, struct ppi_draft *draft)
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_routed(fields, &stack, "num_experts|num_local_experts", &experts);
     ppi_read_shared(fields, &stack.experts, "num_shared_experts", 1);
-    ppi_read_dense_layers(fields, &stack, 1);
+    ppi_read_widths(fields, &stack, 1);
     if ((stack.mlp.flags & PPSCHED_BLOCK_FLAG_BIAS) != 0 && stack.experts.shared_width > 0)
         stack.experts.extra_parameters = 2 * (uint64_t)stack.experts.shared_width + draft->info.hidden_size;
     ppi_require_switch(fields, "qk_norm", true);
