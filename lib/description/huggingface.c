@@ -17,7 +17,7 @@ static const struct family {
     const char *type;
     void (*read)(struct ppi_fields *fields, struct ppi_draft *draft);
 } families[] = {
-#define PPI_FAMILY(type, function, file) {#type, function},
+#define PPI_FAMILY(type, function, file) {type, function},
 #include "description/families.h"
 #undef PPI_FAMILY
 };
@@ -164,6 +164,18 @@ static void read_tied(struct ppi_fields *wrapper, const struct ppi_json_value *t
                        is_tied ? "true" : "false", is_told ? "true" : "false", is_right == is_told ? "tied" : "not tied");
 }
 
+/* Files leave out a config that is the class's own: then towers are not known. */
+static void warn_of_no_towers(const struct ppi_fields *wrapper, struct ppi_draft *draft)
+{
+    static const char *const names[] = {"vision_config", "audio_config", "thinker_config"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct ppi_json_value *value = ppi_json_member_of(wrapper->object, names[i]);
+        if (value != NULL && (value->type == PPI_JSON_NULL || ppi_json_in_use(value)))
+            return;
+    }
+    ppi_draft_warn(draft, "there is no vision_config, and a tower that a %s may have is not counted", wrapper->family);
+}
+
 static ppsched_status read_wrapper(const struct ppi_json_value *object, const char *type, const struct ppi_json_value *text,
                                    struct ppi_arena *arena, struct ppi_draft *draft, ppsched_error *error)
 {
@@ -173,6 +185,7 @@ static ppsched_status read_wrapper(const struct ppi_json_value *object, const ch
     read_tied(&fields, text, draft);
     if (fields.status == PPSCHED_OK)
         ppi_read_towers(&fields, draft);
+    warn_of_no_towers(&fields, draft);
     if (fields.status == PPSCHED_OK)
         ppi_check_wrapper(&fields, text, draft);
     return ppi_fields_check(&fields);

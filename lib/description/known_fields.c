@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of Hugging Face's config.json, by what they say here. From the configuration classes of transformers 5.23 for
- * causal language models and the texts of multimodal ones, and from the files of families whose classes come with the
- * model. */
+ * causal language models and the texts of multimodal ones, and from the files of families whose classes come with the model. */
 #include "description/known_fields.h"
 
 #include <string.h>
@@ -141,10 +140,11 @@ static const char *const harmless[] = {
 /* Of configs with several in them: how the parts are put together. */
 static const char *const joints[] = {
     "downsample_ratio dynamic_image_size force_image_size ignore_index image_grid_pinpoints image_seq_length image_size",
-    "max_dynamic_patch min_dynamic_patch mm_tokens_per_image multimodal_projector_bias pad2square position_id_per_seconds",
-    "projector_bias projector_hidden_act ps_version select_layer spatial_merge_size template use_backbone_lora",
-    "use_image_newline_parameter use_llm_lora use_thumbnail use_unified_vision_chunk video_placeholder",
-    "vision_aspect_ratio vision_feature_layer vision_feature_select_strategy vision_soft_tokens_per_image",
+    "max_dynamic_patch merged_hidden_size min_dynamic_patch mm_tokens_per_image multimodal_projector_bias pad2square",
+    "position_id_per_seconds projection_layer_norm_eps projector_bias projector_hidden_act ps_version seconds_per_chunk",
+    "select_layer spatial_merge_size template use_backbone_lora use_image_newline_parameter use_llm_lora use_thumbnail",
+    "use_unified_vision_chunk video_placeholder vision_aspect_ratio vision_feature_layer vision_feature_select_strategy",
+    "vision_soft_tokens_per_image",
 };
 
 /* Activations of an MLP without a gate. */
@@ -218,6 +218,14 @@ static bool is_truth(const struct ppi_fields *fields, const char *name, bool tru
     return value != NULL && value->type == PPI_JSON_BOOL && value->truth == truth;
 }
 
+static bool is_asked(const struct ppi_fields *fields, const char *name)
+{
+    for (uint32_t i = 0; i < fields->object->count; i++)
+        if (strcmp(fields->object->keys[i], name) == 0)
+            return fields->asked[i];
+    return false;
+}
+
 static bool is_foreign(const struct ppi_fields *fields, uint32_t member)
 {
     return ppi_is_structure(fields->object->keys[member]);
@@ -229,11 +237,12 @@ static bool is_unknown(const struct ppi_fields *fields, uint32_t member)
     return !ppi_is_structure(name) && !ppi_is_harmless(name);
 }
 
-static bool has_gate(const struct ppi_draft *draft)
+/* Whether a block of the draft has this property. */
+static bool has_flag(const struct ppi_draft *draft, uint32_t flag)
 {
     for (uint32_t i = 0; i < draft->info.kind_count; i++)
         for (uint32_t block = 0; block < draft->kinds[i]->block_count; block++)
-            if ((draft->kinds[i]->blocks[block]->flags & PPSCHED_BLOCK_FLAG_GATED) != 0)
+            if ((draft->kinds[i]->blocks[block]->flags & flag) != 0)
                 return true;
     return false;
 }
@@ -244,18 +253,21 @@ static void refuse(struct ppi_fields *fields, const char *names, bool is_one)
                     is_one ? "is" : "are", fields->family);
 }
 
-/* What says that layers are others without a field of its own: queries that see all tokens, norms with a bias, a last
- * projection without the bias of the others. */
+/* What says that layers are others without being in use: queries that see all tokens, norms with a bias, a last projection
+ * without the bias of the others. */
 static void check_signs(struct ppi_fields *fields, const struct ppi_draft *draft, bool is_gated)
 {
     static const char *const norms[] = {"layer_norm_eps", "layer_norm_epsilon"};
     bool has_rms = is_in_use(fields, "rms_norm_eps") || (draft->info.flags & PPSCHED_DESCRIPTION_FLAG_NORM_BIAS) != 0;
     if (is_truth(fields, "is_causal", false) && (draft->info.flags & PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL) == 0)
         ppi_fields_fail(fields, "is_causal is false, and layers of a %s are causal; " PPI_INSTEAD, fields->family);
+    if (is_truth(fields, "attention_out_bias", false) && is_truth(fields, "attention_bias", true) &&
+        !is_asked(fields, "attention_out_bias") && has_flag(draft, PPSCHED_BLOCK_FLAG_OUTPUT_BIAS))
+        ppi_fields_fail(fields, "attention_out_bias is false, and attention_bias of a %s is of that bias too; " PPI_INSTEAD,
+                        fields->family);
     for (size_t i = 0; i < sizeof norms / sizeof *norms && is_gated && !has_rms; i++)
-        for (uint32_t member = 0; member < fields->object->count; member++)
-            if (strcmp(fields->object->keys[member], norms[i]) == 0 && !fields->asked[member] && is_in_use(fields, norms[i]))
-                refuse(fields, norms[i], true);
+        if (is_in_use(fields, norms[i]) && !is_asked(fields, norms[i]))
+            refuse(fields, norms[i], true);
 }
 
 static void check_activation(struct ppi_fields *fields, bool is_gated)
@@ -273,7 +285,7 @@ static void check_activation(struct ppi_fields *fields, bool is_gated)
 void ppi_check_fields(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     char line[LINE] = "";
-    bool is_gated = has_gate(draft);
+    bool is_gated = has_flag(draft, PPSCHED_BLOCK_FLAG_GATED);
     if (fields->status != PPSCHED_OK)
         return;
     uint32_t foreign = list_names(fields, is_foreign, line);

@@ -238,7 +238,7 @@ class HouseTest(unittest.TestCase):
         for path in LIB.glob("*/list.h"):
             listed |= {f"{path.parent.name}/{name}" for name in re.findall(r'"(.*\.c)"', path.read_text(encoding="utf-8"))}
         families = (LIB / "description" / "families.h").read_text(encoding="utf-8")
-        listed |= {f"description/families/{name}" for name in re.findall(r'"(.*\.c)"', families)}
+        listed |= {f"description/families/{name}" for name in re.findall(r'"(\w+\.c)"', families)}
         self.assertEqual(listed, {str(path.relative_to(LIB)) for path in LIB.rglob("*.c")})
 
 

@@ -5,7 +5,7 @@ which a test compares with the library's. Needs transformers 5.23 and torch.
 
 usage: counted.py [--cases N] [--seed N] [FAMILY...] > counted.jsonl    N configs of each family, drawn at random
 
-A line has a config, its parameters without towers, how many of these a token uses, and the parameters of its towers. Some configs leave
+A line has a config, its parameters without towers, how many of these a token uses, and the parameters of its towers if the library knows them. Some configs leave
 out fields, for which the class has a value. Buffers with which routers choose experts count as parameters, as they do in the library.
 """
 import argparse
@@ -20,12 +20,14 @@ import decoders_drawn
 from drawn import DRAW, experts, frame, is_so, latent, numbers, one_of, some, types, widths
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "critical")
-TOWERS = ("visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "mm_projector.", "embed_vision.", "vision_adapter.", "vision_projection.")
+TOWERS = ("visual.", "vision_tower.", "vision_model.", "multi_modal_projector.", "mm_projector.", "embed_vision.", "vision_adapter.",
+          "vision_projection.", "audio_tower.")
 BUFFERS = ("e_score_correction_bias", "expert_bias", "layer_scalar")  # that checkpoints hold as they hold parameters
 KEPT = {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "text_config",
         "vision_config", "hybrid_override_pattern", "layers_block_type", "layer_types", "linear_attn_config", "pad_token_id", "num_heads",
         "embed_dim", "model_type", "head_dim", "num_experts", "num_experts_per_tok", "num_experts_per_token", "n_routed_experts",
-        "num_local_experts", "linear_num_key_heads", "linear_num_value_heads", "mamba_n_heads", "mamba_n_groups", "image_size", "patch_size"}
+        "num_local_experts", "linear_num_key_heads", "linear_num_value_heads", "mamba_n_heads", "mamba_n_groups", "n_groups", "image_size",
+        "patch_size"}
 
 
 # --- parts ---
@@ -293,6 +295,9 @@ def kimi_k25():
     return {"text_config": text, "vision_config": vision, "projection_hidden_size": vision["hidden_size"], "tie_word_embeddings": False}
 
 
+mistral3.kept = kimi_k25.kept = {"tie_word_embeddings"}  # true in the classes, and false in what is published without it
+
+
 def lfm2_vl():
     return {"text_config": {**SMALL, "model_type": "lfm2"}, "vision_config": with_head(tower(num_patches=one_of(16, 36), model_type="siglip2_vision_model")),
             "downsample_factor": one_of(1, 2), "projector_hidden_size": some(2, 9, 4), "projector_bias": is_so(), "projector_use_layernorm": is_so()}
@@ -351,7 +356,8 @@ def first_of(config, *names):
 def windows_of(text):
     """Tokens that each layer sees; 0 is all."""
     size, listed = getattr(text, "sliding_window", None) or 0, getattr(text, "layer_types", None)
-    return [size if listed is None or each == "sliding_attention" else 0 for each in listed or [None] * text.num_hidden_layers]
+    layers = getattr(text, "num_layers", None) or text.num_hidden_layers
+    return [size if listed is None or each == "sliding_attention" else 0 for each in listed or [None] * layers]
 
 
 def count(fields):
@@ -366,14 +372,17 @@ def count(fields):
     all_experts = first_of(text, "num_experts", "n_routed_experts", "num_local_experts")
     per_token = first_of(text, "num_experts_per_tok", "top_k_experts", "moe_topk")
     total = active = towers = 0
+    idle = getattr(text, "zero_expert_num", 0)  # for which the class has rows that no token uses
     for name, value in sizes_of(model):
-        size, is_routed = value.numel(), ".experts." in name and value.shape[0] == all_experts
+        is_routed = ".experts." in name and value.shape[0] in (all_experts, all_experts + idle)
+        size = value.numel() // value.shape[0] * all_experts if is_routed else value.numel()
         is_tower = any(part in name for part in TOWERS)
         towers += size if is_tower else 0
         total += 0 if is_tower else size
         active += 0 if is_tower else size * per_token // all_experts if is_routed else size
     windows = {"windows": windows_of(text)} if fields["model_type"] in decoders_drawn.FAMILIES else {}
-    return {"total": total, "active": active, "towers": towers, **windows}, config
+    counts = {"total": total, "active": active} if fields["model_type"].endswith("thinker") else {"total": total, "active": active, "towers": towers}
+    return {**counts, **windows}, config
 
 
 def draw(family):

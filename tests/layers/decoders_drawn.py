@@ -92,6 +92,12 @@ def jais2():
     return plain("attention_bias", "mlp_bias")
 
 
+def qwen2_5_omni_thinker():
+    text = {**qwen2(), "tie_word_embeddings": False}
+    return {"text_config": {**text, "model_type": "qwen2_5_omni_text"}, "vision_config": {"depth": 1}, "audio_config": {"encoder_layers": 1},
+            **one_of({}, {"tie_word_embeddings": is_so()})}
+
+
 def nemotron():
     return sized({**plain("attention_bias", "mlp_bias")})
 
@@ -187,6 +193,11 @@ qwen3_moe.kept = {"moe_intermediate_size"}
 
 def qwen3_vl_moe_text():
     return stepped({**sized(plain("attention_bias")), **experts()})
+
+
+def qwen3_omni_moe_thinker():
+    text = {**qwen3_vl_moe_text(), "tie_word_embeddings": False}
+    return {"text_config": {**text, "model_type": "qwen3_omni_moe_text"}, "vision_config": {"depth": 1}, "audio_config": {"encoder_layers": 1}}
 
 
 def glm4_moe():
@@ -344,6 +355,17 @@ def axk1():
     return {**base, **widths(base["num_hidden_layers"])}
 
 
+def longcat_flash():
+    base = {**frame(), **latent(), "q_lora_rank": one_of(16, 24)}
+    layers = base.pop("num_hidden_layers")
+    del base["intermediate_size"]
+    return {**base, "num_key_value_heads": base["num_attention_heads"], "num_layers": layers, "ffn_hidden_size": some(3, 30, 8),
+            "expert_ffn_hidden_size": some(2, 20, 4), **wide_experts("n_routed_experts", "moe_topk"), "zero_expert_num": one_of(1, 2)}
+
+
+longcat_flash.kept = {"num_layers", "moe_topk"}
+
+
 def latent_mlp():
     base = {**frame(), **latent(), "q_lora_rank": one_of(16, 24)}
     return {**base, "num_key_value_heads": base["num_attention_heads"]}
@@ -358,8 +380,9 @@ def minicpm3():
 FAMILIES = {make.__name__: make for make in (
     afmoe, axk1, cohere, cohere2, cohere2_moe, dots1, ernie4_5, ernie4_5_moe, exaone4, exaone_moe, gemma3_text, gemma4_text, gemma4_unified_text,
     glm4_moe, glm4_moe_lite, gpt2, gpt_oss, granitemoe, granitemoe_swa, granitemoeshared, helium, hunyuan_v1_moe, hy_v3, hyperclovax, jais2, kolibri1, laguna,
-    llama, llama4_text, mellum, mimo_v2_flash, minicpm3, minimax_m2, ministral, ministral3, mistral, mistral4, mixtral, muse_glimmer, nemotron, olmoe,
-    phi3, phimoe, qwen2, qwen2_moe, qwen3, qwen3_moe, seed_oss, smollm3, solar_open, starcoder2, step3p7)}
+    llama, llama4_text, longcat_flash, mellum, mimo_v2_flash, minicpm3, minimax_m2, ministral, ministral3, mistral, mistral4, mixtral, muse_glimmer, nemotron, olmoe,
+    phi3, phimoe, qwen2, qwen2_5_omni_thinker, qwen2_moe, qwen3, qwen3_moe,
+    qwen3_omni_moe_thinker, seed_oss, smollm3, solar_open, starcoder2, step3p7)}
 FAMILIES.update(
     apertus=with_bias, arcee=llama, cwm=lambda: windowed(sized(plain("mlp_bias"))), deepseek_v2=deepseek("n_shared_experts", "first_k_dense_replace"),
     deepseek_v3=deepseek("n_shared_experts", "first_k_dense_replace"), flex_olmo=olmoe, gemma=lambda: sized(plain("attention_bias")),

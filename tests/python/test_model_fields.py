@@ -131,13 +131,14 @@ class FieldTest(ReadingTest):
                     except ppsched.Error as error:
                         if "in use, which" in str(error):
                             self.assertIn(name, str(error))
-                            for off in OFF:
+                            for off in OFF if name != "attention_out_bias" else OFF[:1]:  # false is not what attention_bias may say
                                 self.assertEqual(self.read({**fields, name: off}), plain, (kind, name, off))
                     else:
                         if found.description == plain and not found.warnings:
                             passed.append((kind, name, value))
             for name, value in PASSED.items():
-                self.assertEqual(self.read({**fields, name: value}), plain, (kind, name))
+                if (kind, name) != ("apertus", "hidden_act"):  # its own has parameters
+                    self.assertEqual(self.read({**fields, name: value}), plain, (kind, name))
         self.assertFalse(STRUCTURE & HARMLESS)
         self.check_passed(passed)
 

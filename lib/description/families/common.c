@@ -115,11 +115,17 @@ void ppi_read_shared(struct ppi_fields *fields, ppsched_block *experts, const ch
     experts->shared_width = ppi_size_product(fields, "the width of shared experts", shared, experts->width);
 }
 
-void ppi_read_dense_layers(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t otherwise)
+void ppi_read_widths(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t dense)
 {
     static const char *const allowed[] = {"sparse", "dense", NULL};
     stack->widths = ppi_types_of(fields, "mlp_layer_types", stack->layers, allowed);
-    stack->first_sparse = ppi_count_or(fields, "first_k_dense_replace", 0, otherwise);
+    stack->first_sparse = dense;
+    ppi_require_count(fields, "first_k_dense_replace", dense);
+}
+
+void ppi_read_dense_layers(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t otherwise)
+{
+    ppi_read_widths(fields, stack, ppi_count_or(fields, "first_k_dense_replace", 0, otherwise));
 }
 
 static bool has_experts(const struct ppi_stack *stack, uint32_t layer)
@@ -137,12 +143,24 @@ static bool has_experts(const struct ppi_stack *stack, uint32_t layer)
 
 /* --- layers that differ --- */
 
+/* The member of per_layer_config for a layer: its name is the number, perhaps with zeros before it. */
+static const struct ppi_json_value *own_of(const struct ppi_json_value *all, uint32_t layer)
+{
+    char wanted[16];
+    ppi_print(wanted, sizeof wanted, "%u", layer);
+    for (uint32_t i = 0; all != NULL && all->type == PPI_JSON_OBJECT && i < all->count; i++) {
+        const char *key = all->keys[i];
+        while (key[0] == '0' && key[1] != '\0')
+            key++;
+        if (strcmp(key, wanted) == 0)
+            return &all->items[i];
+    }
+    return NULL;
+}
+
 uint32_t ppi_read_override(struct ppi_fields *fields, uint32_t layer, const char *name, const char *other, uint32_t otherwise)
 {
-    char key[16];
-    const struct ppi_json_value *all = ppi_field(fields, "per_layer_config");
-    ppi_print(key, sizeof key, "%u", layer);
-    const struct ppi_json_value *own = ppi_json_member_of(all, key);
+    const struct ppi_json_value *own = own_of(ppi_field(fields, "per_layer_config"), layer);
     for (uint32_t i = 0; own != NULL && own->type == PPI_JSON_OBJECT && i < own->count; i++)
         if (strcmp(own->keys[i], name) != 0 && (other == NULL || strcmp(own->keys[i], other) != 0))
             ppi_fields_fail(fields, "per_layer_config has %q for layer %u; only %s may differ", own->keys[i], layer, name);

@@ -49,7 +49,7 @@ struct ppi_stack {
     ppsched_block attention, mlp, experts;
     ppsched_block windowed;                      /* attention of layers with a window */
     const struct ppi_json_value *types;          /* layer_types; NULL: by the numbers below */
-    uint32_t interval, offset;                   /* as in ppi_class */
+    uint32_t interval, offset;                   /* as in ppi_family_class */
     uint32_t first_window, end_window;           /* only layers from and before them have a window */
     const struct ppi_json_value *widths;         /* mlp_layer_types, of "sparse" and "dense"; NULL: by what follows */
     const struct ppi_json_value *dense, *sparse; /* numbers of layers without experts, and of all that have some */
@@ -74,6 +74,9 @@ void ppi_read_shared(struct ppi_fields *fields, ppsched_block *experts, const ch
 
 /* The kinds of feed-forward by layer, and the number of first layers without experts. */
 void ppi_read_dense_layers(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t otherwise);
+
+/* The same for a class that does not have this number: a file may have it too, if it is `dense`. */
+void ppi_read_widths(struct ppi_fields *fields, struct ppi_stack *stack, uint32_t dense);
 
 /* The number that per_layer_config has for a layer, else `otherwise`; refuses others than this name and `other` (or NULL). */
 uint32_t ppi_read_override(struct ppi_fields *fields, uint32_t layer, const char *name, const char *other, uint32_t otherwise);

@@ -127,13 +127,6 @@ static void add_qwen_layers(struct ppi_fields *fields, struct ppi_draft *draft, 
 static const struct ppi_family_class qwen2 = {
     .sizes = {151936, 4096, 22016, 32, 32, 32, 0}, .traits = PPI_CLASS_ALWAYS_BIAS | PPI_CLASS_WINDOW, .window = 4096};
 
-void ppi_family_qwen2(struct ppi_fields *fields, struct ppi_draft *draft)
-{
-    struct ppi_stack stack = ppi_read_stack(fields, draft, &qwen2);
-    add_qwen_layers(fields, draft, &stack, 28);
-    ppi_ignore(fields, "attention_bias|qkv_bias|use_qkv_bias");
-}
-
 /* Qwen2 with layers of multi-token prediction. */
 void ppi_family_mimo(struct ppi_fields *fields, struct ppi_draft *draft)
 {
@@ -143,13 +136,32 @@ void ppi_family_mimo(struct ppi_fields *fields, struct ppi_draft *draft)
     ppi_require_switch(fields, "attention_bias", true);
 }
 
+static void read_qwen2_text(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class,
+                            uint32_t first)
+{
+    struct ppi_stack stack = ppi_read_stack(fields, draft, class);
+    add_qwen_layers(fields, draft, &stack, first);
+    ppi_ignore(fields, "attention_bias|qkv_bias|use_qkv_bias");
+}
+
+void ppi_family_qwen2(struct ppi_fields *fields, struct ppi_draft *draft)
+{
+    read_qwen2_text(fields, draft, &qwen2, 28);
+}
+
+/* The text of Qwen2-VL and Qwen2.5-VL. */
 void ppi_family_qwen2_vl(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct ppi_family_class class = {
         .sizes = {152064, 8192, 29568, 80, 64, 8, 0}, .traits = PPI_CLASS_ALWAYS_BIAS | PPI_CLASS_WINDOW, .window = 4096};
-    struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
-    add_qwen_layers(fields, draft, &stack, 80);
-    ppi_ignore(fields, "attention_bias|qkv_bias|use_qkv_bias");
+    read_qwen2_text(fields, draft, &class, 80);
+}
+
+void ppi_family_qwen2_5_omni(struct ppi_fields *fields, struct ppi_draft *draft)
+{
+    static const struct ppi_family_class class = {
+        .sizes = {152064, 3584, 18944, 28, 28, 4, 0}, .traits = PPI_CLASS_ALWAYS_BIAS | PPI_CLASS_WINDOW, .window = 32768};
+    read_qwen2_text(fields, draft, &class, 28);
 }
 
 void ppi_family_qwen3(struct ppi_fields *fields, struct ppi_draft *draft)

@@ -172,13 +172,33 @@ void ppi_family_qwen3_moe(struct ppi_fields *fields, struct ppi_draft *draft)
     ppi_add_layers(fields, draft, &stack);
 }
 
+static void read_qwen3_text(struct ppi_fields *fields, struct ppi_draft *draft, const struct ppi_family_class *class,
+                            const ppsched_block *otherwise)
+{
+    struct ppi_stack stack = ppi_read_stack(fields, draft, class);
+    stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", otherwise->experts, otherwise->experts_per_token,
+                                     otherwise->width);
+    read_steps(fields, &stack);
+    read_dense_width(fields, &stack, class->sizes.width);
+    ppi_add_layers(fields, draft, &stack);
+}
+
 void ppi_family_qwen3_vl_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
-    static const struct ppi_family_class class = {.sizes = {151936, 2048, 0, 24, 16, 16, 0},
+    static const struct ppi_family_class class = {.sizes = {151936, 2048, 5632, 24, 16, 16, 0},
                                                   .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_OWN_WIDTH};
-    struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
-    stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 60, 4, 1408);
-    read_steps(fields, &stack);
-    read_dense_width(fields, &stack, 5632);
-    ppi_add_layers(fields, draft, &stack);
+    static const ppsched_block experts = {.experts = 60, .experts_per_token = 4, .width = 1408};
+    read_qwen3_text(fields, draft, &class, &experts);
+}
+
+void ppi_family_qwen3_omni_moe(struct ppi_fields *fields, struct ppi_draft *draft)
+{
+    static const struct ppi_family_class class = {.sizes = {3584, 2048, 18944, 28, 28, 4, 0},
+                                                  .traits = PPI_CLASS_BIAS | PPI_CLASS_QK_NORM | PPI_CLASS_OWN_WIDTH |
+                                                            PPI_CLASS_WINDOW_ALL};
+    static const ppsched_block experts = {.experts = 128, .experts_per_token = 8, .width = 768};
+    read_qwen3_text(fields, draft, &class, &experts);
+    ppi_require_switch(fields, "use_qk_norm", true);
+    ppi_require_switch(fields, "use_sliding_window", false);
+    ppi_require_count(fields, "shared_expert_intermediate_size", 0);
 }

@@ -108,7 +108,7 @@ void ppi_family_glm4_moe_lite(struct ppi_fields *fields, struct ppi_draft *draft
         .experts = 64, .experts_per_token = 4, .width = 1536, .flags = PPSCHED_BLOCK_FLAG_ROUTER_BIAS};
     struct ppi_stack stack = read_stack(fields, draft, &class, &ranks);
     read_experts(fields, &stack, &experts);
-    ppi_read_dense_layers(fields, &stack, 1);
+    ppi_read_widths(fields, &stack, 1);
     ppi_add_layers(fields, draft, &stack);
 }
 
@@ -177,7 +177,8 @@ void ppi_family_longcat_flash(struct ppi_fields *fields, struct ppi_draft *draft
     stack.layers = ppi_needed(fields, "num_layers");
     stack.mlp.width = ppi_count_or(fields, "ffn_hidden_size|intermediate_size", 1, 12288);
     stack.experts = read_longcat_experts(fields);
-    ppi_require_count(fields, "num_hidden_layers", 2 * stack.layers);
+    if (ppi_count_or(fields, "num_hidden_layers", 1, stack.layers) != stack.layers) /* attention counts as layers there */
+        ppi_require_count(fields, "num_hidden_layers", ppi_size_product(fields, "num_hidden_layers", 2, stack.layers));
     const ppsched_block blocks[] = {stack.attention, stack.mlp, stack.experts, stack.attention, stack.mlp};
     for (uint32_t i = 0; i < stack.layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++)
         ppi_draft_add_layer(draft, blocks, 5);

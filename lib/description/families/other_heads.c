@@ -44,7 +44,7 @@ void ppi_family_mimo_v2_flash(struct ppi_fields *fields, struct ppi_draft *draft
     stack.experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     ppi_read_shared(fields, &stack.experts, "n_shared_experts", 0);
     read_mimo_heads(fields, &stack);
-    ppi_read_dense_layers(fields, &stack, 1);
+    ppi_read_widths(fields, &stack, 1);
     const struct ppi_json_value *windows = ppi_list_of(fields, "hybrid_layer_pattern", stack.layers);
     const struct ppi_json_value *sparse = ppi_list_of(fields, "moe_layer_freq", stack.layers);
     for (uint32_t i = 0; i < stack.layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++) {
@@ -79,7 +79,7 @@ void ppi_family_laguna(struct ppi_fields *fields, struct ppi_draft *draft)
     stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 256, 8, 512);
     stack.experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     stack.experts.shared_width = ppi_count_or(fields, "shared_expert_intermediate_size", 0, 512);
-    ppi_read_dense_layers(fields, &stack, 1);
+    ppi_read_widths(fields, &stack, 1);
     ppi_require_switch(fields, "moe_apply_router_weight_on_input", false);
     for (uint32_t i = 0; i < stack.layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++) {
         struct ppi_stack own = stack;

@@ -5,6 +5,13 @@
 
 /* --- GLM-4.5 and its like --- */
 
+/* Heads need not divide the hidden size: what remains is left out. */
+static void round_heads(const struct ppi_draft *draft, struct ppi_stack *stack)
+{
+    if (stack->attention.head_size == 0 && stack->attention.heads > 0)
+        stack->attention.head_size = draft->info.hidden_size / stack->attention.heads;
+}
+
 /* The width of an MLP need not be told by a file whose layers all have experts. */
 static void read_routed(struct ppi_fields *fields, struct ppi_stack *stack, const char *names, const ppsched_block *otherwise)
 {
@@ -21,6 +28,7 @@ void ppi_family_glm4_moe(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct ppi_family_class class = {.sizes = {151552, 4096, 10944, 46, 96, 8, 0}, .traits = PPI_CLASS_INPUT_BIAS};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
+    round_heads(draft, &stack);
     read_routed(fields, &stack, "n_routed_experts|num_local_experts|num_experts", &glm_experts);
     ppi_read_shared(fields, &stack.experts, "n_shared_experts", 1);
     ppi_read_dense_layers(fields, &stack, 1);
@@ -35,6 +43,7 @@ void ppi_family_glm4v_moe(struct ppi_fields *fields, struct ppi_draft *draft)
     static const struct ppi_family_class class = {.sizes = {151424, 4096, 10944, 46, 96, 8, 0},
                                                   .traits = PPI_CLASS_INPUT_BIAS | PPI_CLASS_IS_BIASED};
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
+    round_heads(draft, &stack);
     read_routed(fields, &stack, "n_routed_experts|num_local_experts|num_experts", &glm_experts);
     ppi_read_shared(fields, &stack.experts, "n_shared_experts", 1);
     ppi_read_dense_layers(fields, &stack, 1);
@@ -107,7 +116,7 @@ void ppi_family_hy_v3(struct ppi_fields *fields, struct ppi_draft *draft)
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     read_routed(fields, &stack, "num_experts|num_local_experts", &experts);
     ppi_read_shared(fields, &stack.experts, "num_shared_experts", 1);
-    ppi_read_dense_layers(fields, &stack, 1);
+    ppi_read_widths(fields, &stack, 1);
     if ((stack.mlp.flags & PPSCHED_BLOCK_FLAG_BIAS) != 0 && stack.experts.shared_width > 0)
         stack.experts.extra_parameters = 2 * (uint64_t)stack.experts.shared_width + draft->info.hidden_size;
     ppi_require_switch(fields, "qk_norm", true);

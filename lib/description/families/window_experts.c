@@ -124,7 +124,7 @@ void ppi_family_mellum(struct ppi_fields *fields, struct ppi_draft *draft)
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     stack.end_window = 0;
     stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 64, 8, 896);
-    ppi_read_dense_layers(fields, &stack, 0);
+    ppi_read_widths(fields, &stack, 0);
     ppi_add_layers(fields, draft, &stack);
     const ppsched_block mtp[] = {stack.windowed, stack.experts};
     ppi_read_mtp(fields, draft, "num_nextn_predict_layers|num_mtp_layers", mtp, 2);
