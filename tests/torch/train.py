@@ -64,10 +64,16 @@ def built_in(name, stages, microbatches, row):
 
 
 def from_csv(stages, microbatches, owner, text, form):
-    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
-    runtime = _PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, **unscaled())
+    from ppsched.torch.installed import pytorch
+    from torch.distributed.pipelining import schedules
+    runtime = schedules._PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, **unscaled())
     for holder in [runtime, *stages]:
         holder.stage_index_to_group_rank = dict(owner)
+    there = pytorch()
+    if there.waits and form == "compute_comms":  # 2.15 takes no CSV without waits
+        actions = {rank: [schedules._Action.from_str(token) for token in line.split(",")] for rank, line in enumerate(text.splitlines())}
+        runtime._prepare_schedule_with_comms(there.with_waits(actions), format=form)
+        return runtime
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         file.write(text)
         file.flush()

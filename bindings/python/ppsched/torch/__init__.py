@@ -153,5 +153,8 @@ def PlannedSchedule(plan_or_schedule: Union[Plan, Schedule], stages: Union[Any, 
     for stage in mine:
         there.place(stage, ranks)
     runtime.pipeline_order = _actions(there, schedule)
-    getattr(runtime, there.load)(runtime.pipeline_order, format="compute_comms" if _is_lowered(schedule) else "compute_only")
+    if _is_lowered(schedule):
+        getattr(runtime, there.load)(there.with_waits(runtime.pipeline_order), format="compute_comms")
+    else:
+        getattr(runtime, there.load)(runtime.pipeline_order, format="compute_only")
     return runtime
