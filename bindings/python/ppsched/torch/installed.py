@@ -27,6 +27,11 @@ class Pytorch(NamedTuple):
     reduces: bool
     waits: bool
 
+    @property
+    def reduce_grad(self) -> int:
+        """Of Schedule.lower, for a lowering like this version's own."""
+        return 2 if self.waits else 1
+
     def place(self, stage: Any, ranks: Dict[int, Any]) -> None:
         """Tells a stage on which rank of its group each stage is; older ones keep their neighbours' global ranks besides."""
         stage.stage_index_to_group_rank = dict(ranks)
