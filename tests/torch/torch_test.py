@@ -70,6 +70,12 @@ class TorchTest(unittest.TestCase):
         self.hold(cases)
         self.assertEqual(len({form for form, _, _ in cases}), 7)
 
+    def test_lowered_as_by_pytorch(self):
+        """Token by token, with all passes."""
+        found = place.run("lowered.py")
+        self.assertEqual(found["different"][:1], [])
+        self.assertGreater(found["compared"], 1000)
+
     def test_lowered(self):
         cases = []
         for schedule in schedules():
