@@ -229,7 +229,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
     /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default, for memory in
-     * bytes: MEM_OFFLOAD if given, else MEM_FORWARD if given, else 1. */
+     * bytes: MEM_OFFLOAD, which is MEM_FORWARD by default. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
     /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S, >= 0, at
