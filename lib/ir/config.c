@@ -76,6 +76,7 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
     copy->has_whole_backwards = config->has_whole_backwards;
     copy->is_forward_only = config->is_forward_only;
     copy->senders_wait = config->senders_wait;
+    copy->repeats = config->repeats;
     copy->roles = config->roles;
     copy->progress = config->progress;
     copy->progress_user = config->progress_user;
