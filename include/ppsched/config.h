@@ -372,7 +372,7 @@ enum ppsched_sender_waits {
  * ppsched_schedule_lower (except PPSCHED_LOWERING_NONE), ppsched_schedule_evaluate_transfers,
  * schedules with RECOMPUTE, OFFLOAD or RELOAD, and scenarios with dispatch READY. Bounds do not
  * count these waits, and stay valid.
- * Errors: ARGUMENT; RANGE where `sender_waits` is unknown. */
+ * Errors: ARGUMENT, also where `sender_waits` is unknown. */
 PPSCHED_API ppsched_status ppsched_config_set_sender_waits(ppsched_config *config,
                                                            int32_t sender_waits,
                                                            ppsched_error *error);

@@ -224,6 +224,23 @@ static void test_copy_is_independent(void **state)
     ppsched_config_destroy(copy);
 }
 
+/* An unknown choice is a wrong argument, as for all choices. */
+static void test_sender_waits(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_error error;
+    (void)state;
+    for (int32_t unknown = -1; unknown <= 2; unknown += 3) {
+        expect_message(ppsched_config_set_sender_waits(config, unknown, &error), PPSCHED_ERROR_ARGUMENT, &error,
+                       "there is no sender_waits");
+        assert_non_null(strstr(error.message, "it must be 0 to 1"));
+        assert_int_equal(ppsched_config_sender_waits(config), PPSCHED_SENDER_WAITS_NEVER);
+    }
+    expect_ok(ppsched_config_set_sender_waits(config, PPSCHED_SENDER_WAITS_LIKE_KIND, &error), &error);
+    assert_int_equal(ppsched_config_sender_waits(config), PPSCHED_SENDER_WAITS_LIKE_KIND);
+    ppsched_config_destroy(config);
+}
+
 static int32_t tell(void *user, const ppsched_progress *progress)
 {
     (void)user, (void)progress;
@@ -439,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_placements),
         cmocka_unit_test(test_copy_is_independent),
         cmocka_unit_test(test_copy_has_all),
+        cmocka_unit_test(test_sender_waits),
         cmocka_unit_test(test_most_options),
         cmocka_unit_test(test_largest),
         cmocka_unit_test(test_null_arguments),
