@@ -234,6 +234,19 @@ class KindTest(WrongTest):
             for text in (f'{{"layers": {value}}}', f"[{value}]", value, f'[{{"name": "d", "forward_time": 1, "backward_time": 2, "recompute": [{value}]}}]'):
                 self.told(*words, self.file("l.json", text))
 
+    def test_costs_of_layers(self):
+        """A value that is no number is told as such, not taken for 0 or for a list of stages."""
+        words = ("pick", "--num-devices", 2, "-b", 4, "--layers")
+        for name in COSTS:
+            for value in ("[]", "{}", "[1, 2]", '"x"', '""', "null", "false", "true"):
+                for row in (LAYER, *[{"name": "d", "count": 8}] * (name in COSTS[:4])):
+                    text = json.dumps({**row, name: "@"}).replace('"@"', value)
+                    self.refused(f"layer entry 0 (d): {name} must be one number, not ", *words, self.file("l.json", f"[{text}]"), codes=(1,))
+        self.refused("recompute 0: backward_time must be one number, not []", *words,
+                     self.file("l.json", json.dumps([{**LAYER, "recompute": [{"name": "full", "backward_time": []}]}])), codes=(1,))
+        for value in ("0", "0.0", "-0"):
+            self.refused("no layer takes any time", *words, self.file("l.json", f'[{{"name": "d", "forward_time": {value}}}]'), codes=(1,))
+
     def test_devices_and_configs(self):
         model = self.file("m.json", json.dumps(LLAMA))
         for name in ("like", *Accelerator._fields):
