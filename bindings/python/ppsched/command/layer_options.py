@@ -17,7 +17,7 @@ from .number_options import whole
 from .size_options import end_of
 from .usage import UsageError
 
-RECOMPUTED = re.compile(r"(\d+)(?:-(\d+))?:(.+)")
+RECOMPUTED = re.compile(r"([0-9]+)(?:-([0-9]+))?:(.+)")
 
 
 def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
