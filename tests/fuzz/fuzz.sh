@@ -8,7 +8,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 minutes=${1:-5}
 shift $(($# > 0 ? 1 : 0))
-[ $# -gt 0 ] || set -- builder chakra config csv json layout plan strategy
+[ $# -gt 0 ] || set -- builder chakra config csv json layout model plan strategy
 build=build-fuzz
 
 [ -f $build/build.ninja ] || CC=clang meson setup $build -Dfuzz=true -Dpython=false -Ddefault_library=static \
