@@ -154,6 +154,15 @@ class HouseTest(unittest.TestCase):
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 self.assertLessEqual(len(line), most, f"{path}:{number}")
 
+    def test_all_fuzz_targets_are_built_and_run(self):
+        folder = ROOT / "tests" / "fuzz"
+        targets = sorted(path.name[:-len("_fuzz.c")] for path in folder.glob("*_fuzz.c"))
+        self.assertEqual(sorted(path.name for path in (folder / "corpus").iterdir()), targets)
+        built = re.search(r"foreach target : (\[.*\])", (ROOT / "tests" / "meson.build").read_text(encoding="utf-8"))[1]
+        self.assertEqual(sorted(re.findall(r"'(\w+)'", built)), targets)
+        listed = re.search(r"^\[ \$# -gt 0 \] \|\| set -- (.*)$", (folder / "fuzz.sh").read_text(encoding="utf-8"), flags=re.M)[1]
+        self.assertEqual(sorted(listed.split()), targets)
+
     def test_every_source_names_its_license(self):
         page = [path for name in ("report_page", "live_page") for path in (ROOT / "bindings" / "python" / "ppsched" / "page" / name).iterdir()]
         for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *ROOT.glob("**/*.mjs"), *page]:

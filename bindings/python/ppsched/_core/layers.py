@@ -79,7 +79,13 @@ COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weigh
 
 
 def _number(where: str, value: object) -> float:
-    if isinstance(value, (bool, str)) or len(given := numbers(where, value)) != 1:
+    given: List[float] = []
+    try:
+        given = numbers(where, value)
+    except Error as error:
+        if error.status == Status.ERROR_RANGE:
+            raise
+    if isinstance(value, (bool, str)) or len(given) != 1:
         raise Error(f"{where} must be one number, not {shown(value)}")
     return given[0]
 

@@ -8,11 +8,12 @@ from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
 from .._core.model import Model, Training
 from .._core.shown import shown
+from .._core.whole_numbers import number_of
 from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
-from .number_options import add_count_argument, whole
+from .number_options import add_count_argument, real, whole
 from .printing import tell
 from .usage import UsageError
 
@@ -81,7 +82,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
                        help="measured, of one layer, as decoder.forward=6.1ms: KIND as the table of ppsched model names them; PASS forward, input or weight")
     group.add_argument("--step-time", metavar="TIME",
                        help="measured, as 2.1s, with 1F1B and an even split: scales all layers")
-    group.add_argument("--tokens-per-second", type=float, metavar="N", help="measured, of all devices together: likewise")
+    group.add_argument("--tokens-per-second", type=real, metavar="N", help="measured, of all devices together: likewise")
 
 
 # --- what the options say ---
@@ -155,7 +156,7 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
     for word in words or ():
         name, _, value = word.partition("=")
         try:
-            sizes[f"{name}_bytes"] = float(value)
+            sizes[f"{name}_bytes"] = number_of(value)
         except ValueError:
             name = ""
         if name not in BYTES or not 0 < sizes[f"{name}_bytes"] <= 1024:
