@@ -59,14 +59,14 @@ def _model(random_, stages, kinds, most_mtps, empty):
 class Problems:
     """list: the problems; refused: how many the runtime refused."""
 
-    def __init__(self, runtime, strategies, number=200, seed=1, folder=None, kinds=(), most_mtps=0, empty=False):
+    def __init__(self, runtime, strategies, number=200, seed=1, folder=None, kinds=(), most_mtps=0, empty=False, replicas=(1, 1, 2, 3)):
         self.list, self.refused, random_ = [], 0, random.Random(seed)
         while len(self.list) < number:
-            self._add(random_, runtime, strategies, folder, kinds, most_mtps, empty)
+            self._add(random_, runtime, strategies, folder, kinds, most_mtps, empty, replicas)
 
-    def _add(self, random_, runtime, strategies, folder, kinds, most_mtps, empty):
-        devices = random_.randint(2, 6)
-        micro_batch, replicas = random_.choice((0, 0, 1, 2, 3)), random_.choice((1, 1, 2, 3))
+    def _add(self, random_, runtime, strategies, folder, kinds, most_mtps, empty, replicas):
+        devices, replicas = random_.randint(2, 6), random_.choice(replicas)
+        micro_batch = random_.choice((0, 0, 1, 2, 3))
         try:
             schedule, strategy = _schedule(random_, strategies, devices)
             wanted = {"counts": None, "mtps": 0, "kind": None, "has_kinds": False}
