@@ -53,7 +53,8 @@ def _model(random_, stages, kinds, most_mtps, empty):
     recomputes = [0] + [number] * (sum(counts) + mtps) + [0]
     layers = ppsched.Layers(rows)
     return ppsched.LayerSplit(layers, ppsched.Split(split, recomputes)), {
-        "counts": counts, "mtps": mtps, "kind": kind, "has_kinds": bool(ways)}
+        "counts": counts, "mtps": mtps, "kind": kind, "has_kinds": bool(ways), "split": split, "recomputes": recomputes,
+        "names": layers.names}
 
 
 class Problems:
@@ -69,7 +70,7 @@ class Problems:
         micro_batch = random_.choice((0, 0, 1, 2, 3))
         try:
             schedule, strategy = _schedule(random_, strategies, devices)
-            wanted = {"counts": None, "mtps": 0, "kind": None, "has_kinds": False}
+            wanted = {"counts": None, "mtps": 0, "kind": None, "has_kinds": False, "split": None}
             given = {"micro_batch": micro_batch, "data_parallel": replicas}
             if random_.random() < 0.8:
                 given["model"], wanted = _model(random_, schedule.stages, kinds, most_mtps, empty)
