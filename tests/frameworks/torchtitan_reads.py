@@ -11,6 +11,8 @@ import sys
 import types
 import warnings
 
+from actions import ops
+
 warnings.filterwarnings("ignore")
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
@@ -19,8 +21,6 @@ from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
 from torchtitan.config.manager import ConfigManager  # noqa: E402
 from torchtitan.distributed.pipeline_parallel import _generate_llm_fqn_per_model_part, pipeline_llm  # noqa: E402
 from torchtitan.protocols.module import ModuleDict  # noqa: E402
-
-KINDS = {"FORWARD": "F", "BACKWARD_INPUT": "I", "BACKWARD_WEIGHT": "W", "FULL_BACKWARD": "B"}
 
 
 def make_model(layers):
@@ -72,12 +72,6 @@ def read_or_refuse(problem):
         if dist.is_initialized():
             dist.destroy_process_group()
         return {"refused": f"{type(error).__name__}: {error}"}
-
-
-def ops(actions):
-    """[kind, stage, microbatch] of each; a pair of overlapped ones is two."""
-    return [[KINDS.get(op.computation_type.name, op.computation_type.name), op.stage_index, op.microbatch_index]
-            for action in actions if action for op in action.sub_actions or (action,)]
 
 
 def divide(problem):
