@@ -43,7 +43,8 @@ class DeepspeedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         made = problems.Problems("deepspeed", ["1f1b", "seq_1f1b", "eager_1f1b"], kinds=("full",), most_mtps=1, replicas=(1, 1, 2))
-        cls.problems = made.list
+        with tempfile.TemporaryDirectory() as folder:
+            cls.problems = made.list + problems.picked("deepspeed", folder)
         for problem in cls.problems:
             problem["names"] = problem.get("names") or ["decoder"] * 2 * problem["stages"]
         cls.weights = random_weights()

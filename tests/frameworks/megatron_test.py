@@ -85,11 +85,12 @@ def our_split(given):
         return None
 
 
-def make_problems():
+def make_problems(folder):
     """The overlap of experts' communication needs two ways of expert parallelism, so an even number of replicas."""
     made = problems.Problems("megatron", ["1f1b", "interleaved_1f1b", "interleaved_1f1b"], number=160, kinds=("full", "selective"),
                              most_mtps=2, empty=True).list
     made += problems.Problems("megatron", ["interleaved_1f1b_overlap"], number=40, seed=2, most_mtps=1, empty=True, replicas=(2, 4)).list
+    made += problems.picked("megatron", folder)
     for problem in made:
         problem["layers"] = sum(problem["counts"] or ()) or 2 * problem["stages"]
     return made
@@ -99,9 +100,11 @@ def make_problems():
 class MegatronTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.problems, cls.layouts, cls.splits = make_problems(), random_layouts(), random_splits()
-        given = {"lines": cls.problems, "layouts": cls.layouts, "splits": [[words_of(given), given["devices"]] for given in cls.splits]}
+        cls.layouts, cls.splits = random_layouts(), random_splits()
         with tempfile.TemporaryDirectory() as folder:
+            cls.problems = make_problems(folder)
+            splits = [[words_of(given), given["devices"]] for given in cls.splits]
+            given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits}
             file = pathlib.Path(folder) / "problems.json"
             file.write_text(json.dumps(given), encoding="utf-8")
             cls.found = framework.run([HERE / "megatron_reads.py", file])

@@ -4,14 +4,24 @@
 A problem has a schedule, mostly also layers with a split, and sometimes a micro batch, replicas, MTP layers, or recomputation.
 Those that the runtime refuses are counted, and another one is made.
 """
+import json
 import os
+import pathlib
 import random
 import shlex
+import sys
 
 import ppsched
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from in_process import run_command  # noqa: E402
+
 CHUNKS = {"looped_bfs": (2, 3), "interleaved_1f1b": (2, 3, 4), "interleaved_1f1b_overlap": (2, 3), "interleaved_zb": (2, 3),
           "zbv": (2,), "dualpipe_v": (2,), "v_half": (2,), "v_min": (2,), "v_1f1b": (2,)}
+
+
+def _order(schedule):
+    return [[[op.kind.name, op.stage, op.microbatch] for op in queue] for queue in schedule.queues]
 
 
 def _schedule(random_, strategies, devices):
@@ -85,8 +95,40 @@ class Problems:
         except ppsched.Refused:
             self.refused += 1
             return
-        order = [[[op.kind.name, op.stage, op.microbatch] for op in queue] for queue in schedule.queues]
         self.list.append({"strategy": strategy, "words": shlex.split(line), "devices": devices, "stages": schedule.stages,
                           "device_of": [schedule.device_of(stage) for stage in range(schedule.stages)],
-                          "microbatches": schedule.microbatches, "micro_batch": micro_batch, "replicas": replicas, "order": order,
+                          "microbatches": schedule.microbatches, "micro_batch": micro_batch, "replicas": replicas, "order": _order(schedule),
                           "layers": given.get("layers", 0), **wanted})
+
+
+def _run(*words):
+    result = run_command(words)
+    if result.returncode != 0:
+        raise AssertionError(f"{words}: {result.stderr}")
+    return result.stdout
+
+
+def _picked(number, runtime, folder, random_):
+    devices = random_.randint(2, 5)
+    given = ["--num-devices", devices, "-b", devices * random_.randint(1, 3), "--num-layers", random_.randint(3 * devices, 40),
+             "--head", f"forward_time={random_.randint(1, 3)}", f"backward_time={random_.randint(2, 6)}"]
+    row = json.loads(_run("pick", *given, "--runtime", runtime, "--json"))[0]
+    csv, command = os.path.join(folder, f"picked {number}.csv"), shlex.split(row["command"])[1:]
+    _run(*command, "--format", "csv", "-o", csv)
+    told = row["launch"][runtime]["line"]
+    is_read = "schedule.csv" in told
+    line = _run(*command, "--launch", runtime, *(["-o", csv] if is_read else [])).rstrip("\n")
+    if not is_read and line != told:
+        raise AssertionError(f"pick: {told}; schedule: {line}")
+    schedule, counts = ppsched.read(csv), [stage["layers"].get("decoder", 0) for stage in row["split"]]
+    split = [sum(stage["layers"].values()) for stage in row["split"]]
+    return {"strategy": row["strategy"], "words": shlex.split(line), "devices": devices, "stages": row["stages"], "counts": counts,
+            "device_of": [schedule.device_of(stage) for stage in range(schedule.stages)], "microbatches": row["microbatches"],
+            "micro_batch": 0, "replicas": 1, "order": _order(schedule), "layers": 0, "mtps": 0, "kind": None, "has_kinds": False,
+            "split": split, "recomputes": [0] * sum(split), "names": ["decoder"] * sum(counts) + ["head"] * (sum(split) - sum(counts))}
+
+
+def picked(runtime, folder, number=12):
+    """Problems as the command picks them, with the line that it then prints for the schedule."""
+    random_ = random.Random(9)
+    return [_picked(number, runtime, folder, random_) for number in range(number)]

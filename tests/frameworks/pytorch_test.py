@@ -21,6 +21,7 @@ class PytorchTest(unittest.TestCase):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             cls.problems = problems.Problems("pytorch", STRATEGIES, folder=folder, empty=True).list
+            cls.problems += problems.picked("pytorch", folder)
             file = pathlib.Path(folder) / "problems.json"
             file.write_text(json.dumps(cls.problems), encoding="utf-8")
             cls.found = framework.run([HERE / "pytorch_reads.py", file])
@@ -31,7 +32,7 @@ class PytorchTest(unittest.TestCase):
             yield problem, dict(word.split("=", 1) for word in problem["words"]), ranks
 
     def test_problems_have_all_kinds(self):
-        self.assertEqual({problem["strategy"] for problem in self.problems}, set(STRATEGIES))
+        self.assertEqual({problem["strategy"] for problem in self.problems[:200]}, set(STRATEGIES))
         for text in ("csv=", "style=loop", "style=v", "class=ScheduleInterleavedZeroBubble", "layers_per_stage="):
             self.assertGreater(sum(text in " ".join(problem["words"]) for problem in self.problems), 5, text)
 
