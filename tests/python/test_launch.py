@@ -28,7 +28,8 @@ def parser():
     for name in ("--pipeline-model-parallel-size", "--num-virtual-stages-per-pipeline-rank",
                  "--microbatch-group-size-per-virtual-pipeline-stage", "--parallelism.pipeline_parallel_degree",
                  "--zero-bubble-max-pending-backward", "--interleave-group-size", "--num-layers-per-virtual-pipeline-stage",
-                 "--parallelism.num_pp_microbatches", "--parallelism.pipeline_parallel_layers_per_stage",
+                 "--training.local_batch_size", "--parallelism.pipeline_parallel_microbatch_size",
+                 "--parallelism.pipeline_parallel_layers_per_stage",
                  "--pipeline_model_parallel_size", "--num_virtual_stages_per_pipeline_rank", "--pp_max_mem"):
         words.add_argument(name, type=int)
     for name in ("--enable-zb-runtime", "--enable-zero-bubble", "--zero-bubble-v-schedule", "--enable-1f1b-v",

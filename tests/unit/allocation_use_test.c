@@ -405,21 +405,25 @@ static ppsched_status schedule_export_to_buffer(struct attempt *attempt)
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-/* Every runtime, of three schedules, and of the first with its layers. */
+/* Every runtime, of three schedules, and of the first with its layers, in a split that all take and in one that some refuse. */
+enum { LAUNCHES = 5 };
+
 static ppsched_status schedule_write_launch_arguments(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
-    const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered, own->pipeline};
-    const ppsched_split split = {sizeof split, 2, (const uint32_t[]){3, 3}, (const uint8_t[]){0, 2, 2, 2, 2, 0}};
+    const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered, own->pipeline, own->pipeline};
+    const int kind = attempt->variant % LAUNCHES;
+    const ppsched_split split = {sizeof split, 2, (const uint32_t[]){kind == 3 ? 3 : 2, kind == 3 ? 3 : 4},
+                                 (const uint8_t[]){0, 2, kind == 3 ? 2 : 0, 2, 2, 0}};
     const ppsched_launch_options layered = {.size = sizeof layered, .model = own->layers, .split = &split};
     struct {
         size_t needed;
         char text[1000];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_write_launch_arguments(
-        out.text, sizeof out.text, &out.needed, schedules[attempt->variant % 4],
-        PPSCHED_RUNTIME_MEGATRON + attempt->variant / 4, attempt->variant % 4 == 3 ? &layered : NULL, &attempt->error);
+    ppsched_status status = ppsched_schedule_write_launch_arguments(out.text, sizeof out.text, &out.needed, schedules[kind],
+                                                                    PPSCHED_RUNTIME_MEGATRON + attempt->variant / LAUNCHES,
+                                                                    kind >= 3 ? &layered : NULL, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -686,7 +690,7 @@ int main(void)
         SHORTAGE(timeline_get_idle_windows, .variants = 1),
         SHORTAGE(schedule_export, .variants = LAST_FORMAT),
         SHORTAGE(schedule_export_to_buffer, .variants = LAST_FORMAT),
-        SHORTAGE(schedule_write_launch_arguments, .variants = 4 * LAST_RUNTIME),
+        SHORTAGE(schedule_write_launch_arguments, .variants = LAUNCHES * LAST_RUNTIME),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_offloads_until_limits),
