@@ -32,8 +32,8 @@ public:
     {
     }
 
-    /* The same for a start of a description: of an unknown family what the usual names say, and a warning for each field that is
-     * not understood. */
+    /* The same for a start of a description: of an unknown family what the usual names say, and a warning for each field
+     * that is not understood. */
     static Description guess(std::string_view text, const ppsched_environment *environment = nullptr)
     {
         return Description(made<ppsched_description_guess>(text.data(), text.size(), environment));
