@@ -170,7 +170,7 @@ class NumberTest(WrongTest):
             with self.assertRaisesRegex(ppsched.Error, "unshard_lookahead must be an integer"):
                 ppsched.generate("1f1b", ppsched.Config(2, 2)).lower("pytorch", unshard=1, unshard_lookahead=[word, word])
             with self.assertRaisesRegex(ppsched.Error, "matrix_rate"):
-                ppsched.Model(read_model(str(model)).transformer, accelerator=ppsched.find_accelerator("h100")._replace(matrix_rate=word))
+                ppsched.Model(read_model(str(model)).description, accelerator=ppsched.find_accelerator("h100")._replace(matrix_rate=word))
 
     def test_long_integers_in_files(self):
         long = "9" * 101
