@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Megatron-LM's own code reads launch lines, layout strings and flags: what it makes is what the problem has."""
-import json
 import pathlib
 import random
 import sys
@@ -122,9 +121,7 @@ class MegatronTest(unittest.TestCase):
             given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits, "hybrids": [words for words, _ in cls.hybrids]}
             given["hybrids"] += [[[*words, *flags], pattern, devices] for words, pattern, devices in given["hybrids"][:3]
                                  for flags in EXCLUDED]
-            file = pathlib.Path(folder) / "problems.json"
-            file.write_text(json.dumps(given), encoding="utf-8")
-            cls.found = framework.run([HERE / "megatron_reads.py", file])
+            cls.found = framework.ask(HERE / "megatron_reads.py", given, folder)
 
     def pairs(self):
         for problem, found in zip(self.problems, self.found["lines"], strict=True):
