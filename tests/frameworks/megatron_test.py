@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Megatron-LM's own code reads launch lines, layout strings and flags: what it makes is what the problem has."""
-import json
 import pathlib
 import random
 import sys
@@ -68,6 +67,20 @@ FLAGS = {"decoders": "--num-layers", "devices": "--pipeline-model-parallel-size"
          "account_for_embedding": "--account-for-embedding-in-pipeline-split", "account_for_loss": "--account-for-loss-in-pipeline-split"}
 
 
+EXCLUDED = [["--pipeline-model-parallel-layout", "Et|tL"], ["--num-virtual-stages-per-pipeline-rank", "2"],
+            ["--decoder-first-pipeline-num-layers", "1"], ["--decoder-last-pipeline-num-layers", "1"]]
+
+
+def make_hybrid(problem):
+    """The words, pattern and devices of a hybrid model with the split of a problem, and its segments as megatron_reads.py has them."""
+    layers, counts, devices = "M*-ME" * problem["layers"], problem["counts"], problem["devices"]
+    firsts = [sum(counts[:stage]) for stage in range(problem["stages"])]
+    segments = [layers[first:first + count] for first, count in zip(firsts, counts)]
+    words = ["--pipeline-model-parallel-size", str(devices), "--num-experts", "4"]
+    return [words, "|".join(segments), devices], [[[segments[stage], firsts[stage]] for stage in range(rank, problem["stages"], devices)]
+                                                  for rank in range(devices)]
+
+
 def words_of(given):
     return [word for name, value in given.items() for word in ([FLAGS[name]] if value is True else [FLAGS[name], str(value)])]
 
@@ -104,10 +117,11 @@ class MegatronTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cls.problems = make_problems(folder)
             splits = [[words_of(given), given["devices"]] for given in cls.splits]
-            given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits}
-            file = pathlib.Path(folder) / "problems.json"
-            file.write_text(json.dumps(given), encoding="utf-8")
-            cls.found = framework.run([HERE / "megatron_reads.py", file])
+            cls.hybrids = [make_hybrid(problem) for problem in cls.problems[:60] if problem["counts"]]
+            given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits, "hybrids": [words for words, _ in cls.hybrids]}
+            given["hybrids"] += [[[*words, *flags], pattern, devices] for words, pattern, devices in given["hybrids"][:3]
+                                 for flags in EXCLUDED]
+            cls.found = framework.ask(HERE / "megatron_reads.py", given, folder)
 
     def pairs(self):
         for problem, found in zip(self.problems, self.found["lines"], strict=True):
@@ -163,6 +177,16 @@ class MegatronTest(unittest.TestCase):
         self.assertGreater(SPLITS - ours.count(None), SPLITS // 5)
         for given, wanted, found in zip(self.splits, ours, self.found["splits"], strict=True):
             self.assertEqual(None if "refused" in found else found, wanted, (given, found))
+
+    def test_hybrid_models(self):
+        """A split is | in the pattern of layers; flags for a split are refused with it."""
+        count = len(self.hybrids)
+        for (words, wanted), found in zip(self.hybrids, self.found["hybrids"][:count], strict=True):
+            self.assertEqual(found, wanted, words)
+        refused = self.found["hybrids"][count:]
+        self.assertEqual(len(refused), 3 * len(EXCLUDED))
+        for found, flags in zip(refused, EXCLUDED * 3):
+            self.assertIn(flags[0], found["refused"])
 
 
 if __name__ == "__main__":
