@@ -30,8 +30,9 @@ class Maker:
     def sizes(self, is_small):
         """Devices, stages, microbatches and placement."""
         draw, placement = self.draw, self.kind.split("_")[0]
-        if placement not in ("loop", "v", "map", "bidirectional"):
-            placement = "linear" if placement == "linear" else draw.choice(["linear", "linear", "loop", "v"])
+        if placement not in ("linear", "loop", "v", "map", "bidirectional"):
+            more = ["bidirectional"] if self.kind in ("split", "split_memory") else []
+            placement = draw.choice(["linear", "linear", "loop", "v", *more])
         if placement == "bidirectional":
             devices = 2 if is_small else draw.choice([2, 4])
             return devices, devices, 2 * draw.randint(devices, 3 if is_small else 6), placement

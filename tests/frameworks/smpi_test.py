@@ -175,9 +175,10 @@ class SimulatedTest(unittest.TestCase):
             self.compare(planned, self.simulator.step(ring(16, link), 16, name, chunks), (link, name))
 
     def test_cpp(self):
-        wanted = self.simulator.run(ring(16, SLOW), 16, ["--strategy", "zbv", "--microbatches", 32, "--steps", 0])
-        text = self.simulator.run(ring(16, SLOW), 16, ["zbv", 32, 32], program="./runtime_cpp")
-        self.assertEqual(f"{float(text.split()[1]):.6f}", re.search(r"step 0: loss (\S+)", wanted)[1])
+        for nodes in sorted({nodes for nodes, _, _ in self.cases}):
+            wanted = self.simulator.run(ring(nodes, SLOW), nodes, ["--strategy", "zbv", "--microbatches", 2 * nodes, "--steps", 0])
+            text = self.simulator.run(ring(nodes, SLOW), nodes, ["zbv", 2 * nodes, 2 * nodes], program="./runtime_cpp")
+            self.assertEqual(f"{float(text.split()[1]):.6f}", re.search(r"step 0: loss (\S+)", wanted)[1], nodes)
 
     def test_page(self):
         """The commands of docs/embedding.md print what it says, with this library."""
