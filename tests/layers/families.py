@@ -66,11 +66,11 @@ class FamiliesTest(unittest.TestCase):
         """Of files whose classes came with the models: the same layers as in the fields that transformers has now."""
         full, window = "full_attention", "sliding_attention"
         base = {"hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 96,
-                "moe_intermediate_size": 32, "num_experts_per_tok": 2, "head_dim": 16, "sliding_window": 16}
+                "moe_intermediate_size": 32, "num_experts_per_tok": 2, "head_dim": 16}
         kinds, widths = [full, window, window] * 2, ["dense"] * 3 + ["sparse"] * 3
         for family, now, older in (
-                ("exaone_moe", {"num_experts": 4, "mlp_layer_types": ["dense"] + ["sparse"] * 5, "layer_types": kinds},
-                 {"num_experts": 4, "is_moe_layer": [False] + [True] * 5, "layer_types": kinds, "sliding_window_pattern": "GLL"}),
+                ("exaone_moe", {"sliding_window": 16, "num_experts": 4, "mlp_layer_types": ["dense"] + ["sparse"] * 5, "layer_types": kinds},
+                 {"sliding_window": 16, "num_experts": 4, "is_moe_layer": [False] + [True] * 5, "layer_types": kinds, "sliding_window_pattern": "GLL"}),
                 ("bailing_moe", {"num_experts": 4, "use_qk_norm": True, "moe_router_enable_expert_bias": True},
                  {"num_experts": 4, "model_type": "bailing_moe_v2"}),
                 ("mimo_v2_flash", {"n_routed_experts": 4, "layer_types": kinds, "mlp_layer_types": widths, "v_head_dim": 8},

@@ -84,7 +84,7 @@ void ppi_family_dots1(struct ppi_fields *fields, struct ppi_draft *draft)
     ppi_add_layers(fields, draft, &stack);
 }
 
-/* Ling: its classes come with the models. Files of Ling 2.0 may have the type of the models before it, and say what they have. */
+/* Ling: its classes come with the models. Files of Ling 2.0 may have the type of those before it, and say what they have. */
 static void read_bailing(struct ppi_fields *fields, struct ppi_draft *draft, bool is_second)
 {
     static const struct ppi_family_class class = {.sizes = {157184, 2048, 5120, 20, 16, 0, 0}, .traits = 0};
