@@ -13,7 +13,7 @@ struct listing {
     const ppsched_model *model;
     const ppsched_calibration *calibration;
     ppsched_layer *entries;
-    ppsched_recompute (*recomputes)[2];
+    ppsched_recompute (*recomputes)[3];
     char (*symbols)[PPI_SYMBOLS_SIZE]; /* of each row, for a hybrid model; else NULL */
     const ppsched_layer **list;
     uint32_t *last_reader; /* of each layer the last that reads its keys and values; 0: none */
@@ -36,6 +36,9 @@ static void put_recomputes(struct listing *listing, ppsched_layer *entry, uint32
     if (memory->selective < memory->activations)
         list[entry->recompute_count++] = (ppsched_recompute){"selective", time_of(listing, row, PPSCHED_MODEL_PASS_SELECTIVE),
                                                              memory->selective};
+    if (listing->model->training.recompute_modules != 0 && memory->modules < memory->activations)
+        list[entry->recompute_count++] = (ppsched_recompute){"modules", time_of(listing, row, PPSCHED_MODEL_PASS_MODULES),
+                                                             memory->modules};
     if (memory->full < memory->activations)
         list[entry->recompute_count++] = (ppsched_recompute){"full", time_of(listing, row, PPSCHED_MODEL_PASS_FULL),
                                                              memory->full};

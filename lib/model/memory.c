@@ -43,10 +43,13 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
             out->activations += op->kept;
             out->activations_until_weight += op->weight_needs;
             out->selective += op->is_core ? 0 : op->kept;
+            out->modules += (op->modules & training->recompute_modules) != 0 ? 0 : op->kept;
         }
     if (out->activations_until_weight > out->activations)
         out->activations_until_weight = out->activations;
     add_boundaries(out, model, own);
     if (own->tower != NULL && own->tower->is_frozen)
         freeze(out);
+    if ((training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
+        out->gradients = out->optimizer = out->activations_until_weight = 0;
 }

@@ -107,6 +107,17 @@ static void put_shared(struct ppi_ops *ops, const struct ppi_site *site, const p
     ppi_put_activation(ops, site, site->rows * site->hidden, false);
 }
 
+/* Rows are sorted by expert and back; half of it before the experts, but one op. */
+static void put_permutation(struct ppi_ops *ops, const struct ppi_site *site, double outer, double arrived)
+{
+    double traffic = site->model->device.permute_traffic;
+    if (traffic == 0)
+        return;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    op->pass[PPSCHED_MODEL_PASS_FORWARD].bytes = op->pass[PPSCHED_MODEL_PASS_INPUT].bytes = traffic * arrived * outer *
+                                                                                            site->size;
+}
+
 /* Assumes that routed tokens are spread evenly, over idle experts too. */
 void ppi_put_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
@@ -117,6 +128,7 @@ void ppi_put_experts(struct ppi_ops *ops, const struct ppi_site *site, const pps
         arrived *= block->experts / ((double)block->experts + block->idle_experts);
     put_router(ops, site, block);
     put_latent(ops, site, block, true);
+    put_permutation(ops, site, outer, arrived);
     put_exchange(ops, site, outer, arrived);
     put_gathering(ops, site, outer, arrived);
     put_own_experts(ops, site, block, outer, arrived);

@@ -10,7 +10,7 @@
 #include "base/host.h"
 #include "description/description.h"
 
-enum { PPI_MODEL_PASSES = 5 };
+enum { PPI_MODEL_PASSES = 6 };
 
 /* Layers of one cost. */
 struct ppi_model_row {

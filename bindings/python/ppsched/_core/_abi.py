@@ -273,6 +273,31 @@ class UnshardLookahead(enum.IntEnum):
 class TrainingFlag(enum.IntEnum):
     SEQUENCE_PARALLEL = 1
     KEEPS_SCORES = 2
+    OVERLAPS_TENSOR = 4
+    OVERLAPS_CONTEXT = 8
+    OVERLAPS_EXPERTS = 16
+    OVERLAPS_GRADIENTS = 32
+    OVERLAPS_PARAMETERS = 64
+    ATTENTION_8BIT = 128
+    GRAPHS = 256
+    FROZEN_WEIGHTS = 512
+
+
+class RecomputeModule(enum.IntEnum):
+    CORE_ATTENTION = 1
+    LAYERNORM = 2
+    MLP = 4
+    MOE = 8
+    MOE_ACTIVATION = 16
+    MLA_UP_PROJECTION = 32
+
+
+class Precision(enum.IntEnum):
+    BF16 = 0
+    FP16 = 1
+    FP8 = 2
+    MXFP8 = 3
+    NVFP4 = 4
 
 
 class ModelRole(enum.IntEnum):
@@ -289,6 +314,7 @@ class ModelPass(enum.IntEnum):
     WEIGHT = 2
     SELECTIVE = 3
     FULL = 4
+    MODULES = 5
 
 
 class Kind(enum.IntEnum):
@@ -923,6 +949,8 @@ class Training(Structure):
     gradient_bytes: float
     optimizer_bytes: float
     activation_bytes: float
+    precision: int
+    recompute_modules: int
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -938,6 +966,8 @@ class Training(Structure):
         ("gradient_bytes", c_double),
         ("optimizer_bytes", c_double),
         ("activation_bytes", c_double),
+        ("precision", c_int32),
+        ("recompute_modules", c_uint32),
     ]
 
 
@@ -1031,6 +1061,7 @@ class PassCost(Structure):
     vector_operations: float
     memory_bytes: float
     communication_bytes: float
+    launch_time: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1043,6 +1074,7 @@ class PassCost(Structure):
         ("vector_operations", c_double),
         ("memory_bytes", c_double),
         ("communication_bytes", c_double),
+        ("launch_time", c_double),
     ]
 
 
@@ -1059,6 +1091,7 @@ class LayerMemory(Structure):
     full: float
     output_bytes: float
     expert_parameters: float
+    modules: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1072,6 +1105,7 @@ class LayerMemory(Structure):
         ("full", c_double),
         ("output_bytes", c_double),
         ("expert_parameters", c_double),
+        ("modules", c_double),
     ]
 
 
@@ -1080,11 +1114,15 @@ class UpdateCost(Structure):
     reserved: int
     optimizer_time: float
     reduce_time: float
+    gradient_time: float
+    parameter_time: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
         ("optimizer_time", c_double),
         ("reduce_time", c_double),
+        ("gradient_time", c_double),
+        ("parameter_time", c_double),
     ]
 
 
@@ -1606,9 +1644,21 @@ class Accelerator(Structure):
     matrix_efficiency_count: int
     vector_efficiency_count: int
     memory_efficiency_count: int
-    reserved: int
+    shares_ports: int
     inside: LinkRate
     between: LinkRate
+    rate_8bit: float
+    rate_4bit: float
+    matrix_share: float
+    attention_share: float
+    fp8_share: float
+    mxfp8_share: float
+    nvfp4_share: float
+    op_time: float
+    host_time: float
+    hidden_share: float
+    permute_traffic: float
+    slowdown: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1623,9 +1673,21 @@ class Accelerator(Structure):
         ("matrix_efficiency_count", c_uint32),
         ("vector_efficiency_count", c_uint32),
         ("memory_efficiency_count", c_uint32),
-        ("reserved", c_uint32),
+        ("shares_ports", c_uint32),
         ("inside", LinkRate),
         ("between", LinkRate),
+        ("rate_8bit", c_double),
+        ("rate_4bit", c_double),
+        ("matrix_share", c_double),
+        ("attention_share", c_double),
+        ("fp8_share", c_double),
+        ("mxfp8_share", c_double),
+        ("nvfp4_share", c_double),
+        ("op_time", c_double),
+        ("host_time", c_double),
+        ("hidden_share", c_double),
+        ("permute_traffic", c_double),
+        ("slowdown", c_double),
     ]
 
 

@@ -46,9 +46,24 @@ class Accelerator(NamedTuple):
     matrix_efficiency: Efficiencies = ()
     vector_efficiency: Efficiencies = ()
     memory_efficiency: Efficiencies = ()
+    shares_ports: bool = False
+    rate_8bit: float = 0.0
+    rate_4bit: float = 0.0
+    matrix_share: float = 0.0
+    attention_share: float = 0.0
+    fp8_share: float = 0.0
+    mxfp8_share: float = 0.0
+    nvfp4_share: float = 0.0
+    op_time: float = 0.0
+    host_time: float = 0.0
+    hidden_share: float = 0.0
+    permute_traffic: float = 0.0
+    slowdown: float = 0.0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
+MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
+            "hidden_share", "permute_traffic", "slowdown")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 
@@ -66,6 +81,9 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
         setattr(record, name, ctypes.cast(kept, ctypes.POINTER(_abi.Efficiency)))
         setattr(record, f"{name}_count", len(pairs))
         setattr(record, f"_{name}", kept)
+    record.shares_ports = bool(device.shares_ports)
+    for name in MEASURED:
+        setattr(record, name, numbers(name, getattr(device, name))[0])
     record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
     return record
 
@@ -78,7 +96,8 @@ def _known(record: Any) -> Accelerator:
     lists = [tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
              for name in EFFICIENCIES]
     return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
-                       _link(record.inside), _link(record.between), record.node_devices, *lists)
+                       _link(record.inside), _link(record.between), record.node_devices, *lists, bool(record.shares_ports),
+                       *(getattr(record, name) for name in MEASURED))
 
 
 def accelerators() -> List[Accelerator]:
