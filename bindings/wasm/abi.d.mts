@@ -732,6 +732,9 @@ export interface PassCost {
   vector_operations: number;
   memory_bytes: number;
   communication_bytes: number;
+  tensor_time: number;
+  context_time: number;
+  expert_time: number;
   launch_time: number;
 }
 
@@ -836,6 +839,42 @@ export interface Candidate {
   offloaded: number;
   min_group_size: number;
   imbalance: number;
+}
+
+export interface Pipeline {
+  devices: number;
+  chunks: number;
+  microbatches: number;
+  strategy: string | null;
+  split: number;
+  recompute: string | null;
+  recompute_layers: number;
+}
+
+export interface StepPrice {
+  devices: number;
+  step_time: number;
+  pipeline_time: number;
+  optimizer_time: number;
+  exposed_data_parallel: number;
+  exposed_tensor_parallel: number;
+  exposed_context_parallel: number;
+  exposed_expert_parallel: number;
+  exposed_pipeline: number;
+  tokens_per_second_per_device: number;
+  operations_per_second_per_device: number;
+  mfu: number;
+}
+
+export interface DevicePrice {
+  weights: number;
+  gradients: number;
+  optimizer: number;
+  activations: number;
+  logits: number;
+  gathered: number;
+  other: number;
+  total: number;
 }
 
 export interface Link {

@@ -302,6 +302,9 @@ typedef struct ppsched_pass_cost {
     double vector_operations;
     double memory_bytes;
     double communication_bytes; /* `bytes` of the collectives, see ppsched_link_rate */
+    double tensor_time; /* parts of communication_time: tensor and expert tensor parallelism, */
+    double context_time;
+    double expert_time;
     double launch_time; /* `op_time` of its ops, and what the host needs beyond all of this */
 } ppsched_pass_cost;
 

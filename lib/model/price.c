@@ -4,13 +4,22 @@
 #include "model/links.h"
 #include "model/rates.h"
 
+enum group { TENSOR, CONTEXT, EXPERT, GROUPS };
+
 /* A pass in the making. */
 struct pricing {
     const ppsched_model *model;
     ppsched_pass_cost *out;
-    double hidden;  /* seconds of collectives beside matrices */
-    uint32_t count; /* ops with any work */
+    double sent[GROUPS], hidden[GROUPS]; /* seconds of collectives, and of these beside matrices */
+    uint32_t count;                      /* ops with any work */
 };
+
+static enum group group_of(enum ppi_group group)
+{
+    if (group == PPI_GROUP_CONTEXT)
+        return CONTEXT;
+    return group == PPI_GROUP_EXPERT ? EXPERT : TENSOR;
+}
 
 static uint32_t overlap_of(enum ppi_group group)
 {
@@ -34,7 +43,8 @@ static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, con
                   (is_sum ? vector + memory : 0);
     double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * sent : 0;
     out->communication_time += sent - hidden;
-    pricing->hidden += hidden;
+    pricing->sent[group_of(op->group)] += sent - hidden;
+    pricing->hidden[group_of(op->group)] += hidden;
     pricing->count += pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0;
 }
 
@@ -61,8 +71,12 @@ static void close(struct pricing *pricing)
 {
     const ppsched_accelerator *device = &pricing->model->device;
     ppsched_pass_cost *out = pricing->out;
-    double beside = pricing->hidden < out->matrix_time ? pricing->hidden : out->matrix_time;
-    out->communication_time += pricing->hidden - beside;
+    double hidden = pricing->hidden[TENSOR] + pricing->hidden[CONTEXT] + pricing->hidden[EXPERT];
+    double beside = hidden < out->matrix_time ? hidden : out->matrix_time, left = hidden > 0 ? 1 - beside / hidden : 0;
+    out->communication_time += hidden - beside;
+    out->tensor_time = pricing->sent[TENSOR] + left * pricing->hidden[TENSOR];
+    out->context_time = pricing->sent[CONTEXT] + left * pricing->hidden[CONTEXT];
+    out->expert_time = pricing->sent[EXPERT] + left * pricing->hidden[EXPERT];
     if (device->slowdown > 1)
         out->matrix_time += beside * (1 - 1 / device->slowdown);
     out->launch_time = pricing->count * device->op_time;

@@ -1061,6 +1061,9 @@ class PassCost(Structure):
     vector_operations: float
     memory_bytes: float
     communication_bytes: float
+    tensor_time: float
+    context_time: float
+    expert_time: float
     launch_time: float
     _fields_ = [
         ("size", c_uint32),
@@ -1074,6 +1077,9 @@ class PassCost(Structure):
         ("vector_operations", c_double),
         ("memory_bytes", c_double),
         ("communication_bytes", c_double),
+        ("tensor_time", c_double),
+        ("context_time", c_double),
+        ("expert_time", c_double),
         ("launch_time", c_double),
     ]
 
@@ -1299,6 +1305,85 @@ class Candidate(Structure):
         ("offloaded", c_uint32),
         ("min_group_size", c_uint32),
         ("imbalance", c_double),
+    ]
+
+
+class Pipeline(Structure):
+    size: int
+    devices: int
+    chunks: int
+    microbatches: int
+    strategy: Optional[bytes]
+    split: _Pointer[c_uint32]
+    recompute: Optional[bytes]
+    recompute_layers: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("devices", c_uint32),
+        ("chunks", c_uint32),
+        ("microbatches", c_uint32),
+        ("strategy", c_char_p),
+        ("split", POINTER(c_uint32)),
+        ("recompute", c_char_p),
+        ("recompute_layers", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class StepPrice(Structure):
+    size: int
+    devices: int
+    step_time: float
+    pipeline_time: float
+    optimizer_time: float
+    exposed_data_parallel: float
+    exposed_tensor_parallel: float
+    exposed_context_parallel: float
+    exposed_expert_parallel: float
+    exposed_pipeline: float
+    tokens_per_second_per_device: float
+    operations_per_second_per_device: float
+    mfu: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("devices", c_uint32),
+        ("step_time", c_double),
+        ("pipeline_time", c_double),
+        ("optimizer_time", c_double),
+        ("exposed_data_parallel", c_double),
+        ("exposed_tensor_parallel", c_double),
+        ("exposed_context_parallel", c_double),
+        ("exposed_expert_parallel", c_double),
+        ("exposed_pipeline", c_double),
+        ("tokens_per_second_per_device", c_double),
+        ("operations_per_second_per_device", c_double),
+        ("mfu", c_double),
+    ]
+
+
+class DevicePrice(Structure):
+    size: int
+    reserved: int
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    logits: float
+    gathered: float
+    other: float
+    total: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("weights", c_double),
+        ("gradients", c_double),
+        ("optimizer", c_double),
+        ("activations", c_double),
+        ("logits", c_double),
+        ("gathered", c_double),
+        ("other", c_double),
+        ("total", c_double),
     ]
 
 
@@ -1979,6 +2064,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
+    "ppsched_price_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Pipeline), POINTER(Environment), POINTER(Error)]),
+    "ppsched_price_destroy": (None, [c_void_p]),
+    "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
+    "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
@@ -2176,6 +2265,10 @@ class Library(CDLL):
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]
+    ppsched_price_create: Callable[..., int]
+    ppsched_price_destroy: Callable[..., None]
+    ppsched_price_get_step: Callable[..., int]
+    ppsched_price_get_device: Callable[..., int]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_schedule_get_connections: Callable[..., int]

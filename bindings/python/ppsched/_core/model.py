@@ -89,6 +89,9 @@ class PassCost(NamedTuple):
     vector_operations: float
     memory_bytes: float
     communication_bytes: float
+    tensor_time: float
+    context_time: float
+    expert_time: float
     launch_time: float
 
 
