@@ -89,9 +89,11 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* scores in 8 bits too */
     PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops are launched as CUDA graphs: no time of
                                                         the host */
-    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512      /* the weights are not trained, as with LoRA: no
+    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained, as with LoRA: no
                                                         weight gradients, no optimizer; adapters
                                                         are not counted */
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024    /* experts' rows cross to a node once, and are
+                                                       copied there (DeepEP, HybridEP) */
 };
 
 /* Parts of a layer that are computed again one by one (Megatron-LM's --recompute-modules). */

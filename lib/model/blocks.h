@@ -24,6 +24,7 @@ struct ppi_op_cost {
     double parameters;
     double kept;         /* bytes of activations, from forward to backward */
     double weight_needs; /* bytes that W needs: inputs, and gradients of outputs */
+    double copies;       /* of a row, in an all-to-all */
     double pieces;       /* number of separate calls; 0 means 1 */
     enum ppi_group group;
     uint32_t modules; /* enum ppsched_recompute_module: those that it belongs to */

@@ -45,7 +45,7 @@ static ppsched_status check_bytes(const char *name, double bytes, ppsched_error 
 
 static ppsched_status check_amounts(const ppsched_training *training, ppsched_error *error)
 {
-    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS - 1;
+    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE - 1;
     const struct bounded sizes[] = {
         {"sequence_length", training->sequence_length, 0, 1 << 30},
         {"micro_batch_size", training->micro_batch_size, 0, MOST_COUNT},

@@ -39,8 +39,10 @@ static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, con
     out->matrix_time += ppi_matrix_time(model, op, pass);
     out->vector_time += is_sum ? 0 : vector;
     out->memory_time += is_sum ? 0 : memory;
-    double sent = ppi_collective_time(model, ppi_spread_of(model, op->group), pass->collective, pass->sent) +
-                  (is_sum ? vector + memory : 0);
+    struct ppi_spread group = ppi_spread_of(model, op->group);
+    double sent = pass->collective == PPI_ALL_TO_ALL ? ppi_exchange_time(model, group, pass->sent, op->copies)
+                                                     : ppi_collective_time(model, group, pass->collective, pass->sent);
+    sent += is_sum ? vector + memory : 0;
     double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * sent : 0;
     out->communication_time += sent - hidden;
     pricing->sent[group_of(op->group)] += sent - hidden;

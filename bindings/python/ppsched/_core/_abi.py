@@ -281,6 +281,7 @@ class TrainingFlag(enum.IntEnum):
     ATTENTION_8BIT = 128
     GRAPHS = 256
     FROZEN_WEIGHTS = 512
+    ONE_COPY_A_NODE = 1024
 
 
 class RecomputeModule(enum.IntEnum):

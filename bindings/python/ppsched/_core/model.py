@@ -44,6 +44,7 @@ class Training(NamedTuple):
     attention_8bit: bool = False
     graphs: bool = False
     frozen_weights: bool = False
+    one_copy_a_node: bool = False
     precision: str = "bf16"
     recompute_modules: int = 0
 
