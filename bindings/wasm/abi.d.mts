@@ -293,6 +293,7 @@ export const TrainingFlag: {
   readonly ATTENTION_8BIT: 128;
   readonly GRAPHS: 256;
   readonly FROZEN_WEIGHTS: 512;
+  readonly ONE_COPY_A_NODE: 1024;
 };
 export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
 

@@ -271,6 +271,7 @@ export const TrainingFlag = Object.freeze({
   ATTENTION_8BIT: 128,
   GRAPHS: 256,
   FROZEN_WEIGHTS: 512,
+  ONE_COPY_A_NODE: 1024,
 });
 
 export const RecomputeModule = Object.freeze({

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far steps of told layouts were off published, measured runs, by device and precision; docs/accuracy.md has the rows."""
+from typing import Dict, Optional, Tuple
+
+from .._core.model import Model
+
+# (device, has experts, precision): runs of distinct layouts, median and 90th percentile of the error.
+ERRORS: Dict[Tuple[str, bool, str], Tuple[int, float, float]] = {}
+
+
+def _key(model: Model) -> Tuple[str, bool, str]:
+    device, training = model.accelerator, model.training
+    has_experts = any(row.feed_forwards > row.feed_forwards_active for row in model.rows)
+    precision = "bf16" if training.precision == "fp16" else training.precision
+    return device.name if device is not None else "", has_experts, precision
+
+
+def error_of(model: Model) -> Tuple[str, Dict[str, Optional[float]]]:
+    """What it was found on, and median and p90; None where nothing was measured."""
+    device, has_experts, precision = _key(model)
+    found = ERRORS.get((device, has_experts, precision))
+    what = f"{'MoE' if has_experts else 'dense'} models on {device} in {precision}"
+    if found is None:
+        return f"{what}: none was measured", {"median": None, "p90": None}
+    return f"{found[0]} published layouts of {what}", {"median": found[1], "p90": found[2]}
+
+
+def error_line(model: Model) -> str:
+    of, errors = error_of(model)
+    if errors["median"] is None:
+        return f"an estimate; of {of}"
+    return f"an estimate: median error {errors['median']:.1%}, 90th percentile {errors['p90']:.1%} on {of}"
