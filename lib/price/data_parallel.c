@@ -22,7 +22,8 @@ static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t s
 
 /* --- in order of time --- */
 
-/* The stage of a device that comes next after `last` by a time; PPSCHED_NONE: none. Stages of equal times come in their order. */
+/* The stage of a device that comes next after `last` by a time; PPSCHED_NONE: none. Stages of equal times come in their
+ * order. */
 static uint32_t next_stage(const struct ppi_pricing *pricing, uint32_t device, uint32_t last,
                            double (*time_of)(const struct ppi_priced_stage *))
 {
