@@ -277,7 +277,7 @@ static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_
     } sizes[] = {{"hidden_size", info->hidden_size, 1, MOST_COUNT},
                  {"vocabulary_size", info->vocabulary_size, 1, MOST_SIZE},
                  {"positions", info->positions, 0, MOST_SIZE},
-                 {"the number of layers", info->layer_count, 1, 65471}, /* PPSCHED_MAX_LAYERS - 64 */
+                 {"the number of layers", info->layer_count, 1, PPI_MOST_LAYERS},
                  {"the number of kinds", info->kind_count, 1, PPSCHED_MAX_LAYER_KINDS},
                  {"the number of towers", info->tower_count, 0, MOST_TOWERS},
                  {"mtp_layers", info->mtp_layers, 0, MOST_MTP},
