@@ -349,6 +349,13 @@ static void test_names_of_drafted_kinds(void **state)
                         chunk = {.kind = PPSCHED_BLOCK_KIND_ATTENTION, .heads = 4, .chunk = 8},
                         delta = {.kind = PPSCHED_BLOCK_KIND_DELTA, .heads = 4},
                         mamba = {.kind = PPSCHED_BLOCK_KIND_MAMBA, .heads = 4, .head_size = 8, .state_size = 2},
+                        compressed = {.kind = PPSCHED_BLOCK_KIND_COMPRESSED_ATTENTION,
+                                      .heads = 4,
+                                      .query_rank = 8,
+                                      .output_groups = 2,
+                                      .output_rank = 8,
+                                      .window = 8,
+                                      .ratio = 128},
                         mlp = {.kind = PPSCHED_BLOCK_KIND_MLP, .width = 8}, wide = {.kind = PPSCHED_BLOCK_KIND_MLP, .width = 9},
                         experts = {.kind = PPSCHED_BLOCK_KIND_EXPERTS, .experts = 4, .experts_per_token = 2, .width = 8};
     const struct {
@@ -363,6 +370,7 @@ static void test_names_of_drafted_kinds(void **state)
                   {{delta, mlp}, 2, "delta_decoder"},
                   {{delta, experts}, 2, "delta_moe_decoder"},
                   {{mamba, experts}, 2, "mamba_moe_decoder"},
+                  {{compressed, experts}, 2, "compressed_128_moe_decoder"},
                   {{mamba}, 1, "mamba"},
                   {{attention}, 1, "attention"},
                   {{mlp}, 1, "mlp"},
