@@ -101,7 +101,7 @@ def split(words, devices):
 
 
 def segment(words, pattern, devices):
-    """Of each rank its stages: letters of layers, and the number of the first one."""
+    """Of each rank its stages: letters of layers, and the number of the first one; and letters and number of MTP layers."""
     args, _ = parse([*words, "--hybrid-layer-pattern", pattern, "--micro-batch-size", "1", "--global-batch-size", str(devices)], devices)
     chunks, ranks = args.virtual_pipeline_model_parallel_size, []
     for rank in range(devices):
@@ -114,7 +114,8 @@ def segment(words, pattern, devices):
         finally:
             dist.destroy_process_group()
         ranks.append([["".join(letters), offset] for letters, offset in made])
-    return ranks
+    parsed = parse_hybrid_pattern(args.hybrid_layer_pattern)
+    return [ranks, [parsed.mtp_pattern, args.mtp_num_layers or 0]]
 
 
 def lay_out(text, devices, decoders, mtps):

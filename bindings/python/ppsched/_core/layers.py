@@ -30,6 +30,7 @@ class Layer(TypedDict, total=False):
     place: "first" (embedding) or "last" (head) where it belongs into that stage; with_next: never in another stage than the
     layer after it; tied: the last stage holds its weights too; copies_embedding: a stage with it, but the first, holds the weights
     of the layers with place "first" too, but for those that are not_copied (a tower). Without any backward time the backward takes twice the forward.
+    hybrid_symbols: of a layer of a hybrid model its symbols in Megatron-LM's --hybrid-layer-pattern, as "M" or "*-"; "" if it has none.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Layer(TypedDict, total=False):
     mem_weights: float
     output_bytes: float
     recompute: List[Recompute]
+    hybrid_symbols: str
 
 
 class StageLayers(TypedDict):
@@ -153,6 +155,9 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
         raise Error(f"{where}: count is {row['count']}; it must be {bounds}", Status.ERROR_RANGE)
     record.place = _place(where, row.get("place", own_place))
     record.flags = _flags(where, row)
+    if not isinstance(row.get("hybrid_symbols", ""), str):
+        raise Error(f"{where}: hybrid_symbols must be a text, not {shown(row['hybrid_symbols'])}")
+    record.hybrid_symbols = encoded("hybrid_symbols", row["hybrid_symbols"]) if "hybrid_symbols" in row else None
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
     if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):
