@@ -6,22 +6,30 @@
 #        run.sh --all      the rest too: other platforms, a second browser, long sweeps, types of all Python, mutants and so on
 #        run.sh --third N  the first and a third of the rest, 1 to 3; by commit: N is of the commit's time, as CI does it
 #        run.sh --quick    one build, without the tests of the suite "slow" and the browsers that they need
+#        run.sh --frameworks       one build, and all tests that run real frameworks (tests/frameworks)
+#        run.sh --no-frameworks    with any of the first three: not those, nor the environment that they need
 # The last line is "N passed, N failed, N skipped", counted from the tests that ran. What is skipped is named, and so is what was left
 # out. A test may be skipped only for what tests/allowed_skips.txt names, or what could not be installed (build-missing.txt); any
 # other counts as failed.
 set -euo pipefail
 usage() {
-  echo "usage: tests/run.sh [--quick | --all | --third 1|2|3|by-commit]" >&2
+  echo "usage: tests/run.sh [--quick | --frameworks | [--all | --third 1|2|3|by-commit] [--no-frameworks]]" >&2
   exit 2
 }
 is_quick=
+frameworks=yes # or "no", or "only"
 third=none # of the rest that runs
-case ${*:-} in
-  "") ;;
-  --quick) is_quick=yes ;;
-  --all) third=all ;;
-  --third\ [123]) third=$2 ;;
-  --third\ by-commit)
+words=()
+for word in "$@"; do
+  if [ "$word" = --no-frameworks ] && [ $frameworks = yes ]; then frameworks=no; else words+=("$word"); fi
+done
+case $frameworks-${words[*]:-} in
+  yes---quick) is_quick=yes ;;
+  yes---frameworks) frameworks=only ;;
+  *-) ;;
+  *---all) third=all ;;
+  *---third\ [123]) third=${words[1]} ;;
+  *---third\ by-commit)
     moment=$(git -C "$(dirname "${BASH_SOURCE[0]}")" log -1 --format=%ct 2>/dev/null || date +%s)
     third=$((moment / 60 % 3 + 1))
     ;;
@@ -62,7 +70,22 @@ want_more() {
   want_browser chromium tests/python/browser.py
   want_browser firefox-esr tests/python/firefox.py
 }
-[ -n "$is_quick" ] || want_more
+[ -n "$is_quick" ] || [ $frameworks = only ] || want_more
+
+# Real frameworks. An environment that cannot be made at all counts as a build that failed.
+failed_builds=0
+make_frameworks() {
+  local line
+  if ! PPSCHED_FRAMEWORKS=$(tests/frameworks/environment.sh); then
+    failed_builds=1
+    return
+  fi
+  export PPSCHED_FRAMEWORKS
+  while read -r line; do
+    note_missing "${line%%:*}" "${line#*: }"
+  done <"${PPSCHED_FRAMEWORKS%/bin/python}/missing.txt"
+}
+[ -n "$is_quick" ] || [ $frameworks = no ] || make_frameworks
 
 # The tests start Python hundreds of times; what it compiled is kept, beside what else is built.
 unset PYTHONDONTWRITEBYTECODE
@@ -73,7 +96,6 @@ export MESON_TESTTHREADS="${MESON_TESTTHREADS:-$(($(nproc) + 1))}"
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 only=""
 skipped=()
-failed_builds=0
 logs=()
 
 # The sanitizers of older compilers do not always start where the system puts memory at very random places.
@@ -108,11 +130,11 @@ check() {
   logs+=("$build/meson-logs/testlog.json")
 }
 
-# Builds what the tests need that are not slow, and runs those.
-check_quickly() {
+# check_once MESON_ARGUMENTS...: builds what some tests need, and runs those.
+check_once() {
   rm -f build-quick/meson-logs/testlog*
   [ -f build-quick/build.ninja ] || CC=gcc CXX=g++ meson setup build-quick -Dwerror=true -Doptimization=1 >build-quick.log
-  meson test -C build-quick --print-errorlogs --no-suite slow || true
+  meson test -C build-quick --print-errorlogs "$@" || true
   [ -f build-quick/meson-logs/testlog.json ] || failed_builds=1
 }
 
@@ -121,12 +143,16 @@ summarize() {
 }
 
 if [ -n "$is_quick" ]; then
-  check_quickly
+  check_once --no-suite slow
+  summarize build-quick/meson-logs/testlog.json
+elif [ $frameworks = only ]; then
+  check_once --suite frameworks
   summarize build-quick/meson-logs/testlog.json
 fi
+[ $frameworks = yes ] || left_out+=(frameworks)
 skipped=(${left_out[@]+"${left_out[@]}"})
 check gcc gcc g++ -Dcpp_args=-g0 --prefix="$root/build-gcc/installed" --libdir=lib
-skipped=(install python mpi torch mutants wasm search slow ${left_out[@]+"${left_out[@]}"})
+skipped=(install python mpi frameworks mutants wasm search slow ${left_out[@]+"${left_out[@]}"})
 check clang clang clang++ --buildtype=release
 skipped=(long ${left_out[@]+"${left_out[@]}"})
 check sanitize gcc g++ -Doptimization=1 -Db_sanitize=address,undefined -Ddefault_library=shared -Dc_args=-g1 -Dcpp_args=-g1

@@ -55,7 +55,8 @@ def seen_type(kind):
     pointer = re.fullmatch(r"POINTER\((.*)\)", kind)
     array = re.fullmatch(r"(\w+) \* \d+", kind)
     if pointer:
-        return f"_Pointer[{pointer[1]}]"
+        inner = re.fullmatch(r"POINTER\((.*)\)", pointer[1])
+        return f"_Pointer[{f'_Pointer[{inner[1]}]' if inner else pointer[1]}]"
     if array:
         return "bytes" if array[1] == "c_char" else f"Array[{array[1]}]"
     if kind in SCALARS.values():

@@ -3,8 +3,10 @@
 // Types of the C ABI: constants, and structs as objects of JavaScript.
 
 export const ABI_VERSION: 1;
+export const MAX_BLOCKS: 16;
 export const MAX_CELLS: 1073741824;
 export const MAX_LAYERS: 65535;
+export const MAX_LAYER_KINDS: 256;
 export const MAX_LAYOUT_LAYERS: 1000000;
 export const MAX_RECOMPUTES: 8;
 export const MAX_SCENARIOS: 16777216;
@@ -124,6 +126,70 @@ export const SenderWaits: {
 };
 export type SenderWaits = (typeof SenderWaits)[keyof typeof SenderWaits];
 
+export const BlockKind: {
+  readonly ATTENTION: 0;
+  readonly LATENT_ATTENTION: 1;
+  readonly DELTA: 2;
+  readonly MAMBA: 3;
+  readonly CONVOLUTION: 4;
+  readonly COMPRESSED_ATTENTION: 5;
+  readonly MLP: 6;
+  readonly EXPERTS: 7;
+  readonly LINEAR: 8;
+};
+export type BlockKind = (typeof BlockKind)[keyof typeof BlockKind];
+
+export const BlockFlag: {
+  readonly PARALLEL: 1;
+  readonly BIAS: 2;
+  readonly OUTPUT_BIAS: 4;
+  readonly QK_NORM: 8;
+  readonly QK_NORM_ALL: 16;
+  readonly NO_LATENT_NORMS: 32;
+  readonly OUTPUT_GATE: 64;
+  readonly HEAD_GATE: 128;
+  readonly SINKS: 256;
+  readonly VALUE_IS_KEY: 512;
+  readonly SHARED_KEYS: 1024;
+  readonly SHARED_INDEX: 2048;
+  readonly MAMBA_1: 4096;
+  readonly CONVOLUTION_BIAS: 8192;
+  readonly NO_GATE_NORM: 16384;
+  readonly GATED: 32768;
+  readonly ROUTER_BIAS: 65536;
+  readonly SHARED_GATE: 131072;
+  readonly LATENT_NORM: 262144;
+  readonly FREE_NORMS: 524288;
+  readonly NO_NORM: 1048576;
+};
+export type BlockFlag = (typeof BlockFlag)[keyof typeof BlockFlag];
+
+export const DescriptionFlag: {
+  readonly TIED: 1;
+  readonly NORM_BIAS: 2;
+  readonly NOT_CAUSAL: 4;
+  readonly DROPOUT: 8;
+  readonly NO_FINAL_NORM: 16;
+};
+export type DescriptionFlag = (typeof DescriptionFlag)[keyof typeof DescriptionFlag];
+
+export const TransformerFlag: {
+  readonly TIED: 1;
+  readonly GATED: 2;
+  readonly NORM_BIAS: 4;
+  readonly QKV_BIAS: 8;
+  readonly PROJECTION_BIAS: 16;
+  readonly MLP_BIAS: 32;
+  readonly QK_NORM: 64;
+  readonly POST_NORMS: 128;
+  readonly ROUTER_BIAS: 256;
+  readonly CAUSAL: 512;
+  readonly DROPOUT: 1024;
+  readonly NO_FINAL_NORM: 2048;
+  readonly NO_LATENT_NORMS: 4096;
+};
+export type TransformerFlag = (typeof TransformerFlag)[keyof typeof TransformerFlag];
+
 export const LogLevel: {
   readonly WARNING: 1;
   readonly INFO: 2;
@@ -196,6 +262,7 @@ export const LayerFlag: {
   readonly WITH_NEXT: 1;
   readonly TIED: 2;
   readonly COPIES_EMBEDDING: 4;
+  readonly NOT_COPIED: 8;
 };
 export type LayerFlag = (typeof LayerFlag)[keyof typeof LayerFlag];
 
@@ -215,37 +282,20 @@ export const UnshardLookahead: {
 };
 export type UnshardLookahead = (typeof UnshardLookahead)[keyof typeof UnshardLookahead];
 
-export const TransformerFlag: {
-  readonly TIED: 1;
-  readonly GATED: 2;
-  readonly NORM_BIAS: 4;
-  readonly QKV_BIAS: 8;
-  readonly PROJECTION_BIAS: 16;
-  readonly MLP_BIAS: 32;
-  readonly QK_NORM: 64;
-  readonly POST_NORMS: 128;
-  readonly ROUTER_BIAS: 256;
-  readonly CAUSAL: 512;
-  readonly DROPOUT: 1024;
-  readonly NO_FINAL_NORM: 2048;
-  readonly NO_LATENT_NORMS: 4096;
-};
-export type TransformerFlag = (typeof TransformerFlag)[keyof typeof TransformerFlag];
-
 export const TrainingFlag: {
   readonly SEQUENCE_PARALLEL: 1;
   readonly KEEPS_SCORES: 2;
 };
 export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
 
-export const ModelLayer: {
+export const ModelRole: {
   readonly EMBEDDING: 0;
-  readonly DENSE: 1;
-  readonly EXPERT: 2;
+  readonly TOWER: 1;
+  readonly DECODER: 2;
   readonly MTP: 3;
   readonly HEAD: 4;
 };
-export type ModelLayer = (typeof ModelLayer)[keyof typeof ModelLayer];
+export type ModelRole = (typeof ModelRole)[keyof typeof ModelRole];
 
 export const ModelPass: {
   readonly FORWARD: 0;
@@ -376,6 +426,65 @@ export interface ModelEnd {
   mem_backward_weight: number;
   mem_static: number;
   mem_weights: number;
+}
+
+export interface Block {
+  kind: number;
+  flags: number;
+  norms: number;
+  heads: number;
+  key_value_heads: number;
+  head_size: number;
+  value_size: number;
+  rope_size: number;
+  query_rank: number;
+  key_value_rank: number;
+  window: number;
+  chunk: number;
+  index_heads: number;
+  index_size: number;
+  index_tokens: number;
+  convolution: number;
+  decay_rank: number;
+  gate_rank: number;
+  state_size: number;
+  groups: number;
+  time_step_rank: number;
+  ratio: number;
+  output_groups: number;
+  output_rank: number;
+  width: number;
+  experts: number;
+  experts_per_token: number;
+  shared_width: number;
+  latent_size: number;
+  idle_experts: number;
+  extra_parameters: number;
+}
+
+export interface Transformer {
+  flags: number;
+  layers: number;
+  hidden_size: number;
+  ffn_size: number;
+  heads: number;
+  key_value_heads: number;
+  head_size: number;
+  vocabulary_size: number;
+  positions: number;
+  query_rank: number;
+  key_value_rank: number;
+  rope_head_size: number;
+  value_head_size: number;
+  experts: number;
+  experts_per_token: number;
+  expert_ffn_size: number;
+  shared_ffn_size: number;
+  dense_layers: number;
+  expert_interval: number;
+  expert_offset: number;
+  mtp_layers: number;
+  expert_layers: number;
 }
 
 export interface Environment {
@@ -529,31 +638,6 @@ export interface Balance {
   bound: number;
 }
 
-export interface Transformer {
-  flags: number;
-  layers: number;
-  hidden_size: number;
-  ffn_size: number;
-  heads: number;
-  key_value_heads: number;
-  head_size: number;
-  vocabulary_size: number;
-  positions: number;
-  query_rank: number;
-  key_value_rank: number;
-  rope_head_size: number;
-  value_head_size: number;
-  experts: number;
-  experts_per_token: number;
-  expert_ffn_size: number;
-  shared_ffn_size: number;
-  dense_layers: number;
-  expert_interval: number;
-  expert_offset: number;
-  mtp_layers: number;
-  expert_layers: number;
-}
-
 export interface Training {
   flags: number;
   sequence_length: number;
@@ -588,15 +672,24 @@ export interface Parameters {
   active: number;
   embedding: number;
   positions: number;
+  other: number;
   output: number;
   final_norm: number;
-  attention_with_norms: number;
-  dense_mlp: number;
-  expert_mlp: number;
-  expert_mlp_active: number;
+  towers: number;
   mtp: number;
-  dense_layers: number;
-  expert_layers: number;
+}
+
+export interface ModelRow {
+  role: number;
+  name: string | null;
+  layers: number;
+  index: number;
+  parameters: number;
+  active: number;
+  mixers: number;
+  feed_forwards: number;
+  feed_forwards_active: number;
+  norms: number;
 }
 
 export interface PassCost {
@@ -630,7 +723,8 @@ export interface UpdateCost {
 }
 
 export interface Calibration {
-  factors: number[];
+  rows: number;
+  factors: number;
 }
 
 export interface MegatronMemory {
@@ -825,6 +919,12 @@ export interface Finding {
   other: Op;
 }
 
+export interface LayerKind {
+  block_count: number;
+  name: string | null;
+  blocks: number;
+}
+
 export interface CriticalOp {
   device: number;
   position: number;
@@ -887,6 +987,17 @@ export interface RankingOptions {
   scenario_options: number;
 }
 
+export interface Tower {
+  is_frozen: number;
+  name: string | null;
+  hidden_size: number;
+  layers: number;
+  tokens: number;
+  has_norm_bias: number;
+  kind: number;
+  extra_parameters: number;
+}
+
 export interface PlanOptions {
   objective: number;
   strategies: number;
@@ -912,6 +1023,26 @@ export interface PlanOptions {
   runtimes: number;
   runtime: number;
   offload: number;
+}
+
+export interface DescriptionInfo {
+  flags: number;
+  hidden_size: number;
+  vocabulary_size: number;
+  positions: number;
+  layer_count: number;
+  layers: number;
+  kinds: number;
+  kind_count: number;
+  tower_count: number;
+  towers: number;
+  mtp_layers: number;
+  mtp_kind: number;
+  streams: number;
+  stream_interval: number;
+  extra_parameters: number;
+  sequence_length: number;
+  family: string | null;
 }
 
 export const STRUCTS: Record<string, { size: number; fields: Record<string, [string, number, number]> }>;

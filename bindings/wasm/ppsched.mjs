@@ -59,8 +59,6 @@ function shown(value) {
 
 /** A number as a type has it. What does not fit is refused: the module would take what is left of it. */
 function numberOf(type, what, value) {
-  if (typeof value === "boolean")
-    return Number(value);
   if (typeof value !== "number" && typeof value !== "bigint")
     throw new TypeError(`${what} is ${shown(value)}; it must be a number`);
   if (!(type in MOST))

@@ -57,12 +57,14 @@ class Drawing:
 def architecture():
     """The way of the data through the modules."""
     d = Drawing(960, 560, "The path of the data: problem, strategy, schedule, lowering, evaluation, export")
-    d.box(20, 20, 180, 50, ["model", "cost model of a transformer"], INPUT)
+    d.box(12, 20, 104, 50, ["description", "layers, blocks"], INPUT)
+    d.box(136, 20, 104, 50, ["model", "cost of layers"], INPUT)
+    d.arrow((116, 45), (136, 45))
     d.box(20, 92, 180, 50, ["profile", "measured times (Python)"], INPUT)
     d.box(260, 20, 160, 50, ["layers", "cost of each layer"])
     d.box(480, 20, 180, 50, ["split", "layers to stages, recompute"], CORE)
     d.box(720, 20, 220, 50, ["codesign", "searches split and order together"], CORE)
-    d.arrow((200, 45), (260, 45))
+    d.arrow((240, 45), (260, 45))
     d.arrow((420, 45), (480, 45))
     d.arrow((720, 45), (660, 45))
     d.frame(12, 170, 936, 260, "")

@@ -33,7 +33,9 @@ typedef struct ppsched_bound {
     double memory;      /* activations must share the device's memory limit, even if each is held
                            for the least possible time; 0 without a memory limit */
     double least_limit; /* the least memory limit, the same for all devices, under which a schedule
-                           exists; only static memory and what F adds are counted */
+                           exists. Static memory and activations are counted, also those that an I
+                           or a B adds; memory of other causes may raise it, and RECOMPUTE and
+                           OFFLOAD may need less */
     double one_machine; /* the ops of a device run one after another, none before its input can
                            arrive, and the ops that must follow the last of them add their time; 0
                            where it is not computed: with forwards only, overlapped_times, two model

@@ -109,8 +109,8 @@ typedef struct ppsched_chakra_trace {
  * ppsched_chakra_export wrote, in order of rank. `environment` may be NULL. The caller owns one
  * reference to `*schedule`, and owns `*config`. On an error neither is made.
  *   - Names of nodes give the ops, also in traces of other programs, and ids give their order.
- *     If another program wrote a node that is no op, `error` names the program, that node, and the
- *     number and total time of the trace's compute nodes.
+ *     If another program wrote a node that is no op, `error` names that node, the program if the
+ *     trace tells it, and the number and total time of the trace's compute nodes.
  *   - Durations become times of F, B, I and W by stage, and of overlapped pairs. Their unit is the
  *     one that the traces name, or microseconds.
  *   - Sizes become bytes by stage; a size of 1 means none. With TIMES they become a bandwidth, or

@@ -229,7 +229,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
     /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default, for memory in
-     * bytes: MEM_OFFLOAD if given, else MEM_FORWARD if given, else 1. */
+     * bytes: MEM_OFFLOAD, which is MEM_FORWARD by default. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
     /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S, >= 0, at
@@ -372,7 +372,7 @@ enum ppsched_sender_waits {
  * ppsched_schedule_lower (except PPSCHED_LOWERING_NONE), ppsched_schedule_evaluate_transfers,
  * schedules with RECOMPUTE, OFFLOAD or RELOAD, and scenarios with dispatch READY. Bounds do not
  * count these waits, and stay valid.
- * Errors: ARGUMENT; RANGE where `sender_waits` is unknown. */
+ * Errors: ARGUMENT, also where `sender_waits` is unknown. */
 PPSCHED_API ppsched_status ppsched_config_set_sender_waits(ppsched_config *config,
                                                            int32_t sender_waits,
                                                            ppsched_error *error);

@@ -303,7 +303,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_memory(ppsched_memory_point *out
 
 /* The part of a device's memory that has one cause (enum ppsched_memory_cause): its level at time
  * 0, then a point for each change. Fills a buffer: see ppsched.h.
- * Errors: as ppsched_timeline_get_memory; RANGE also where there is no such cause. */
+ * Errors: as ppsched_timeline_get_memory; ARGUMENT also where there is no such cause. */
 PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_point *out,
                                                                 size_t capacity, size_t *needed,
                                                                 const ppsched_timeline *timeline,

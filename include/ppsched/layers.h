@@ -60,11 +60,15 @@ enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_TIED = 2,      /* the last stage holds its weights and static memory too, as
                                          an embedding whose weights the head shares; only of a layer
                                          in the first stage */
-    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4 /* each stage with such layers, but the first, holds the
+    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING =
+        4, /* each stage with such layers, but the first, holds the
                                                weights and static memory of those with place FIRST
                                                too, once, as Megatron-LM's stages with MTP layers
                                                do, the last beside what is tied; not of a layer in
                                                the first stage */
+    PPSCHED_LAYER_FLAG_NOT_COPIED =
+        8 /* stages with such copies do not hold it: a tower in the first
+                                         stage; only of a layer in the first stage */
 };
 
 /* A way to keep less of a layer's activations: they are computed again in its backward. A plain

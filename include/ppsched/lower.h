@@ -79,8 +79,11 @@ typedef struct ppsched_lower_options {
                                  among the next `unshard` ones, and at the end of the queue. If the
                                  last of these begins an overlapped pair of two stages, the device
                                  holds one more. 0: no UNSHARD, no RESHARD */
-    uint32_t reduce_grad;     /* 1: REDUCE_GRAD after the last B or W of a stage in an iteration */
-    uint32_t defer_receives;  /* 1: as PyTorch's defer_pp_recv, only with PYTORCH. A receive moves
+    uint32_t reduce_grad; /* 1: REDUCE_GRAD after the last B or W of a stage in an iteration. 2: the
+                                 same, and in the PYTORCH lowering its device's next turn goes to a
+                                 wait for it, as in PyTorch 2.15. So later receives may move. The
+                                 wait is no op of the schedule */
+    uint32_t defer_receives; /* 1: as PyTorch's defer_pp_recv, only with PYTORCH. A receive moves
                                  to right before its consumer, or to before an earlier send to the
                                  device that it receives from, if that device has a higher rank. Not
                                  safe: many orders deadlock where sends block, and some of the V

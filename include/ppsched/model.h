@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of a transformer's layers before any run: parameters, times, memory and bytes. They are
- * computed from the model's shape, its training options and the data sheet of the device. Units are
- * seconds, bytes and single operations (a multiplication and an addition are two operations).
+/* The cost of a model's layers before any run: parameters, times, memory and bytes. They are
+ * computed from the model's description, its training options and the data sheet of the device.
+ * Units are seconds, bytes and single operations (a multiplication and an addition are two
+ * operations).
  *
  * UNSTABLE: the declarations of this header may change before release 1.0. The structs for a model
  * and for a device will get more members.
@@ -42,11 +43,16 @@
  *         .layers = 32, .hidden_size = 4096, .heads = 32, .key_value_heads = 8,
  *         .ffn_size = 14336, .vocabulary_size = 128256};
  *     ppsched_parameters parameters = {.size = sizeof parameters};
+ *     const ppsched_description *description = NULL;
  *     ppsched_model *model = NULL; // NULL for training and device: the defaults
- *     ppsched_status status = ppsched_model_create(&model, &llama, NULL, NULL, NULL, NULL);
+ *     ppsched_status status =
+ *         ppsched_description_from_transformer(&description, &llama, NULL, NULL);
+ *     if (status == PPSCHED_OK)
+ *         status = ppsched_model_create(&model, description, NULL, NULL, NULL, NULL);
  *     if (status == PPSCHED_OK)
  *         status = ppsched_model_get_parameters(&parameters, model, NULL);
  *     ppsched_model_destroy(model);
+ *     ppsched_description_release(description);
  */
 #ifndef PPSCHED_MODEL_H
 #define PPSCHED_MODEL_H
@@ -54,6 +60,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ppsched/description.h>
 #include <ppsched/environment.h>
 #include <ppsched/export_macro.h>
 #include <ppsched/layers.h>
@@ -62,60 +69,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* --- the model --- */
-
-/* Properties of a transformer. */
-enum ppsched_transformer_flag {
-    PPSCHED_TRANSFORMER_FLAG_TIED = 1,      /* the output uses the embedding's matrix */
-    PPSCHED_TRANSFORMER_FLAG_GATED = 2,     /* an MLP has three matrices, not two (SwiGLU, GeGLU) */
-    PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4, /* LayerNorm with 2h parameters; else RMSNorm with h */
-    PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,
-    PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16, /* after the attention */
-    PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
-    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,     /* norms of queries and of keys, of size d */
-    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128, /* four norms per layer (Gemma 2) */
-    PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
-    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,   /* half of the scores, if these are not kept */
-    PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024, /* after attention and MLP, and on scores if kept */
-    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
-    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096 /* no norms in latent attention */
-};
-
-/* The shape of a decoder-only transformer. Sized: set `size`. Parts that the model does not have
- * are 0. */
-typedef struct ppsched_transformer {
-    uint32_t size;
-    uint32_t flags; /* enum ppsched_transformer_flag */
-    uint32_t layers;
-    uint32_t hidden_size;
-    uint32_t ffn_size; /* f, of a dense MLP */
-    uint32_t heads;
-    uint32_t key_value_heads; /* 0: `heads` */
-    uint32_t head_size;       /* d; 0: hidden_size / heads */
-    uint32_t vocabulary_size;
-    uint32_t positions; /* learned positions: rows of their table */
-    /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), if key_value_rank is above 0. */
-    uint32_t query_rank; /* 0: queries have no low-rank form */
-    uint32_t key_value_rank;
-    uint32_t rope_head_size; /* of queries and keys, in addition to head_size */
-    uint32_t value_head_size;
-    /* Mixture of experts, if experts is above 0. */
-    uint32_t experts;
-    uint32_t experts_per_token;
-    uint32_t expert_ffn_size;
-    uint32_t shared_ffn_size; /* sum over all shared experts */
-    uint32_t dense_layers;    /* how many of the first layers have no experts */
-    uint32_t expert_interval; /* of the other layers, layer i (from 0, over all layers) has experts
-                                 if this divides i + expert_offset; 0: all of them */
-    uint32_t expert_offset;
-    uint32_t mtp_layers; /* multi-token prediction (DeepSeek-V3, arXiv 2412.19437): each is like the
-                            last layer, plus a projection of 2h to h and three norms */
-    uint32_t reserved[2];         /* 0 */
-    const uint8_t *expert_layers; /* `layers` values: 1 if the layer has experts, else 0; copied.
-                                     dense_layers, expert_interval and expert_offset must then be
-                                     0. NULL: these three decide */
-} ppsched_transformer;
 
 /* --- how it is trained --- */
 
@@ -197,8 +150,9 @@ PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
 
 /* --- the cost model --- */
 
-/* A transformer, its training and its device. Immutable.
- * Lifetime: the caller destroys it. It holds copies of its inputs.
+/* A described model, its training and its device. Immutable.
+ * Lifetime: the caller destroys it. It holds a reference to the description, and copies of the
+ *   other inputs.
  * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_model ppsched_model;
 
@@ -208,21 +162,18 @@ typedef struct ppsched_model ppsched_model;
  *   that parallelism does not divide, shares above 1, more experts per token than experts;
  *   NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
-                                                const ppsched_transformer *transformer,
+                                                const ppsched_description *description,
                                                 const ppsched_training *training,
                                                 const ppsched_accelerator *accelerator,
                                                 const ppsched_environment *environment,
                                                 ppsched_error *error);
 PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
 
-/* Numbers of parameters of the whole model, not divided by the training. Sized.
- *   attention  h (a + 2k) d + a d h, biases, norms of q and k; with ranks q (of queries) and r:
- *              h q + q + q a (d + rope) + h (r + rope) + r + r a (d + v) + a v h, with
- *              NO_LATENT_NORMS without the terms q and r
- *   MLP        2 h f, gated 3 h f, biases; router h E, bias E
- *   norms      2 per layer (4 with POST_NORMS) and a final one; each h, with bias 2h
- * `active` is the number that one token uses, embedding and output included. `total` and `active`
- * do not include the MTP layers. */
+/* Numbers of parameters of the whole model, not divided by the training. Sized. `active` is the
+ * number that one token uses, embedding and output included. `total` and `active` do not include
+ * towers and MTP layers. The formulas of blocks are in description.h; in addition
+ *   norms      each h, with NORM_BIAS 2h; a final one
+ *   biases     one for each output of a matrix; router h E, bias E */
 typedef struct ppsched_parameters {
     uint32_t size;
     uint32_t reserved;
@@ -230,15 +181,11 @@ typedef struct ppsched_parameters {
     uint64_t active;
     uint64_t embedding;
     uint64_t positions;
+    uint64_t other;  /* of the whole model, in the stage of the embedding */
     uint64_t output; /* 0 if tied */
     uint64_t final_norm;
-    uint64_t attention_with_norms; /* of one layer, with all its norms */
-    uint64_t dense_mlp;
-    uint64_t expert_mlp; /* with router and shared experts */
-    uint64_t expert_mlp_active;
-    uint64_t mtp;           /* of one MTP layer */
-    uint64_t dense_layers;  /* number of layers without experts */
-    uint64_t expert_layers; /* number of layers with experts */
+    uint64_t towers; /* of all */
+    uint64_t mtp;    /* of one MTP layer */
 } ppsched_parameters;
 
 /* Counts the parameters.
@@ -247,14 +194,37 @@ PPSCHED_API ppsched_status ppsched_model_get_parameters(ppsched_parameters *out,
                                                         const ppsched_model *model,
                                                         ppsched_error *error);
 
-/* Kinds of layer. */
-enum ppsched_model_layer {
-    PPSCHED_MODEL_LAYER_EMBEDDING = 0,
-    PPSCHED_MODEL_LAYER_DENSE = 1,
-    PPSCHED_MODEL_LAYER_EXPERT = 2,
-    PPSCHED_MODEL_LAYER_MTP = 3,
-    PPSCHED_MODEL_LAYER_HEAD = 4 /* final norm, output, loss */
+/* What the layers of a row are. */
+enum ppsched_model_role {
+    PPSCHED_MODEL_ROLE_EMBEDDING = 0,
+    PPSCHED_MODEL_ROLE_TOWER = 1, /* a whole tower, in the stage of the embedding */
+    PPSCHED_MODEL_ROLE_DECODER = 2,
+    PPSCHED_MODEL_ROLE_MTP = 3,
+    PPSCHED_MODEL_ROLE_HEAD = 4 /* final norm, output, loss */
 };
+
+/* Layers of a model that cost the same, one row for each kind. Rows are in order: towers,
+ * embedding, decoders by the kinds of the description that some layer has, MTP, head. Sized. */
+typedef struct ppsched_model_row {
+    uint32_t size;
+    int32_t role;        /* enum ppsched_model_role */
+    const char *name;    /* "embedding", "mtp", "head", or the name of the kind or tower; it belongs
+                            to the model */
+    uint32_t layers;     /* how many layers of the model it stands for */
+    uint32_t index;      /* of the kind or the tower in the description */
+    uint64_t parameters; /* of one layer, not divided by the training */
+    uint64_t active;     /* of these, what one token uses */
+    uint64_t mixers;     /* without norms */
+    uint64_t feed_forwards;
+    uint64_t feed_forwards_active;
+    uint64_t norms;
+} ppsched_model_row;
+
+/* The number of rows, and one of them.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a row that is not below the count. */
+PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
+PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
+                                                 uint32_t row, ppsched_error *error);
 
 /* Passes of a layer. */
 enum ppsched_model_pass {
@@ -282,11 +252,11 @@ typedef struct ppsched_pass_cost {
     double communication_bytes; /* `bytes` of the collectives, see ppsched_link_rate */
 } ppsched_pass_cost;
 
-/* Computes the cost of a pass. `layer`: enum ppsched_model_layer; `pass`: enum ppsched_model_pass.
- * Without an accelerator the times are 0. A kind of layer that the model does not have costs 0.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown layer or pass. */
+/* Computes the cost of a pass of one layer of a row. `pass`: enum ppsched_model_pass. Without an
+ * accelerator the times are 0.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown row or pass. */
 PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
-                                                       const ppsched_model *model, int32_t layer,
+                                                       const ppsched_model *model, uint32_t row,
                                                        int32_t pass, ppsched_error *error);
 
 /* The memory of one layer on one device, in bytes. Sized.
@@ -311,10 +281,10 @@ typedef struct ppsched_layer_memory {
     double expert_parameters;        /* the part of `parameters` that is of experts */
 } ppsched_layer_memory;
 
-/* Computes the memory of a layer. `layer`: enum ppsched_model_layer.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown layer. */
+/* Computes the memory of one layer of a row.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE for an unknown row. */
 PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
-                                                    const ppsched_model *model, int32_t layer,
+                                                    const ppsched_model *model, uint32_t row,
                                                     ppsched_error *error);
 
 /* The cost of the update at the end of a step, after the last backward. Sized. In `optimizer_time`
@@ -337,22 +307,25 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
                                                          double expert_parameters,
                                                          ppsched_error *error);
 
-/* Measured divided by predicted times, by layer (enum ppsched_model_layer) and pass (FORWARD,
- * INPUT, WEIGHT of enum ppsched_model_pass): factors[3 * layer + pass]. Sized; 0 means 1. */
+/* Measured divided by predicted times, by row and pass (FORWARD, INPUT, WEIGHT of enum
+ * ppsched_model_pass): factors[3 * row + pass]. Sized; 0 means 1, also for rows past `rows`. */
 typedef struct ppsched_calibration {
     uint32_t size;
-    uint32_t reserved;
-    double factors[15];
+    uint32_t rows;
+    const double *factors; /* 3 * rows values; NULL if there are none */
 } ppsched_calibration;
 
 /* Makes the list of the model's layers with their costs, for plans. The caller owns one reference
  * to `*out`. `calibration` may be NULL.
- *   - Names in order: "embedding", then "decoder" and "moe_decoder", then "mtp", and "head" last.
+ *   - Names are those of the rows. A run of equal layers is one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights, mem_static
  *     gradients and optimizer states.
- *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED, "mtp" has PPSCHED_LAYER_FLAG_COPIES_EMBEDDING.
- *   - Kinds of recomputation, of all layers but the first and the last: "selective" and "full",
- *     each if it reduces the memory.
+ *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED, "mtp" PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, a
+ *     tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer before one that shares its index has
+ *     PPSCHED_LAYER_FLAG_WITH_NEXT.
+ *   - output_bytes has all residual streams, and the keys and values that later layers read.
+ *   - Kinds of recomputation, of all layers but embedding and head: "selective" and "full", each if
+ *     it reduces the memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or
  *   not finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
@@ -387,7 +360,8 @@ typedef struct ppsched_megatron_pipeline {
 } ppsched_megatron_pipeline;
 
 /* Computes the estimate of Megatron-LM.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0, or if the model is not one of attention
+ *   and one MLP or one size of experts in each layer, of which alone the formula is. */
 PPSCHED_API ppsched_status
 ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);

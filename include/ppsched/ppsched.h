@@ -22,7 +22,8 @@
  *   find the least memory limit            ppsched_plan_find_least_limit            plan.h
  *   split layers into stages               ppsched_plan_get_split                   plan.h
  *   write a split for a runtime            ppsched_layout_write_text                layout.h
- *   estimate what a transformer costs      ppsched_layers_from_model                model.h
+ *   describe a model                       ppsched_description_read                 description.h
+ *   estimate what a model costs            ppsched_layers_from_model                model.h
  *   lower: add sends and receives          ppsched_schedule_lower                   lower.h
  *   prove that it cannot deadlock          ppsched_schedule_prove                   channel.h
  *   time a schedule with its transfers     ppsched_schedule_evaluate_transfers      evaluate.h
@@ -97,26 +98,27 @@
 #include <ppsched/channel.h>
 #include <ppsched/check.h>
 #include <ppsched/config.h>
+#include <ppsched/description.h>
 #include <ppsched/environment.h>
 #include <ppsched/evaluate.h>
 #include <ppsched/explain.h>
 #include <ppsched/export.h>
 #include <ppsched/import.h>
-#include <ppsched/memory_saving.h>
 #include <ppsched/launch.h>
 #include <ppsched/layers.h>
 #include <ppsched/layout.h>
 #include <ppsched/lower.h>
+#include <ppsched/memory_saving.h>
 #include <ppsched/microbatches.h>
 #include <ppsched/model.h>
 #include <ppsched/names.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>
+#include <ppsched/resources.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
 #include <ppsched/strategy.h>
-#include <ppsched/resources.h>
 #include <ppsched/version.h>
 
 #endif

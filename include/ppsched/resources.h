@@ -131,9 +131,11 @@ typedef struct ppsched_arena {
  *   - Slots are given out in order of `first`, then of `last`. Each lifetime gets the lowest slot
  *     that is free, as in PyTorch's activation liveness and its proposed receive pools.
  *   - With RECEIVE a schedule that is not lowered has no lifetimes.
+ *   - In a schedule of forwards only, a value ends when its last reader on the device ended. For a
+ *     stage pass that is its F, its SEND_F, F of the next stage if that is on the same device, or F
+ *     of the last slice of its microbatch, whichever comes last; for a received value its F.
  * Errors: ARGUMENT; RANGE, also where there is no such device; INVALID_SCHEDULE where a stage pass
- *   of the device is incomplete, as in a forward-only schedule, or out of order; BUFFER,
- *   NO_MEMORY. */
+ *   of the device is incomplete or out of order; BUFFER, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_get_lifetimes(ppsched_lifetime *out, size_t capacity,
                                                           size_t *needed,
                                                           const ppsched_schedule *schedule,

@@ -136,11 +136,11 @@ uint32_t ppsched_config_forward_only(const ppsched_config *config)
 ppsched_status ppsched_config_set_sender_waits(ppsched_config *config, int32_t sender_waits, ppsched_error *error)
 {
     PPI_REQUIRE(config);
-    if (sender_waits != PPSCHED_SENDER_WAITS_NEVER && sender_waits != PPSCHED_SENDER_WAITS_LIKE_KIND)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "sender_waits is %d; it must be %d (never) or %d (like_kind)",
-                        (int)sender_waits, PPSCHED_SENDER_WAITS_NEVER, PPSCHED_SENDER_WAITS_LIKE_KIND);
-    config->senders_wait = sender_waits == PPSCHED_SENDER_WAITS_LIKE_KIND;
-    return PPSCHED_OK;
+    ppsched_status status = ppi_check_choice("sender_waits", sender_waits, PPSCHED_SENDER_WAITS_NEVER,
+                                             PPSCHED_SENDER_WAITS_LIKE_KIND, error);
+    if (status == PPSCHED_OK)
+        config->senders_wait = sender_waits == PPSCHED_SENDER_WAITS_LIKE_KIND;
+    return status;
 }
 
 int32_t ppsched_config_sender_waits(const ppsched_config *config)

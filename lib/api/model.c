@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exported functions: the cost model of a transformer, its accelerators, and the layers that follow from it. */
+/* Exported functions: the cost model of a described model, its accelerators, and the layers that follow from it. */
 #include "api/null.h"
 #include "base/checked.h"
 #include "base/error.h"
@@ -21,27 +21,23 @@ const ppsched_accelerator *ppsched_accelerator_at(uint32_t index)
 
 /* --- making a model --- */
 
-ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_transformer *transformer,
+ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_description *description,
                                     const ppsched_training *training, const ppsched_accelerator *accelerator,
                                     const ppsched_environment *environment, ppsched_error *error)
 {
     struct ppi_host host;
-    ppsched_transformer shape;
     ppsched_training own;
     ppsched_accelerator device;
     PPI_REQUIRE(out);
-    PPI_REQUIRE(transformer);
-    ppsched_status status = ppi_take_sized(&shape, sizeof shape, sizeof(ppsched_transformer), transformer,
-                                           "ppsched_transformer", error);
-    if (status == PPSCHED_OK)
-        status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_training), training, "ppsched_training", error);
+    PPI_REQUIRE(description);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_training), training, "ppsched_training", error);
     if (status == PPSCHED_OK)
         status = ppi_take_sized(&device, sizeof device, sizeof(ppsched_accelerator), accelerator, "ppsched_accelerator", error);
     if (status == PPSCHED_OK)
         status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)
         return status;
-    return ppi_model_create(out, &shape, &own, accelerator != NULL ? &device : NULL, &host, error);
+    return ppi_model_create(out, description, &own, accelerator != NULL ? &device : NULL, &host, error);
 }
 
 void ppsched_model_destroy(ppsched_model *model)
@@ -51,11 +47,28 @@ void ppsched_model_destroy(ppsched_model *model)
 
 /* --- costs of a model --- */
 
-static ppsched_status check_layer(int32_t layer, ppsched_error *error)
+static ppsched_status check_row(const ppsched_model *model, uint32_t row, ppsched_error *error)
 {
-    if (layer < 0 || layer >= PPI_MODEL_LAYERS)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "layer is %d; kinds of layers are 0 to %d", layer, PPI_MODEL_LAYERS - 1);
+    if (row >= model->row_count)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "row is %u; the model has rows 0 to %u", row, model->row_count - 1);
     return PPSCHED_OK;
+}
+
+uint32_t ppsched_model_row_count(const ppsched_model *model)
+{
+    return model != NULL ? model->row_count : 0;
+}
+
+ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model, uint32_t row, ppsched_error *error)
+{
+    ppsched_model_row own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = check_row(model, row, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppi_model_describe_row(&own, model, row);
+    return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_model_row), "ppsched_model_row", error);
 }
 
 ppsched_status ppsched_model_get_parameters(ppsched_parameters *out, const ppsched_model *model, ppsched_error *error)
@@ -67,31 +80,31 @@ ppsched_status ppsched_model_get_parameters(ppsched_parameters *out, const ppsch
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_parameters), "ppsched_parameters", error);
 }
 
-ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out, const ppsched_model *model, int32_t layer, int32_t pass,
+ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass,
                                            ppsched_error *error)
 {
     ppsched_pass_cost own;
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
-    ppsched_status status = check_layer(layer, error);
+    ppsched_status status = check_row(model, row, error);
     if (status != PPSCHED_OK)
         return status;
     if (pass < 0 || pass >= PPI_MODEL_PASSES)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "pass is %d; passes are 0 to %d", pass, PPI_MODEL_PASSES - 1);
-    ppi_model_price(&own, model, layer, pass);
+    ppi_model_price(&own, model, row, pass);
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_pass_cost), "ppsched_pass_cost", error);
 }
 
-ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out, const ppsched_model *model, int32_t layer,
+ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out, const ppsched_model *model, uint32_t row,
                                         ppsched_error *error)
 {
     ppsched_layer_memory own;
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
-    ppsched_status status = check_layer(layer, error);
+    ppsched_status status = check_row(model, row, error);
     if (status != PPSCHED_OK)
         return status;
-    ppi_model_hold(&own, model, layer);
+    ppi_model_hold(&own, model, row);
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_layer_memory), "ppsched_layer_memory", error);
 }
 
@@ -138,6 +151,8 @@ ppsched_status ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, c
                           cut.selective, cut.reserved);
     if (status != PPSCHED_OK)
         return status;
-    ppi_model_megatron(&own, model, &cut);
+    status = ppi_model_megatron(&own, model, &cut, error);
+    if (status != PPSCHED_OK)
+        return status;
     return ppi_give_sized(out, &own, sizeof own, sizeof(ppsched_megatron_memory), "ppsched_megatron_memory", error);
 }

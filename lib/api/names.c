@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exported functions: the names of enum values, from one table for each enum. */
+/* Exported functions: the names of enum values. Placements and formats have theirs in tables of their own. */
 #include <ppsched/names.h>
 
 #include <stddef.h>
@@ -11,12 +11,12 @@
 #include <ppsched/config.h>
 #include <ppsched/environment.h>
 #include <ppsched/explain.h>
-#include <ppsched/export.h>
 #include <ppsched/layers.h>
 #include <ppsched/lower.h>
 #include <ppsched/resources.h>
 #include <ppsched/scenarios.h>
 
+#include "format/formats.h"
 #include "ir/shape.h"
 
 static const char *name_in(const char *const *names, size_t count, int32_t value)
@@ -86,11 +86,8 @@ const char *ppsched_rank_by_name(int32_t rank_by)
 
 const char *ppsched_format_name(int32_t format)
 {
-    static const char *const names[] = {[PPSCHED_FORMAT_TEXT] = "text",         [PPSCHED_FORMAT_CSV] = "csv",
-                                        [PPSCHED_FORMAT_JSON] = "json",         [PPSCHED_FORMAT_CHROME_TRACE] = "chrome_trace",
-                                        [PPSCHED_FORMAT_MEGATRON] = "megatron", [PPSCHED_FORMAT_DEEPSPEED] = "deepspeed",
-                                        [PPSCHED_FORMAT_SAIL] = "sail"};
-    return name_in(names, sizeof names / sizeof names[0], format);
+    const struct ppi_format *row;
+    return ppi_format_find(&row, format, NULL) == PPSCHED_OK ? row->name : NULL;
 }
 
 const char *ppsched_finding_kind_name(int32_t finding_kind)

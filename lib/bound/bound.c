@@ -17,22 +17,24 @@ struct least {
     double head;              /* before the first F can start */
     double tail;              /* after an I, before the chain ends with stage 0 */
     double area, on_the_path; /* activations times the time they are held: during compute, and during transfers */
+    double rise;              /* of memory, while the backward runs that adds least */
 };
 
 /* Factors of the micro-slices of one iteration. */
 struct micro_slices {
     double count, time, held, held_time; /* sums of 1, times, memory, memory times time */
-    double least_time, least_sent, most_held;
+    double least_time, least_sent;
+    double most, most_held; /* memory of the largest micro-slice, and of all slices of the largest microbatch */
 };
 
-/* Sums of a device, over the stage passes of all iterations. */
+/* Sums of a device, over the stage passes of all iterations; `hold`: the largest of its copies. */
 struct sums {
     double work, area, hold, fixed;
 };
 
-/* Sums of a device over the stage passes of one copy. */
+/* Sums of a device over the stage passes of one copy; `held`: by one microbatch between its forwards and backwards. */
 struct transfer {
-    double chain, head, tail;
+    double chain, head, tail, held;
 };
 
 struct bounds {
@@ -62,6 +64,7 @@ static void sum_micro_slices(struct bounds *bounds, uint32_t copy)
             sum.held_time += factor.memory * factor.time;
             sum.least_time = ppi_smaller(sum.least_time, factor.time);
             sum.least_sent = ppi_smaller(sum.least_sent, factor.memory);
+            sum.most = ppi_larger(sum.most, factor.memory);
             sum.most_held = ppi_larger(sum.most_held, factor.memory * shape->slices);
         }
     if (bounds->costs.overlapped.values != NULL && bounds->costs.factors != NULL && sum.count > 0) {
@@ -122,6 +125,15 @@ static void overlap(const struct bounds *bounds, uint32_t stage, struct least *l
     least->pass -= saved;
 }
 
+/* The least that a backward of the stage adds while it runs. */
+static double least_rise(const struct bounds *bounds, uint32_t stage)
+{
+    if (bounds->costs.rises == NULL || bounds->config->is_forward_only)
+        return 0;
+    const struct ppi_rise *rise = &bounds->costs.rises[stage];
+    return bounds->config->has_whole_backwards ? rise->whole : ppi_smaller(rise->whole, rise->input);
+}
+
 static void find_least(struct bounds *bounds)
 {
     uint32_t stages = bounds->costs.stages;
@@ -140,7 +152,8 @@ static void find_least(struct bounds *bounds)
                                 .input = input,
                                 .weight = backward - input,
                                 .chain = forward + input,
-                                .pass = forward + backward};
+                                .pass = forward + backward,
+                                .rise = least_rise(bounds, (uint32_t)(i % stages))};
         if (bounds->costs.overlapped.values != NULL && !bounds->config->is_forward_only)
             overlap(bounds, (uint32_t)(i % stages), least);
     }
@@ -201,7 +214,8 @@ static void add_passes(struct bounds *bounds, uint32_t copy, uint32_t stage)
     sums->work += micro_slices->time * bounds->iterations * least->pass;
     sums->area += micro_slices->held_time * bounds->iterations * least->area;
     sums->area += micro_slices->held * bounds->iterations * least->on_the_path;
-    sums->hold = copy == 0 ? sums->hold + most : ppi_larger(sums->hold, most); /* of one copy's microbatches only */
+    transfer->held += most; /* a backward of the microbatch finds all its forwards up to this stage */
+    sums->hold = ppi_larger(sums->hold, transfer->held + least->rise * micro_slices->most);
     transfer->chain += micro_slices->time * bounds->iterations * least->chain;
     transfer->head = ppi_smaller(transfer->head, least->head);
     transfer->tail = ppi_smaller(transfer->tail, least->tail);

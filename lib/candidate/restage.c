@@ -251,53 +251,22 @@ static ppsched_status put_bytes(struct making *making, int32_t quantity, ppsched
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
 
-/* What the other quantities of a stage depend on: its parameters, its activations, what enters or leaves it at its first or
- * last layer, or the op that runs. */
-enum share { OF_PARAMETERS, OF_ACTIVATIONS, OF_FIRST_BORDER, OF_LAST_BORDER, OF_OPS };
-
-static const struct {
-    int32_t quantity;
-    enum share share;
-} holdings[] = {
-    {PPSCHED_QUANTITY_MEM_OPTIMIZER, OF_PARAMETERS},
-    {PPSCHED_QUANTITY_MEM_GRADIENTS, OF_PARAMETERS},
-    {PPSCHED_QUANTITY_UNSHARD_TIMES, OF_PARAMETERS},
-    {PPSCHED_QUANTITY_REDUCE_GRAD_TIMES, OF_PARAMETERS},
-    {PPSCHED_QUANTITY_UNSHARD_BYTES, OF_PARAMETERS},
-    {PPSCHED_QUANTITY_REDUCE_GRAD_BYTES, OF_PARAMETERS},
-    {PPSCHED_QUANTITY_MEM_GATHERED, OF_PARAMETERS},
-    {PPSCHED_QUANTITY_MEM_OUTPUT, OF_LAST_BORDER},
-    {PPSCHED_QUANTITY_MEM_SEND_FORWARD, OF_LAST_BORDER},
-    {PPSCHED_QUANTITY_MEM_SEND_BACKWARD, OF_FIRST_BORDER},
-    {PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD, OF_FIRST_BORDER},
-    {PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD, OF_LAST_BORDER},
-    {PPSCHED_QUANTITY_MEM_WORK_FORWARD, OF_OPS},
-    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD, OF_OPS},
-    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT, OF_OPS},
-    {PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT, OF_OPS},
-    {PPSCHED_QUANTITY_RECOMPUTE_TIMES, OF_ACTIVATIONS},
-    {PPSCHED_QUANTITY_MEM_RECOMPUTE, OF_FIRST_BORDER},
-    {PPSCHED_QUANTITY_OFFLOAD_TIMES, OF_ACTIVATIONS},
-    {PPSCHED_QUANTITY_RELOAD_TIMES, OF_ACTIVATIONS},
-    {PPSCHED_QUANTITY_OFFLOAD_BYTES, OF_ACTIVATIONS},
-    {PPSCHED_QUANTITY_MEM_OFFLOAD, OF_ACTIVATIONS},
-};
-
 /* The value of a new stage, which is one of `pieces` equal parts of old stage `first`, or all stages from `first` to
  * `last`. */
-static double shared(const struct ppi_values *list, enum share share, uint32_t first, uint32_t last, uint32_t pieces)
+static double shared(const struct ppi_values *list, enum ppi_owner owner, uint32_t first, uint32_t last, uint32_t pieces)
 {
-    double found = ppi_value_at(list, share == OF_LAST_BORDER ? last : first);
-    bool adds_up = share == OF_PARAMETERS || share == OF_ACTIVATIONS;
-    for (uint32_t old = first + 1; old <= last && (adds_up || share == OF_OPS); old++)
-        found = share == OF_OPS ? ppi_larger(found, ppi_value_at(list, old)) : found + ppi_value_at(list, old);
+    double found = ppi_value_at(list, owner == PPI_OF_LAST_BORDER ? last : first);
+    bool adds_up = owner == PPI_OF_PARAMETERS || owner == PPI_OF_ACTIVATIONS;
+    for (uint32_t old = first + 1; old <= last && (adds_up || owner == PPI_OF_OPS); old++)
+        found = owner == PPI_OF_OPS ? ppi_larger(found, ppi_value_at(list, old)) : found + ppi_value_at(list, old);
     return adds_up ? found / pieces : found;
 }
 
 /* Parameters and activations are divided evenly or added up. All but parameters grow with the microbatch. Work space is that
  * of the largest op. */
-static ppsched_status put_holding(struct making *making, int32_t quantity, enum share share, ppsched_error *error)
+static ppsched_status put_holding(struct making *making, int32_t quantity, ppsched_error *error)
 {
+    const enum ppi_owner owner = ppi_quantity_owner(quantity);
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
     const struct ppi_values *list = &making->from->values[quantity];
     if (list->values == NULL)
@@ -305,8 +274,8 @@ static ppsched_status put_holding(struct making *making, int32_t quantity, enum 
     for (uint32_t s = 0; s < new; s++) {
         uint32_t first = new > old ? s / (new / old) : s *(old / new);
         uint32_t last = new > old ? first : first + old / new - 1;
-        making->list[s] = shared(list, share, first, last, new > old ? new / old : 1) *
-                          (share == OF_PARAMETERS ? 1 : making->size);
+        making->list[s] = shared(list, owner, first, last, new > old ? new / old : 1) *
+                          (owner == PPI_OF_PARAMETERS ? 1 : making->size);
     }
     return ppi_config_set_values(making->to, quantity, making->list, new, error);
 }
@@ -383,8 +352,9 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
         status = put_bytes(making, PPSCHED_QUANTITY_ACTIVATION_BYTES, error);
     if (status == PPSCHED_OK)
         status = put_bytes(making, PPSCHED_QUANTITY_GRADIENT_BYTES, error);
-    for (size_t i = 0; i < sizeof holdings / sizeof holdings[0] && status == PPSCHED_OK; i++)
-        status = put_holding(making, holdings[i].quantity, holdings[i].share, error);
+    for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
+        if (ppi_quantity_owner(q) >= PPI_OF_PARAMETERS)
+            status = put_holding(making, q, error);
     if (status == PPSCHED_OK)
         status = put_overlapped(making, error);
     if (status == PPSCHED_OK)

@@ -3,7 +3,7 @@
 #ifndef PPSCHED_CHAKRA_PROTOBUF_H
 #define PPSCHED_CHAKRA_PROTOBUF_H
 
-#include "format/writer.h"
+#include "base/writer.h"
 
 /* Wire types of fields. */
 enum { PPI_PROTO_VARINT = 0, PPI_PROTO_64 = 1, PPI_PROTO_BYTES = 2, PPI_PROTO_32 = 5 };

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "base/sort.h"
 #include "base/utf8.h"
 #include "chakra/protobuf.h"
@@ -252,28 +253,49 @@ static struct durations add_durations(const ppsched_chakra_trace *trace)
     return found;
 }
 
-static const char *writer_name(const struct writer *writer)
+/* Room for what a message says of the writer, and of the compute nodes. */
+enum { PART_SIZE = 128 };
+
+/* Who wrote the trace, from its metadata. */
+static void print_writer(char part[PART_SIZE], const struct writer *writer)
 {
-    return writer->has_process ? "Chakra's converter of PyTorch's traces"
-           : writer->has_input ? "Chakra's converter of text files"
-                               : "another program";
+    const char *converted = writer->has_process ? "PyTorch's traces" : writer->has_input ? "text files" : NULL;
+    struct ppi_span told = writer->schema.next < writer->schema.end ? writer->schema : writer->version;
+    char quote[PPI_QUOTE_SIZE], schema[PART_SIZE] = "";
+    ppi_quote(quote, told.next, told.end);
+    if (told.next < told.end)
+        ppi_print(schema, sizeof schema, " (schema \"%s\")", quote);
+    if (converted != NULL)
+        ppi_print(part, PART_SIZE, "Chakra's converter of %s%s wrote the trace", converted, schema);
+    else
+        ppi_print(part, PART_SIZE, "the trace%s does not say which program wrote it", schema);
+}
+
+static void print_durations(char part[PART_SIZE], struct durations found)
+{
+    if (found.count == 0)
+        ppi_print(part, PART_SIZE, "no compute node has a duration that can be read");
+    else if (found.count == 1)
+        ppi_print(part, PART_SIZE, "its compute node takes %llu microsecond%s", (unsigned long long)found.micros,
+                  found.micros == 1 ? "" : "s");
+    else
+        ppi_print(part, PART_SIZE, "its %llu compute nodes take %llu microseconds", (unsigned long long)found.count,
+                  (unsigned long long)found.micros);
 }
 
 /* Refuses a trace of another writer, whose nodes are not ops of a pipeline. */
 static ppsched_status fail_writer(const struct reader *reader, struct ppi_span name)
 {
     struct ppi_place place = {reader->rank, PPSCHED_NONE, PPSCHED_NONE, reader->node};
-    const struct writer *writer = &reader->writer;
-    char quote[PPI_QUOTE_SIZE], version[PPI_QUOTE_SIZE];
-    const struct durations found = add_durations(&reader->traces[reader->rank]);
-    struct ppi_span told = writer->schema.next < writer->schema.end ? writer->schema : writer->version;
+    char quote[PPI_QUOTE_SIZE], writer[PART_SIZE], durations[PART_SIZE];
     ppi_quote(quote, name.next, name.end);
-    ppi_quote(version, told.next, told.end);
-    return ppi_fail_at(reader->error, PPSCHED_ERROR_SYNTAX, place,
-                       "rank %u: it is a Chakra trace of %s (schema \"%s\"), %llu compute nodes of %llu microseconds; its node "
-                       "%u, \"%s\", is not a pipeline op such as 0F0 or 1SEND_F0",
-                       reader->rank, writer_name(writer), version, (unsigned long long)found.count,
-                       (unsigned long long)found.micros, reader->node, quote);
+    print_writer(writer, &reader->writer);
+    print_durations(durations, add_durations(&reader->traces[reader->rank]));
+    return ppi_fail_at(
+        reader->error, PPSCHED_ERROR_SYNTAX, place,
+        "rank %u, node %u: its name \"%s\" is not a pipeline op; %s, and %s; name nodes by their ops, such as 0F0 "
+        "and 1SEND_F0",
+        reader->rank, reader->node, quote, writer, durations);
 }
 
 static ppsched_status fail_name(const struct reader *reader, struct ppi_span name, const char *reason)

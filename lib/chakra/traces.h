@@ -6,7 +6,7 @@
 #include <ppsched/chakra.h>
 
 #include "channel/channels.h"
-#include "format/writer.h"
+#include "base/writer.h"
 
 /* Fields of the messages, by number, and kinds of nodes. */
 enum {

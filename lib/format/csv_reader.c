@@ -2,6 +2,8 @@
 /* PyTorch's CSV, compute_only and compute_comms: row i is rank i, a cell is an op, an overlapped pair, or nothing. */
 #include "format/csv_reader.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 /* The position of a cell. */
@@ -65,6 +67,42 @@ static const char *find_cell_end(const char *text, const char *end)
     return text;
 }
 
+static const char *skip_digits(const char *text, const char *end)
+{
+    while (text < end && *text >= '0' && *text <= '9')
+        text++;
+    return text;
+}
+
+/* Whether a cell is a wait of PyTorch 2.15: for a send, with its microbatch, or for the reduction of a stage. */
+static bool is_wait(const char *text, const char *end)
+{
+    static const struct {
+        const char *word;
+        bool has_microbatch;
+    } waits[] = {{"WAIT_SEND_F", true}, {"WAIT_SEND_B", true}, {"WAIT_REDUCE_GRAD", false}};
+    while (text < end && *text == ' ')
+        text++;
+    while (text < end && end[-1] == ' ')
+        end--;
+    const char *word = skip_digits(text, end);
+    for (size_t i = 0; word > text && i < sizeof waits / sizeof waits[0]; i++) {
+        size_t length = strlen(waits[i].word);
+        if ((size_t)(end - word) < length || memcmp(word, waits[i].word, length) != 0)
+            continue;
+        const char *microbatch = word + length;
+        return skip_digits(microbatch, end) == end && (microbatch < end) == waits[i].has_microbatch;
+    }
+    return false;
+}
+
+/* A wait says nothing about the order of ops and is dropped. */
+static void drop_wait(struct table *table)
+{
+    if (table->communication.column == NO_COLUMN)
+        table->communication = table->at;
+}
+
 /* Reads any cell. */
 static ppsched_status read_rare_cell(struct table *table)
 {
@@ -73,6 +111,11 @@ static ppsched_status read_rare_cell(struct table *table)
     const char *text = table->next, *behind = find_cell_end(text, table->end), *end = behind;
     if (behind < table->end && *behind == '\n' && end > text && end[-1] == '\r')
         end--;
+    table->next = behind;
+    if (is_wait(text, end)) {
+        drop_wait(table);
+        return PPSCHED_OK;
+    }
     const char *reason = ppi_read_unit(text, end, PPSCHED_KIND_REDUCE_GRAD, unit, &count);
     for (size_t i = 0; reason == NULL && i < count; i++)
         if ((unit[i].flags & PPSCHED_OP_FLAG_SLICED) != 0)
@@ -80,7 +123,6 @@ static ppsched_status read_rare_cell(struct table *table)
     if (reason != NULL)
         return refuse_cell(table, &table->at, text, end, reason);
     add(table, unit, count);
-    table->next = behind;
     return PPSCHED_OK;
 }
 

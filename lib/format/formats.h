@@ -8,10 +8,10 @@
 
 #include "eval/timeline.h"
 #include "format/reading.h"
-#include "format/writer.h"
+#include "base/writer.h"
 
 struct ppi_format {
-    const char *name;
+    const char *name; /* that of its enumerator */
     bool needs_timeline;
     bool tells_slices; /* writes slices of microbatches; others refuse schedules with slices */
     /* OK, or REFUSED where the format cannot hold the schedule. May be NULL. */

@@ -3,7 +3,7 @@
 #ifndef PPSCHED_FORMAT_JSON_READER_H
 #define PPSCHED_FORMAT_JSON_READER_H
 
-#include "format/json_scan.h"
+#include "json/scan.h"
 #include "format/reading.h"
 
 struct ppi_json_reader {

@@ -4,7 +4,7 @@
 #ifndef PPSCHED_FORMAT_TICKS_H
 #define PPSCHED_FORMAT_TICKS_H
 
-#include "format/writer.h"
+#include "base/writer.h"
 
 struct ppi_ticks {
     int bits;     /* k, which may be negative */

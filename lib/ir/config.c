@@ -76,6 +76,7 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
     copy->has_whole_backwards = config->has_whole_backwards;
     copy->is_forward_only = config->is_forward_only;
     copy->senders_wait = config->senders_wait;
+    copy->repeats = config->repeats;
     copy->roles = config->roles;
     copy->progress = config->progress;
     copy->progress_user = config->progress_user;
@@ -225,21 +226,6 @@ ppsched_status ppi_config_place(struct ppi_placement *out, const ppsched_config 
 
 ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config *from, ppsched_error *error)
 {
-    static const int32_t lists[] = {PPSCHED_QUANTITY_P2P_TIME,
-                                    PPSCHED_QUANTITY_P2P_BANDWIDTH,
-                                    PPSCHED_QUANTITY_MEM_LIMIT,
-                                    PPSCHED_QUANTITY_MEM_OTHER,
-                                    PPSCHED_QUANTITY_SHARDING_BANDWIDTH,
-                                    PPSCHED_QUANTITY_SHARDING_SLOWDOWN,
-                                    PPSCHED_QUANTITY_HOST_BANDWIDTH,
-                                    PPSCHED_QUANTITY_HOST_LATENCY,
-                                    PPSCHED_QUANTITY_HOST_LINK,
-                                    PPSCHED_QUANTITY_MICROBATCH_SCALE,
-                                    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE,
-                                    PPSCHED_QUANTITY_SLICE_SCALE,
-                                    PPSCHED_QUANTITY_OP_OVERHEAD,
-                                    PPSCHED_QUANTITY_COPY_SLOWDOWN,
-                                    PPSCHED_QUANTITY_SEND_OVERHEAD};
     ppsched_status status = PPSCHED_OK;
     config->weight_versions = from->weight_versions;
     config->has_whole_backwards = from->has_whole_backwards;
@@ -250,8 +236,9 @@ ppsched_status ppi_config_take_run(ppsched_config *config, const ppsched_config 
     config->progress_user = from->progress_user;
     if (from->placement != PPSCHED_PLACEMENT_DEFAULT)
         status = ppi_config_set_placement(config, from->placement, from->map, from->shape.stages, error);
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && status == PPSCHED_OK; i++)
-        status = ppi_config_set_values(config, lists[i], from->values[lists[i]].values, from->values[lists[i]].count, error);
+    for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
+        if (ppi_quantity_owner(q) == PPI_OF_RUN)
+            status = ppi_config_set_values(config, q, from->values[q].values, from->values[q].count, error);
     for (size_t i = 0; i < from->option_count && status == PPSCHED_OK; i++)
         status = ppi_config_set_option(config, from->options[i].name, from->options[i].value, error);
     return status;

@@ -93,6 +93,17 @@ static ppsched_status fail_release(double f, uint32_t stage, bool by_weight, pps
                        by_weight ? ": give mem_backward_input too where I adds memory" : "");
 }
 
+/* Memory that F adds; if it is left out and the other lists of its sum are given, it follows from them. */
+static double forward_memory(const ppsched_config *config, uint32_t stage)
+{
+    const struct ppi_values *input = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT),
+                            *weight = list_of(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT);
+    double again = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, stage, 0), rest = 1;
+    if (input != NULL && weight != NULL)
+        rest = ppi_larger(-(ppi_value_at(input, stage) + ppi_value_at(weight, stage)) - again, 0);
+    return value_or(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, rest);
+}
+
 /* Memory of a stage pass from the given lists; missing ones are set so that the sum is 0. */
 static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stage, double *memory, ppsched_error *error)
 {
@@ -101,7 +112,7 @@ static ppsched_status resolve_memory(const ppsched_config *config, uint32_t stag
     double again = value_or(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, stage, 0);
     double i = value_or(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, stage, 0);
     double w = value_or(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, stage, 0);
-    double f = value_or(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, has_i && has_w ? ppi_larger(-(i + w) - again, 0) : 1);
+    double f = forward_memory(config, stage);
     double whole = f + again;
     if (!has_w)
         w = -rest_of(whole, -i);
@@ -222,8 +233,7 @@ double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double f
 
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device)
 {
-    double moved = value_or(config, PPSCHED_QUANTITY_MEM_OFFLOAD, stage,
-                            value_or(config, PPSCHED_QUANTITY_MEM_FORWARD, stage, 1));
+    double moved = value_or(config, PPSCHED_QUANTITY_MEM_OFFLOAD, stage, forward_memory(config, stage));
     double bytes = value_or(config, PPSCHED_QUANTITY_OFFLOAD_BYTES, stage, moved);
     double copied = value_or(config, PPSCHED_QUANTITY_HOST_LATENCY, device, 0) +
                     bytes / value_or(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, device, PPI_INFINITE);

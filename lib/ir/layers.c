@@ -89,8 +89,11 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
         return status;
     if (layer->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %u (%q): reserved is not 0", entry, layer->name);
-    if (layer->flags > (PPSCHED_LAYER_FLAG_WITH_NEXT | PPSCHED_LAYER_FLAG_TIED | PPSCHED_LAYER_FLAG_COPIES_EMBEDDING))
-        return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 7");
+    if (layer->flags >= 2 * PPSCHED_LAYER_FLAG_NOT_COPIED)
+        return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 15");
+    if ((layer->flags & PPSCHED_LAYER_FLAG_NOT_COPIED) != 0 && layer->place != PPSCHED_LAYER_PLACE_FIRST)
+        return fail_entry(error, entry, layer, "the flag of a layer that is not copied", 1,
+                          "0, except in a layer of the first stage");
     if ((layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0 && layer->place != PPSCHED_LAYER_PLACE_FIRST)
         return fail_entry(error, entry, layer, "the flag of tied weights", 1, "0, except in a layer of the first stage");
     if ((layer->flags & PPSCHED_LAYER_FLAG_COPIES_EMBEDDING) != 0 && layer->place == PPSCHED_LAYER_PLACE_FIRST)

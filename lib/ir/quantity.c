@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table by quantity: its name, what it has a value for, and the range of the values. */
+/* A table by quantity: its name, what it has a value for, what it belongs to, and the range of the values. */
 #include "ir/quantity.h"
 
 #include "base/checked.h"
@@ -15,62 +15,64 @@ enum extent { ONE, PER_STAGE, PER_STAGE_PAIR, PER_DEVICE, PER_DEVICE_PAIR, PER_M
 struct row {
     const char *name;
     enum extent extent;
+    enum ppi_owner owner;
     double minimum, maximum;
 };
 
 static const struct row rows[PPI_LAST_QUANTITY + 1] = {
-    [PPSCHED_QUANTITY_FORWARD_TIMES] = {"forward_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_BACKWARD_TIMES] = {"backward_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES] = {"backward_input_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES] = {"backward_weight_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE] = {"backward_input_share", ONE, 0, 1},
-    [PPSCHED_QUANTITY_OVERLAPPED_TIMES] = {"overlapped_times", PER_STAGE_PAIR, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_P2P_TIME] = {"p2p_time", PER_DEVICE_PAIR, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_FORWARD] = {"mem_forward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_BACKWARD_INPUT] = {"mem_backward_input", PER_STAGE, -NO_BOUND, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT] = {"mem_backward_weight", PER_STAGE, -NO_BOUND, 0},
-    [PPSCHED_QUANTITY_MEM_STATIC] = {"mem_static", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_WEIGHTS] = {"mem_weights", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_LIMIT] = {"mem_limit", PER_DEVICE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_P2P_BANDWIDTH] = {"p2p_bandwidth", PER_DEVICE_PAIR, LEAST_POSITIVE, PPI_INFINITE},
-    [PPSCHED_QUANTITY_ACTIVATION_BYTES] = {"activation_bytes", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_GRADIENT_BYTES] = {"gradient_bytes", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_OPTIMIZER] = {"mem_optimizer", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_OTHER] = {"mem_other", PER_DEVICE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_GRADIENTS] = {"mem_gradients", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_GATHERED] = {"mem_gathered", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_OUTPUT] = {"mem_output", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_SEND_FORWARD] = {"mem_send_forward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_SEND_BACKWARD] = {"mem_send_backward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD] = {"mem_receive_forward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD] = {"mem_receive_backward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_WORK_FORWARD] = {"mem_work_forward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD] = {"mem_work_backward", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT] = {"mem_work_backward_input", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT] = {"mem_work_backward_weight", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_UNSHARD_TIMES] = {"unshard_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_REDUCE_GRAD_TIMES] = {"reduce_grad_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_UNSHARD_BYTES] = {"unshard_bytes", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_REDUCE_GRAD_BYTES] = {"reduce_grad_bytes", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_SHARDING_BANDWIDTH] = {"sharding_bandwidth", PER_DEVICE, LEAST_POSITIVE, PPI_INFINITE},
-    [PPSCHED_QUANTITY_SHARDING_SLOWDOWN] = {"sharding_slowdown", PER_DEVICE, 1, PPI_INFINITE},
-    [PPSCHED_QUANTITY_RECOMPUTE_TIMES] = {"recompute_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_RECOMPUTE] = {"mem_recompute", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_OFFLOAD_TIMES] = {"offload_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_RELOAD_TIMES] = {"reload_times", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_OFFLOAD_BYTES] = {"offload_bytes", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_HOST_BANDWIDTH] = {"host_bandwidth", PER_DEVICE, LEAST_POSITIVE, PPI_INFINITE},
-    [PPSCHED_QUANTITY_HOST_LATENCY] = {"host_latency", PER_DEVICE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_OFFLOAD] = {"mem_offload", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_HOST_LINK] = {"host_link", PER_DEVICE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MICROBATCH_SCALE] = {"microbatch_scale", PER_MICROBATCH, LEAST_POSITIVE, NO_BOUND},
-    [PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE] = {"microbatch_memory_scale", PER_MICROBATCH, LEAST_POSITIVE, NO_BOUND},
-    [PPSCHED_QUANTITY_SLICE_SCALE] = {"slice_scale", PER_SLICE, LEAST_POSITIVE, NO_BOUND},
-    [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_COPY_SLOWDOWN] = {"copy_slowdown", PER_DEVICE, 1, PPI_INFINITE},
-    [PPSCHED_QUANTITY_SEND_OVERHEAD] = {"send_overhead", PER_DEVICE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT] = {"mem_recomputed_backward_input", PER_STAGE, 0, NO_BOUND},
-    [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD] = {"mem_recomputed_backward", PER_STAGE, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_FORWARD_TIMES] = {"forward_times", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_TIMES] = {"backward_times", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES] = {"backward_input_times", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES] = {"backward_weight_times", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE] = {"backward_input_share", ONE, PPI_OF_PASS, 0, 1},
+    [PPSCHED_QUANTITY_OVERLAPPED_TIMES] = {"overlapped_times", PER_STAGE_PAIR, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_P2P_TIME] = {"p2p_time", PER_DEVICE_PAIR, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_FORWARD] = {"mem_forward", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_BACKWARD_INPUT] = {"mem_backward_input", PER_STAGE, PPI_OF_PASS, -NO_BOUND, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT] = {"mem_backward_weight", PER_STAGE, PPI_OF_PASS, -NO_BOUND, 0},
+    [PPSCHED_QUANTITY_MEM_STATIC] = {"mem_static", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WEIGHTS] = {"mem_weights", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_LIMIT] = {"mem_limit", PER_DEVICE, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_P2P_BANDWIDTH] = {"p2p_bandwidth", PER_DEVICE_PAIR, PPI_OF_RUN, LEAST_POSITIVE, PPI_INFINITE},
+    [PPSCHED_QUANTITY_ACTIVATION_BYTES] = {"activation_bytes", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_GRADIENT_BYTES] = {"gradient_bytes", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OPTIMIZER] = {"mem_optimizer", PER_STAGE, PPI_OF_PARAMETERS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OTHER] = {"mem_other", PER_DEVICE, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_GRADIENTS] = {"mem_gradients", PER_STAGE, PPI_OF_PARAMETERS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_GATHERED] = {"mem_gathered", PER_STAGE, PPI_OF_PARAMETERS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OUTPUT] = {"mem_output", PER_STAGE, PPI_OF_LAST_BORDER, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_SEND_FORWARD] = {"mem_send_forward", PER_STAGE, PPI_OF_LAST_BORDER, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_SEND_BACKWARD] = {"mem_send_backward", PER_STAGE, PPI_OF_FIRST_BORDER, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD] = {"mem_receive_forward", PER_STAGE, PPI_OF_FIRST_BORDER, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD] = {"mem_receive_backward", PER_STAGE, PPI_OF_LAST_BORDER, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_FORWARD] = {"mem_work_forward", PER_STAGE, PPI_OF_OPS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD] = {"mem_work_backward", PER_STAGE, PPI_OF_OPS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT] = {"mem_work_backward_input", PER_STAGE, PPI_OF_OPS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT] = {"mem_work_backward_weight", PER_STAGE, PPI_OF_OPS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_UNSHARD_TIMES] = {"unshard_times", PER_STAGE, PPI_OF_PARAMETERS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_REDUCE_GRAD_TIMES] = {"reduce_grad_times", PER_STAGE, PPI_OF_PARAMETERS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_UNSHARD_BYTES] = {"unshard_bytes", PER_STAGE, PPI_OF_PARAMETERS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_REDUCE_GRAD_BYTES] = {"reduce_grad_bytes", PER_STAGE, PPI_OF_PARAMETERS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_SHARDING_BANDWIDTH] = {"sharding_bandwidth", PER_DEVICE, PPI_OF_RUN, LEAST_POSITIVE, PPI_INFINITE},
+    [PPSCHED_QUANTITY_SHARDING_SLOWDOWN] = {"sharding_slowdown", PER_DEVICE, PPI_OF_RUN, 1, PPI_INFINITE},
+    [PPSCHED_QUANTITY_RECOMPUTE_TIMES] = {"recompute_times", PER_STAGE, PPI_OF_ACTIVATIONS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECOMPUTE] = {"mem_recompute", PER_STAGE, PPI_OF_FIRST_BORDER, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_OFFLOAD_TIMES] = {"offload_times", PER_STAGE, PPI_OF_ACTIVATIONS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_RELOAD_TIMES] = {"reload_times", PER_STAGE, PPI_OF_ACTIVATIONS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_OFFLOAD_BYTES] = {"offload_bytes", PER_STAGE, PPI_OF_ACTIVATIONS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_HOST_BANDWIDTH] = {"host_bandwidth", PER_DEVICE, PPI_OF_RUN, LEAST_POSITIVE, PPI_INFINITE},
+    [PPSCHED_QUANTITY_HOST_LATENCY] = {"host_latency", PER_DEVICE, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_OFFLOAD] = {"mem_offload", PER_STAGE, PPI_OF_ACTIVATIONS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_HOST_LINK] = {"host_link", PER_DEVICE, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MICROBATCH_SCALE] = {"microbatch_scale", PER_MICROBATCH, PPI_OF_RUN, LEAST_POSITIVE, NO_BOUND},
+    [PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE] = {"microbatch_memory_scale", PER_MICROBATCH, PPI_OF_RUN, LEAST_POSITIVE,
+                                                  NO_BOUND},
+    [PPSCHED_QUANTITY_SLICE_SCALE] = {"slice_scale", PER_SLICE, PPI_OF_RUN, LEAST_POSITIVE, NO_BOUND},
+    [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_COPY_SLOWDOWN] = {"copy_slowdown", PER_DEVICE, PPI_OF_RUN, 1, PPI_INFINITE},
+    [PPSCHED_QUANTITY_SEND_OVERHEAD] = {"send_overhead", PER_DEVICE, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT] = {"mem_recomputed_backward_input", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD] = {"mem_recomputed_backward", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
 };
 
 bool ppi_quantity_known(int32_t quantity)
@@ -81,6 +83,11 @@ bool ppi_quantity_known(int32_t quantity)
 const char *ppi_quantity_name(int32_t quantity)
 {
     return ppi_quantity_known(quantity) ? rows[quantity].name : NULL;
+}
+
+enum ppi_owner ppi_quantity_owner(int32_t quantity)
+{
+    return rows[quantity].owner;
 }
 
 static ppsched_status check_length(const struct row *row, const struct ppi_shape *shape, size_t count, ppsched_error *error)

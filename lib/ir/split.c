@@ -104,10 +104,9 @@ static double copied(const ppsched_layers *layers, const ppsched_split *split, u
     if (stage == 0 || (cost != PPI_LAYER_STATIC && cost != PPI_LAYER_WEIGHTS))
         return 0;
     for (uint32_t i = 0; i < layers->first; i++) {
-        sum += is_last && (ppi_layer_at(layers, i)->given.flags & PPSCHED_LAYER_FLAG_TIED) != 0
-                   ? cost_of(layers, split, i, cost)
-                   : 0;
-        sum += copies ? cost_of(layers, split, i, cost) : 0;
+        uint32_t flags = ppi_layer_at(layers, i)->given.flags;
+        sum += is_last && (flags & PPSCHED_LAYER_FLAG_TIED) != 0 ? cost_of(layers, split, i, cost) : 0;
+        sum += copies && (flags & PPSCHED_LAYER_FLAG_NOT_COPIED) == 0 ? cost_of(layers, split, i, cost) : 0;
     }
     return sum;
 }

@@ -76,9 +76,12 @@ static ppsched_status fit_parts(const struct ppi_launch *launch, const struct pp
     ppsched_error reason;
     ppsched_status status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);
     order.parts = NULL;
-    if (status == PPSCHED_ERROR_REFUSED && error != NULL && runtime->fits(&order, &reason) == PPSCHED_ERROR_REFUSED)
+    if (status != PPSCHED_ERROR_REFUSED || error == NULL)
+        return status;
+    ppsched_status of_order = runtime->fits(&order, &reason);
+    if (of_order != PPSCHED_OK)
         *error = reason;
-    return status;
+    return of_order == PPSCHED_OK ? status : of_order;
 }
 
 ppsched_status ppi_launch_ask(struct ppi_launch *launch, const struct ppi_runtime *runtime, ppsched_error *error)

@@ -153,6 +153,14 @@ static void write_recomputed(const struct ppi_parts *parts, struct ppi_line *lin
     ppi_line_text(line, parts->kind != NULL ? parts->kind : "none");
 }
 
+/* A microbatch has one sample where the caller says nothing. M is the number of samples over those of a microbatch. */
+static void write_batch(const struct ppi_launch *launch, struct ppi_line *line)
+{
+    uint32_t micro_batch = launch->micro_batch > 0 ? launch->micro_batch : 1;
+    ppi_line_flag(line, "--training.local_batch_size", micro_batch * launch->schedule->shape.microbatches);
+    ppi_line_flag(line, "--parallelism.pipeline_parallel_microbatch_size", micro_batch);
+}
+
 static void write(const struct ppi_launch *launch, struct ppi_line *line)
 {
     const char *csv = ppi_csv_of(launch);
@@ -170,7 +178,7 @@ static void write(const struct ppi_launch *launch, struct ppi_line *line)
         write_ends(&launch->ends, line);
     else if (ppi_chunks_of(launch->schedule) != usual_stages(launch))
         ppi_line_flag(line, "--parallelism.pipeline_parallel_layers_per_stage", (uint32_t)layers_per_stage(launch));
-    ppi_line_flag(line, "--parallelism.num_pp_microbatches", launch->schedule->shape.microbatches);
+    write_batch(launch, line);
     ppi_line_word(line, "--training.disable_cuda_graphs"); /* not supported with pipelines */
     if (launch->parts != NULL)
         write_recomputed(launch->parts, line);

@@ -17,6 +17,8 @@ struct turns {
     const ppsched_schedule *schedule;
     ppsched_builder *out;
     bool *there;            /* by transfer number: an input is ready */
+    bool *waits;            /* by device: its next turn goes to the wait for a reduction */
+    bool has_waits;         /* each REDUCE_GRAD is followed by such a wait */
     size_t *position;       /* by device: of its next unit */
     uint32_t iteration_end; /* first microbatch after the next flush */
     struct round now, next; /* two rounds, so that a round costs no more than the turns in it */
@@ -50,7 +52,18 @@ static ppsched_status take_turn(struct turns *turns, uint32_t device, ppsched_er
     for (size_t i = 0; i < length && status == PPSCHED_OK; i++)
         status = put_transfer(turns, &unit[i], error);
     turns->position[device] += length;
+    turns->waits[device] = turns->has_waits && unit->kind == PPSCHED_KIND_REDUCE_GRAD;
     return status;
+}
+
+/* Gives the turn of a wait for a reduction to the device, if it has one. */
+static bool take_wait(struct turns *turns, uint32_t device)
+{
+    if (!turns->waits[device])
+        return false;
+    turns->waits[device] = false;
+    invite(&turns->next, device);
+    return true;
 }
 
 /* Whether a device's next unit can run; false also at the end of its queue. */
@@ -70,8 +83,8 @@ static ppsched_status run_round(struct turns *turns, ppsched_error *error)
     ppsched_status status = PPSCHED_OK;
     while (status == PPSCHED_OK && ppi_heap_take(&turns->now.devices, &event)) {
         turns->now.has[event.index] = false;
-        if (!has_turn(turns, event.index))
-            continue; /* it is invited again once its input is ready */
+        if (take_wait(turns, event.index) || !has_turn(turns, event.index))
+            continue; /* without a turn it is invited again once its input is ready */
         invite(&turns->next, event.index);
         status = take_turn(turns, event.index, error);
     }
@@ -112,21 +125,22 @@ static ppsched_status make_room(struct turns *turns, ppsched_error *error)
     const struct ppi_host *host = &turns->schedule->host;
     uint32_t devices = turns->schedule->shape.devices;
     turns->there = ppi_allocate_zeroed(host, ppi_transfer_numbers(turns->schedule), sizeof *turns->there);
+    turns->waits = ppi_allocate_zeroed(host, devices, sizeof *turns->waits);
     turns->position = ppi_allocate_zeroed(host, devices, sizeof *turns->position);
     turns->now.has = ppi_allocate_zeroed(host, devices, sizeof *turns->now.has);
     turns->next.has = ppi_allocate_zeroed(host, devices, sizeof *turns->next.has);
     turns->now.devices.events = ppi_allocate(host, devices, sizeof *turns->now.devices.events);
     turns->next.devices.events = ppi_allocate(host, devices, sizeof *turns->next.devices.events);
-    if (turns->there == NULL || turns->position == NULL || turns->now.has == NULL || turns->next.has == NULL ||
-        turns->now.devices.events == NULL || turns->next.devices.events == NULL)
+    if (turns->there == NULL || turns->waits == NULL || turns->position == NULL || turns->now.has == NULL ||
+        turns->next.has == NULL || turns->now.devices.events == NULL || turns->next.devices.events == NULL)
         return ppi_fail_memory(error, "the lowering");
     return PPSCHED_OK;
 }
 
-ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error)
+ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, bool has_waits, ppsched_error *error)
 {
     const struct ppi_host *host = &schedule->host;
-    struct turns turns = {.schedule = schedule, .out = out};
+    struct turns turns = {.schedule = schedule, .out = out, .has_waits = has_waits};
     ppsched_status status = make_room(&turns, error);
     if (status == PPSCHED_OK)
         status = run_iterations(&turns, error);
@@ -135,6 +149,7 @@ ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *
     ppi_release(host, turns.next.has);
     ppi_release(host, turns.now.has);
     ppi_release(host, turns.position);
+    ppi_release(host, turns.waits);
     ppi_release(host, turns.there);
     return status;
 }

@@ -6,6 +6,8 @@
 #include "lower/passes.h"
 #include "lower/set_aside.h"
 
+enum { WITH_WAITS = 2 }; /* of reduce_grad */
+
 /* A pass, with its arguments other than the schedule. */
 struct pass {
     const ppsched_config *config;
@@ -41,7 +43,7 @@ static ppsched_status send(const struct pass *pass, ppsched_builder *out, const 
 {
     switch (pass->options->lowering) {
     case PPSCHED_LOWERING_PYTORCH:
-        return ppi_lower_in_turns(out, in, error);
+        return ppi_lower_in_turns(out, in, pass->options->reduce_grad == WITH_WAITS, error);
     case PPSCHED_LOWERING_BY_TIME:
         return ppi_lower_by_time(out, in, pass->config, error);
     default:

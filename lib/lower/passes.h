@@ -14,8 +14,9 @@ ppsched_status ppi_unshard(ppsched_builder *out, const ppsched_schedule *schedul
                            const struct ppi_unshard_times *unshards, ppsched_error *error);
 ppsched_status ppi_reduce_gradients(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
 
-/* INVALID_SCHEDULE comes without a message: the checker finds the reason. */
-ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, ppsched_error *error);
+/* INVALID_SCHEDULE comes without a message: the checker finds the reason. With `has_waits`, a wait for each REDUCE_GRAD
+ * has a turn of its own after it. */
+ppsched_status ppi_lower_in_turns(ppsched_builder *out, const ppsched_schedule *schedule, bool has_waits, ppsched_error *error);
 ppsched_status ppi_lower_by_time(ppsched_builder *out, const ppsched_schedule *schedule, const ppsched_config *config,
                                  ppsched_error *error);
 ppsched_status ppi_lower_just_in_time(ppsched_builder *out, const ppsched_schedule *schedule, uint32_t lead,

@@ -14,93 +14,218 @@ struct listing {
     ppsched_layer *entries;
     ppsched_recompute (*recomputes)[2];
     const ppsched_layer **list;
+    uint32_t *last_reader; /* of each layer the last that reads its keys and values; 0: none */
+    double *shared;        /* of each layer the elements of a token that cross the boundary after it for later layers */
     uint32_t count;
 };
 
-static const char *const names[PPI_MODEL_LAYERS] = {
-    [PPSCHED_MODEL_LAYER_EMBEDDING] = "embedding", [PPSCHED_MODEL_LAYER_DENSE] = "decoder",
-    [PPSCHED_MODEL_LAYER_EXPERT] = "moe_decoder",  [PPSCHED_MODEL_LAYER_MTP] = "mtp",
-    [PPSCHED_MODEL_LAYER_HEAD] = "head",
-};
-
-static double time_of(const struct listing *listing, int32_t layer, int32_t pass)
+static double time_of(const struct listing *listing, uint32_t row, int32_t pass)
 {
     ppsched_pass_cost cost;
-    ppi_model_price(&cost, listing->model, layer, pass);
+    ppi_model_price(&cost, listing->model, row, pass);
     int32_t measured = pass <= PPSCHED_MODEL_PASS_WEIGHT ? pass : PPSCHED_MODEL_PASS_FORWARD;
-    double factor = listing->calibration->factors[PASSES * layer + measured];
+    double factor = row < listing->calibration->rows ? listing->calibration->factors[PASSES * row + (uint32_t)measured] : 0;
     return cost.time * (factor > 0 ? factor : 1);
 }
 
-static void put_recomputes(struct listing *listing, ppsched_layer *entry, int32_t layer, const ppsched_layer_memory *memory)
+static void put_recomputes(struct listing *listing, ppsched_layer *entry, uint32_t row, const ppsched_layer_memory *memory)
 {
     ppsched_recompute *list = listing->recomputes[listing->count];
     if (memory->selective < memory->activations)
-        list[entry->recompute_count++] = (ppsched_recompute){"selective", time_of(listing, layer, PPSCHED_MODEL_PASS_SELECTIVE),
+        list[entry->recompute_count++] = (ppsched_recompute){"selective", time_of(listing, row, PPSCHED_MODEL_PASS_SELECTIVE),
                                                              memory->selective};
     if (memory->full < memory->activations)
-        list[entry->recompute_count++] = (ppsched_recompute){"full", time_of(listing, layer, PPSCHED_MODEL_PASS_FULL),
+        list[entry->recompute_count++] = (ppsched_recompute){"full", time_of(listing, row, PPSCHED_MODEL_PASS_FULL),
                                                              memory->full};
     entry->recomputes = list;
 }
 
-static void put_entry(struct listing *listing, int32_t layer, uint32_t count)
+/* Sets where the row may stand, and what goes with it. */
+static void set_place(ppsched_layer *entry, const ppsched_model *model, int32_t role)
 {
+    if (role == PPSCHED_MODEL_ROLE_EMBEDDING) {
+        entry->place = PPSCHED_LAYER_PLACE_FIRST;
+        entry->flags = ppi_model_has_flag(model, PPSCHED_DESCRIPTION_FLAG_TIED) ? PPSCHED_LAYER_FLAG_TIED : 0;
+    } else if (role == PPSCHED_MODEL_ROLE_TOWER) {
+        entry->place = PPSCHED_LAYER_PLACE_FIRST;
+        entry->flags = PPSCHED_LAYER_FLAG_NOT_COPIED;
+        entry->output_bytes = 0;
+    } else if (role == PPSCHED_MODEL_ROLE_HEAD) {
+        entry->place = PPSCHED_LAYER_PLACE_LAST;
+        entry->output_bytes = 0;
+    } else if (role == PPSCHED_MODEL_ROLE_MTP) {
+        entry->flags = PPSCHED_LAYER_FLAG_COPIES_EMBEDDING;
+    }
+}
+
+/* `added`: bytes that cross the boundary after each of these layers in addition to their output. */
+static void put_entry(struct listing *listing, uint32_t row, uint32_t count, bool has_next, double added)
+{
+    const struct ppi_model_row *own = &listing->model->rows[row];
     ppsched_layer *entry = &listing->entries[listing->count];
     ppsched_layer_memory memory;
-    ppi_model_hold(&memory, listing->model, layer);
+    ppi_model_hold(&memory, listing->model, row);
     *entry = (ppsched_layer){.size = sizeof *entry,
                              .count = count,
-                             .name = names[layer],
-                             .forward_time = time_of(listing, layer, PPSCHED_MODEL_PASS_FORWARD),
-                             .backward_input_time = time_of(listing, layer, PPSCHED_MODEL_PASS_INPUT),
-                             .backward_weight_time = time_of(listing, layer, PPSCHED_MODEL_PASS_WEIGHT),
+                             .name = own->name,
+                             .forward_time = time_of(listing, row, PPSCHED_MODEL_PASS_FORWARD),
+                             .backward_input_time = time_of(listing, row, PPSCHED_MODEL_PASS_INPUT),
+                             .backward_weight_time = time_of(listing, row, PPSCHED_MODEL_PASS_WEIGHT),
                              .mem_forward = memory.activations,
                              .mem_backward_input = memory.activations_until_weight - memory.activations,
                              .mem_backward_weight = -memory.activations_until_weight,
                              .mem_static = memory.gradients + memory.optimizer,
                              .mem_weights = memory.weights,
-                             .output_bytes = memory.output_bytes};
+                             .output_bytes = memory.output_bytes + added};
     entry->backward_time = entry->backward_input_time + entry->backward_weight_time;
-    if (layer == PPSCHED_MODEL_LAYER_EMBEDDING) {
-        entry->place = PPSCHED_LAYER_PLACE_FIRST;
-        if ((listing->model->shape.flags & PPSCHED_TRANSFORMER_FLAG_TIED) != 0)
-            entry->flags = PPSCHED_LAYER_FLAG_TIED;
-    } else if (layer == PPSCHED_MODEL_LAYER_HEAD) {
-        entry->place = PPSCHED_LAYER_PLACE_LAST;
-        entry->output_bytes = 0;
-    } else {
-        entry->flags = layer == PPSCHED_MODEL_LAYER_MTP ? PPSCHED_LAYER_FLAG_COPIES_EMBEDDING : 0;
-        put_recomputes(listing, entry, layer, &memory);
-    }
+    set_place(entry, listing->model, own->role);
+    if (has_next)
+        entry->flags |= PPSCHED_LAYER_FLAG_WITH_NEXT;
+    if (own->role != PPSCHED_MODEL_ROLE_EMBEDDING && own->role != PPSCHED_MODEL_ROLE_HEAD)
+        put_recomputes(listing, entry, row, &memory);
     listing->list[listing->count++] = entry;
 }
 
-/* A run of equal decoders is one entry. */
-static void put_all(struct listing *listing)
+/* --- what crosses boundaries --- */
+
+static bool has_block_flag(const ppsched_layer_kind *kind, uint32_t flag)
 {
-    const ppsched_transformer *shape = &listing->model->shape;
-    put_entry(listing, PPSCHED_MODEL_LAYER_EMBEDDING, 1);
-    for (uint32_t layer = 0, end; layer < shape->layers; layer = end) {
-        bool has_experts = ppi_model_has_experts(shape, layer);
-        for (end = layer + 1; end < shape->layers && ppi_model_has_experts(shape, end) == has_experts; end++)
-            continue;
-        put_entry(listing, has_experts ? PPSCHED_MODEL_LAYER_EXPERT : PPSCHED_MODEL_LAYER_DENSE, end - layer);
-    }
-    if (shape->mtp_layers > 0)
-        put_entry(listing, PPSCHED_MODEL_LAYER_MTP, shape->mtp_layers);
-    put_entry(listing, PPSCHED_MODEL_LAYER_HEAD, 1);
+    for (uint32_t i = 0; i < kind->block_count; i++)
+        if ((kind->blocks[i]->flags & flag) != 0)
+            return true;
+    return false;
 }
 
-static ppsched_status check_calibration(const ppsched_calibration *calibration, ppsched_error *error)
+static const ppsched_layer_kind *kind_of(const struct listing *listing, uint32_t layer)
 {
-    for (int layer = 0; layer < PPI_MODEL_LAYERS; layer++)
-        for (int pass = 0; pass <= PPSCHED_MODEL_PASS_WEIGHT; pass++) {
-            double factor = calibration->factors[PASSES * layer + pass];
+    const ppsched_description_info *shape = listing->model->shape;
+    return shape->kinds[shape->layers[layer]];
+}
+
+static const ppsched_block *attention_of(const ppsched_layer_kind *kind)
+{
+    for (uint32_t i = 0; i < kind->block_count; i++)
+        if (kind->blocks[i]->kind == PPSCHED_BLOCK_KIND_ATTENTION)
+            return kind->blocks[i];
+    return NULL;
+}
+
+/* Whether `layer` has keys and values of its own, for layers with this block. */
+static bool serves(const struct listing *listing, uint32_t layer, const ppsched_block *reader)
+{
+    const ppsched_block *block = attention_of(kind_of(listing, layer));
+    return block != NULL && block->window == reader->window && (block->flags & PPSCHED_BLOCK_FLAG_SHARED_KEYS) == 0;
+}
+
+/* The layer whose keys and values `reader` reads: the nearest before it that serves it; the first if none does. */
+static uint32_t maker_of(const struct listing *listing, uint32_t reader)
+{
+    const ppsched_block *block = attention_of(kind_of(listing, reader));
+    uint32_t maker = reader;
+    while (maker > 0 && !serves(listing, maker, block))
+        maker--;
+    return maker;
+}
+
+/* Keys and values that later layers read cross all boundaries from the layer that makes them to its last reader. Of the
+ * layers of a kind only the last that reads is looked at. */
+static void find_shared(struct listing *listing)
+{
+    const ppsched_description_info *shape = listing->model->shape;
+    bool is_seen[PPSCHED_MAX_LAYER_KINDS] = {false};
+    for (uint32_t i = shape->layer_count; i-- > 0;) {
+        uint32_t kind = shape->layers[i];
+        const ppsched_block *reader = attention_of(shape->kinds[kind]);
+        if (is_seen[kind] || reader == NULL || (reader->flags & PPSCHED_BLOCK_FLAG_SHARED_KEYS) == 0)
+            continue;
+        is_seen[kind] = true;
+        uint32_t maker = maker_of(listing, i);
+        if (listing->last_reader[maker] < i)
+            listing->last_reader[maker] = i;
+    }
+    for (uint32_t maker = 0; maker < shape->layer_count; maker++) {
+        const ppsched_block *block = attention_of(kind_of(listing, maker));
+        double elements = block == NULL ? 0 : (double)block->key_value_heads * (block->head_size + block->value_size);
+        for (uint32_t layer = maker; layer < listing->last_reader[maker]; layer++)
+            listing->shared[layer] += elements;
+    }
+}
+
+/* Bytes after a layer: keys and values for later ones, and streams that were added so far. */
+static double added_after(const struct listing *listing, uint32_t layer)
+{
+    const ppsched_model *model = listing->model;
+    const ppsched_training *training = &model->training;
+    double tokens = (double)training->sequence_length * training->micro_batch_size / training->context_parallel;
+    double rows = tokens / ((training->flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0 ? training->tensor_parallel : 1);
+    uint32_t interval = model->shape->stream_interval;
+    double streams = interval > 0 ? (layer + interval) / interval : 0;
+    double shared = listing->shared[layer] / training->tensor_parallel;
+    return (rows * streams * model->shape->hidden_size + tokens * shared) * training->activation_bytes;
+}
+
+/* --- all --- */
+
+static uint32_t row_of_kind(const ppsched_model *model, uint32_t kind)
+{
+    for (uint32_t row = 0; row < model->row_count; row++)
+        if (model->rows[row].role == PPSCHED_MODEL_ROLE_DECODER && model->rows[row].index == kind)
+            return row;
+    return 0;
+}
+
+/* A layer that reads the index of an earlier one stays with the layer before it. */
+static bool keeps_next(const struct listing *listing, uint32_t layer)
+{
+    return layer + 1 < listing->model->shape->layer_count &&
+           has_block_flag(kind_of(listing, layer + 1), PPSCHED_BLOCK_FLAG_SHARED_INDEX);
+}
+
+/* A run of equal decoders is one entry. */
+static void put_decoders(struct listing *listing)
+{
+    const ppsched_description_info *shape = listing->model->shape;
+    for (uint32_t layer = 0, end; layer < shape->layer_count; layer = end) {
+        bool keeps = keeps_next(listing, layer);
+        double added = added_after(listing, layer);
+        for (end = layer + 1; end < shape->layer_count && shape->layers[end] == shape->layers[layer] &&
+                              keeps_next(listing, end) == keeps && added_after(listing, end) == added;
+             end++)
+            continue;
+        put_entry(listing, row_of_kind(listing->model, shape->layers[layer]), end - layer, keeps, added);
+    }
+}
+
+static void put_all(struct listing *listing)
+{
+    const ppsched_model *model = listing->model;
+    bool has_decoders = false;
+    for (uint32_t row = 0; row < model->row_count; row++) {
+        if (model->rows[row].role != PPSCHED_MODEL_ROLE_DECODER) {
+            put_entry(listing, row, model->rows[row].layers, false, 0);
+        } else if (!has_decoders) {
+            put_decoders(listing);
+            has_decoders = true;
+        }
+    }
+}
+
+static ppsched_status check_calibration(const ppsched_model *model, const ppsched_calibration *calibration,
+                                        ppsched_error *error)
+{
+    if (calibration->rows > 0 && calibration->factors == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "calibration: factors is NULL, and there are %u rows",
+                        calibration->rows);
+    if (calibration->rows > model->row_count)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "calibration: rows is %u; the model has %u", calibration->rows,
+                        model->row_count);
+    for (uint32_t row = 0; row < calibration->rows; row++)
+        for (uint32_t pass = 0; pass <= PPSCHED_MODEL_PASS_WEIGHT; pass++) {
+            double factor = calibration->factors[PASSES * row + pass];
             if (!(factor >= 0) || !ppi_is_finite(factor))
                 return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                                "calibration: the factor of %s, pass %d, is %g; it must be at least 0", names[layer], pass,
-                                factor);
+                                "calibration: the factor of %s, pass %d, is %g; it must be at least 0", model->rows[row].name,
+                                pass, factor);
         }
     return PPSCHED_OK;
 }
@@ -109,17 +234,20 @@ ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model 
                                 ppsched_error *error)
 {
     struct listing listing = {.arena = {.host = &model->host}, .model = model, .calibration = calibration};
-    size_t most = model->shape.layers + 3;
-    ppsched_status status = check_calibration(calibration, error);
+    size_t most = model->shape->layer_count + (size_t)model->row_count;
+    ppsched_status status = check_calibration(model, calibration, error);
     if (status == PPSCHED_OK && !model->has_device)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "layers need times; create the model with an accelerator");
     if (status != PPSCHED_OK)
         return status;
     listing.entries = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.entries);
     listing.recomputes = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.recomputes);
+    listing.last_reader = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.last_reader);
+    listing.shared = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.shared);
     listing.list = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.list);
     status = ppi_arena_check(&listing.arena, "the layers", error);
     if (status == PPSCHED_OK) {
+        find_shared(&listing);
         put_all(&listing);
         status = ppi_layers_make(out, &model->host, listing.list, listing.count, error);
     }

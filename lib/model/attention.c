@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attention half of a layer: plain or latent queries, keys and values; scores kept or fused (FlashAttention). */
-#include "model/ops.h"
+/* Attention: plain or latent queries, keys and values, an index that selects tokens, gates. */
+#include "model/blocks.h"
 
 enum { FORWARD, INPUT, WEIGHT };
 
-/* Widths on one device: of all queries, keys and values, including the parts with rotary embedding. */
-struct widths {
-    double heads, key, value, queries, keys, values;
-};
-
-static struct widths widths_of(const ppsched_model *model)
+static bool is_latent(const ppsched_block *block)
 {
-    const ppsched_transformer *shape = &model->shape;
-    double t = model->training.tensor_parallel, kv_heads = (double)shape->key_value_heads / t;
-    struct widths widths = {.heads = (double)shape->heads / t, .key = shape->head_size, .value = shape->head_size};
-    if (shape->key_value_rank > 0) {
-        widths.key += shape->rope_head_size;
-        widths.value = shape->value_head_size;
+    return block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION;
+}
+
+static struct ppi_widths widths_of(const struct ppi_site *site, const ppsched_block *block)
+{
+    double t = site->tensor, kv_heads = (double)block->key_value_heads / t;
+    struct ppi_widths widths = {.heads = (double)block->heads / t, .key = block->head_size, .value = block->value_size};
+    if (is_latent(block)) {
+        widths.key += block->rope_size;
         kv_heads = widths.heads;
     } else if (kv_heads < 1) {
         kv_heads = 1; /* replicated */
@@ -29,138 +27,145 @@ static struct widths widths_of(const ppsched_model *model)
 
 /* --- queries, keys, values --- */
 
-static double kept_input(const ppsched_model *model)
+static void put_qk_norm(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double heads,
+                        double width)
 {
-    return ppi_rows(model) * model->shape.hidden_size * model->training.activation_bytes;
+    if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_QK_NORM_ALL))
+        ppi_put_norm(ops, site, site->tokens, heads * width);
+    else if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_QK_NORM))
+        ppi_put_norm(ops, site, site->tokens * heads, width);
+    else
+        return;
+    if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_FREE_NORMS))
+        ops->list[ops->count - 1].parameters = 0;
 }
 
 /* Replicated key-value heads count their parameters on each device. */
-static void put_plain(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
+static void put_plain(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,
+                      const struct ppi_widths *widths)
 {
-    double tokens = ppi_tokens(model), hidden = model->shape.hidden_size, size = model->training.activation_bytes;
-    bool has_bias = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_QKV_BIAS);
-    ppi_put_linear(ops, model, tokens, hidden, widths->queries, has_bias, kept_input(model));
-    ppi_put_linear(ops, model, tokens, hidden, widths->keys, has_bias, 0);
-    ppi_put_linear(ops, model, tokens, hidden, widths->values, has_bias, 0);
-    struct ppi_op_cost *op = ppi_next_op(ops); /* the three gradients of their input */
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 3 * tokens * hidden, .bytes = 4 * tokens * hidden * size};
-    if (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_QK_NORM)) {
-        ppi_put_norm(ops, model, tokens * widths->heads, widths->key);
-        ppi_put_norm(ops, model, tokens * widths->keys / widths->key, widths->key);
-    }
+    double tokens = site->tokens, hidden = site->hidden, size = site->size;
+    bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS),
+         has_keys = !ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS);
+    bool has_values = has_keys && !ppi_block_has(block, PPSCHED_BLOCK_FLAG_VALUE_IS_KEY);
+    double inputs = 1 + has_keys + has_values;
+    ppi_put_linear(ops, site, tokens, hidden, widths->queries, has_bias, ppi_input_bytes(site));
+    if (has_keys)
+        ppi_put_linear(ops, site, tokens, hidden, widths->keys, has_bias, 0);
+    if (has_values)
+        ppi_put_linear(ops, site, tokens, hidden, widths->values, has_bias, 0);
+    struct ppi_op_cost *op = ppi_next_op(ops); /* the gradients of their input */
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = inputs * tokens * hidden,
+                                              .bytes = (inputs + 1) * tokens * hidden * size};
+    put_qk_norm(ops, site, block, widths->heads, widths->key);
+    if (has_keys)
+        put_qk_norm(ops, site, block, widths->keys / widths->key, widths->key);
 }
 
 /* Projections down to the ranks on each device's own rows, and up to its heads. */
-static void put_latent(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
+static void put_latent(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,
+                       const struct ppi_widths *widths)
 {
-    const ppsched_transformer *shape = &model->shape;
-    double tokens = ppi_tokens(model), rows = ppi_rows(model), size = model->training.activation_bytes;
-    double hidden = shape->hidden_size, rank = shape->query_rank, latent = shape->key_value_rank;
-    double input = kept_input(model);
-    bool has_bias = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_QKV_BIAS);
-    bool has_norms = !ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS);
+    double tokens = site->tokens, rows = site->rows, size = site->size;
+    double hidden = site->hidden, rank = block->query_rank, latent = block->key_value_rank;
+    double input = ppi_input_bytes(site);
+    bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS);
+    bool has_norms = !ppi_block_has(block, PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS);
     if (rank > 0) {
-        ppi_put_linear(ops, model, rows, hidden, rank, has_bias, input);
+        ppi_put_linear(ops, site, rows, hidden, rank, has_bias, input);
         if (has_norms)
-            ppi_put_norm(ops, model, rows, rank);
-        ppi_put_linear(ops, model, tokens, rank, widths->queries, false, tokens * rank * size);
-        input = 0;
+            ppi_put_norm(ops, site, rows, rank);
+        ppi_put_linear(ops, site, tokens, rank, widths->queries, false, tokens * rank * size);
     } else {
-        ppi_put_linear(ops, model, tokens, hidden, widths->queries, false, input);
-        input = 0;
+        ppi_put_linear(ops, site, tokens, hidden, widths->queries, false, input);
     }
-    ppi_put_linear(ops, model, rows, hidden, latent + shape->rope_head_size, has_bias, input);
+    ppi_put_linear(ops, site, rows, hidden, latent + block->rope_size, has_bias, 0);
     if (has_norms)
-        ppi_put_norm(ops, model, rows, latent);
-    ppi_put_linear(ops, model, tokens, latent, widths->heads * (shape->head_size + widths->value), false,
+        ppi_put_norm(ops, site, rows, latent);
+    ppi_put_linear(ops, site, tokens, latent, widths->heads * (block->head_size + widths->value), false,
                    tokens * latent * size);
 }
 
-/* --- the scores --- */
+/* --- the index --- */
 
-/* A product that makes the scores, or uses them. */
-static void put_product(struct ppi_ops *ops, double scores, double width, double other, double kept, double size)
+static bool has_own_index(const ppsched_block *block)
 {
-    struct ppi_op_cost *op = ppi_next_op(ops);
-    op->kept = kept;
-    op->is_core = true;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.matrix = 2 * scores * width, .bytes = (scores + other) * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.matrix = 4 * scores * width, .bytes = (scores + other) * size};
+    return block->index_heads > 0 && !ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX);
 }
 
-static void put_kept_scores(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
+/* Each device has the whole index. Latent attention makes its queries from the rank of queries, and has a weight for each
+ * head of the index and a LayerNorm of its keys; plain attention has norms of queries and keys. */
+static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
-    double tokens = ppi_tokens(model), size = model->training.activation_bytes;
-    double scores = tokens * model->training.sequence_length * widths->heads;
-    bool has_dropout = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_DROPOUT);
-    put_product(ops, scores, widths->key, 2 * tokens * widths->queries, 0, size);
-    struct ppi_op_cost *op = ppi_next_op(ops);
-    op->is_core = true;
-    op->kept = scores * size;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 5 * scores, .bytes = 2 * scores * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 8 * scores, .bytes = 2 * scores * size};
-    if (has_dropout) {
-        op = ppi_next_op(ops);
-        op->is_core = true;
-        op->kept = scores;
-        op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = scores, .bytes = scores * (2 * size + 1)};
+    double tokens = site->tokens, hidden = site->hidden, width = block->index_size, heads = block->index_heads;
+    if (is_latent(block)) {
+        ppi_put_linear(ops, site, tokens, block->query_rank, heads * width, false, 0);
+        ppi_put_linear(ops, site, tokens, hidden, heads, false, 0);
+        ppi_put_linear(ops, site, tokens, hidden, width, false, 0);
+        ppi_put_norm(ops, site, tokens, width)->parameters = 2 * width;
+    } else {
+        ppi_put_linear(ops, site, tokens, hidden, heads * width, false, 0);
+        ppi_put_linear(ops, site, tokens, hidden, width, false, 0);
+        ppi_put_norm(ops, site, tokens * heads, width);
+        ppi_put_norm(ops, site, tokens, width);
     }
-    put_product(ops, scores, widths->value, 2 * tokens * widths->heads * widths->value, has_dropout ? scores * size : 0, size);
+    ppi_next_op(ops)->kept = tokens * (heads + 1) * width * site->size;
+    ppi_put_index_scores(ops, site, block, ppi_visible(site, 0));
 }
 
-/* FlashAttention-2 (arXiv 2307.08691): two products forward, five backward; it keeps one number per row. */
-static void put_flash(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
+/* --- all --- */
+
+/* Of the sequence, of the window, of the chunk on average, or of what the index selects. */
+static double visible_of(const struct ppi_site *site, const ppsched_block *block)
 {
-    double tokens = ppi_tokens(model), size = model->training.activation_bytes;
-    double share = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_CAUSAL) ? 0.5 : 1;
-    double scores = tokens * model->training.sequence_length * widths->heads * share;
-    double out = widths->heads * widths->value;
-    double once = tokens * (widths->queries + widths->keys + widths->values + out) * size;
-    struct ppi_op_cost *op = ppi_next_op(ops);
-    op->kept = 4 * tokens * widths->heads;
-    op->pass[FORWARD] = (struct ppi_layer_pass){
-        .matrix = 2 * scores * (widths->key + widths->value), .vector = 5 * scores, .bytes = once};
-    op->pass[INPUT] = (struct ppi_layer_pass){
-        .matrix = 2 * scores * (3 * widths->key + 2 * widths->value), .vector = 8 * scores, .bytes = 2 * once};
+    double s = site->sequence, most = block->window, chunk = block->chunk;
+    if (block->index_heads > 0 && (most == 0 || block->index_tokens < most))
+        most = block->index_tokens;
+    double visible = ppi_visible(site, most);
+    if (chunk == 0 || chunk >= s)
+        return visible;
+    double whole = (double)(uint64_t)(s / chunk), rest = s - whole * chunk;
+    double in_chunks = (whole * chunk * chunk + rest * rest) / s * (site->is_causal ? 0.5 : 1);
+    return in_chunks < visible ? in_chunks : visible;
 }
 
-/* Gathers keys and values of the whole sequence from the devices of context parallelism, and returns their gradients. */
-static void put_ring(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
-{
-    double c = model->training.context_parallel;
-    if (c == 1)
-        return;
-    struct ppi_op_cost *op = ppi_next_op(ops);
-    double bytes = c * ppi_tokens(model) * (widths->keys + widths->values) * model->training.activation_bytes;
-    op->group = PPI_GROUP_CONTEXT;
-    op->pass[FORWARD] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
-    op->pass[INPUT] = (struct ppi_layer_pass){.sent = 2 * bytes, .collective = PPI_GATHER};
-}
-
-/* Keeps queries, keys and values for the backward. */
-static void keep_heads(struct ppi_ops *ops, const ppsched_model *model, const struct widths *widths)
+/* Keeps queries, keys and values for the backward; those of another layer are kept there. */
+static void keep_heads(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,
+                       const struct ppi_widths *widths)
 {
     double all = widths->queries + widths->keys + widths->values;
-    ppi_next_op(ops)->kept = ppi_tokens(model) * all * model->training.activation_bytes;
+    if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS))
+        all = widths->queries;
+    ppi_next_op(ops)->kept = site->tokens * all * site->size;
 }
 
-void ppi_put_attention(struct ppi_ops *ops, const ppsched_model *model)
+static void put_gate(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block,
+                     const struct ppi_widths *widths)
 {
-    struct widths widths = widths_of(model);
-    double tokens = ppi_tokens(model), hidden = model->shape.hidden_size, out = widths.heads * widths.value;
-    ppi_put_norm(ops, model, ppi_rows(model), hidden);
-    ppi_put_opening(ops, model);
-    if (model->shape.key_value_rank > 0)
-        put_latent(ops, model, &widths);
+    double out = widths->heads * widths->value;
+    bool is_full = ppi_block_has(block, PPSCHED_BLOCK_FLAG_OUTPUT_GATE);
+    if (!is_full && !ppi_block_has(block, PPSCHED_BLOCK_FLAG_HEAD_GATE))
+        return;
+    ppi_put_linear(ops, site, site->tokens, site->hidden, is_full ? out : widths->heads, false, 0);
+    ppi_put_activation(ops, site, site->tokens * out, true);
+}
+
+void ppi_put_attention(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
+{
+    struct ppi_widths widths = widths_of(site, block);
+    double tokens = site->tokens, out = widths.heads * widths.value;
+    if (is_latent(block))
+        put_latent(ops, site, block, &widths);
     else
-        put_plain(ops, model, &widths);
-    keep_heads(ops, model, &widths);
-    put_ring(ops, model, &widths);
-    if ((model->training.flags & PPSCHED_TRAINING_FLAG_KEEPS_SCORES) != 0)
-        put_kept_scores(ops, model, &widths);
-    else
-        put_flash(ops, model, &widths);
-    ppi_put_linear(ops, model, tokens, out, hidden, ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS),
-                   tokens * out * model->training.activation_bytes);
-    ppi_put_closing(ops, model);
+        put_plain(ops, site, block, &widths);
+    if (has_own_index(block))
+        put_index(ops, site, block);
+    keep_heads(ops, site, block, &widths);
+    ppi_put_ring(ops, site, widths.keys + widths.values);
+    ppi_put_scores(ops, site, &widths, visible_of(site, block));
+    if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_SINKS))
+        ops->list[ops->count - 1].parameters += widths.heads;
+    put_gate(ops, site, block, &widths);
+    ppi_put_linear(ops, site, tokens, out, site->hidden, ppi_block_has(block, PPSCHED_BLOCK_FLAG_OUTPUT_BIAS),
+                   tokens * out * site->size);
 }

@@ -1,64 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other half of a layer: a dense MLP, or experts. */
-#include "model/ops.h"
+/* Feed-forwards: a dense MLP, or experts. */
+#include "model/blocks.h"
 
 enum { FORWARD, INPUT, WEIGHT };
 
-/* The matrices of one MLP, `width` wide on this device; `input` bytes of the input are kept. */
-static void put_matrices(struct ppi_ops *ops, const ppsched_model *model, double tokens, double width, double input)
+/* The matrices of one MLP from and to `outer`, `width` wide on this device; `input` bytes of the input are kept. */
+static void put_matrices(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double tokens,
+                         double outer, double width, double input)
 {
-    double hidden = model->shape.hidden_size, size = model->training.activation_bytes;
-    bool has_bias = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_MLP_BIAS);
-    bool is_gated = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_GATED);
-    ppi_put_linear(ops, model, tokens, hidden, is_gated ? 2 * width : width, has_bias, input);
-    ppi_put_activation(ops, model, tokens * width);
-    ppi_put_linear(ops, model, tokens, width, hidden, has_bias, tokens * width * size);
+    bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS), is_gated = ppi_block_has(block, PPSCHED_BLOCK_FLAG_GATED);
+    ppi_put_linear(ops, site, tokens, outer, is_gated ? 2 * width : width, has_bias, input);
+    ppi_put_activation(ops, site, tokens * width, is_gated);
+    ppi_put_linear(ops, site, tokens, width, outer, has_bias, tokens * width * site->size);
 }
 
-void ppi_put_mlp(struct ppi_ops *ops, const ppsched_model *model)
+void ppi_put_mlp(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
-    double hidden = model->shape.hidden_size, rows = ppi_rows(model);
-    ppi_put_norm(ops, model, rows, hidden);
-    ppi_put_opening(ops, model);
-    put_matrices(ops, model, ppi_tokens(model), (double)model->shape.ffn_size / model->training.tensor_parallel,
-                 rows * hidden * model->training.activation_bytes);
-    ppi_put_closing(ops, model);
+    put_matrices(ops, site, block, site->tokens, site->hidden, (double)block->width / site->tensor, ppi_input_bytes(site));
 }
 
 /* --- experts --- */
 
 /* Scores of all experts for each row, in 4 bytes. */
-static void put_router(struct ppi_ops *ops, const ppsched_model *model, double rows)
+static void put_router(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
-    double experts = model->shape.experts, hidden = model->shape.hidden_size;
-    struct ppi_op_cost *op = ppi_put_linear(ops, model, rows, hidden, experts,
-                                            ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS),
-                                            rows * hidden * model->training.activation_bytes);
+    double experts = (double)block->experts + block->idle_experts, rows = site->rows;
+    struct ppi_op_cost *op = ppi_put_linear(ops, site, rows, site->hidden, experts,
+                                            ppi_block_has(block, PPSCHED_BLOCK_FLAG_ROUTER_BIAS), ppi_input_bytes(site));
     op->kept += rows * experts * 4;
     op->pass[FORWARD].vector = op->pass[INPUT].vector = 5 * rows * experts;
 }
 
 /* Between the devices that share each expert: a gather before it, a reduce-scatter after it. */
-static void put_gathering(struct ppi_ops *ops, const ppsched_model *model, double arrived)
+static void put_gathering(struct ppi_ops *ops, const struct ppi_site *site, double outer, double arrived)
 {
-    if (model->training.expert_tensor_parallel == 1)
+    if (site->model->training.expert_tensor_parallel == 1)
         return;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->group = PPI_GROUP_EXPERT_TENSOR;
-    op->pass[FORWARD].sent = arrived * model->shape.hidden_size * model->training.activation_bytes;
+    op->pass[FORWARD].sent = arrived * outer * site->size;
     op->pass[FORWARD].collective = PPI_GATHER;
     op->pass[INPUT] = op->pass[FORWARD];
 }
 
 /* Sends copies of a device's rows to their experts' devices, or back: over the links, and once through memory on both sides. */
-static void put_exchange(struct ppi_ops *ops, const ppsched_model *model, double arrived)
+static void put_exchange(struct ppi_ops *ops, const struct ppi_site *site, double outer, double arrived)
 {
-    double width = model->shape.hidden_size * model->training.activation_bytes, e = model->training.expert_parallel;
-    double copies = arrived / model->training.expert_tensor_parallel;
+    double width = outer * site->size, e = site->model->training.expert_parallel;
+    double copies = arrived / site->model->training.expert_tensor_parallel;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->group = PPI_GROUP_EXPERT;
     op->pass[FORWARD].bytes = 2 * (copies + arrived) * width;
-    op->pass[FORWARD].vector = copies * model->shape.hidden_size;
+    op->pass[FORWARD].vector = copies * outer;
     if (e > 1) {
         op->pass[FORWARD].sent = copies * width;
         op->pass[FORWARD].collective = PPI_ALL_TO_ALL;
@@ -67,12 +60,14 @@ static void put_exchange(struct ppi_ops *ops, const ppsched_model *model, double
 }
 
 /* The experts of a device: each is a small matrix product of its own. */
-static void put_own_experts(struct ppi_ops *ops, const ppsched_model *model, double tokens)
+static void put_own_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double outer,
+                            double tokens)
 {
-    double width = (double)model->shape.expert_ffn_size / model->training.expert_tensor_parallel;
-    double own = (double)model->shape.experts / model->training.expert_parallel, size = model->training.activation_bytes;
+    const ppsched_training *training = &site->model->training;
+    double width = (double)block->width / training->expert_tensor_parallel;
+    double own = (double)block->experts / training->expert_parallel, size = site->size;
     uint32_t first = ops->count;
-    put_matrices(ops, model, tokens, width, tokens * model->shape.hidden_size * size);
+    put_matrices(ops, site, block, tokens, outer, width, tokens * outer * size);
     for (uint32_t i = first; i < ops->count; i++) {
         struct ppi_op_cost *op = &ops->list[i];
         double one = op->parameters;
@@ -84,22 +79,49 @@ static void put_own_experts(struct ppi_ops *ops, const ppsched_model *model, dou
     }
 }
 
-/* Assumes that routed tokens are spread evenly. */
-void ppi_put_experts(struct ppi_ops *ops, const ppsched_model *model)
+/* Into or out of the latent that routed experts work in; each device has the whole matrix. */
+static void put_latent(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, bool is_in)
 {
-    const ppsched_training *training = &model->training;
-    double hidden = model->shape.hidden_size, rows = ppi_rows(model), tokens = ppi_tokens(model);
-    double arrived = tokens * model->shape.experts_per_token * training->expert_tensor_parallel / training->tensor_parallel;
-    ppi_put_norm(ops, model, rows, hidden);
-    put_router(ops, model, rows);
-    put_exchange(ops, model, arrived);
-    put_gathering(ops, model, arrived);
-    put_own_experts(ops, model, arrived);
-    put_gathering(ops, model, arrived);
-    put_exchange(ops, model, arrived);
-    if (model->shape.shared_ffn_size > 0) {
-        ppi_put_opening(ops, model);
-        put_matrices(ops, model, tokens, (double)model->shape.shared_ffn_size / training->tensor_parallel, 0);
+    double latent = block->latent_size, rows = site->rows;
+    if (latent == 0)
+        return;
+    if (!is_in) {
+        ppi_put_linear(ops, site, rows, latent, site->hidden, false, rows * latent * site->size);
+        return;
     }
-    ppi_put_closing(ops, model);
+    ppi_put_linear(ops, site, rows, site->hidden, latent, false, 0);
+    if (ppi_block_has(block, PPSCHED_BLOCK_FLAG_LATENT_NORM))
+        ppi_put_norm(ops, site, rows, latent);
+}
+
+/* Shared experts and their gate. */
+static void put_shared(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
+{
+    if (block->shared_width == 0)
+        return;
+    ppi_put_opening(ops, site);
+    put_matrices(ops, site, block, site->tokens, site->hidden, (double)block->shared_width / site->tensor, 0);
+    if (!ppi_block_has(block, PPSCHED_BLOCK_FLAG_SHARED_GATE))
+        return;
+    ppi_put_linear(ops, site, site->rows, site->hidden, 1, false, 0);
+    ppi_put_activation(ops, site, site->rows * site->hidden, false);
+}
+
+/* Assumes that routed tokens are spread evenly, over idle experts too. */
+void ppi_put_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
+{
+    const ppsched_training *training = &site->model->training;
+    double outer = block->latent_size > 0 ? block->latent_size : site->hidden;
+    double arrived = site->tokens * block->experts_per_token * training->expert_tensor_parallel / training->tensor_parallel;
+    if (block->idle_experts > 0)
+        arrived *= block->experts / ((double)block->experts + block->idle_experts);
+    put_router(ops, site, block);
+    put_latent(ops, site, block, true);
+    put_exchange(ops, site, outer, arrived);
+    put_gathering(ops, site, outer, arrived);
+    put_own_experts(ops, site, block, outer, arrived);
+    put_gathering(ops, site, outer, arrived);
+    put_exchange(ops, site, outer, arrived);
+    put_latent(ops, site, block, false);
+    put_shared(ops, site, block);
 }

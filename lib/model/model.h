@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transformer, its training and its device, with all defaults filled in. */
+/* A described model, its training and its device, with all defaults filled in, and the rows that its costs are given by. */
 #ifndef PPSCHED_MODEL_MODEL_H
 #define PPSCHED_MODEL_MODEL_H
 
@@ -8,34 +8,63 @@
 #include <ppsched/model.h>
 
 #include "base/host.h"
+#include "description/description.h"
 
-enum { PPI_MODEL_LAYERS = 5, PPI_MODEL_PASSES = 5 };
+enum { PPI_MODEL_PASSES = 5 };
+
+/* Layers of one cost. */
+struct ppi_model_row {
+    int32_t role;
+    const char *name;
+    uint32_t layers;                /* how many there are */
+    uint32_t index;                 /* of the kind, or of the tower */
+    const ppsched_layer_kind *kind; /* NULL: embedding and head */
+    const ppsched_tower *tower;     /* NULL: none */
+};
 
 /* Once created it is valid, and owns its lists; `device.name` is NULL. */
 struct ppsched_model {
     struct ppi_host host;
-    ppsched_transformer shape;
+    const ppsched_description *description; /* a reference */
+    const ppsched_description_info *shape;  /* what it says */
+    struct ppi_model_row *rows;             /* towers, embedding, decoders by kind, MTP, head */
+    uint32_t row_count;
     ppsched_training training;
     ppsched_accelerator device; /* all 0 if none was given */
     bool has_device;
 };
 
-ppsched_status ppi_model_create(ppsched_model **out, const ppsched_transformer *shape, const ppsched_training *training,
+ppsched_status ppi_model_create(ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
                                 const ppsched_accelerator *device, const struct ppi_host *host, ppsched_error *error);
 void ppi_model_destroy(ppsched_model *model);
 
-/* Fills in the defaults and checks that all parts are consistent. */
+/* Fills in the defaults of the training and the device, and checks them. */
 ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error);
 
-/* Whether the layer has experts. */
-bool ppi_model_has_experts(const ppsched_transformer *shape, uint32_t layer);
-uint32_t ppi_model_expert_layers(const ppsched_transformer *shape);
+/* Checks that the model can be divided as the training says. */
+ppsched_status ppi_model_check_division(const ppsched_model *model, ppsched_error *error);
+
+/* Fails with the nearest divisors of `number`, below and above `wanted`. */
+ppsched_status ppi_fail_divisor(ppsched_error *error, const char *what, uint32_t number, const char *by, uint32_t wanted);
+
+/* Fills in the rows; `rows` has space for all towers and kinds, and three more. */
+void ppi_model_list_rows(ppsched_model *model);
+
+bool ppi_model_has_flag(const ppsched_model *model, uint32_t flag);
+
+/* The block with experts of a kind; NULL if it has none. */
+const ppsched_block *ppi_model_experts_of(const ppsched_layer_kind *kind);
+
+/* All parameters, those of towers and MTP layers too. */
+double ppi_model_total(const ppsched_model *model);
 
 void ppi_model_count(ppsched_parameters *out, const ppsched_model *model);
-void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, int32_t layer, int32_t pass);
-void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, int32_t layer);
+void ppi_model_describe_row(ppsched_model_row *out, const ppsched_model *model, uint32_t row);
+void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass);
+void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint32_t row);
 void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters);
-void ppi_model_megatron(ppsched_megatron_memory *out, const ppsched_model *model, const ppsched_megatron_pipeline *pipeline);
+ppsched_status ppi_model_megatron(ppsched_megatron_memory *out, const ppsched_model *model,
+                                  const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
 ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model *model, const ppsched_calibration *calibration,
                                 ppsched_error *error);
 

@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The common ops of attention and MLP. Counts of vector operations per element are calculon's. */
-#include "model/ops.h"
+/* The common ops of blocks. Counts of vector operations per element are calculon's. */
+#include "model/blocks.h"
 
 enum { FORWARD, INPUT, WEIGHT };
 
-bool ppi_has_flag(const ppsched_model *model, uint32_t flag)
+static bool is_sequence_parallel(const struct ppi_site *site)
 {
-    return (model->shape.flags & flag) != 0;
+    return (site->model->training.flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
 }
 
-double ppi_tokens(const ppsched_model *model)
+double ppi_input_bytes(const struct ppi_site *site)
 {
-    return (double)model->training.sequence_length * model->training.micro_batch_size / model->training.context_parallel;
-}
-
-static bool is_sequence_parallel(const ppsched_model *model)
-{
-    return (model->training.flags & PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL) != 0;
-}
-
-double ppi_rows(const ppsched_model *model)
-{
-    return ppi_tokens(model) / (is_sequence_parallel(model) ? model->training.tensor_parallel : 1);
+    return site->rows * site->hidden * site->size;
 }
 
 struct ppi_op_cost *ppi_next_op(struct ppi_ops *ops)
@@ -32,38 +22,41 @@ struct ppi_op_cost *ppi_next_op(struct ppi_ops *ops)
 }
 
 /* LayerNorm's operations; RMSNorm has fewer, which is little compared to its bytes. */
-void ppi_put_norm(struct ppi_ops *ops, const ppsched_model *model, double tokens, double width)
+struct ppi_op_cost *ppi_put_norm(struct ppi_ops *ops, const struct ppi_site *site, double tokens, double width)
 {
     static const double operations[PPI_PASSES] = {9, 14, 7};
     struct ppi_op_cost *op = ppi_next_op(ops);
-    double elements = tokens * width, size = model->training.activation_bytes;
-    op->parameters = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_NORM_BIAS) ? 2 * width : width;
-    op->kept = elements * size;
+    double elements = tokens * width;
+    op->parameters = site->has_norm_bias ? 2 * width : width;
+    op->kept = elements * site->size;
     for (int pass = 0; pass < PPI_PASSES; pass++)
         op->pass[pass] = (struct ppi_layer_pass){.vector = operations[pass] * elements,
-                                                 .bytes = (2 * elements + op->parameters) * size};
-}
-
-struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const ppsched_model *model, double tokens, double in, double out,
-                                   bool has_bias, double input)
-{
-    struct ppi_op_cost *op = ppi_next_op(ops);
-    double size = model->training.activation_bytes;
-    op->parameters = in * out + (has_bias ? out : 0);
-    op->kept = input;
-    op->weight_needs = ((input > 0 ? tokens * in : 0) + tokens * out) * size;
-    for (int pass = 0; pass < PPI_PASSES; pass++)
-        op->pass[pass] = (struct ppi_layer_pass){.matrix = 2 * tokens * in * out,
-                                                 .bytes = (tokens * in + tokens * out + in * out) * size};
+                                                 .bytes = (2 * elements + op->parameters) * site->size};
     return op;
 }
 
-void ppi_put_activation(struct ppi_ops *ops, const ppsched_model *model, double elements)
+void ppi_put_layer_norm(struct ppi_ops *ops, const struct ppi_site *site)
+{
+    ppi_put_norm(ops, site, site->rows, site->hidden)->is_norm = true;
+}
+
+struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const struct ppi_site *site, double tokens, double in, double out,
+                                   bool has_bias, double input)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
-    double size = model->training.activation_bytes;
-    bool is_gated = ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_GATED);
-    double inputs = is_gated ? 2 * elements : elements;
+    op->parameters = in * out + (has_bias ? out : 0);
+    op->kept = input;
+    op->weight_needs = ((input > 0 ? tokens * in : 0) + tokens * out) * site->size;
+    for (int pass = 0; pass < PPI_PASSES; pass++)
+        op->pass[pass] = (struct ppi_layer_pass){.matrix = 2 * tokens * in * out,
+                                                 .bytes = (tokens * in + tokens * out + in * out) * site->size};
+    return op;
+}
+
+void ppi_put_activation(struct ppi_ops *ops, const struct ppi_site *site, double elements, bool is_gated)
+{
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    double inputs = is_gated ? 2 * elements : elements, size = site->size;
     op->kept = inputs * size;
     op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 8 * elements, .bytes = (inputs + elements) * size};
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * elements, .bytes = (is_gated ? 5 : 2) * elements * size};
@@ -72,11 +65,11 @@ void ppi_put_activation(struct ppi_ops *ops, const ppsched_model *model, double 
 /* --- the communication of tensor parallelism --- */
 
 /* A collective, and its work in memory. */
-static struct ppi_layer_pass collective(const ppsched_model *model, enum ppi_collective kind, bool adds)
+static struct ppi_layer_pass collective(const struct ppi_site *site, enum ppi_collective kind, bool adds)
 {
-    double elements = ppi_tokens(model) * model->shape.hidden_size, size = model->training.activation_bytes;
-    double others = 1 - 1.0 / model->training.tensor_parallel;
-    if (model->training.tensor_parallel == 1)
+    double elements = site->tokens * site->hidden, size = site->size;
+    double others = 1 - 1.0 / site->tensor;
+    if (site->tensor == 1)
         return (struct ppi_layer_pass){0};
     return (struct ppi_layer_pass){
         .vector = adds ? others * elements : 0, .bytes = 2 * elements * size, .sent = elements * size, .collective = kind};
@@ -84,16 +77,16 @@ static struct ppi_layer_pass collective(const ppsched_model *model, enum ppi_col
 
 /* Without sequence parallelism the gradients are summed; with it the rows are gathered, once more for W, and the gradients
  * reduce-scattered. */
-void ppi_put_opening(struct ppi_ops *ops, const ppsched_model *model)
+void ppi_put_opening(struct ppi_ops *ops, const struct ppi_site *site)
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
-    if (!is_sequence_parallel(model)) {
-        op->pass[INPUT] = collective(model, PPI_ALL_REDUCE, true);
+    if (!is_sequence_parallel(site)) {
+        op->pass[INPUT] = collective(site, PPI_ALL_REDUCE, true);
         return;
     }
-    op->pass[FORWARD] = collective(model, PPI_GATHER, false);
-    op->pass[INPUT] = collective(model, PPI_GATHER, true);
-    op->pass[WEIGHT] = collective(model, PPI_GATHER, false);
+    op->pass[FORWARD] = collective(site, PPI_GATHER, false);
+    op->pass[INPUT] = collective(site, PPI_GATHER, true);
+    op->pass[WEIGHT] = collective(site, PPI_GATHER, false);
 }
 
 static void put_dropout(struct ppi_ops *ops, double elements, double size)
@@ -103,24 +96,54 @@ static void put_dropout(struct ppi_ops *ops, double elements, double size)
     op->pass[FORWARD] = op->pass[INPUT] = (struct ppi_layer_pass){.vector = elements, .bytes = elements * (2 * size + 1)};
 }
 
-/* The sum over the devices, dropout, the residual, and the post-norm if there is one. */
-void ppi_put_closing(struct ppi_ops *ops, const ppsched_model *model)
+/* The sum over the devices, norms after the block, dropout, and the residual streams. */
+void ppi_put_closing(struct ppi_ops *ops, const struct ppi_site *site, uint32_t norms)
 {
-    double elements = ppi_rows(model) * model->shape.hidden_size, size = model->training.activation_bytes;
+    double elements = site->rows * site->hidden, size = site->size, all = elements * site->streams;
     struct ppi_op_cost *op = ppi_next_op(ops);
-    if (is_sequence_parallel(model)) {
-        op->pass[FORWARD] = collective(model, PPI_GATHER, true);
-        op->pass[INPUT] = collective(model, PPI_GATHER, false);
+    if (is_sequence_parallel(site)) {
+        op->pass[FORWARD] = collective(site, PPI_GATHER, true);
+        op->pass[INPUT] = collective(site, PPI_GATHER, false);
     } else {
-        op->pass[FORWARD] = collective(model, PPI_ALL_REDUCE, true);
+        op->pass[FORWARD] = collective(site, PPI_ALL_REDUCE, true);
     }
-    if (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_POST_NORMS))
-        ppi_put_norm(ops, model, ppi_rows(model), model->shape.hidden_size);
-    if (ppi_has_flag(model, PPSCHED_TRANSFORMER_FLAG_DROPOUT))
+    for (uint32_t i = 0; i < norms; i++)
+        ppi_put_layer_norm(ops, site);
+    if (site->has_dropout)
         put_dropout(ops, elements, size);
     op = ppi_next_op(ops);
-    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = elements, .bytes = 3 * elements * size};
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
+    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = all, .bytes = 3 * all * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * all, .bytes = 3 * all * size};
     op = ppi_next_op(ops); /* the sum of two gradients where the residual branches off */
-    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * elements, .bytes = 3 * elements * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = 2 * all, .bytes = 3 * all * size};
+}
+
+/* --- scans --- */
+
+/* A depthwise convolution and the SiLU after it; W sums over the tokens for each channel. */
+void ppi_put_short_convolution(struct ppi_ops *ops, const struct ppi_site *site, double channels, double width, bool has_bias)
+{
+    if (width == 0)
+        return;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    double elements = site->tokens * channels, size = site->size;
+    op->parameters = channels * width + (has_bias ? channels : 0);
+    op->kept = elements * size;
+    op->weight_needs = 2 * elements * size;
+    op->pass[FORWARD] = (struct ppi_layer_pass){.vector = (2 * width + 4) * elements, .bytes = 2 * elements * size};
+    op->pass[INPUT] = (struct ppi_layer_pass){.vector = (2 * width + 8) * elements, .bytes = 3 * elements * size};
+    op->pass[WEIGHT] = (struct ppi_layer_pass){.vector = 2 * width * elements, .bytes = 2 * elements * size};
+}
+
+/* Each device runs its part of the sequence from a state of zeros, gathers the states of the parts before, and adds what they
+ * bring; the gradients of states go the other way. States are in 4 bytes. */
+void ppi_put_state(struct ppi_ops *ops, const struct ppi_site *site, double elements)
+{
+    if (site->context == 1)
+        return;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    double bytes = site->context * site->samples * elements * 4;
+    op->group = PPI_GROUP_CONTEXT;
+    op->pass[FORWARD] = (struct ppi_layer_pass){.sent = bytes, .collective = PPI_GATHER};
+    op->pass[INPUT] = op->pass[FORWARD];
 }

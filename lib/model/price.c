@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of a layer's passes: amounts of work over rates, by the efficiency for their size; collectives by a ring or
  * all-to-all. */
-#include "model/ops.h"
+#include "model/blocks.h"
 
 /* --- rates --- */
 
@@ -106,15 +106,23 @@ static void add_pass(ppsched_pass_cost *out, const ppsched_model *model, const s
         add_times(out, model, op, pass);
 }
 
-void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, int32_t layer, int32_t pass)
+/* Whether the row has no backward. */
+static bool is_frozen(const ppsched_model *model, uint32_t row)
+{
+    return model->rows[row].tower != NULL && model->rows[row].tower->is_frozen;
+}
+
+void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
 {
     struct ppi_ops ops;
-    ppi_ops_of(&ops, model, layer);
     bool again = pass == PPSCHED_MODEL_PASS_SELECTIVE || pass == PPSCHED_MODEL_PASS_FULL;
     *out = (ppsched_pass_cost){.size = sizeof *out};
-    for (uint32_t i = 0; i < ops.count; i++)
-        if (pass != PPSCHED_MODEL_PASS_SELECTIVE || ops.list[i].is_core)
-            add_pass(out, model, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
+    if (pass != PPSCHED_MODEL_PASS_FORWARD && is_frozen(model, row))
+        return;
+    for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
+        for (uint32_t i = 0; i < ops.count; i++)
+            if (pass != PPSCHED_MODEL_PASS_SELECTIVE || ops.list[i].is_core)
+                add_pass(out, model, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
     out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time;
 }
 

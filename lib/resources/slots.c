@@ -18,6 +18,7 @@ struct finding {
     const ppsched_schedule *schedule;
     const ppsched_queue *queue;
     struct ppi_slots *slots;
+    bool is_forward_only;
     uint32_t micro_slices; /* over all iterations */
     uint32_t *rows;        /* by stage: its row of passes; PPSCHED_NONE: not on this device */
     uint32_t *stages;      /* by row */
@@ -80,6 +81,46 @@ static ppsched_status note_queue(struct finding *finding, ppsched_error *error)
         i += length;
     }
     return status;
+}
+
+/* --- with forwards only: the last op of the device that reads a stage pass --- */
+
+static void read_until(struct pass *pass, uint32_t position)
+{
+    if (pass->first != PPSCHED_NONE && (pass->last == PPSCHED_NONE || pass->last < position))
+        pass->last = position;
+}
+
+/* F reads what the stage before made, if it is on this device, and the keys and values of earlier slices, whose last reader is
+ * the last slice. */
+static void note_reads_of_forward(struct finding *finding, const ppsched_op *op)
+{
+    const uint32_t position = pass_of(finding, op)->first;
+    const bool is_last = op->slice + 1u == finding->schedule->shape.slices;
+    ppsched_op read = *op;
+    read_until(pass_of(finding, op), position);
+    for (read.slice = 0; is_last && read.slice < op->slice; read.slice++)
+        read_until(pass_of(finding, &read), position);
+    if (op->stage == 0 || finding->rows[op->stage - 1] == PPSCHED_NONE)
+        return;
+    read = *op;
+    read.stage--;
+    read_until(pass_of(finding, &read), position);
+}
+
+static ppsched_status note_reads(struct finding *finding, ppsched_error *error)
+{
+    for (uint32_t i = 0; i < finding->queue->count; i++) {
+        const ppsched_op *op = &finding->queue->ops[i];
+        if (op->kind == PPSCHED_KIND_F)
+            note_reads_of_forward(finding, op);
+        if (op->kind != PPSCHED_KIND_SEND_F)
+            continue;
+        if (ppi_schedule_device_of(finding->schedule, op) != finding->queue->device)
+            return fail_op(finding, op, "whose stage is on another device", error);
+        read_until(pass_of(finding, op), i);
+    }
+    return PPSCHED_OK;
 }
 
 /* Checks that all stage passes of the device are complete. */
@@ -166,6 +207,10 @@ static ppsched_status note_receive(struct finding *finding, uint32_t position, p
     uint32_t *received = &pass->received[ppi_goes_back(op->kind)];
     if (*received != PPSCHED_NONE)
         return fail_op(finding, op, "a second time", error);
+    if (finding->is_forward_only && ppi_goes_back(op->kind))
+        return fail_op(finding, op, "which no backward reads", error);
+    if (finding->is_forward_only && pass->first < position)
+        return fail_op(finding, op, "after its forward", error);
     if (pass->last < position)
         return fail_op(finding, op, "after the backward of its stage pass", error);
     *received = position;
@@ -180,8 +225,9 @@ static void list_received(struct finding *finding, uint32_t row, bool backward)
     ppsched_arena arena = {.stage = finding->stages[row], .kind = kind, .first = (uint32_t)slots->lifetime_count};
     for (uint32_t p = 0; p < finding->micro_slices; p++) {
         const struct pass *pass = &finding->passes[(size_t)row * finding->micro_slices + p];
+        uint32_t last = finding->is_forward_only ? pass->first : pass->last;
         if (pass->received[backward] != PPSCHED_NONE)
-            put(finding, (ppsched_lifetime){p, arena.stage, kind, 0, pass->received[backward], pass->last});
+            put(finding, (ppsched_lifetime){p, arena.stage, kind, 0, pass->received[backward], last});
     }
     arena.count = (uint32_t)slots->lifetime_count - arena.first;
     if (arena.count > 0)
@@ -281,6 +327,8 @@ static ppsched_status find(struct finding *finding, int32_t use, ppsched_error *
     ppsched_status status = make_room(finding, error);
     if (status == PPSCHED_OK)
         status = note_queue(finding, error);
+    if (status == PPSCHED_OK && finding->is_forward_only)
+        status = note_reads(finding, error);
     if (status == PPSCHED_OK)
         status = check_complete(finding, error);
     if (status != PPSCHED_OK)
@@ -301,6 +349,7 @@ ppsched_status ppi_slots_make(struct ppi_slots *out, const ppsched_schedule *sch
     struct finding finding = {.schedule = schedule,
                               .queue = &schedule->queues[device],
                               .slots = &slots,
+                              .is_forward_only = ppi_is_forward_only(schedule),
                               .micro_slices = ppi_total_micro_slices(&schedule->shape)};
     ppsched_status status = find(&finding, use, error);
     ppi_release(&schedule->host, finding.passes);

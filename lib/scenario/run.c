@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sort.h"
+#include "ir/progress.h"
 #include "scenario/dispatch.h"
 #include "scenario/draw.h"
 #include "scenario/scenario.h"
@@ -131,11 +132,13 @@ static void note_scenario(const struct run *run, uint32_t lane)
                                                                   makespan;
 }
 
-/* Calls the progress callback, every 500,000 visits, before the scenarios from `first` on; `visits`: theirs. */
+/* Calls the progress callback before the scenarios from `first` on, as often as searches do; `visits`: of ops, in these
+ * scenarios. In planned order so many visits take about 1 ms, where what is ready runs 8 to 15 ms: measured with 192 to 16,384
+ * ops and 4,000 scenarios on a core of 2.6 GHz. */
 static ppsched_status ask(struct run *run, uint64_t visits, ppsched_error *error)
 {
     run->visits += visits;
-    if (run->config->progress == NULL || run->visits <= 500000)
+    if (run->config->progress == NULL || run->visits <= (uint64_t)PPI_VISITS_UNASKED)
         return PPSCHED_OK;
     run->visits = 0;
     if (ppi_config_tell(run->config, (double)run->first / run->count, PPI_INFINITE) != 0)

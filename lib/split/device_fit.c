@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices with few stages are searched by cheapest_recompute.c. For others, with ordered fronts, more recomputation is chosen
- * step by step, the most memory per cost first, until all held sets fit; with other fronts the options that hold least. */
+/* Devices with few stages are searched by cheapest_recompute.c. For others more recomputation is chosen step by step, the most
+ * memory per cost first, until all held sets fit. On fronts without an order this may end too early, and the last steps may
+ * make earlier ones needless: then it starts from the options that hold least, and each stage recomputes less while all fit. */
 #include "split/cheapest_recompute.h"
 
 #include <string.h>
@@ -155,18 +156,57 @@ static bool choose_leaner(const struct ppi_fit *fit, uint32_t *options, uint32_t
     return is_leaner;
 }
 
-/* The options that hold least. On ordered fronts these are the last ones; else they are searched stage by stage. */
-static void choose_leanest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
+/* Chooses leaner options stage by stage until the device fits or none is leaner; returns the most that it holds then. */
+static double choose_leaner_ones(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
 {
     uint32_t which;
-    choose_all(fit, options, true);
     double most = ppi_fit_most(options, fit, &which);
-    for (bool goes_on = !is_ordered(fit); goes_on && most > fit->room;) {
+    for (bool goes_on = true; goes_on && most > fit->room;) {
         goes_on = false;
         for (uint32_t i = 0; i < fit->holding->count; i++) {
             goes_on |= choose_leaner(fit, options, i, &most);
             *visited += (uint64_t)fit->fronts[fit->holding->stages[i]].count * (1 + fit->holding->set_count);
         }
+    }
+    return most;
+}
+
+/* The options that hold least. On ordered fronts these are the last ones; else they are searched from the last ones and, as
+ * that may end too early, from the first ones. */
+static void choose_leanest(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
+{
+    choose_all(fit, options, true);
+    if (is_ordered(fit))
+        return;
+    double most = choose_leaner_ones(fit, options, visited);
+    if (most <= fit->room)
+        return;
+    choose_all(fit, options, false);
+    if (choose_leaner_ones(fit, options, visited) <= most)
+        return;
+    choose_all(fit, options, true);
+    choose_leaner_ones(fit, options, visited);
+}
+
+/* More recomputation step by step; whether all held sets fit in the end. */
+static bool choose_by_steps(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
+{
+    choose_all(fit, options, false);
+    bool goes_on = true;
+    while (goes_on && !fits(fit, options))
+        goes_on = step_down(fit, options, visited);
+    return goes_on;
+}
+
+/* The cheapest option of each stage with which all held sets fit, given the others. */
+static void recompute_less(const struct ppi_fit *fit, uint32_t *options, uint64_t *visited)
+{
+    for (uint32_t i = 0; i < fit->holding->count; i++) {
+        uint32_t stage = fit->holding->stages[i], chosen = options[stage];
+        options[stage] = ppi_fit_first_of(fit, stage);
+        while (options[stage] < chosen && !fits(fit, options))
+            options[stage]++;
+        *visited += (options[stage] - ppi_fit_first_of(fit, stage) + (uint64_t)1) * (1 + fit->holding->set_count);
     }
 }
 
@@ -179,11 +219,13 @@ double ppi_fit_device(uint32_t *options, const struct ppi_fit *fit, uint64_t *vi
         return 0;
     choose_leanest(fit, options, visited);
     double overshoot = ppi_fit_overshoot(options, fit);
-    if (overshoot > 0 || !is_ordered(fit))
-        return ppi_larger(0, overshoot);
-    choose_all(fit, options, false);
-    while (!fits(fit, options) && step_down(fit, options, visited))
-        continue;
+    if (overshoot > 0)
+        return overshoot;
+    bool has_stepped = choose_by_steps(fit, options, visited);
+    if (!is_ordered(fit) && !has_stepped)
+        choose_leanest(fit, options, visited);
+    if (!is_ordered(fit))
+        recompute_less(fit, options, visited);
     return ppi_larger(0, ppi_fit_overshoot(options, fit));
 }
 

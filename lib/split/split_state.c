@@ -33,7 +33,8 @@ static void sum_layers(struct ppi_split_state *state)
         const ppsched_layer *layer = &layers->entries[e].given;
         double memory = layer->count * (layer->mem_static + state->versions * layer->mem_weights);
         state->tied += (layer->flags & PPSCHED_LAYER_FLAG_TIED) != 0 ? memory : 0;
-        state->first += layer->place == PPSCHED_LAYER_PLACE_FIRST ? memory : 0;
+        bool is_copied = layer->place == PPSCHED_LAYER_PLACE_FIRST && (layer->flags & PPSCHED_LAYER_FLAG_NOT_COPIED) == 0;
+        state->first += is_copied ? memory : 0;
     }
     for (uint32_t i = 0; state->copies != NULL && i < layers->count; i++)
         state->copies[i + 1] = state->copies[i] + copies_embedding(ppi_layer_at(layers, i));

@@ -9,7 +9,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
 # What a function must be given to get at an allocator.
-HANDLES = re.compile(r"\bppsched_(chakra|config|schedule|queue|builder|timeline|plan|layers|layout|model|environment) \*")
+HANDLES = re.compile(r"\bppsched_(chakra|config|description|schedule|queue|builder|timeline|plan|layers|layout|model|environment) \*")
 
 
 def read(*paths):
@@ -65,13 +65,13 @@ class AllocationTest(unittest.TestCase):
 
 class SizedTest(unittest.TestCase):
     def test_every_function_gets_every_size(self):
-        """A sized struct within another is of the functions that take the other."""
+        """A sized struct within another is of the functions that take the other; what a function gives out points to the library's own."""
         structs, wanted = sized_structs(), set()
         self.assertGreater(len(structs), 10)
         for function, text in declarations().items():
             text = text[text.index("("):]  # what it returns is the library's
             taken = {name for name in structs if re.search(rf"\b{name} \*", text)}
-            while inner := {inner for name in taken for inner in structs if re.search(rf"\b{inner} \*", structs[name])} - taken:
+            while "_get_" not in function and (inner := {inner for name in taken for inner in structs if re.search(rf"\b{inner} \*", structs[name])} - taken):
                 taken |= inner
             wanted |= {(function, name) for name in taken}
         rows = re.findall(r"^ {4}ROW\((\w+), (\w+), ", read(ROOT / "tests" / "unit" / "sized_test.c"), flags=re.M)

@@ -10,11 +10,11 @@ HEADERS = sorted((ROOT / "include" / "ppsched").glob("*.h"))
 # Those whose names the library tells, too: the first words of enums.
 ENUMS = {"chakra", "channel", "connecting", "dispatch", "finding", "format", "layer", "log", "lowering", "memory", "objective", "placement", "rank", "reason",
          "sender", "slot", "unshard"}
-OBJECTS = ENUMS | {"accelerator", "builder", "cause", "chakra", "config", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "scenarios", "schedule", "status", "strategy",
+OBJECTS = ENUMS | {"accelerator", "builder", "cause", "chakra", "config", "description", "finding", "kind", "layers", "layout", "microbatches", "model", "op", "plan", "quantity", "queue", "runtime", "scenarios", "schedule", "status", "strategy",
            "timeline"}
 OF_THE_LIBRARY = {"ppsched_abi_version", "ppsched_version", "ppsched_version_text"}
-VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "import",
-         "lower", "offload", "order", "prove", "recompute", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
+VERBS = {"append", "balance", "check", "copy", "create", "destroy", "evaluate", "export", "find", "finish", "fits", "from", "generate", "get", "guess", "import",
+         "lower", "offload", "order", "prove", "read", "recompute", "release", "renumber", "run", "set", "update", "validate", "with", "write"}
 REPORTS = {"ppsched_schedule_check", "ppsched_schedule_prove"}
 # What is numbered from 0 goes in as a uint32_t.
 # A size that a call sets is an int64_t, so that a negative one is seen; a choice is an int32_t, flags and what is 0 or 1 are uint32_t.

@@ -24,7 +24,7 @@ TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "includ
 NOT_WRAPPED = re.compile(r"ppsched_(\w+_name|kind_(text|token)|status_text|version(_text)?|abi_version|schedule_export_to_buffer)")
 WRAPPED_NAMES = {"ppsched_builder_set_name", "ppsched_schedule_name"}
 # Names in the documentation that no header declares: variables of the environment.
-NOT_DECLARED = {"PPSCHED_LIBRARY", "PPSCHED_TORCH", "PPSCHED_TORCH_PYTHON", "PPSCHED_WASM"}
+NOT_DECLARED = {"PPSCHED_FRAMEWORKS", "PPSCHED_LIBRARY", "PPSCHED_TORCH_PYTHON", "PPSCHED_WASM"}
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 500, 60, 15
 COLUMNS, PUBLIC_COLUMNS = 128, 100
 LONGEST_CPP_HEADER = 300
@@ -154,6 +154,15 @@ class HouseTest(unittest.TestCase):
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 self.assertLessEqual(len(line), most, f"{path}:{number}")
 
+    def test_all_fuzz_targets_are_built_and_run(self):
+        folder = ROOT / "tests" / "fuzz"
+        targets = sorted(path.name[:-len("_fuzz.c")] for path in folder.glob("*_fuzz.c"))
+        self.assertEqual(sorted(path.name for path in (folder / "corpus").iterdir()), targets)
+        built = re.search(r"foreach target : (\[.*\])", (ROOT / "tests" / "meson.build").read_text(encoding="utf-8"))[1]
+        self.assertEqual(sorted(re.findall(r"'(\w+)'", built)), targets)
+        listed = re.search(r"^\[ \$# -gt 0 \] \|\| set -- (.*)$", (folder / "fuzz.sh").read_text(encoding="utf-8"), flags=re.M)[1]
+        self.assertEqual(sorted(listed.split()), targets)
+
     def test_every_source_names_its_license(self):
         page = [path for name in ("report_page", "live_page") for path in (ROOT / "bindings" / "python" / "ppsched" / "page" / name).iterdir()]
         for path in [*sources(), *outside_lib(), *ROOT.glob("**/*.py"), *ROOT.glob("**/*.mjs"), *page]:
@@ -237,6 +246,8 @@ class HouseTest(unittest.TestCase):
         listed = {f"{module}/{name}.c" for module, _, names in MODULES for name in names}
         for path in LIB.glob("*/list.h"):
             listed |= {f"{path.parent.name}/{name}" for name in re.findall(r'"(.*\.c)"', path.read_text(encoding="utf-8"))}
+        families = (LIB / "description" / "families.h").read_text(encoding="utf-8")
+        listed |= {f"description/families/{name}" for name in re.findall(r'"(\w+\.c)"', families)}
         self.assertEqual(listed, {str(path.relative_to(LIB)) for path in LIB.rglob("*.c")})
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models: what they cost, and their layers. */
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -28,16 +29,20 @@ CASE(test_model_layers)
     ppsched::Training training;
     training.sequence_length = 4096;
     training.tensor_parallel = 8;
-    Model model(llama(), training, ppsched::accelerator_at(0));
+    const ppsched::Description description(llama());
+    Model model(description, training, ppsched::accelerator_at(0));
     CHECK(ppsched::accelerator_count() == 6 && ppsched::accelerator_at(6) == nullptr);
     CHECK(model.parameters().total == 6738415616u);
-    const ppsched::PassCost cost = model.pass_cost(PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_FORWARD);
-    const ppsched::LayerMemory memory = model.memory(PPSCHED_MODEL_LAYER_DENSE);
+    CHECK(model.row_count() == 3 && model.row(1).layers == 32 && std::string(model.row(1).name) == "decoder");
+    const ppsched::PassCost cost = model.pass_cost(1, PPSCHED_MODEL_PASS_FORWARD);
+    const ppsched::LayerMemory memory = model.memory(1);
     const ppsched::Layers layers = model.layers();
     CHECK(layers.size() == 34 && layers.entry(1).forward_time == cost.time &&
           layers.entry(1).mem_forward == memory.activations);
+    const double factors[] = {1, 1, 1, 2, 1, 1};
     ppsched::Calibration twice;
-    twice.factors[3 * PPSCHED_MODEL_LAYER_DENSE] = 2;
+    twice.rows = 2;
+    twice.factors = factors;
     const ppsched::Layers slower = model.layers(twice);
     CHECK(slower.entry(1).forward_time == 2 * cost.time);
     CHECK(model.update_cost(1e9).optimizer_time > 0 && model.update_cost(0).optimizer_time == 0);
@@ -52,9 +57,24 @@ CASE(test_model_errors)
 {
     ppsched::Transformer shape = llama();
     shape.heads = 0;
-    CHECK(status_of([&] { Model{shape}; }) == PPSCHED_ERROR_RANGE);
-    CHECK(status_of([] { Model(llama()).layers(); }) == PPSCHED_ERROR_RANGE);
-    CHECK(status_of([] { Model(llama()).update_cost(-1); }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([&] { ppsched::Description{shape}; }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([] { Model(ppsched::Description(llama())).layers(); }) == PPSCHED_ERROR_RANGE);
+    CHECK(status_of([] { Model(ppsched::Description(llama())).update_cost(-1); }) == PPSCHED_ERROR_RANGE);
+}
+
+CASE(test_description)
+{
+    const ppsched::Description description(
+        "{\"hidden_size\": 64, \"vocabulary_size\": 128, \"kinds\": {\"m\": [{\"kind\": \"mlp\", "
+        "\"width\": 128}]}, \"layers\": \"3xm\"}");
+    const ppsched::DescriptionInfo info = description.info();
+    CHECK(info.layer_count == 3 && info.kind_count == 1 && description.warnings().empty());
+    const ppsched::Description again(description.json());
+    CHECK(again.info().layer_count == 3);
+    const ppsched::Description copy = description;
+    CHECK(Model(copy).parameters().total == 2 * 64 * 128 + 64 + 3 * (2 * 64 * 128 + 64));
+    CHECK(status_of([] { ppsched::Description{"{"}; }) == PPSCHED_ERROR_SYNTAX);
+    CHECK(ppsched::model_families().size() > 60);
 }
 
 } // namespace

@@ -288,7 +288,7 @@ CASE(test_launch)
     const Schedule schedule = Schedule::generate(Config(4, 8, 8), "zbv");
     CHECK(schedule.launch(PPSCHED_RUNTIME_TORCHTITAN) ==
           "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule ZBVZeroBubble "
-          "--parallelism.num_pp_microbatches 8 --training.disable_cuda_graphs");
+          "--training.local_batch_size 8 --parallelism.pipeline_parallel_microbatch_size 1 --training.disable_cuda_graphs");
     CHECK(schedule.renumber().export_to_string(PPSCHED_FORMAT_CSV) == schedule.export_to_string(PPSCHED_FORMAT_CSV));
     ppsched::LaunchOptions options;
     options.csv = "my zbv.csv";

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 minutes=${1:-5}
 shift $(($# > 0 ? 1 : 0))
-[ $# -gt 0 ] || set -- builder chakra config csv json layout plan strategy
+[ $# -gt 0 ] || set -- builder chakra config csv description json layout model plan strategy
 build=build-fuzz
 
 [ -f $build/build.ninja ] || CC=clang meson setup $build -Dfuzz=true -Dpython=false -Ddefault_library=static \
@@ -37,7 +37,7 @@ for target; do
   mkdir -p "$corpus" "$artifacts"
   cp "tests/fuzz/corpus/$target"/* "$corpus"
   case $target in # longer texts find more; longer calls only take longer
-  chakra | csv | json | layout) longest=2000 ;;
+  chakra | csv | description | json | layout) longest=2000 ;;
   *) longest=300 ;;
   esac
   spent=0 status=0

@@ -232,7 +232,7 @@ static ppsched_lower_options take_passes(struct bytes *bytes)
     return (ppsched_lower_options){.size = sizeof(ppsched_lower_options),
                                    .merge_backwards = flags & 1,
                                    .split_backwards = flags >> 1 & 1,
-                                   .reduce_grad = flags >> 2 & 1,
+                                   .reduce_grad = (flags >> 2 & 1) << (flags >> 7 & 1),
                                    .defer_receives = flags >> 3 & 1,
                                    .unshard = flags >> 4 & 7};
 }

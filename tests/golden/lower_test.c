@@ -23,7 +23,8 @@ static void compare(const struct golden *g, void *user)
     ppsched_schedule *schedule = captured_schedule(g, config, 1);
     options.merge_backwards = (uint32_t)g->merge_backwards;
     options.unshard = (uint32_t)g->max_active_stages;
-    options.reduce_grad = g->max_active_stages != 0;
+    if (g->max_active_stages == 0)
+        options.reduce_grad = 0;
     options.defer_receives = (uint32_t)g->defer_receives;
     expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
     for (uint32_t d = 0; d < (uint32_t)g->devices; d++) {
@@ -41,11 +42,16 @@ static void compare(const struct golden *g, void *user)
     ppsched_config_destroy(config);
 }
 
-static void run_file(const char *name, int32_t lowering, int expected)
+static void run_file_with(const char *name, int32_t lowering, uint32_t reduce_grad, int expected)
 {
-    struct run run = {.options = {.size = sizeof run.options, .lowering = lowering}};
+    struct run run = {.options = {.size = sizeof run.options, .lowering = lowering, .reduce_grad = reduce_grad}};
     read_golden(name, compare, &run);
     assert_int_equal(run.compared, expected);
+}
+
+static void run_file(const char *name, int32_t lowering, int expected)
+{
+    run_file_with(name, lowering, 1, expected);
 }
 
 static void test_pytorch_comms(void **state)
@@ -58,6 +64,12 @@ static void test_pytorch_full(void **state)
 {
     (void)state;
     run_file("pytorch_full", PPSCHED_LOWERING_PYTORCH, 11);
+}
+
+static void test_pytorch_waits(void **state)
+{
+    (void)state;
+    run_file_with("pytorch_waits", PPSCHED_LOWERING_PYTORCH, 2, 7);
 }
 
 static void test_sail_comms(void **state)
@@ -77,10 +89,8 @@ static void test_zeropipe_comms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pytorch_comms),
-        cmocka_unit_test(test_pytorch_full),
-        cmocka_unit_test(test_sail_comms),
-        cmocka_unit_test(test_zeropipe_comms),
+        cmocka_unit_test(test_pytorch_comms), cmocka_unit_test(test_pytorch_full),   cmocka_unit_test(test_pytorch_waits),
+        cmocka_unit_test(test_sail_comms),    cmocka_unit_test(test_zeropipe_comms),
     };
     return cmocka_run_group_tests_name("lower", tests, NULL, NULL);
 }

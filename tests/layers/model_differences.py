@@ -64,7 +64,7 @@ def step_of(job):
     kinds = [names.index(job.recompute) + 1 if job.recompute in names else 0 for names in layers.kinds]
     stages = job.pp * job.vpp
     config = ppsched.config_from_layers(Config(job.pp, job.microbatches, stages, **links_of(job)), layers,
-                                        Split(even_split(layers.names, stages), kinds))
+                                        Split(even_split(job.model, stages), kinds))
     timeline = ppsched.generate("1f1b" if job.vpp == 1 else "interleaved_1f1b", config).evaluate()
     return timeline.metrics.makespan + sum(update_time(job.model, even_memory(job)))
 

@@ -418,8 +418,8 @@ static void test_refusals(void **state)
     const struct plan_choice planned = {.size = sizeof planned, .lowering = PPSCHED_LOWERING_PYTORCH};
     (void)state;
     wait_for_transfers(config, PPSCHED_SENDER_WAITS_LIKE_KIND);
-    assert_int_equal(ppsched_config_set_sender_waits(config, 2, &error), PPSCHED_ERROR_RANGE);
-    assert_int_equal(ppsched_config_set_sender_waits(config, -1, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_config_set_sender_waits(config, 2, &error), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(ppsched_config_set_sender_waits(config, -1, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_config_set_sender_waits(NULL, 0, &error), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_config_sender_waits(config), PPSCHED_SENDER_WAITS_LIKE_KIND);
     assert_int_equal(ppsched_config_sender_waits(NULL), PPSCHED_SENDER_WAITS_NEVER);

@@ -28,7 +28,8 @@ def parser():
     for name in ("--pipeline-model-parallel-size", "--num-virtual-stages-per-pipeline-rank",
                  "--microbatch-group-size-per-virtual-pipeline-stage", "--parallelism.pipeline_parallel_degree",
                  "--zero-bubble-max-pending-backward", "--interleave-group-size", "--num-layers-per-virtual-pipeline-stage",
-                 "--parallelism.num_pp_microbatches", "--parallelism.pipeline_parallel_layers_per_stage",
+                 "--training.local_batch_size", "--parallelism.pipeline_parallel_microbatch_size",
+                 "--parallelism.pipeline_parallel_layers_per_stage",
                  "--pipeline_model_parallel_size", "--num_virtual_stages_per_pipeline_rank", "--pp_max_mem"):
         words.add_argument(name, type=int)
     for name in ("--enable-zb-runtime", "--enable-zero-bubble", "--zero-bubble-v-schedule", "--enable-1f1b-v",
@@ -157,6 +158,7 @@ class CommandTest(unittest.TestCase):
         """The line; of torchtitan's split backwards, and of orders that sail-sg and Primus plan themselves, there is a note."""
         result = self.run_command(*words)
         notes = [line for line in result.stderr.splitlines() if " plans its own order of that kind; only " not in line]
+        notes = [line for line in notes if "note: PyTorch 2.15 reads no lowered CSV" not in line]
         notes = [line for line in notes if "note: without validation: PyTorch's eval() stops" not in line]
         self.assertEqual((result.returncode, [line for line in notes if "note: split backwards" not in line]), (0, []))
         if notes:
@@ -199,6 +201,13 @@ class CommandTest(unittest.TestCase):
         path = self.folder / "own.csv"
         path.write_text("0F0,1F0,1B0,0B0\n2F0,3F0,3B0,2B0\n", encoding="utf-8")
         self.assertIn("on rank 0, which has the neighbouring stages 0 and 1; ", self.run_command("convert", path, "--launch", "pytorch").stderr)
+
+    def test_lowered(self):
+        """Of PyTorch 2.15, which reads lowered CSVs only with ops that a schedule does not have."""
+        for words, is_told in ((["pytorch"], False), (["torchtitan"], False), (["pytorch", "--lower", "pytorch"], True),
+                               (["pytorch", "--lower", "just_in_time", "-o", "out.csv"], True)):
+            result = self.run_command("schedule", "-s", 2, "-b", 4, "--launch", *words)
+            self.assertEqual((result.returncode, result.stderr.count("note: PyTorch 2.15 reads no lowered CSV")), (0, int(is_told)))
 
     def test_schedule(self):
         self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 8, "--launch", "megatron"), "--pipeline-model-parallel-size 4")

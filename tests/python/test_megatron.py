@@ -12,6 +12,7 @@ from in_process import run_command
 
 import ppsched
 from ppsched import Model, Training, Transformer
+from ppsched.readers.megatron_layers import LAYERS
 from ppsched.readers.megatron_arguments import ARGUMENTS
 from ppsched.readers.megatron_pattern import expert_pattern, pattern_fields
 from ppsched.command.model_estimate import copies_time, even_memory, even_split, stage_names, update_time
@@ -23,14 +24,13 @@ LAUNCHER = json.loads((DATA / "megatron_arguments.json").read_text(encoding="utf
 SMALL = {"num_layers": 4, "hidden_size": 192, "num_attention_heads": 6, "padded_vocab_size": 512}
 WIDE = {"num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "vocab_size": 32000, "swiglu": True,
         "untie-embeddings-and-output-weights": True}
-HYBRID = {"hybrid_layer_pattern": "M-M*-", "hybrid_override_pattern": "M*", "mtp_hybrid_override_pattern": "M", "is_hybrid_model": True,
-          "mamba_state_dim": 64, "mamba_head_dim": 128, "mamba_num_groups": 1, "mamba_num_heads": 128, "moe_latent_size": 1024,
-          "spec": ["megatron.core.models.mamba.mamba_layer_specs", "mamba_stack_spec"], "linear_attention_freq": 4, "window_size": [128, 0],
-          "window_attn_skip_freq": 2, "softmax_type": "learnable", "dsa_indexer_n_heads": 64, "dsa_indexer_topk": 2048,
-          "dsa_indexer_rotate_activation": False, "experimental_attention_variant": "gated_delta_net", "attention_output_gate": True,
-          "moe_shared_expert_gate": True, "heterogeneous_layers_config_path": "layers.json", "linear_num_key_heads": 8,
-          "moe_expert_capacity_factor": 1.25, "enable_mhc_connections": True, "hybrid_attention_ratio": 0.08, "qk_l2_norm": True,
-          "mtp_use_repeated_layer": True, "decoder_num_layers": 4, "freeze_all_layers": True}
+OTHER_LAYERS = {"heterogeneous_layers_config_path": "layers.json", "moe_expert_capacity_factor": 1.25, "enable_mhc_connections": True,
+                "hybrid_attention_ratio": 0.08, "qk_l2_norm": True, "mtp_use_repeated_layer": True, "decoder_num_layers": 4, "freeze_all_layers": True}
+# What is read beside something else, which is not there.
+ALONE = {"mtp_hybrid_override_pattern": "M", "is_hybrid_model": True, "mamba_state_dim": 64, "mamba_head_dim": 128, "mamba_num_groups": 1,
+         "mamba_num_heads": 128, "moe_latent_size": 1024, "spec": ["megatron.core.models.mamba.mamba_layer_specs", "mamba_stack_spec"],
+         "linear_attention_freq": 4, "window_attn_skip_freq": 2, "dsa_indexer_n_heads": 64, "dsa_indexer_topk": 2048, "linear_num_key_heads": 8,
+         "moe_shared_expert_gate": True}
 
 
 def given_by(words):
@@ -102,14 +102,18 @@ class LauncherTest(Refusing):
         self.assertEqual(dumped.options["vpp" if "vpp" in dumped.options else "dp"], 2)
 
     def test_what_changes_layers_is_refused(self):
-        for name, value in HYBRID.items():
+        for name, value in OTHER_LAYERS.items():
             self.refused(f"args.json: {name} is ", {**SMALL, name: value})
             self.refused("which would change the answer and is not counted; read are files without it", {**SMALL, name.replace("_", "-"): value})
-        self.refused(", and so are mamba_num_heads, spec;", {**SMALL, **{name: HYBRID[name] for name in ("hybrid_layer_pattern", "mamba_num_heads", "spec")}})
+        self.refused(", and so are qk_l2_norm, decoder_num_layers;", {**SMALL, **{name: OTHER_LAYERS[name] for name in (
+            "enable_mhc_connections", "qk_l2_norm", "decoder_num_layers")}})
+        for name, value in ALONE.items():
+            self.refused(f"args.json: {name} is ", {**SMALL, name: value})
 
     def test_every_refused_argument_has_its_default(self):
         refused = {name: row.default for name, row in ARGUMENTS.items() if row.effect == "refused"}
-        self.assertTrue(set(HYBRID) <= set(refused))
+        self.assertTrue(set(OTHER_LAYERS) <= set(refused))
+        self.assertTrue(set(ALONE) <= set(LAYERS))
         plain = model_of("f", SMALL).transformer
         for name, default in refused.items():
             if name in LAUNCHER["defaults"]:
@@ -183,8 +187,8 @@ class PatternTest(Refusing):
                 (4, "[0]*4", [0] * 4)):
             self.assertEqual(self.layers_of(frequency, layers), wanted)
             shape = model_of("f", {**SMALL, "num_layers": layers, "num_experts": 4, "moe-layer-freq": frequency}).transformer
-            counts = Model(shape).parameters
-            self.assertEqual((counts.expert_layers, counts.dense_layers), (sum(wanted), layers - sum(wanted)))
+            counts = {row.name: row.layers for row in Model(shape).rows}
+            self.assertEqual((counts.get("moe_decoder", 0), counts.get("decoder", 0)), (sum(wanted), layers - sum(wanted)))
             names = [name for name in Model(shape, Training(), "h100").layers().names if "decoder" in name]
             self.assertEqual([int(name == "moe_decoder") for name in names], wanted)
 
@@ -274,7 +278,7 @@ class EmbeddingCopyTest(unittest.TestCase):
             memory = even_memory(job)
             copies = counts.embedding * (tied + (mtp > 0)) if pp * vpp > 1 else 0
             self.assertEqual(sum(row.parameters for row in memory), counts.total + mtp * counts.mtp + copies)
-            split = ppsched.Split(even_split(layers.names, pp * vpp), [0] * len(layers.names))
+            split = ppsched.Split(even_split(model, pp * vpp), [0] * len(layers.names))
             config = ppsched.config_from_layers(ppsched.Config(pp, 4), layers, split)
             own = [sum(config.mem_static[stage] + config.mem_weights[stage] for stage in range(device, pp * vpp, pp)) for device in range(pp)]
             for device, held in zip(memory, own):
@@ -333,14 +337,14 @@ class CommandTest(unittest.TestCase):
         return run_command([*words, self.path])
 
     def test_refusals(self):
-        for name, value in HYBRID.items():
+        for name, value in {**OTHER_LAYERS, **ALONE}.items():
             for words in (("model", "--model"), ("model", "-c"), ("pick", "--model")):
                 done = self.run_with({**SMALL, name: value}, *words)
                 self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), name)
                 self.assertIn(name, done.stderr)
-        done = self.run_with({name: HYBRID[name] for name in ("mamba_num_heads", "spec")}, "model", "--model", DATA / "models" / "llama-3-8b.json", "-c")
+        done = self.run_with({name: ALONE[name] for name in ("mamba_num_heads", "spec")}, "model", "--model", DATA / "models" / "llama-3-8b.json", "-c")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("mamba_num_heads is 128", done.stderr)
+        self.assertIn(": with --model it follows from there", done.stderr)
 
     def test_overlap_and_precision_are_warnings(self):
         done = self.run_with({**SMALL, "fp8": "hybrid", "overlap_grad_reduce": True, "num_query_groups": 2}, "model", "--model")

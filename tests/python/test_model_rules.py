@@ -47,9 +47,9 @@ class DeviceTest(unittest.TestCase):
         """Each once, but a tied embedding, which the last stage has too."""
         for job in jobs():
             counts, devices = job.model.parameters, even_memory(job)
-            twice = counts.embedding if job.model.transformer.tied and job.pp * job.vpp > 1 else 0
+            twice = counts.embedding if job.model.description.tied and job.pp * job.vpp > 1 else 0
             self.assertEqual(sum(device.parameters for device in devices), counts.total + twice)
-            routed = counts.expert_mlp * counts.expert_layers
+            routed = sum(row.feed_forwards * row.layers for row in job.model.rows if row.name == "moe_decoder")
             experts = sum(device.expert_parameters for device in devices)
             self.assertEqual(0 < experts <= routed, routed > 0)
 
@@ -59,7 +59,7 @@ class DeviceTest(unittest.TestCase):
             layers = job.model.layers()
             kinds = [kinds.index(job.recompute) + 1 if job.recompute in kinds else 0 for kinds in layers.kinds]
             config = ppsched.config_from_layers(Config(job.pp, job.microbatches, job.pp * job.vpp), layers,
-                                                Split(even_split(layers.names, job.pp * job.vpp), kinds))
+                                                Split(even_split(job.model, job.pp * job.vpp), kinds))
             timeline = ppsched.generate("1f1b" if job.vpp == 1 else "interleaved_1f1b", config).evaluate()
             for told, found in zip(even_memory(job), timeline.device_metrics):
                 self.assertLessEqual(told.total, found.peak_memory * (1 + 1e-9))

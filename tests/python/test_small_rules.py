@@ -16,6 +16,7 @@ import ppsched
 from ppsched import torch as ppsched_torch
 from ppsched._core import _abi, microbatch_map, own_schedules, picture, shown, wrap_around
 from ppsched._core import op as op_module
+from ppsched._core.config import OF_RUN, QUANTITIES
 from ppsched._core.output import whole_file, write_text
 from ppsched._start import unfinished
 from ppsched.command import (cli, config_file, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
@@ -247,6 +248,19 @@ class ConfigFileTest(unittest.TestCase):
                 config_file._check_value("f.json", key, bad)
         for value in self.SAMPLES.values():
             config_file._check_value("f.json", "forward_times", value)  # is looked at later
+
+
+class QuantitiesTest(unittest.TestCase):
+    def test_which_are_not_of_stages(self):
+        """They refuse a value for each of three stages, of no other thing of which there are three; the share is one number."""
+        for name in QUANTITIES:
+            try:
+                ppsched.Config(2, 5, 3, slices=7, **{name: [1, 1, 1]})
+                is_of_run = False
+            except ppsched.Error as error:
+                is_of_run = error.status == _abi.Status.ERROR_LENGTH
+            self.assertEqual(is_of_run, name in (*OF_RUN, "backward_input_share"), name)
+        self.assertEqual(set(OF_RUN) - set(QUANTITIES), set())
 
 
 class LayersAndDevicesTest(unittest.TestCase):

@@ -15,8 +15,6 @@ import ppsched
 from ppsched import Accelerator
 from ppsched._core import file_bytes
 from ppsched.readers.json_and_yaml import read_yaml
-from ppsched.readers.huggingface import TYPES
-from ppsched.readers.huggingface_reader import Reader
 from ppsched._core.layers import COSTS
 from ppsched.readers.megatron_names import OTHERS, SIZES
 from ppsched.readers.megatron_training import SHORT, TAKEN, TRAINING
@@ -104,7 +102,7 @@ class SizeTest(WrongTest):
     def test_files_of_the_most_are_read(self):
         path = self.file("good.json", json.dumps(LLAMA) + " " * ((16 << 20) - len(json.dumps(LLAMA))))
         self.assertEqual(path.stat().st_size, file_bytes.MODEL)
-        self.assertEqual(read_model(str(path)).transformer.layers, 2)
+        self.assertEqual(read_model(str(path)).description.layers, 2)
 
 
 class NumberTest(WrongTest):
@@ -141,6 +139,39 @@ class NumberTest(WrongTest):
         for word in ("--set=" + LONG, "--offload=" + LONG, "--recompute=" + LONG + ":full", "--measured=" + LONG, "--slow-rank=" + LONG + ":2"):
             self.told("schedule", "-s", 2, "-b", 2, word)
 
+    def test_numbers_have_plain_digits(self):
+        """1_0 is no 10, though Python has it so, nor are digits of other scripts numbers."""
+        model, csv = self.file("m.json", json.dumps(LLAMA)), self.file("a.csv", CSV)
+        layers = self.file("l.json", json.dumps([{**LAYER, "recompute": [{"name": "full", "backward_time": 3}]}]))
+        traced = self.file("p.json", '{"stages": 2, "forward_times": [[1, 2], [1, 3]], "backward_times": [2, 2]}')
+        schedule, estimate = ("schedule", "-s", 2, "-b", 4), ("model", "--model", model, "--seq", 64)
+        pick, page = ("pick", "--num-devices", 2, "-b", 4, "--layers", layers), self.folder / "a.html"
+        wrong = ("1_0", "0_1", "1__0", "\u0661", "1\u0660", "\uff11")
+        for word in wrong:
+            for part, words in (
+                    ("is no number", (*schedule, f"--jitter={word}")), ("is no number", (*schedule, f"--message-jitter={word}")),
+                    ("is no number", (*schedule, "--format", "chrome", f"--time-scale={word}")), ("is no number", (*schedule, "-f", word)),
+                    ("is no number", (*schedule, "-f", f"{word}ms")), ("is no number", (*schedule, "--offload=all", f"--offload-share={word}")),
+                    ("is no number", (*pick, "--jitter=0.1", "--rank-by=quantile", f"--quantile={word}")),
+                    ("is no number", ("convert", csv, "--to", "chakra", f"--most-loss={word}", "-o", self.folder / "t")),
+                    ("it must be RANK:FACTOR", (*schedule, f"--slow-rank=0:{word}")), ("it must be RANK:FACTOR", (*schedule, f"--slow-rank={word}:2")),
+                    ("it must be FROM:TO:FACTOR", (*schedule, f"--slow-link=0:1:{word}")), ("it must be FROM:TO:FACTOR", (*schedule, f"--slow-link=0:{word}:2")),
+                    ("it must be KEY=VALUE with a number", (*schedule, "--chunks=2", "--head", f"forward_time={word}")),
+                    ("must be mean, median or a quantile", (*schedule, "--profile", traced, f"--statistic={word}")),
+                    ("is no number", (*estimate, f"--tokens-per-second={word}")), ("it must be KIND=B", (*estimate, "--bytes", f"gradient={word}")),
+                    ("must be a number with a unit", (*estimate, f"--step-time={word}")), ("must be a number with a unit", (*estimate, f"--step-time={word}ms")),
+                    ("must be a number with a unit", (*estimate, "--layer-times", f"dense.forward={word}")),
+                    ("it must be NUMBER:KIND", ("schedule", *pick[1:], "--split", 4, 4, f"--recompute={word}:full")), ("must be an integer", (*schedule, f"--recompute=chunks={word}")),
+                    ("must be a strategy", (*pick, "-o", page, f"--baseline=1f1b:{word}")), ("there is no strategy", (*pick, "-o", page, f"--timelines={word}"))):
+                with self.subTest(word=word, words=words):
+                    self.refused(part, *words)
+            device = self.file("d.json", json.dumps({"like": "h100", "matrix_efficiency": [[word, 0.5]]}))
+            self.refused("matrix_efficiency must be a share such as 0.5, or a list of", *estimate, "--device", device)
+            with self.assertRaisesRegex(ppsched.Error, "unshard_lookahead must be an integer"):
+                ppsched.generate("1f1b", ppsched.Config(2, 2)).lower("pytorch", unshard=1, unshard_lookahead=[word, word])
+            with self.assertRaisesRegex(ppsched.Error, "matrix_rate"):
+                ppsched.Model(read_model(str(model)).description, accelerator=ppsched.find_accelerator("h100")._replace(matrix_rate=word))
+
     def test_long_integers_in_files(self):
         long = "9" * 101
         for text in (long, "-" + long, LONG):
@@ -154,10 +185,10 @@ class NumberTest(WrongTest):
 
 @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
 class YamlTest(WrongTest):
-    OTHER_BASES = ("010", "-010", "+010", "0_10", "0777", "007", "1:30", "-1:30", "1:30.5", "1:2:3", "190:20:30.15", "!!int '010'")
+    OTHER_BASES = ("1_0", "1_000", "1_0.5", "-1_0", "010", "-010", "+010", "0_10", "0777", "007", "1:30", "-1:30", "1:30.5", "1:2:3", "190:20:30.15", "!!int '010'")
 
     def test_numbers_of_other_bases(self):
-        """Nobody means 8 by 010, nor 90 by 1:30; in quotes they are texts."""
+        """Nobody means 8 by 010, nor 90 by 1:30, and 1_0 is no number elsewhere; in quotes they are texts."""
         for word in self.OTHER_BASES:
             for text in (f"k: {word}", f"k: [1, {word}]", f"k: {{a: {word}}}", f"- {{a: [{{b: {word}}}]}}", f"? {word}\n: 1"):
                 with self.assertRaises(ppsched.Error) as caught:
@@ -165,7 +196,7 @@ class YamlTest(WrongTest):
                 self.assertIn("would be ", str(caught.exception))
                 self.assertIn("line 1, column ", str(caught.exception))
         for word, value in (("10", 10), ("0", 0), ("-0", 0), ("0.5", 0.5), ("00.5", 0.5), ("1e3", 1000.0), ("01e1", 10.0), ("0x10", 16), ("'010'", "010"), ('"1:30"', "1:30"),
-                            ("08", "08"), ("0o17", "0o17"), ("a:30", "a:30"), ("1_000", 1000), ("yes", True)):
+                            ("08", "08"), ("0o17", "0o17"), ("a:30", "a:30"), ("a_0", "a_0"), ("'1_0'", "1_0"), ("yes", True)):
             self.assertEqual(read_yaml("f.yaml", f"k: {word}"), {"k": value})
 
     def test_wherever_yaml_is_read(self):
@@ -190,18 +221,16 @@ class KindTest(WrongTest):
     def test_fields_of_a_model(self):
         """Of each type each field that is read."""
         for kind, fields in one_of_each().items():
-            reader = Reader("", fields)
-            TYPES[kind](reader)
-            for name in sorted(reader.asked | {"model_type", "layer_types", "sliding_window", "max_position_embeddings", "hidden_act", "config", "num_key_value_heads"}):
+            for name in sorted(fields.keys() | {"model_type", "layer_types", "sliding_window", "max_position_embeddings", "hidden_act", "config", "num_key_value_heads"}):
                 for value, text in self.texts(fields, name, VALUES):
                     try:
                         found = read_model(str(self.file("m.json", text)))
                         self.assertFalse(math.isnan(found.sequence))
-                        ppsched.Model(found.transformer)
+                        ppsched.Model(found.description)
                     except ppsched.Error as error:
                         self.short(str(error), (kind, name, value[:10]))
-        for kind, name, value, part in (("llama", "model_type", "[]", "model_type must be a text, not []"), ("llama", "model_type", '{"a": 1}', "model_type must be a text"),
-                                        ("qwen3", "max_position_embeddings", "-1", "it must be 1 or more"), ("qwen3", "max_position_embeddings", '"x"', "must be an integer, not 'x'"),
+        for kind, name, value, part in (("llama", "model_type", "[]", "model_type must be a text"), ("llama", "model_type", '{"a": 1}', "model_type must be a text"),
+                                        ("qwen3", "max_position_embeddings", "-1", "it must be 1 or more"), ("qwen3", "max_position_embeddings", '"x"', "must be an integer"),
                                         ("llama", "max_position_embeddings", "{}", "must be an integer, not {}"), ("gpt2", "n_positions", "true", "must be an integer"),
                                         ("mistral", "num_key_value_heads", "0", "num_key_value_heads is 0; it must be 1 or more"), ("gpt2", "n_inner", "0", "n_inner is 0"),
                                         ("qwen3", "head_dim", "0", "head_dim is 0"), ("deepseek_v3", "moe_layer_freq", "0", "moe_layer_freq is 0"),
@@ -233,6 +262,19 @@ class KindTest(WrongTest):
         for value in FEW:
             for text in (f'{{"layers": {value}}}', f"[{value}]", value, f'[{{"name": "d", "forward_time": 1, "backward_time": 2, "recompute": [{value}]}}]'):
                 self.told(*words, self.file("l.json", text))
+
+    def test_costs_of_layers(self):
+        """A value that is no number is told as such, not taken for 0 or for a list of stages."""
+        words = ("pick", "--num-devices", 2, "-b", 4, "--layers")
+        for name in COSTS:
+            for value in ("[]", "{}", "[1, 2]", '"x"', '""', "null", "false", "true"):
+                for row in (LAYER, *[{"name": "d", "count": 8}] * (name in COSTS[:4])):
+                    text = json.dumps({**row, name: "@"}).replace('"@"', value)
+                    self.refused(f"layer entry 0 (d): {name} must be one number, not ", *words, self.file("l.json", f"[{text}]"), codes=(1,))
+        self.refused("recompute 0: backward_time must be one number, not []", *words,
+                     self.file("l.json", json.dumps([{**LAYER, "recompute": [{"name": "full", "backward_time": []}]}])), codes=(1,))
+        for value in ("0", "0.0", "-0"):
+            self.refused("no layer takes any time", *words, self.file("l.json", f'[{{"name": "d", "forward_time": {value}}}]'), codes=(1,))
 
     def test_devices_and_configs(self):
         model = self.file("m.json", json.dumps(LLAMA))

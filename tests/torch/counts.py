@@ -123,7 +123,7 @@ def counted(schedule, lowering, rank):
 
 def expected(schedule, lowering, rank):
     """The same from the evaluator."""
-    lowered = schedule.lower(lowering or "pytorch", unshard=3, reduce_grad=True, receive_prefetch=int(lowering == "just_in_time"))
+    lowered = schedule.lower(lowering or "pytorch", unshard=3, reduce_grad=pytorch().reduce_grad, receive_prefetch=int(lowering == "just_in_time"))
     timeline = lowered.evaluate_transfers()
     return {name: max(point.memory for point in timeline.memory(rank, cause)) for name, cause in CAUSES.items()}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole loop on a running job with layers that take given times: 1F1B runs and is measured, what plan says of it runs and
-is measured in its turn, and so does what plan says then. Prints JSON: for each run its strategy, stages, and the planned and
-the measured time of a step.
+is measured in its turn, and so does what plan says then. Prints JSON: for each run its strategy, stages, the planned and the
+measured time of a step, and what the busiest rank has to do.
 
 usage: loop.py DEVICES MICROBATCHES UNIT STEPS      UNIT: milliseconds of a layer's forward
 """
@@ -11,7 +11,7 @@ import sys
 import ppsched
 import ppsched.torch
 from ranks import on_ranks
-from timed import Job, measured, uneven
+from timed import Job, measured, most_of_a_rank, uneven
 
 
 def stages_of_layers(layers, stages):
@@ -35,13 +35,16 @@ def main():
 
     def work(rank):
         first = ppsched.generate("1f1b", ppsched.Config(devices, microbatches))
-        job, rows = Job(first, stages_of_layers(layers, devices), rank), []
-        rows.append(["1f1b", devices, None, step_of(job, devices, steps)])
+        times, rows = stages_of_layers(layers, devices), []
+        job = Job(first, times, rank)
+        rows.append(["1f1b", devices, None, step_of(job, devices, steps), microbatches * most_of_a_rank(first, times)])
         for chunks in ([1, 2], None):
             config = ppsched.torch.measure(job.runtime, *job.inputs, steps=2, **job.targets)
             plan = planned(config, chunks or [config.stages // devices])
-            job = Job(plan, stages_of_layers(layers, plan.best.stages), rank, plan.lowering)
-            rows.append([plan.best.strategy, plan.best.stages, plan.best.step_time, step_of(job, devices, steps)])
+            times, best = stages_of_layers(layers, plan.best.stages), ppsched.torch.planned(plan)
+            job = Job(plan, times, rank, plan.lowering)
+            rows.append([plan.best.strategy, plan.best.stages, plan.best.step_time, step_of(job, devices, steps),
+                         microbatches * most_of_a_rank(best, times)])
         return rows
 
     print(json.dumps(on_ranks(devices, work)[0]))

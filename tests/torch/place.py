@@ -1,36 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where PyTorch is, and programs run there with this package.
 
-PPSCHED_TORCH names a tree of its own with PyTorch, whose python3 is run by chroot; or PPSCHED_TORCH_PYTHON the Python that has
-PyTorch, words separated by blanks, such as "chroot /some/tree python3". Without either it is the Python of the tests.
+It is that of the tests' frameworks (tests/frameworks). By hand PPSCHED_TORCH_PYTHON names another Python that has PyTorch, 2.6 or
+later, words separated by blanks; or PPSCHED_TORCH a tree of its own with PyTorch, whose python3 is run by chroot.
 """
 import contextlib
-import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import ppsched
 from ppsched._core import _library
 
-TREE = os.environ.get("PPSCHED_TORCH")
-PYTHON = ["chroot", TREE, "python3"] if TREE else os.environ.get("PPSCHED_TORCH_PYTHON", sys.executable).split()
-# Without uv, which Debian's has not; and its transports tell nothing where programs print what they found.
-ENVIRONMENT = {**os.environ, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1", "UCX_LOG_LEVEL": "fatal"}
 HERE = pathlib.Path(__file__).resolve().parent
-PROBE = ("import sys, torch, torch.distributed.pipelining\n"
-         "sys.exit(tuple(map(int, torch.__version__.split('+')[0].split('.')[:2])) < (2, 6))")
-MISSING = "PyTorch >= 2.6 is missing (see tests/torch/place.py)"
+sys.path.insert(0, str(HERE.with_name("frameworks")))
+import framework  # noqa: E402
+
+TREE = os.environ.get("PPSCHED_TORCH")
+NAMED = ["chroot", TREE, "python3"] if TREE else os.environ.get("PPSCHED_TORCH_PYTHON", "").split()
+PYTHON = NAMED or [framework.PYTHON]
+# Without uv, which Debian's has not; and its transports tell nothing where programs print what they found.
+ENVIRONMENT = {**framework.ENVIRONMENT, "USE_LIBUV": "0", "MASTER_ADDR": "127.0.0.1", "UCX_LOG_LEVEL": "fatal"}
 
 
-def has_torch():
-    try:
-        return subprocess.run([*PYTHON, "-c", PROBE], capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
+def why_missing():
+    return "" if NAMED else framework.why_missing("torch")
 
 
 @contextlib.contextmanager
@@ -45,12 +41,8 @@ def folder():
         yield name, name.removeprefix(root)
 
 
-def run(program, *words, timeout=900):
+def run(program, *words, timeout=900, **given):
     """What a program of this folder prints, JSON, run by the Python that has PyTorch."""
     with folder() as (_, there):
         environment = {**ENVIRONMENT, "PYTHONPATH": there, "PPSCHED_LIBRARY": f"{there}/libppsched.so.1"}
-        result = subprocess.run([*PYTHON, f"{there}/{program}", *map(str, words)], capture_output=True, text=True, check=False,
-                                timeout=timeout, env=environment)
-    if result.returncode != 0:
-        raise AssertionError(result.stderr[-4000:])
-    return json.loads(result.stdout)
+        return framework.run([f"{there}/{program}", *words], timeout, PYTHON, env=environment, **given)

@@ -14,6 +14,7 @@ import ppsched
 import ppsched.torch
 import torch
 from planned import schedules
+from ppsched.torch.installed import pytorch
 from ranks import on_ranks
 from torch import distributed
 from torch.distributed.pipelining import PipelineStage
@@ -126,7 +127,7 @@ def measured(job, ranks, steps):
 
 def planned(schedule, lowering):
     """The timeline, and for each rank the ends of its units by the token of the last op; of a full backward that of its W."""
-    lowered = schedule.lower("pytorch" if lowering == "torch" else lowering, unshard=3, reduce_grad=True,
+    lowered = schedule.lower("pytorch" if lowering == "torch" else lowering, unshard=3, reduce_grad=pytorch().reduce_grad,
                              receive_prefetch=int(lowering == "just_in_time"))
     timeline = lowered.evaluate_transfers(None, "none", rendezvous=True)
     ends = [{str(op).replace("B", "W"): span.end for op, span in zip(ops, spans)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains one step with PyTorch's own pipeline runtime from a schedule CSV on standard input, a process a row, and compares the
-gradients with those of the same model trained without a pipeline. Prints the largest difference.
+"""Trains one step with PyTorch's own pipeline runtime from each schedule CSV of a list, a process a row, and compares the
+gradients with those of the same model trained without a pipeline. Prints for each the largest difference.
 
-usage: train.py FORMAT        compute_only or compute_comms; or a schedule class, which must make that very order
+Standard input is JSON, a list of [format, CSV]. The format is compute_only or compute_comms; or a schedule class, which must make
+that very order.
 """
 import csv
 import inspect
 import io
-import os
+import json
 import re
 import sys
 import tempfile
@@ -63,10 +64,16 @@ def built_in(name, stages, microbatches, row):
 
 
 def from_csv(stages, microbatches, owner, text, form):
-    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
-    runtime = _PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, **unscaled())
+    from ppsched.torch.installed import pytorch
+    from torch.distributed.pipelining import schedules
+    runtime = schedules._PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of, **unscaled())
     for holder in [runtime, *stages]:
         holder.stage_index_to_group_rank = dict(owner)
+    there = pytorch()
+    if there.waits and form == "compute_comms":  # 2.15 takes no CSV without waits
+        actions = {rank: [schedules._Action.from_str(token) for token in line.split(",")] for rank, line in enumerate(text.splitlines())}
+        runtime._prepare_schedule_with_comms(there.with_waits(actions), format=form)
+        return runtime
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         file.write(text)
         file.flush()
@@ -74,12 +81,10 @@ def from_csv(stages, microbatches, owner, text, form):
     return runtime
 
 
-def run_rank(rank, ranks, text, form, store):
-    """Trains this rank's stages; returns the largest gradient difference."""
+def largest_difference(rank, text, form):
+    """Trains this rank's stages."""
     import torch
-    from torch import distributed
     from torch.distributed.pipelining import PipelineStage
-    torch.set_num_threads(1)
     owner, orders = {}, {}
     for row, line in enumerate(csv.reader(io.StringIO(text))):
         for stage, kind, microbatch in re.findall(r"(\d+)([FBIW])(\d+)", ",".join(line)):
@@ -87,7 +92,6 @@ def run_rank(rank, ranks, text, form, store):
             if kind in "BW":
                 orders.setdefault(int(stage), []).append(int(microbatch))
     microbatches = len(orders[0])
-    distributed.init_process_group("gloo", store=distributed.FileStore(store, ranks), rank=rank, world_size=ranks)
     model, mine = layers(torch, len(owner)), [stage for stage in sorted(owner) if owner[stage] == rank]
     stages = [PipelineStage(model[stage], stage, len(owner), torch.device("cpu")) for stage in mine]
     if form.startswith("Schedule"):
@@ -97,41 +101,30 @@ def run_rank(rank, ranks, text, form, store):
     inputs, targets = batch(torch, microbatches)
     runtime.step(*([inputs] if 0 in mine else []), **({"target": targets} if len(owner) - 1 in mine else {}))
     wanted = gradients_without_pipeline(torch, orders, microbatches)
-    worst = max((parameter.grad - grad).abs().max().item() for stage in mine
-                for parameter, grad in zip(model[stage].parameters(), wanted[stage]))
-    distributed.barrier()
-    distributed.destroy_process_group()
-    return worst
+    return max((parameter.grad - grad).abs().max().item() for stage in mine
+               for parameter, grad in zip(model[stage].parameters(), wanted[stage]))
 
 
-def child(rank, ranks, text, form, store, pipe):
-    try:
-        answer = repr(run_rank(rank, ranks, text, form, store))
-    except BaseException as error:  # goes to the parent
-        answer = f"rank {rank}: {type(error).__name__}: {error}"
-    os.write(pipe, answer.encode()[:4000])
-    os._exit(0)
+def train(rank, cases):
+    """The same of each (number, form, CSV)."""
+    found = []
+    for number, form, text in cases:
+        try:
+            found.append(largest_difference(rank, text, form))
+        except Exception as error:
+            raise RuntimeError(f"case {number}, {form}") from error
+    return found
 
 
 def main():
-    text, form = sys.stdin.read(), sys.argv[1]
-    ranks = len(text.splitlines())
-    answers = []
-    with tempfile.TemporaryDirectory() as folder:
-        readers = []
-        for rank in range(ranks):
-            reader, writer = os.pipe()
-            if os.fork() == 0:
-                child(rank, ranks, text, form, os.path.join(folder, "store"), writer)
-            os.close(writer)
-            readers.append(reader)
-        for reader in readers:
-            with os.fdopen(reader) as file:
-                answers.append(file.read())
-    try:
-        print(max(map(float, answers)))
-    except ValueError:
-        sys.exit("\n".join(answer for answer in answers if answer.startswith("rank")) or "a rank died")
+    from ranks import on_ranks
+    cases = [(number, form, text) for number, (form, text) in enumerate(json.load(sys.stdin))]
+    found = {}
+    for ranks in {len(text.splitlines()) for _, _, text in cases}:
+        alike = [case for case in cases if len(case[2].splitlines()) == ranks]
+        rows = on_ranks(ranks, lambda rank, alike=alike: train(rank, alike))
+        found.update({number: max(differences) for (number, _, _), differences in zip(alike, zip(*rows))})
+    print(json.dumps([found[number] for number, _, _ in cases]))
 
 
 if __name__ == "__main__":

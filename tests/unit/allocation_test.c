@@ -279,11 +279,72 @@ static const ppsched_transformer shape = {.size = sizeof shape,
                                           .expert_ffn_size = 64,
                                           .expert_layers = (const uint8_t[]){0, 1, 1, 0}};
 
-static ppsched_status model_create(struct attempt *attempt)
+static ppsched_status take_description(struct attempt *attempt, ppsched_status status, const ppsched_description *made)
 {
-    ppsched_model *made = UNTOUCHED;
-    ppsched_status status = ppsched_model_create(&made, &shape, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
-                                                 &attempt->error);
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    fprintf(attempt->result, "%u warnings\n", ppsched_description_warning_count(made));
+    ppsched_description_release(made);
+    return status;
+}
+
+static ppsched_status description_from_transformer(struct attempt *attempt)
+{
+    const ppsched_description *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_from_transformer(&made, &shape, &attempt->own.environment, &attempt->error);
+    return take_description(attempt, status, made);
+}
+
+/* One in the library's own form, and a config.json with a field that is warned of. */
+static ppsched_status description_read(struct attempt *attempt)
+{
+    static const char *const texts[] = {
+        "{\"hidden_size\": 64, \"vocabulary_size\": 99, \"kinds\": {\"a\": [{\"kind\": \"mlp\", \"width\": 8}], \"b\": []}, "
+        "\"layers\": \"40x[3xa b]\", \"towers\": [{\"name\": \"t\", \"hidden_size\": 8, \"layers\": 1, \"blocks\": []}]}",
+        "{\"model_type\": \"mistral\", \"num_hidden_layers\": 130, \"hidden_size\": 64, \"intermediate_size\": 96, "
+        "\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"vocab_size\": 99, \"new_part\": [1, 2]}"};
+    const ppsched_description *made = UNTOUCHED;
+    const char *text = texts[attempt->variant];
+    ppsched_status status = ppsched_description_read(&made, text, strlen(text), &attempt->own.environment, &attempt->error);
+    return take_description(attempt, status, made);
+}
+
+static ppsched_status description_guess(struct attempt *attempt)
+{
+    static const char text[] = "{\"model_type\": \"new\", \"hidden_size\": 64, \"num_hidden_layers\": 3, \"lru_width\": 4}";
+    const ppsched_description *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_guess(&made, text, sizeof text - 1, &attempt->own.environment, &attempt->error);
+    return take_description(attempt, status, made);
+}
+
+static ppsched_status description_create(struct attempt *attempt)
+{
+    const ppsched_block block = {.size = sizeof block, .kind = PPSCHED_BLOCK_KIND_MLP, .width = 8};
+    const ppsched_block *const blocks[] = {&block, &block};
+    const ppsched_layer_kind kind = {.size = sizeof kind, .name = "a", .block_count = 2, .blocks = blocks};
+    const ppsched_layer_kind *const kinds[] = {&kind};
+    const ppsched_tower tower = {.size = sizeof tower, .name = "t", .hidden_size = 8, .layers = 1, .kind = &kind};
+    const ppsched_tower *const towers[] = {&tower};
+    const uint32_t layers[] = {0, 0};
+    const ppsched_description_info info = {.size = sizeof info,
+                                           .hidden_size = 8,
+                                           .vocabulary_size = 9,
+                                           .layer_count = 2,
+                                           .layers = layers,
+                                           .kind_count = 1,
+                                           .kinds = kinds,
+                                           .tower_count = 1,
+                                           .towers = towers,
+                                           .family = "own"};
+    const ppsched_description *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_create(&made, &info, &attempt->own.environment, &attempt->error);
+    return take_description(attempt, status, made);
+}
+
+static ppsched_status take_model(struct attempt *attempt, ppsched_status status, ppsched_model *made)
+{
     if (status != PPSCHED_OK) {
         assert_ptr_equal(made, UNTOUCHED);
         return status;
@@ -293,16 +354,35 @@ static ppsched_status model_create(struct attempt *attempt)
     return status;
 }
 
-/* The model is made in each attempt, and counted; the list is what fails alone. */
+/* The description is made in each attempt, and counted. */
+static ppsched_status model_create(struct attempt *attempt)
+{
+    const ppsched_description *description = NULL;
+    ppsched_model *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
+                                                                 &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_model_create(&made, description, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
+                                      &attempt->error);
+    ppsched_description_release(description);
+    return take_model(attempt, status, made);
+}
+
+/* So is the model; the list is what fails alone. */
 static ppsched_status layers_from_model(struct attempt *attempt)
 {
+    const ppsched_description *description = NULL;
     const ppsched_layers *made = UNTOUCHED;
     ppsched_model *model = NULL;
-    ppsched_status status = ppsched_model_create(&model, &shape, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
-                                                 &attempt->error);
+    ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
+                                                                 &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
+                                      &attempt->error);
     if (status == PPSCHED_OK)
         status = ppsched_layers_from_model(&made, model, NULL, &attempt->error);
     ppsched_model_destroy(model);
+    ppsched_description_release(description);
     return take_layers(attempt, status, made);
 }
 
@@ -331,6 +411,10 @@ int main(void)
         SHORTAGE(layout_create_from_text, .variants = 1),
         SHORTAGE(layout_create_from_megatron, .variants = 1),
         SHORTAGE(layout_create_from_torchtitan, .variants = 1),
+        SHORTAGE(description_create, .variants = 1),
+        SHORTAGE(description_guess, .variants = 1),
+        SHORTAGE(description_read, .variants = 2),
+        SHORTAGE(description_from_transformer, .variants = 1),
         SHORTAGE(model_create, .variants = 1),
         SHORTAGE(layers_from_model, .variants = 1),
     };

@@ -405,21 +405,25 @@ static ppsched_status schedule_export_to_buffer(struct attempt *attempt)
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
-/* Every runtime, of three schedules, and of the first with its layers. */
+/* Every runtime, of three schedules, and of the first with its layers, in a split that all take and in one that some refuse. */
+enum { LAUNCHES = 5 };
+
 static ppsched_status schedule_write_launch_arguments(struct attempt *attempt)
 {
     const struct handles *own = &attempt->own;
-    const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered, own->pipeline};
-    const ppsched_split split = {sizeof split, 2, (const uint32_t[]){3, 3}, (const uint8_t[]){0, 2, 2, 2, 2, 0}};
+    const ppsched_schedule *schedules[] = {own->pipeline, own->schedule, own->lowered, own->pipeline, own->pipeline};
+    const int kind = attempt->variant % LAUNCHES;
+    const ppsched_split split = {sizeof split, 2, (const uint32_t[]){kind == 3 ? 3 : 2, kind == 3 ? 3 : 4},
+                                 (const uint8_t[]){0, 2, kind == 3 ? 2 : 0, 2, 2, 0}};
     const ppsched_launch_options layered = {.size = sizeof layered, .model = own->layers, .split = &split};
     struct {
         size_t needed;
         char text[1000];
     } out;
     prepare_bytes(&out, sizeof out);
-    ppsched_status status = ppsched_schedule_write_launch_arguments(
-        out.text, sizeof out.text, &out.needed, schedules[attempt->variant % 4],
-        PPSCHED_RUNTIME_MEGATRON + attempt->variant / 4, attempt->variant % 4 == 3 ? &layered : NULL, &attempt->error);
+    ppsched_status status = ppsched_schedule_write_launch_arguments(out.text, sizeof out.text, &out.needed, schedules[kind],
+                                                                    PPSCHED_RUNTIME_MEGATRON + attempt->variant / LAUNCHES,
+                                                                    kind >= 3 ? &layered : NULL, &attempt->error);
     return take_bytes(attempt, status, &out, sizeof out);
 }
 
@@ -561,6 +565,12 @@ static void test_layouts(void **state)
     destroy_handles(own);
 }
 
+static int32_t take_nothing(void *user, const char *data, size_t size)
+{
+    (void)user, (void)data, (void)size;
+    return 0;
+}
+
 static void test_models(void **state)
 {
     static const ppsched_transformer shape = {
@@ -571,17 +581,30 @@ static void test_models(void **state)
     ppsched_layer_memory memory = {.size = sizeof memory};
     ppsched_update_cost update = {.size = sizeof update};
     ppsched_megatron_memory megatron = {.size = sizeof megatron};
+    ppsched_model_row row = {.size = sizeof row};
+    ppsched_description_info info = {.size = sizeof info};
     const ppsched_megatron_pipeline pipeline = {.size = sizeof pipeline, .devices = 2};
     ppsched_model *model = NULL;
     (void)state;
     make_handles(own, 0);
-    expect_ok(ppsched_model_create(&model, &shape, NULL, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
+    const ppsched_description *description = NULL;
+    expect_ok(ppsched_description_from_transformer(&description, &shape, &own->environment, NULL), NULL);
+    expect_ok(ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
     int asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_model_get_parameters(&parameters, model, NULL));
-    NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_FULL, NULL));
-    NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, PPSCHED_MODEL_LAYER_DENSE, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, 1, PPSCHED_MODEL_PASS_FULL, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));
+    NO_MEMORY_FOR(ppsched_model_row_count(model));
+    NO_MEMORY_FOR(ppsched_model_get_row(&row, model, 1, NULL));
+    NO_MEMORY_FOR(ppsched_description_get_info(&info, description, NULL));
+    NO_MEMORY_FOR(ppsched_description_warning_count(description));
+    NO_MEMORY_FOR((ppsched_description_warning_at(description, 0), 0));
+    NO_MEMORY_FOR(ppsched_description_write(description, take_nothing, NULL, NULL));
+    NO_MEMORY_FOR((ppsched_description_retain(description), 0));
+    NO_MEMORY_FOR((ppsched_description_release(description), 0));
+    NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_model_destroy(model), 0));
     destroy_handles(own);
 }
@@ -667,7 +690,7 @@ int main(void)
         SHORTAGE(timeline_get_idle_windows, .variants = 1),
         SHORTAGE(schedule_export, .variants = LAST_FORMAT),
         SHORTAGE(schedule_export_to_buffer, .variants = LAST_FORMAT),
-        SHORTAGE(schedule_write_launch_arguments, .variants = 4 * LAST_RUNTIME),
+        SHORTAGE(schedule_write_launch_arguments, .variants = LAUNCHES * LAST_RUNTIME),
         cmocka_unit_test(test_configs_and_builders),
         cmocka_unit_test(test_schedules_and_timelines),
         cmocka_unit_test(test_offloads_until_limits),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The problem: what is accepted, what is turned down and with which words, and how defaults fill in. */
+#include "ir/config.h"
 #include "support/last.h"
 #include "support/problem.h"
 
@@ -223,6 +224,52 @@ static void test_copy_is_independent(void **state)
     ppsched_config_destroy(copy);
 }
 
+/* An unknown choice is a wrong argument, as for all choices. */
+static void test_sender_waits(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 2);
+    ppsched_error error;
+    (void)state;
+    for (int32_t unknown = -1; unknown <= 2; unknown += 3) {
+        expect_message(ppsched_config_set_sender_waits(config, unknown, &error), PPSCHED_ERROR_ARGUMENT, &error,
+                       "there is no sender_waits");
+        assert_non_null(strstr(error.message, "it must be 0 to 1"));
+        assert_int_equal(ppsched_config_sender_waits(config), PPSCHED_SENDER_WAITS_NEVER);
+    }
+    expect_ok(ppsched_config_set_sender_waits(config, PPSCHED_SENDER_WAITS_LIKE_KIND, &error), &error);
+    assert_int_equal(ppsched_config_sender_waits(config), PPSCHED_SENDER_WAITS_LIKE_KIND);
+    ppsched_config_destroy(config);
+}
+
+static int32_t tell(void *user, const ppsched_progress *progress)
+{
+    (void)user, (void)progress;
+    return 0;
+}
+
+/* Also what only the library sets. */
+static void test_copy_has_all(void **state)
+{
+    ppsched_config *config = make_config(2, 2, 3), *copy = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_config_set_weight_versions(config, 3, &error), &error);
+    expect_ok(ppsched_config_set_split_backward(config, 0, &error), &error);
+    expect_ok(ppsched_config_set_forward_only(config, 1, &error), &error);
+    expect_ok(ppsched_config_set_sender_waits(config, PPSCHED_SENDER_WAITS_LIKE_KIND, &error), &error);
+    expect_ok(ppsched_config_set_progress(config, tell, &error, &error), &error);
+    ppi_config_set_role(config, PPI_ROLE_EFFORT, 7);
+    config->repeats = 5;
+    expect_ok(ppsched_config_copy(&copy, config, &error), &error);
+    assert_int_equal(copy->weight_versions, 3);
+    assert_true(copy->has_whole_backwards && copy->is_forward_only && copy->senders_wait);
+    assert_true(copy->progress == tell && copy->progress_user == &error);
+    assert_true(ppi_config_has_role(copy, PPI_ROLE_EFFORT) && copy->roles.value[PPI_ROLE_EFFORT] == 7);
+    assert_int_equal(copy->repeats, 5);
+    ppsched_config_destroy(copy);
+    ppsched_config_destroy(config);
+}
+
 /* A look for an option goes through all of them, so there may not be many. */
 static void test_most_options(void **state)
 {
@@ -288,10 +335,10 @@ static void test_quantity_names(void **state)
     assert_string_equal(ppsched_quantity_name(PPSCHED_QUANTITY_FORWARD_TIMES), "forward_times");
     assert_string_equal(ppsched_quantity_name(PPSCHED_QUANTITY_GRADIENT_BYTES), "gradient_bytes");
     assert_null(ppsched_quantity_name(0));
-    uint32_t count = 0;
-    for (int32_t quantity = -1; quantity <= LAST_QUANTITY; quantity++)
-        count += ppsched_quantity_name(quantity) != NULL;
-    assert_int_equal(count, 52);
+    for (int32_t one = -1; one <= LAST_QUANTITY; one++)
+        for (int32_t other = one + 1; other <= LAST_QUANTITY && ppsched_quantity_name(one) != NULL; other++)
+            assert_true(ppsched_quantity_name(other) == NULL ||
+                        strcmp(ppsched_quantity_name(one), ppsched_quantity_name(other)) != 0);
     assert_non_null(ppsched_quantity_name(LAST_QUANTITY));
     assert_null(ppsched_quantity_name(LAST_QUANTITY + 1));
 }
@@ -408,6 +455,8 @@ int main(void)
         cmocka_unit_test(test_memory_must_sum_to_zero),
         cmocka_unit_test(test_placements),
         cmocka_unit_test(test_copy_is_independent),
+        cmocka_unit_test(test_copy_has_all),
+        cmocka_unit_test(test_sender_waits),
         cmocka_unit_test(test_most_options),
         cmocka_unit_test(test_largest),
         cmocka_unit_test(test_null_arguments),

@@ -262,6 +262,33 @@ static void test_recomputing_is_no_idle_window(void **state)
     ppsched_config_destroy(config);
 }
 
+/* Without a number of bytes, what is copied is the memory of F, also where that follows from the other two, and from what is
+ * recomputed. */
+static void test_copied_by_default(void **state)
+{
+    static const char *const tokens[] = {"0F0", "0OFFLOAD0", "0RELOAD0", "0B0"};
+    ppsched_config *config = make_config(1, 1, 1);
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    (void)state;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, tokens, 4);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_INPUT, -1);
+    set_number(config, PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, -4);
+    set_number(config, PPSCHED_QUANTITY_HOST_BANDWIDTH, 0.5);
+    for (double recomputed = 0; recomputed <= 2; recomputed += 2) {
+        set_number(config, PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT, recomputed);
+        ppsched_timeline *timeline = make_timeline(schedule, config);
+        assert_true(metrics_of(timeline).makespan == 1 + 2 * (5 - recomputed) / 0.5 + 2);
+        ppsched_timeline_destroy(timeline);
+    }
+    ppsched_schedule_release(schedule);
+    ppsched_builder_destroy(builder);
+    ppsched_config_destroy(config);
+}
+
 /* A comm op of an iteration may stand behind ops of the next one, whose latest starts are as without it. */
 static void test_late_comm_op(void **state)
 {
@@ -460,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_delay_per_pair),
         cmocka_unit_test(test_other_ops),
         cmocka_unit_test(test_recomputing_is_no_idle_window),
+        cmocka_unit_test(test_copied_by_default),
         cmocka_unit_test(test_late_comm_op),
         cmocka_unit_test(test_zero_times),
         cmocka_unit_test(test_made_at_zero),

@@ -154,6 +154,121 @@ static void test_devices(void **state)
     }
 }
 
+/* Sets of the first device that need about the same room: one B runs, and up to one pass more or less is kept. */
+static void put_like_sets(struct trial *trial, uint64_t *state)
+{
+    for (uint32_t set = 0; set < SETS; set++)
+        for (uint32_t i = 0; i < PPI_HELD * STAGES; i++) {
+            uint32_t is_running = set % STAGES == i / PPI_HELD, count = 0;
+            if (i % PPI_HELD == PPI_HELD_KEPT)
+                count = 8 + random_below(state, 2);
+            if (i % PPI_HELD == PPI_HELD_WHOLE)
+                count = is_running * (1 + random_below(state, 4));
+            trial->sets[0][set * PPI_HELD * STAGES + i] = count;
+            trial->passes[0][i * SETS + set] = count;
+        }
+}
+
+/* The least and the most room with which there is a choice to make: of the leanest choice, and of no recomputation. */
+static void find_rooms(const struct trial *trial, double *least, double *most)
+{
+    uint32_t options[STAGES] = {0, 0};
+    *most = ppi_fit_overshoot(options, &trial->pair[0]) + trial->pair[0].room;
+    *least = *most;
+    for (options[0] = 0; options[0] < trial->fronts[0].count; options[0]++)
+        for (options[1] = 0; options[1] < trial->fronts[1].count; options[1]++)
+            *least = ppi_smaller(*least, ppi_fit_overshoot(options, &trial->pair[0]) + trial->pair[0].room);
+}
+
+/* More held sets than the search takes, and fronts without an order: what is chosen fits, and recomputes less than 1 % too much
+ * in the mean. The options that hold least are 9 % too much. */
+static void test_many_sets_without_an_order(void **state)
+{
+    uint64_t seed = 7, visited = 0;
+    double sum = 0, least_sum = 0;
+    int choices = 0;
+    (void)state;
+    for (int k = 0; k < TRIALS; k++) {
+        struct trial trial;
+        uint32_t options[STAGES] = {0, 0};
+        double least, most;
+        make_trial(&trial, SETS, false, &seed);
+        put_like_sets(&trial, &seed);
+        find_rooms(&trial, &least, &most);
+        trial.pair[0].room = least + (most - least) * random_below(&seed, 8) / 8;
+        assert_true(ppi_fit_device(options, &trial.pair[0], &visited) == 0 && all_fit(&trial, 0, 1, options));
+        sum += cost_of(&trial, options);
+        least_sum += least_cost(&trial, 0, 1);
+        choices += least < most;
+    }
+    assert_true(choices > TRIALS / 2 && sum < 1.01 * least_sum);
+}
+
+/* Of both stages the third option saves the most memory per cost, and most of what is kept; with two of them nothing fits, nor
+ * with one, and no step leads back. */
+static void test_steps_that_lead_nowhere(void **state)
+{
+    static const struct ppi_recompute_option choices[] = {
+        {.held = {10, 0, 0, 10}}, {.added = 10, .held = {9, 0, 0, 9}}, {.added = 11, .held = {5, 0, 0, 20}}};
+    static const uint32_t columns[][STAGES] = {/* of each third set: a pass of each stage, one of which may run its B */
+                                               {PPI_HELD_KEPT, PPI_HELD + PPI_HELD_KEPT},
+                                               {PPI_HELD_WHOLE, PPI_HELD + PPI_HELD_KEPT},
+                                               {PPI_HELD_KEPT, PPI_HELD + PPI_HELD_WHOLE}};
+    struct trial trial;
+    uint32_t options[STAGES] = {0, 0};
+    uint64_t seed = 1, visited = 0;
+    (void)state;
+    make_trial(&trial, SETS, false, &seed);
+    for (uint32_t set = 0; set < SETS; set++)
+        for (uint32_t i = 0; i < PPI_HELD * STAGES; i++) {
+            uint32_t count = i == columns[set % 3][0] || i == columns[set % 3][1];
+            trial.sets[0][set * PPI_HELD * STAGES + i] = count;
+            trial.passes[0][i * SETS + set] = count;
+        }
+    for (uint32_t s = 0; s < STAGES; s++) {
+        memcpy(trial.options[s], choices, sizeof choices);
+        trial.fronts[s].count = 3;
+        trial.weight[s] = 1;
+    }
+    trial.pair[0].room = 18;
+    assert_true(ppi_fit_device(options, &trial.pair[0], &visited) == 0);
+    assert_true(options[0] == 1 && options[1] == 1);
+}
+
+/* With Bs the front of these layers has no order: to recompute the large layer keeps less than to recompute all small ones, but
+ * brings back more at once. Where all backwards are split it has one, as only what is kept counts. */
+static void expect_order(const ppsched_layers *layers, bool has_whole)
+{
+    ppsched_config *config = make_config(1, 1, 1);
+    struct ppi_arena arena = {.host = &config->host};
+    struct ppi_front_builder builder;
+    struct ppi_recompute_front front = {0};
+    bool holds_more = false;
+    expect_ok(ppi_builder_open(&builder, &arena, layers, NULL, NULL), NULL);
+    builder.has_whole = has_whole;
+    expect_ok(ppi_front_make(&front, &builder, 0, 4, NULL), NULL);
+    for (uint32_t i = 1; i < front.count; i++) {
+        assert_true(front.options[i].held[PPI_HELD_KEPT] < front.options[i - 1].held[PPI_HELD_KEPT]);
+        holds_more |= front.options[i].held[PPI_HELD_WHOLE] > front.options[i - 1].held[PPI_HELD_WHOLE];
+    }
+    assert_true(holds_more && front.is_ordered == !has_whole);
+    ppi_arena_clear(&arena);
+    ppsched_config_destroy(config);
+}
+
+static void test_fronts_without_an_order(void **state)
+{
+    static const ppsched_recompute small = {"full", 1, 1}, large = {"full", 10, 1};
+    const ppsched_layer entries[] = {
+        LAYER("small", .count = 3, .forward_time = 1, .mem_forward = 2, .recompute_count = 1, .recomputes = &small),
+        LAYER("large", .count = 1, .forward_time = 9, .mem_forward = 8, .recompute_count = 1, .recomputes = &large)};
+    const ppsched_layers *layers = make_layers(entries, 2);
+    (void)state;
+    expect_order(layers, true);
+    expect_order(layers, false);
+    ppsched_layers_release(layers);
+}
+
 /* A device with stages 1 and 3 of 4: layers [1, 3) and [4, 9), and a pin of stage 3. Of a question that differs in one number
  * there is no answer, whichever slot it has; and then the one before is still there, or its slot was taken. */
 static void test_answers_are_those_of_the_question(void **state)
@@ -222,6 +337,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_many_sets_without_an_order),
+        cmocka_unit_test(test_steps_that_lead_nowhere),
+        cmocka_unit_test(test_fronts_without_an_order),
         cmocka_unit_test(test_answers_are_those_of_the_question),
         cmocka_unit_test(test_splits_by_chunk),
     };

@@ -232,6 +232,152 @@ static void test_files_and_lowering(void **state)
     ppsched_config_destroy(config);
 }
 
+/* --- lifetimes --- */
+
+/* Whether an op reads what the F of a stage pass made, or sends it: the F itself, that of the next stage, those of later slices
+ * of its microbatch. */
+static int reads(const ppsched_op *op, uint32_t stage, uint32_t microbatch, uint32_t slice)
+{
+    if (op->microbatch != microbatch)
+        return 0;
+    if (op->kind == PPSCHED_KIND_SEND_F)
+        return op->stage == stage && op->slice == slice;
+    return op->kind == PPSCHED_KIND_F &&
+           ((op->stage == stage && op->slice >= slice) || (op->stage == stage + 1u && op->slice == slice));
+}
+
+/* The last op of a queue that reads a stage pass; with `is_input`, its F alone, which reads its input. */
+static uint32_t last_reader(const ppsched_op *ops, size_t count, const ppsched_op *pass, int is_input)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int is_own = ops[i].kind == PPSCHED_KIND_F && ops[i].stage == pass->stage && ops[i].microbatch == pass->microbatch &&
+                     ops[i].slice == pass->slice;
+        if (is_input ? is_own : reads(&ops[i], pass->stage, pass->microbatch, pass->slice))
+            last = i;
+    }
+    return last;
+}
+
+/* The lifetime of a stage pass, a microbatch or a received value in a list: from the first to the last op that has to do with
+ * it. */
+static void expect_life(const ppsched_lifetime *lives, size_t count, uint32_t number, uint32_t stage, uint32_t first,
+                        uint32_t last)
+{
+    size_t found = 0;
+    while (found < count && (lives[found].microbatch != number || lives[found].stage != stage))
+        found++;
+    if (found == count)
+        fail_msg("no lifetime of stage %u, %u", stage, number);
+    if (lives[found].first != first || lives[found].last != last)
+        fail_msg("stage %u, %u: from %u to %u, reckoned %u to %u", stage, number, lives[found].first, lives[found].last, first,
+                 last);
+}
+
+/* All lifetimes of a device; returns how many. */
+static size_t expect_lives(const ppsched_schedule *schedule, uint32_t device, int32_t use)
+{
+    static ppsched_lifetime lives[2000];
+    uint32_t slices = ppsched_schedule_slices(schedule), first[64], last[64];
+    size_t count, held = 0, wanted = 0;
+    ppsched_error error;
+    const ppsched_op *ops = ops_of(schedule, device, &count);
+    expect_ok(ppsched_schedule_get_lifetimes(lives, 2000, &held, schedule, device, use, &error), &error);
+    memset(first, 0xff, sizeof first);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = ops[i].microbatch * slices + ops[i].slice, end = last_reader(ops, count, &ops[i], 0);
+        if (use == PPSCHED_SLOT_USE_RECEIVE && ops[i].kind == PPSCHED_KIND_RECV_F)
+            expect_life(lives, held, number, ops[i].stage, i, last_reader(ops, count, &ops[i], 1)), wanted++;
+        if (use == PPSCHED_SLOT_USE_STAGE_MICROBATCH && ops[i].kind == PPSCHED_KIND_F)
+            expect_life(lives, held, number, ops[i].stage, i, end), wanted++;
+        if (use != PPSCHED_SLOT_USE_MICROBATCH || ops[i].kind != PPSCHED_KIND_F)
+            continue;
+        wanted += first[number] == UINT32_MAX;
+        last[number] = first[number] == UINT32_MAX || end > last[number] ? end : last[number];
+        first[number] = i < first[number] ? i : first[number];
+    }
+    for (uint32_t number = 0; number < 64 && use == PPSCHED_SLOT_USE_MICROBATCH; number++)
+        if (first[number] != UINT32_MAX)
+            expect_life(lives, held, number, PPSCHED_NONE, first[number], last[number]);
+    assert_int_equal(held, wanted);
+    return held;
+}
+
+/* As it is, and with sends and receives. */
+static size_t expect_lives_of(const ppsched_schedule *schedule, const ppsched_config *config)
+{
+    const ppsched_lower_options options = {.size = sizeof options, .lowering = PPSCHED_LOWERING_BY_TIME};
+    ppsched_schedule *lowered = NULL;
+    ppsched_error error;
+    size_t received = 0;
+    expect_ok(ppsched_schedule_lower(&lowered, schedule, config, &options, &error), &error);
+    for (int32_t use = PPSCHED_SLOT_USE_STAGE_MICROBATCH; use <= PPSCHED_SLOT_USE_RECEIVE; use++)
+        for (uint32_t d = 0; d < ppsched_schedule_devices(schedule); d++) {
+            size_t plain = expect_lives(schedule, d, use), with = expect_lives(lowered, d, use);
+            assert_true(use == PPSCHED_SLOT_USE_RECEIVE ? plain == 0 : plain == with);
+            received += use == PPSCHED_SLOT_USE_RECEIVE ? with : 0;
+        }
+    ppsched_schedule_release(lowered);
+    return received;
+}
+
+/* Without backwards a value ends with the last op of its device that reads or sends it. */
+static void test_lifetimes(void **state)
+{
+    size_t received = 0;
+    (void)state;
+    for (uint32_t trial = 0; trial < 24; trial++) {
+        const struct uneven problem = {
+            .devices = 1 + trial % 3, .chunks = 1 + trial % 4, .microbatches = 6, .iterations = 2, 9};
+        ppsched_config *config = make_uneven(&problem);
+        expect_ok(ppsched_config_set_slices(forwards_of(config), 1 + trial % 2, NULL), NULL);
+        for (uint32_t k = 0; k < SERVING; k++) {
+            ppsched_schedule *schedule = generate(config, serving[k]);
+            if (schedule != NULL)
+                received += expect_lives_of(schedule, config);
+            ppsched_schedule_release(schedule);
+        }
+        ppsched_config_destroy(config);
+    }
+    assert_true(received > 1000);
+}
+
+static ppsched_schedule *built(const ppsched_config *config, const char *const *tokens, size_t count)
+{
+    ppsched_builder *builder = NULL;
+    ppsched_schedule *schedule = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_builder_create(&builder, config, &error), &error);
+    append_tokens(builder, 0, tokens, count);
+    expect_ok(ppsched_builder_finish(&schedule, builder, &error), &error);
+    ppsched_builder_destroy(builder);
+    return schedule;
+}
+
+static void test_lifetimes_of_incomplete_orders(void **state)
+{
+    static const struct {
+        const char *const tokens[4];
+        size_t count;
+        const char *message;
+    } orders[] = {{{"0F0"}, 1, "device 0 is missing the forward of stage 0, microbatch 1"},
+                  {{"0F0", "0F1", "0F0"}, 3, "device 0 has 0F0 at position 2, a second time"},
+                  {{"0F0", "0F1", "0RECV_F1"}, 3, "device 0 has 0RECV_F1 at position 2, after its forward"},
+                  {{"0F0", "0F1", "1SEND_F0"}, 3, "device 0 has 1SEND_F0 at position 2, whose stage is on another device"},
+                  {{"0F0", "0F1", "0RECV_B1"}, 3, "device 0 has 0RECV_B1 at position 2, which no backward reads"}};
+    ppsched_config *config = make_config(2, 2, 2);
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        ppsched_schedule *schedule = built(config, orders[i].tokens, orders[i].count);
+        ppsched_error error;
+        assert_int_equal(ppsched_schedule_get_lifetimes(NULL, 0, NULL, schedule, 0, PPSCHED_SLOT_USE_RECEIVE, &error),
+                         PPSCHED_ERROR_INVALID_SCHEDULE);
+        assert_string_equal(error.message, orders[i].message);
+        ppsched_schedule_release(schedule);
+    }
+    ppsched_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_forwards_in_their_order),
@@ -239,6 +385,8 @@ int main(void)
                                        cmocka_unit_test(test_closed_form),
                                        cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_checker),
-                                       cmocka_unit_test(test_files_and_lowering)};
+                                       cmocka_unit_test(test_files_and_lowering),
+                                       cmocka_unit_test(test_lifetimes),
+                                       cmocka_unit_test(test_lifetimes_of_incomplete_orders)};
     return cmocka_run_group_tests_name("forwards", tests, NULL, NULL);
 }

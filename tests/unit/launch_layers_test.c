@@ -158,7 +158,8 @@ static void test_no_decoders(void **state)
 /* --- the others --- */
 
 #define TITAN_4 "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule "
-#define TITAN_END " --parallelism.num_pp_microbatches 8 --training.disable_cuda_graphs"
+#define TITAN_END                                                                                                              \
+    " --training.local_batch_size 8 --parallelism.pipeline_parallel_microbatch_size 1 --training.disable_cuda_graphs"
 #define NONE " activation-checkpoint:none"
 #define MODULES " --parallelism.module_fqns_per_model_part "
 #define FIRST " --parallelism.pipeline_parallel_first_stage_less_layers "
@@ -202,18 +203,20 @@ static void test_torchtitan_lists_modules(void **state)
            "1F1B" MODULES
            "tok_embeddings layers.0,layers.1,layers.2,layers.3,layers.4 layers.5,layers.6,layers.7 norm,lm_head" TITAN_END
            " activation-checkpoint:full");
-    expect(looped, TORCHTITAN, 7, COUNTS(2, 1, 1, 1, 3, 1), NULL,
-           "--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule Interleaved1F1B" MODULES
-           "tok_embeddings,layers.0 layers.1 layers.2 layers.3 layers.4,layers.5,layers.6 norm,lm_head "
-           "--parallelism.num_pp_microbatches 4 --training.disable_cuda_graphs" NONE);
+    expect(
+        looped, TORCHTITAN, 7, COUNTS(2, 1, 1, 1, 3, 1), NULL,
+        "--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule Interleaved1F1B" MODULES
+        "tok_embeddings,layers.0 layers.1 layers.2 layers.3 layers.4,layers.5,layers.6 norm,lm_head "
+        "--training.local_batch_size 4 --parallelism.pipeline_parallel_microbatch_size 1 --training.disable_cuda_graphs" NONE);
     prepare(&own, plain, COUNTS(1, 3, 4, 1), 4, NULL);
     own.options.csv = "v.csv";
     own.split = split_of(COUNTS(1, 3, 4, 1), 4, NULL);
-    expect_line(v, TORCHTITAN, &own.options,
-                "--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule ZBVZeroBubble "
-                "--parallelism.pipeline_parallel_schedule_csv v.csv" MODULES
-                "tok_embeddings,layers.0 layers.1,layers.2,layers.3 layers.4,layers.5,layers.6,layers.7 layers.8,norm,lm_head "
-                "--parallelism.num_pp_microbatches 4 --training.disable_cuda_graphs");
+    expect_line(
+        v, TORCHTITAN, &own.options,
+        "--parallelism.pipeline_parallel_degree 2 --parallelism.pipeline_parallel_schedule ZBVZeroBubble "
+        "--parallelism.pipeline_parallel_schedule_csv v.csv" MODULES
+        "tok_embeddings,layers.0 layers.1,layers.2,layers.3 layers.4,layers.5,layers.6,layers.7 layers.8,norm,lm_head "
+        "--training.local_batch_size 4 --parallelism.pipeline_parallel_microbatch_size 1 --training.disable_cuda_graphs");
     ppsched_layers_release(plain);
     ppsched_schedule_release(looped);
     ppsched_schedule_release(v);
@@ -393,7 +396,7 @@ static void test_batches(void **state)
 {
     static const char *const wanted[] = {
         [MEGATRON] = "--pipeline-model-parallel-size 4 --micro-batch-size 2 --global-batch-size 48",
-        [TORCHTITAN] = TITAN_4 "1F1B --parallelism.num_pp_microbatches 8 "
+        [TORCHTITAN] = TITAN_4 "1F1B --training.local_batch_size 16 --parallelism.pipeline_parallel_microbatch_size 2 "
                                "--training.disable_cuda_graphs",
         [PYTORCH] = "class=Schedule1F1B pp_size=4 num_stages=4 n_microbatches=8 style=loop",
         [DEEPSPEED] = "num_stages=4 gradient_accumulation_steps=8 train_micro_batch_size_per_gpu=2",

@@ -19,7 +19,7 @@ static void expect_layers(const char *strategy, int stages, uint32_t layers, int
 
 #define TITAN(name, layers)                                                                                                    \
     "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule " name layers                           \
-    " --parallelism.num_pp_microbatches 8 --training.disable_cuda_graphs"
+    " --training.local_batch_size 8 --parallelism.pipeline_parallel_microbatch_size 1 --training.disable_cuda_graphs"
 #define EACH(n) " --parallelism.pipeline_parallel_layers_per_stage " n
 
 /* Stages are ceil((layers + 2) / layers a stage), where that is not what a name means. */

@@ -18,7 +18,9 @@ struct row {
 
 #define MEGATRON_4 "--pipeline-model-parallel-size 4"
 #define TITAN_NAME(name) "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule " name
-#define TITAN_END(microbatches) " --parallelism.num_pp_microbatches " microbatches " --training.disable_cuda_graphs"
+#define TITAN_END(microbatches)                                                                                                \
+    " --training.local_batch_size " microbatches                                                                               \
+    " --parallelism.pipeline_parallel_microbatch_size 1 --training.disable_cuda_graphs"
 #define TITAN(name) TITAN_NAME(name) TITAN_END("8")
 #define TITAN_CSV_OF(name, csv, microbatches)                                                                                  \
     TITAN_NAME(name) " --parallelism.pipeline_parallel_schedule_csv " csv TITAN_END(microbatches)

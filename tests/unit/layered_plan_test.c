@@ -1143,11 +1143,13 @@ static void expect_bad(const ppsched_config *config, const struct plan_choice *o
 static void test_bad_options(void **state)
 {
     ppsched_config *base = make_config(2, 2, 4);
+    const unsigned past = 1u << (LAST_RUNTIME + 1);
+    char text[100];
     (void)state;
-    expect_bad(base, &OPTIONS(.runtime = LAST_RUNTIME + 1), PPSCHED_ERROR_ARGUMENT,
-               "there is no runtime 10; it must be 0 to 9");
-    expect_bad(base, &OPTIONS(.runtimes = 1u << (LAST_RUNTIME + 1)), PPSCHED_ERROR_ARGUMENT,
-               "runtimes is 1024, with unknown bits; it must be 0 to 1023");
+    snprintf(text, sizeof text, "there is no runtime %d; it must be 0 to %d", LAST_RUNTIME + 1, LAST_RUNTIME);
+    expect_bad(base, &OPTIONS(.runtime = LAST_RUNTIME + 1), PPSCHED_ERROR_ARGUMENT, text);
+    snprintf(text, sizeof text, "runtimes is %u, with unknown bits; it must be 0 to %u", past, past - 1);
+    expect_bad(base, &OPTIONS(.runtimes = past), PPSCHED_ERROR_ARGUMENT, text);
     const ppsched_layer entry = LAYER("decoder", .count = 8, .forward_time = 1);
     const ppsched_layers *layers = make_layers(&entry, 1);
     expect_bad(base, &OPTIONS(.layers = layers, .empty_stages = 2), PPSCHED_ERROR_RANGE,

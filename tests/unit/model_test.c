@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models in C: messages, defaults, accelerators, lists of layers, and sums that must agree. What others compute of the same
  * models is held in tests/layers. */
-#include "support/problem.h"
+#include "support/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static ppsched_model *make(const ppsched_transformer *shape, const ppsched_train
 {
     ppsched_model *model = NULL;
     ppsched_error error;
-    expect_ok(ppsched_model_create(&model, shape, training, ppsched_accelerator_at(0), NULL, &error), &error);
+    expect_ok(model_of_shape(&model, shape, training, ppsched_accelerator_at(0), &error), &error);
     return model;
 }
 
@@ -42,7 +42,7 @@ static void expect_refused(const ppsched_transformer *shape, const ppsched_train
 {
     ppsched_model *model = NULL;
     ppsched_error error = {.message = ""};
-    assert_int_equal(ppsched_model_create(&model, shape, training, device, NULL, &error), PPSCHED_ERROR_RANGE);
+    assert_int_equal(model_of_shape(&model, shape, training, device, &error), PPSCHED_ERROR_RANGE);
     assert_null(model);
     if (strstr(error.message, part) == NULL)
         fail_msg("\"%s\" is not in: %s", part, error.message);
@@ -109,15 +109,18 @@ static void test_shapes(void **state)
     expect_refused(&huge, &plain, NULL, "less than 2^53");
 }
 
-/* Parameters are taken to be up to 8 for each element of a row of heads or MLP, and one layer more. */
+/* Layers of 2 h f + h (a + 2 k) d + a d h + 2 h parameters, and two vocabularies, up to 2^53. */
 static void test_largest_model(void **state)
 {
     ppsched_transformer shape = small;
+    const double hidden = 1 << 20, width = 8 * (hidden / 8);
+    const double layer = 2 * hidden * hidden + hidden * width * (1 + 2 * 2.0 / 8) + width * hidden + 2 * hidden;
+    const uint32_t most = (uint32_t)((9007199254740992.0 - 2 * hidden * 1024 - hidden) / layer);
     (void)state;
     shape.hidden_size = shape.ffn_size = 1 << 20;
-    shape.layers = 510; /* times 8 * 2^20 * 2^21: with one more 2^53, and then the vocabulary */
+    shape.layers = most;
     ppsched_model_destroy(make(&shape, &plain));
-    shape.layers = 511;
+    shape.layers = most + 1;
     expect_refused(&shape, &plain, NULL, "less than 2^53");
 }
 
@@ -182,7 +185,7 @@ static void test_devices(void **state)
     device.vector_efficiency_count = 2;
     expect_refused(&small, &plain, &device, "`least` 1 is 10; values must decrease");
     device.vector_efficiency = NULL;
-    assert_int_equal(ppsched_model_create(&model, &small, &plain, &device, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(model_of_shape(&model, &small, &plain, &device, NULL), PPSCHED_ERROR_ARGUMENT);
 }
 
 static void test_calls(void **state)
@@ -191,18 +194,19 @@ static void test_calls(void **state)
     ppsched_pass_cost cost = {.size = sizeof cost};
     ppsched_layer_memory memory = {.size = sizeof memory};
     ppsched_update_cost update = {.size = sizeof update};
-    ppsched_calibration calibration = {.size = sizeof calibration, .factors = {[4] = -1}};
+    const double factors[] = {0, 0, 0, 0, -1, 0};
+    ppsched_calibration calibration = {.size = sizeof calibration, .rows = 2, .factors = factors};
     ppsched_megatron_memory megatron = {.size = sizeof megatron};
     const ppsched_megatron_pipeline none = {.size = sizeof none}, odd = {.size = sizeof odd, .devices = 1, .selective = 2};
     const ppsched_layers *layers = NULL;
     ppsched_error error;
     (void)state;
-    assert_int_equal(ppsched_model_create(NULL, &small, NULL, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
+    assert_int_equal(model_of_shape(NULL, &small, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_model_create(&model, NULL, NULL, NULL, NULL, NULL), PPSCHED_ERROR_ARGUMENT);
     assert_int_equal(ppsched_model_get_pass_cost(&cost, model, 5, 0, &error), PPSCHED_ERROR_RANGE);
-    assert_non_null(strstr(error.message, "layer is 5; kinds of layers are 0 to 4"));
+    assert_non_null(strstr(error.message, "row is 5; the model has rows 0 to 2"));
     assert_int_equal(ppsched_model_get_pass_cost(&cost, model, 1, -1, &error), PPSCHED_ERROR_RANGE);
-    assert_int_equal(ppsched_model_get_memory(&memory, model, -1, NULL), PPSCHED_ERROR_RANGE);
+    assert_int_equal(ppsched_model_get_memory(&memory, model, 3, NULL), PPSCHED_ERROR_RANGE);
     assert_int_equal(ppsched_model_get_update_cost(&update, model, 1, 2, NULL), PPSCHED_ERROR_RANGE);
     assert_int_equal(ppsched_layers_from_model(&layers, model, &calibration, &error), PPSCHED_ERROR_RANGE);
     assert_non_null(strstr(error.message, "decoder, pass 1, is -1"));
@@ -211,7 +215,7 @@ static void test_calls(void **state)
     assert_int_equal(ppsched_model_get_parameters(NULL, model, NULL), PPSCHED_ERROR_ARGUMENT);
     ppsched_model_destroy(model);
     ppsched_model_destroy(NULL);
-    expect_ok(ppsched_model_create(&model, &small, NULL, NULL, NULL, NULL), NULL);
+    expect_ok(model_of_shape(&model, &small, NULL, NULL, NULL), NULL);
     assert_int_equal(ppsched_layers_from_model(&layers, model, NULL, &error), PPSCHED_ERROR_RANGE);
     assert_non_null(strstr(error.message, "with an accelerator"));
     ppsched_model_destroy(model);
@@ -229,23 +233,23 @@ static void test_accelerators(void **state)
         ppsched_model *model = NULL;
         assert_true(device->name != NULL && device->matrix_rate > device->vector_rate && device->memory >= 80e9);
         assert_true(device->inside.bandwidth > device->between.bandwidth && device->node_devices == 8);
-        expect_ok(ppsched_model_create(&model, &small, &plain, device, NULL, NULL), NULL);
+        expect_ok(model_of_shape(&model, &small, &plain, device, NULL), NULL);
         ppsched_model_destroy(model);
     }
 }
 
-static ppsched_pass_cost cost_of(const ppsched_model *model, int32_t layer, int32_t pass)
-{
-    ppsched_pass_cost cost = {.size = sizeof cost};
-    expect_ok(ppsched_model_get_pass_cost(&cost, model, layer, pass, NULL), NULL);
-    return cost;
-}
-
-static ppsched_layer_memory memory_of(const ppsched_model *model, int32_t layer)
+static ppsched_layer_memory memory_at(const ppsched_model *model, uint32_t row)
 {
     ppsched_layer_memory memory = {.size = sizeof memory};
-    expect_ok(ppsched_model_get_memory(&memory, model, layer, NULL), NULL);
+    expect_ok(ppsched_model_get_memory(&memory, model, row, NULL), NULL);
     return memory;
+}
+
+static ppsched_pass_cost cost_at(const ppsched_model *model, uint32_t row, int32_t pass)
+{
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    expect_ok(ppsched_model_get_pass_cost(&cost, model, row, pass, NULL), NULL);
+    return cost;
 }
 
 /* Zero is the default, told or not. */
@@ -259,8 +263,8 @@ static void test_defaults(void **state)
     told.weight_bytes = told.activation_bytes = 2, told.gradient_bytes = 4, told.optimizer_bytes = 12;
     same.head_size = 8, same.expert_interval = 1;
     ppsched_model *model = make(&small, &plain), *other = make(&same, &told);
-    for (int32_t layer = 0; layer < 5; layer++) {
-        const ppsched_layer_memory memory = memory_of(model, layer), others = memory_of(other, layer);
+    for (uint32_t row = 0; row < ppsched_model_row_count(model); row++) {
+        const ppsched_layer_memory memory = memory_at(model, row), others = memory_at(other, row);
         assert_memory_equal(&memory, &others, sizeof memory);
         assert_true(memory.weights == 2 * memory.parameters && memory.optimizer == 12 * memory.parameters);
     }
@@ -279,29 +283,28 @@ static void test_activations(void **state)
     shape.flags = PPSCHED_TRANSFORMER_FLAG_DROPOUT;
     training.flags = PPSCHED_TRAINING_FLAG_KEEPS_SCORES;
     ppsched_model *model = make(&shape, &training);
-    const ppsched_layer_memory memory = memory_of(model, PPSCHED_MODEL_LAYER_DENSE);
+    const ppsched_layer_memory memory = memory_of_row(model, "decoder");
     assert_true(memory.activations == tokens * hidden * (34 + 5.0 * 8 * 128 / hidden));
     assert_true(memory.selective == tokens * hidden * 34 && memory.full == tokens * hidden * 2);
     ppsched_model_destroy(model);
     training.flags |= PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
     training.tensor_parallel = 4;
     model = make(&shape, &training);
-    assert_true(memory_of(model, PPSCHED_MODEL_LAYER_DENSE).activations == memory.activations / 4);
+    assert_true(memory_of_row(model, "decoder").activations == memory.activations / 4);
     ppsched_model_destroy(model);
 }
 
 static void expect_sums(const ppsched_model *model)
 {
-    for (int32_t layer = 0; layer < 5; layer++) {
-        const ppsched_layer_memory memory = memory_of(model, layer);
+    for (uint32_t row = 0; row < ppsched_model_row_count(model); row++) {
+        const ppsched_layer_memory memory = memory_at(model, row);
         assert_true(memory.full <= memory.activations && memory.activations_until_weight <= memory.activations);
         for (int32_t pass = 0; pass < 5; pass++) {
-            const ppsched_pass_cost cost = cost_of(model, layer, pass);
+            const ppsched_pass_cost cost = cost_at(model, row, pass);
             assert_true(cost.time >= 0 && isfinite(cost.time));
             assert_true(cost.time == cost.matrix_time + cost.vector_time + cost.memory_time + cost.communication_time);
         }
-        assert_true(cost_of(model, layer, PPSCHED_MODEL_PASS_FULL).time ==
-                    cost_of(model, layer, PPSCHED_MODEL_PASS_FORWARD).time);
+        assert_true(cost_at(model, row, PPSCHED_MODEL_PASS_FULL).time == cost_at(model, row, PPSCHED_MODEL_PASS_FORWARD).time);
     }
 }
 
@@ -316,18 +319,17 @@ static void test_divided_models(void **state)
     training.expert_tensor_parallel = 1;
     training.flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
     ppsched_model *part = make(&shape, &training);
-    const ppsched_layer_memory all = memory_of(whole, PPSCHED_MODEL_LAYER_EXPERT),
-                               own = memory_of(part, PPSCHED_MODEL_LAYER_EXPERT);
+    const ppsched_layer_memory all = memory_of_row(whole, "moe_decoder"), own = memory_of_row(part, "moe_decoder");
     assert_true(own.expert_parameters == all.expert_parameters / 8);
     assert_true(own.parameters > (all.parameters - all.expert_parameters) / 2 + own.expert_parameters);
-    assert_true(cost_of(part, PPSCHED_MODEL_LAYER_EXPERT, PPSCHED_MODEL_PASS_FORWARD).communication_time > 0);
-    assert_true(cost_of(whole, PPSCHED_MODEL_LAYER_EXPERT, PPSCHED_MODEL_PASS_FORWARD).communication_time == 0);
+    assert_true(cost_of_row(part, "moe_decoder", PPSCHED_MODEL_PASS_FORWARD).communication_time > 0);
+    assert_true(cost_of_row(whole, "moe_decoder", PPSCHED_MODEL_PASS_FORWARD).communication_time == 0);
     expect_sums(whole);
     expect_sums(part);
     ppsched_model_destroy(part);
     training.sharding = 3;
     part = make(&shape, &training);
-    const ppsched_layer_memory sharded = memory_of(part, PPSCHED_MODEL_LAYER_DENSE);
+    const ppsched_layer_memory sharded = memory_of_row(part, "decoder");
     assert_true(sharded.weights == 2 * sharded.parameters / 4 && sharded.optimizer == 12 * sharded.parameters / 4);
     ppsched_model_destroy(part);
     ppsched_model_destroy(whole);
@@ -348,8 +350,8 @@ static void test_exchanges(void **state)
     for (uint32_t nodes = 2; nodes < 4; nodes++) {
         ppsched_model *model = NULL;
         device.node_devices = nodes;
-        expect_ok(ppsched_model_create(&model, &shape, &training, &device, NULL, NULL), NULL);
-        times[nodes - 2] = cost_of(model, PPSCHED_MODEL_LAYER_EXPERT, PPSCHED_MODEL_PASS_FORWARD).communication_time;
+        expect_ok(model_of_shape(&model, &shape, &training, &device, NULL), NULL);
+        times[nodes - 2] = cost_of_row(model, "moe_decoder", PPSCHED_MODEL_PASS_FORWARD).communication_time;
         ppsched_model_destroy(model);
     }
     const double bytes = 256.0 * 4 * 64 * 2; /* 256 tokens, each to 4 experts */
@@ -367,7 +369,7 @@ static void test_divided_experts(void **state)
     ppsched_model *model = make(&shape, &training);
     const double rows = 2 * 256.0 * 4; /* 256 tokens of each device, each to 4 experts */
     for (int32_t pass = PPSCHED_MODEL_PASS_FORWARD; pass <= PPSCHED_MODEL_PASS_INPUT; pass++)
-        assert_true(cost_of(model, PPSCHED_MODEL_LAYER_EXPERT, pass).communication_bytes == 2 * rows * 64 * 2);
+        assert_true(cost_of_row(model, "moe_decoder", pass).communication_bytes == 2 * rows * 64 * 2);
     ppsched_model_destroy(model);
 }
 
@@ -380,15 +382,14 @@ static void test_latent_attention(void **state)
     ppsched_model *model = make(&shape, &plain);
     expect_ok(ppsched_model_get_parameters(&count, model, NULL), NULL);
     /* q down, norm, up; kv down, norm, up; out; two norms of the layer */
-    assert_int_equal(count.attention_with_norms, 64 * 16 + 16 + 16 * 8 * 12 + 64 * 12 + 8 + 8 * 8 * 14 + 8 * 6 * 64 + 128);
+    const ppsched_model_row row = row_called(model, "moe_decoder", NULL);
+    assert_int_equal(row.mixers + row.norms, 64 * 16 + 16 + 16 * 8 * 12 + 64 * 12 + 8 + 8 * 8 * 14 + 8 * 6 * 64 + 128);
     assert_int_equal(count.total - count.active, 4 * 12 * 3 * 64 * 32);
     expect_sums(model);
     ppsched_model_destroy(model);
-    const uint64_t with = count.attention_with_norms;
     shape.flags |= PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS;
     model = make(&shape, &plain);
-    expect_ok(ppsched_model_get_parameters(&count, model, NULL), NULL);
-    assert_int_equal(with - count.attention_with_norms, 16 + 8);
+    assert_int_equal(row.mixers - row_called(model, "moe_decoder", NULL).mixers, 16 + 8);
     expect_sums(model);
     ppsched_model_destroy(model);
 }
@@ -405,9 +406,11 @@ static void test_causal_and_context(void **state)
     training.context_parallel = 4;
     ppsched_model *part = make(&shape, &training);
     const double scores = 2.0 * 256 * 128 * 64 * 2; /* both products */
-    const ppsched_pass_cost a = cost_of(whole, 1, 0), b = cost_of(causal, 1, 0), c = cost_of(part, 1, 0);
+    const ppsched_pass_cost a = cost_of_row(whole, "decoder", 0), b = cost_of_row(causal, "decoder", 0),
+                            c = cost_of_row(part, "decoder", 0);
     assert_true(a.matrix_operations - b.matrix_operations == scores / 2 && c.matrix_operations == b.matrix_operations / 4);
-    assert_true(cost_of(whole, 1, 1).matrix_operations - cost_of(causal, 1, 1).matrix_operations == 2.5 * scores / 2);
+    assert_true(cost_of_row(whole, "decoder", 1).matrix_operations - cost_of_row(causal, "decoder", 1).matrix_operations ==
+                2.5 * scores / 2);
     assert_true(c.communication_bytes == 256.0 * 2 * 16 * 2); /* keys and values of all, of 2 heads of 8 */
     ppsched_model_destroy(whole);
     ppsched_model_destroy(causal);
@@ -470,8 +473,8 @@ static void test_any_expert_layers(void **state)
     ppsched_model *model = make(&shape, &plain);
     memset(list, 7, sizeof list);
     expect_ok(ppsched_model_get_parameters(&count, model, NULL), NULL);
-    assert_int_equal(count.expert_layers, 3);
-    assert_int_equal(count.dense_layers, 3);
+    assert_int_equal(row_called(model, "moe_decoder", NULL).layers, 3);
+    assert_int_equal(row_called(model, "decoder", NULL).layers, 3);
     expect_ok(ppsched_layers_from_model(&layers, model, NULL, NULL), NULL);
     expect_entry(layers, 1, "moe_decoder", 2, PPSCHED_LAYER_PLACE_ANY);
     expect_entry(layers, 2, "decoder", 1, PPSCHED_LAYER_PLACE_ANY);
@@ -514,7 +517,7 @@ static void expect_update(uint32_t sharding, double bytes, double reduced)
     training.weight_bytes = 1;
     training.gradient_bytes = 4;
     training.optimizer_bytes = 16;
-    expect_ok(ppsched_model_create(&model, &shape, &training, &device, NULL, &error), &error);
+    expect_ok(model_of_shape(&model, &shape, &training, &device, &error), &error);
     expect_ok(ppsched_model_get_update_cost(&cost, model, 1600, 600, NULL), NULL);
     assert_float_equal(cost.optimizer_time, bytes / 100, 1e-9);
     assert_float_equal(cost.reduce_time, reduced, 1e-9);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What plan.h promises, on problems in which everything differs: costs where stages and microbatches change at once, ties by
  * peak memory, which of equal ones is named, and progress inside a candidate. */
+#include "support/last.h"
 #include "support/plan_choice.h"
 #include "support/layered.h"
 #include "support/plans.h"
@@ -301,6 +302,33 @@ static void test_what_else_a_stage_has(void **state)
         ppsched_config_destroy(made);
     }
     ppsched_config_destroy(config);
+}
+
+/* No list is lost in another number of stages and microbatches; the share of I is in the times then. */
+static void test_no_list_is_lost(void **state)
+{
+    static const double values[] = {1, -1, 0.5};
+    int lists = 0;
+    (void)state;
+    for (int32_t quantity = 1; quantity <= LAST_QUANTITY; quantity++) {
+        ppsched_config *config = make_config(2, 6, 8), *made = NULL, *smaller = NULL;
+        ppsched_error error;
+        ppsched_status status = PPSCHED_ERROR_RANGE;
+        set_number(config, PPSCHED_QUANTITY_BACKWARD_TIMES, 2); /* I and W follow from each other */
+        for (size_t i = 0; i < 3 && status == PPSCHED_ERROR_RANGE; i++)
+            status = ppsched_config_set_values(config, quantity, &values[i], 1, &error);
+        if (status == PPSCHED_OK && quantity != PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE) {
+            expect_ok(ppsched_config_with_stages(&made, config, 2, NULL, NULL, &error), &error);
+            expect_ok(ppsched_config_with_microbatches(&smaller, made, 16, &error), &error);
+            if (value_at(smaller, quantity, 0, HUGE_VAL) == HUGE_VAL)
+                fail_msg("%s is lost", ppsched_quantity_name(quantity));
+            lists++;
+        }
+        ppsched_config_destroy(smaller);
+        ppsched_config_destroy(made);
+        ppsched_config_destroy(config);
+    }
+    assert_true(lists > 50);
 }
 
 /* --- ranking --- */
@@ -874,6 +902,7 @@ int main(void)
         cmocka_unit_test(test_stages_and_microbatches_at_once),
         cmocka_unit_test(test_pairs_in_other_numbers_of_stages),
         cmocka_unit_test(test_what_else_a_stage_has),
+        cmocka_unit_test(test_no_list_is_lost),
         cmocka_unit_test(test_ties_by_peak_memory),
         cmocka_unit_test(test_ranks_are_those_of_the_figures),
         cmocka_unit_test(test_whole_backwards_of_ends),

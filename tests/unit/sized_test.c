@@ -417,16 +417,168 @@ static const ppsched_transformer *shape_of(const void *given)
     return (const ppsched_transformer *)copy;
 }
 
-static const ppsched_transformer *whole_shape(void)
+static ppsched_status take_description(ppsched_status status, const ppsched_description *made)
 {
+    if (status == PPSCHED_OK)
+        ppsched_description_release(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status description_of_shape(struct handles *own, void *given)
+{
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_from_transformer(&made, shape_of(given), NULL, NULL);
+    return take_description(status, made);
+}
+
+/* One for all, so that what structs point to stays the same; the caller releases its reference. */
+static const ppsched_description *small_description(void)
+{
+    static const ppsched_description *kept = NULL;
     static unsigned char none[2 * LARGEST];
     const uint32_t size = sizeof(ppsched_transformer);
     memcpy(none, &size, sizeof size);
-    return shape_of(none);
+    if (kept == NULL)
+        assert_int_equal(ppsched_description_from_transformer(&kept, shape_of(none), NULL, NULL), PPSCHED_OK);
+    return ppsched_description_retain(kept);
 }
 
-static ppsched_status take_model(ppsched_status status, ppsched_model *made)
+static ppsched_status description_of_environment(struct handles *own, void *given)
 {
+    static const char text[] = "{\"hidden_size\": 8, \"vocabulary_size\": 9, \"kinds\": {\"a\": []}, \"layers\": [\"a\"]}";
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_read(&made, text, sizeof text - 1, given, NULL);
+    return take_description(status, made);
+}
+
+/* Parts of a whole description, of which one is what was given. */
+struct parts {
+    ppsched_block block;
+    ppsched_layer_kind kind;
+    ppsched_tower tower;
+    ppsched_description_info info;
+    const ppsched_block *blocks[1];
+    const ppsched_layer_kind *kinds[1];
+    const ppsched_tower *towers[1];
+    uint32_t layers[1];
+};
+
+static void fill_parts(struct parts *parts)
+{
+    *parts = (struct parts){.block = {.size = sizeof parts->block, .kind = PPSCHED_BLOCK_KIND_LINEAR}};
+    parts->kind = (ppsched_layer_kind){.size = sizeof parts->kind, .block_count = 1, .name = "a", .blocks = parts->blocks};
+    parts->tower = (ppsched_tower){
+        .size = sizeof parts->tower, .name = "t", .hidden_size = 8, .layers = 1, .tokens = 1, .kind = &parts->kind};
+    parts->info = (ppsched_description_info){.size = sizeof parts->info,
+                                             .hidden_size = 8,
+                                             .vocabulary_size = 9,
+                                             .layer_count = 1,
+                                             .layers = parts->layers,
+                                             .kinds = parts->kinds,
+                                             .kind_count = 1,
+                                             .tower_count = 1,
+                                             .towers = parts->towers};
+    parts->blocks[0] = &parts->block, parts->kinds[0] = &parts->kind, parts->towers[0] = &parts->tower;
+}
+
+static ppsched_status create_description(const ppsched_description_info *info, const ppsched_environment *environment)
+{
+    const ppsched_description *made = UNTOUCHED;
+    ppsched_status status = ppsched_description_create(&made, info, environment, NULL);
+    return take_description(status, made);
+}
+
+/* A copy of what was given, with all fields after the size as in `own`. */
+static const void *with_fields(const void *given, const void *own, size_t size)
+{
+    unsigned char *copy = with_pointer(given, sizeof(uint32_t), NULL);
+    memcpy(copy + sizeof(uint32_t), (const unsigned char *)own + sizeof(uint32_t), size - sizeof(uint32_t));
+    return copy;
+}
+
+static ppsched_status create_of_block(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    parts.blocks[0] = with_fields(given, &parts.block, sizeof parts.block);
+    return create_description(&parts.info, NULL);
+}
+
+static ppsched_status create_of_kind(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    parts.kinds[0] = with_fields(given, &parts.kind, sizeof parts.kind);
+    return create_description(&parts.info, NULL);
+}
+
+static ppsched_status create_of_tower(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    parts.towers[0] = with_fields(given, &parts.tower, sizeof parts.tower);
+    return create_description(&parts.info, NULL);
+}
+
+static ppsched_status create_of_info(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    return create_description(with_fields(given, &parts.info, sizeof parts.info), NULL);
+}
+
+static ppsched_status create_of_environment(struct handles *own, void *given)
+{
+    struct parts parts;
+    (void)own;
+    fill_parts(&parts);
+    return create_description(&parts.info, given);
+}
+
+static ppsched_status describe_shape_in(struct handles *own, void *given)
+{
+    const ppsched_transformer shape = {
+        .size = sizeof shape, .layers = 2, .hidden_size = 8, .ffn_size = 8, .heads = 2, .vocabulary_size = 16};
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_from_transformer(&made, &shape, given, NULL);
+    return take_description(status, made);
+}
+
+static ppsched_status guess_in(struct handles *own, void *given)
+{
+    static const char text[] = "{\"model_type\": \"new\", \"hidden_size\": 8}";
+    const ppsched_description *made = UNTOUCHED;
+    (void)own;
+    ppsched_status status = ppsched_description_guess(&made, text, sizeof text - 1, given, NULL);
+    return take_description(status, made);
+}
+
+static ppsched_status description_info(struct handles *own, void *given)
+{
+    const ppsched_description *description = small_description();
+    (void)own;
+    ppsched_status status = ppsched_description_get_info(given, description, NULL);
+    ppsched_description_release(description);
+    return status;
+}
+
+/* A model of the small description. */
+static ppsched_status model_with(const ppsched_training *training, const ppsched_accelerator *accelerator,
+                                 const ppsched_environment *environment)
+{
+    const ppsched_description *description = small_description();
+    ppsched_model *made = UNTOUCHED;
+    ppsched_status status = ppsched_model_create(&made, description, training, accelerator, environment, NULL);
+    ppsched_description_release(description);
     if (status == PPSCHED_OK)
         ppsched_model_destroy(made);
     else
@@ -434,20 +586,10 @@ static ppsched_status take_model(ppsched_status status, ppsched_model *made)
     return status;
 }
 
-static ppsched_status model_of_shape(struct handles *own, void *given)
-{
-    ppsched_model *made = UNTOUCHED;
-    (void)own;
-    ppsched_status status = ppsched_model_create(&made, shape_of(given), NULL, NULL, NULL, NULL);
-    return take_model(status, made);
-}
-
 static ppsched_status model_of_training(struct handles *own, void *given)
 {
-    ppsched_model *made = UNTOUCHED;
     (void)own;
-    ppsched_status status = ppsched_model_create(&made, whole_shape(), given, NULL, NULL, NULL);
-    return take_model(status, made);
+    return model_with(given, NULL, NULL);
 }
 
 /* One that is too small is told by its size, before its rates are looked at. */
@@ -458,36 +600,37 @@ static ppsched_status model_of_accelerator(struct handles *own, void *given)
         unsigned char bytes[2 * LARGEST];
     } copy;
     const ppsched_accelerator *known = ppsched_accelerator_at(0);
-    ppsched_model *made = UNTOUCHED;
     (void)own;
     memcpy(copy.bytes, given, sizeof copy.bytes);
     memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
            sizeof *known - sizeof known->size);
-    ppsched_status status = ppsched_model_create(&made, whole_shape(), NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
-    return take_model(status, made);
+    return model_with(NULL, (const ppsched_accelerator *)&copy, NULL);
 }
 
 static ppsched_status model_of_environment(struct handles *own, void *given)
 {
-    ppsched_model *made = UNTOUCHED;
     (void)own;
-    ppsched_status status = ppsched_model_create(&made, whole_shape(), NULL, NULL, given, NULL);
-    return take_model(status, made);
+    return model_with(NULL, NULL, given);
 }
 
 static ppsched_model *small_model(void)
 {
+    const ppsched_description *description = small_description();
     ppsched_model *model = NULL;
-    assert_int_equal(ppsched_model_create(&model, whole_shape(), NULL, ppsched_accelerator_at(0), NULL, NULL), PPSCHED_OK);
+    assert_int_equal(ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), NULL, NULL), PPSCHED_OK);
+    ppsched_description_release(description);
     return model;
 }
 
 static ppsched_status layers_by_calibration(struct handles *own, void *given)
 {
+    static const uint32_t rows = 0;
     const ppsched_layers *made = UNTOUCHED;
-    ppsched_model *model = small_model();
+    ppsched_model *model = small_model(); /* before the copy, which has the same place */
+    unsigned char *copy = with_pointer(given, offsetof(ppsched_calibration, factors), NULL);
     (void)own;
-    ppsched_status status = ppsched_layers_from_model(&made, model, given, NULL);
+    memcpy(copy + offsetof(ppsched_calibration, rows), &rows, sizeof rows);
+    ppsched_status status = ppsched_layers_from_model(&made, model, (const ppsched_calibration *)copy, NULL);
     ppsched_model_destroy(model);
     return take_layers(status, made);
 }
@@ -531,8 +674,9 @@ static ppsched_status megatron_memory(struct handles *own, void *given)
     }
 
 OF_MODEL(parameters, ppsched_model_get_parameters(given, model, NULL))
-OF_MODEL(pass_cost, ppsched_model_get_pass_cost(given, model, PPSCHED_MODEL_LAYER_DENSE, PPSCHED_MODEL_PASS_INPUT, NULL))
-OF_MODEL(layer_memory, ppsched_model_get_memory(given, model, PPSCHED_MODEL_LAYER_DENSE, NULL))
+OF_MODEL(pass_cost, ppsched_model_get_pass_cost(given, model, 1, PPSCHED_MODEL_PASS_INPUT, NULL))
+OF_MODEL(layer_memory, ppsched_model_get_memory(given, model, 1, NULL))
+OF_MODEL(model_row, ppsched_model_get_row(given, model, 1, NULL))
 OF_MODEL(update_cost, ppsched_model_get_update_cost(given, model, 100, 0, NULL))
 
 static ppsched_status lower_bound(struct handles *own, void *given)
@@ -631,7 +775,15 @@ static const struct row read[] = {
     ROW(ppsched_layout_create_from_megatron, ppsched_megatron_split, layout_by_flags),
     ROW(ppsched_layout_create_from_torchtitan, ppsched_environment, layout_of_torchtitan),
     ROW(ppsched_model_create, ppsched_environment, model_of_environment),
-    ROW(ppsched_model_create, ppsched_transformer, model_of_shape),
+    ROW(ppsched_description_create, ppsched_block, create_of_block),
+    ROW(ppsched_description_create, ppsched_layer_kind, create_of_kind),
+    ROW(ppsched_description_create, ppsched_tower, create_of_tower),
+    ROW(ppsched_description_create, ppsched_description_info, create_of_info),
+    ROW(ppsched_description_create, ppsched_environment, create_of_environment),
+    ROW(ppsched_description_from_transformer, ppsched_environment, describe_shape_in),
+    ROW(ppsched_description_from_transformer, ppsched_transformer, description_of_shape),
+    ROW(ppsched_description_guess, ppsched_environment, guess_in),
+    ROW(ppsched_description_read, ppsched_environment, description_of_environment),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),
     ROW(ppsched_layers_from_model, ppsched_calibration, layers_by_calibration),
@@ -647,6 +799,8 @@ static const struct row filled[] = {
     ROW(ppsched_timeline_get_idle, ppsched_idle, idle),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
     ROW(ppsched_layers_get_entry, ppsched_layer, layer_entry),
+    ROW(ppsched_description_get_info, ppsched_description_info, description_info),
+    ROW(ppsched_model_get_row, ppsched_model_row, model_row),
     ROW(ppsched_model_get_parameters, ppsched_parameters, parameters),
     ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, pass_cost),
     ROW(ppsched_model_get_memory, ppsched_layer_memory, layer_memory),

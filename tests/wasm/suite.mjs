@@ -125,6 +125,14 @@ const tests = {
     for (const wrong of ["0F0", 3, null, {}])
       assert.throws(() => config.builder().append(0, wrong), isType(/the ops of a device is .*; it must be a list/));
     assert.throws(() => config.builder().append(0, ["0F0"]), isType(/"0F0" is no object with the fields/));
+    for (const flag of [true, false]) {
+      const isNumber = isType(new RegExp(`is ${flag}; it must be a number`));
+      for (const wrong of [() => pp.config(flag, 4, 4), () => config.set("forward_times", [flag]), () => config.place("map", [flag, 1, 1, 0]),
+        () => config.plan({ effort: flag }), () => config.plan({ offload: flag }), () => config.plan({ chunks: [flag] }), () => config.withStages(flag),
+        () => config.plan({ slice: { slice_time: flag } }), () => { config.iterations = flag; }, () => config.builder().append(flag, []),
+        () => config.builder().append(0, [{ kind: Kind.F, stage: 0, microbatch: flag }]), () => config.generate("zbv").deviceOf(flag)])
+        assert.throws(wrong, isNumber);
+    }
     assert.throws(() => config.builder().append("0", []), isType(/an argument of ppsched_builder_append is "0"/));
     assert.throws(() => { config.iterations = "2"; }, isType(/must be a number/));
     assert.throws(() => config.place("zigzag"), isType(/no placement is called "zigzag"; there are default, linear/));

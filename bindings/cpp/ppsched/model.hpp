@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model, a transformer with how it is trained and on what, and the accelerators that the library knows. */
+/* Model, a description with its training and its device, and the accelerators that the library knows. */
 #ifndef PPSCHED_MODEL_HPP
 #define PPSCHED_MODEL_HPP
 
@@ -8,16 +8,17 @@
 
 #include <ppsched/model.h>
 
+#include <ppsched/description.hpp>
 #include <ppsched/detail.hpp>
 #include <ppsched/layers.hpp>
 #include <ppsched/sized.hpp>
 
 namespace ppsched {
 
-using Transformer = Sized<ppsched_transformer>;
 using Training = Sized<ppsched_training>;
 using Accelerator = Sized<ppsched_accelerator>;
 using Parameters = Sized<ppsched_parameters>;
+using ModelRow = Sized<ppsched_model_row>;
 using PassCost = Sized<ppsched_pass_cost>;
 using LayerMemory = Sized<ppsched_layer_memory>;
 using UpdateCost = Sized<ppsched_update_cost>;
@@ -37,13 +38,13 @@ inline const ppsched_accelerator *accelerator_at(uint32_t index) noexcept
     return ppsched_accelerator_at(index);
 }
 
-/* What a transformer's layers cost. Moved, not copied. */
+/* The costs of a model's layers. Moved, not copied. */
 class Model {
 public:
     /* Without an accelerator there are no times. What it points to is read during the call only. */
-    explicit Model(const Transformer &transformer, const Training &training = {},
+    explicit Model(const Description &description, const Training &training = {},
                    const ppsched_accelerator *accelerator = nullptr, const ppsched_environment *environment = nullptr)
-        : Model(detail::make<ppsched_model>(ppsched_model_create, &transformer, &training, accelerator, environment))
+        : Model(detail::make<ppsched_model>(ppsched_model_create, description.get(), &training, accelerator, environment))
     {
     }
 
@@ -54,15 +55,18 @@ public:
 
     Parameters parameters() const { return detail::record_of<Parameters>(ppsched_model_get_parameters, get()); }
 
-    PassCost pass_cost(ppsched_model_layer layer, ppsched_model_pass pass) const
+    uint32_t row_count() const noexcept { return ppsched_model_row_count(get()); }
+
+    /* A kind of layer; its name is borrowed from the model. */
+    ModelRow row(uint32_t row) const & { return detail::record_of<ModelRow>(ppsched_model_get_row, get(), row); }
+    ModelRow row(uint32_t row) const && = delete;
+
+    PassCost pass_cost(uint32_t row, ppsched_model_pass pass) const
     {
-        return detail::record_of<PassCost>(ppsched_model_get_pass_cost, get(), int32_t{layer}, int32_t{pass});
+        return detail::record_of<PassCost>(ppsched_model_get_pass_cost, get(), row, int32_t{pass});
     }
 
-    LayerMemory memory(ppsched_model_layer layer) const
-    {
-        return detail::record_of<LayerMemory>(ppsched_model_get_memory, get(), int32_t{layer});
-    }
+    LayerMemory memory(uint32_t row) const { return detail::record_of<LayerMemory>(ppsched_model_get_memory, get(), row); }
 
     /* Of so many parameters on a device, those of experts among them. */
     UpdateCost update_cost(double parameters, double expert_parameters = 0) const

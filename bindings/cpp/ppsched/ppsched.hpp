@@ -20,6 +20,7 @@
 #include <ppsched/chakra.hpp>
 #include <ppsched/check.hpp>
 #include <ppsched/config.hpp>
+#include <ppsched/description.hpp>
 #include <ppsched/error.hpp>
 #include <ppsched/export.hpp>
 #include <ppsched/launch.hpp>

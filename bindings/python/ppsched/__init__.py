@@ -25,7 +25,8 @@ with Start():
     from ._core.lowering import Buffer, Link, Proof, Wait
     from ._core.memory import IdleWindow, MemoryItem, MemoryPoint
     from ._core.microbatches import Balance, balance_microbatches
-    from ._core.model import LayerMemory, MegatronMemory, Model, Parameters, PassCost, Training, Transformer, UpdateCost
+    from ._core.description import Description, Transformer, model_families
+    from ._core.model import LayerMemory, MegatronMemory, Model, ModelRow, Parameters, PassCost, Training, UpdateCost
     from ._core.model_end import ModelEnd
     from ._core.number_lists import Numbers
     from ._core.op import Op
@@ -47,13 +48,13 @@ __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
     "Accelerator", "Arena", "Balance", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
-    "CriticalOp", "DeviceMetrics", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
+    "CriticalOp", "Description", "DeviceMetrics", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
     "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link", "LinkRate",
-    "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "Numbers",
+    "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "plan",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan",
     "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 

@@ -291,8 +291,7 @@ enum ppsched_op_flag {
     PPSCHED_OP_FLAG_SLICED = 2
 };
 typedef struct ppsched_op {
-    uint32_t
-        microbatch;
+    uint32_t microbatch;
     uint16_t stage;
     uint16_t slice;
     uint8_t kind;
@@ -655,6 +654,203 @@ PPSCHED_API ppsched_status ppsched_finding_write_text(char *out, size_t capacity
 }
 #endif
 #endif
+#ifndef PPSCHED_DESCRIPTION_H
+#define PPSCHED_DESCRIPTION_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_block_kind {
+    PPSCHED_BLOCK_KIND_ATTENTION = 0,
+    PPSCHED_BLOCK_KIND_LATENT_ATTENTION = 1,
+    PPSCHED_BLOCK_KIND_DELTA = 2,
+    PPSCHED_BLOCK_KIND_MAMBA = 3,
+    PPSCHED_BLOCK_KIND_CONVOLUTION = 4,
+    PPSCHED_BLOCK_KIND_COMPRESSED_ATTENTION = 5,
+    PPSCHED_BLOCK_KIND_MLP = 6,
+    PPSCHED_BLOCK_KIND_EXPERTS = 7,
+    PPSCHED_BLOCK_KIND_LINEAR = 8
+};
+enum ppsched_block_flag {
+    PPSCHED_BLOCK_FLAG_PARALLEL = 1,
+    PPSCHED_BLOCK_FLAG_BIAS = 2,
+    PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,
+    PPSCHED_BLOCK_FLAG_QK_NORM = 8,
+    PPSCHED_BLOCK_FLAG_QK_NORM_ALL =
+        16,
+    PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32,
+    PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,
+    PPSCHED_BLOCK_FLAG_HEAD_GATE = 128,
+    PPSCHED_BLOCK_FLAG_SINKS = 256,
+    PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,
+    PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,
+    PPSCHED_BLOCK_FLAG_SHARED_INDEX =
+        2048,
+    PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,
+    PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192,
+    PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,
+    PPSCHED_BLOCK_FLAG_GATED = 32768,
+    PPSCHED_BLOCK_FLAG_ROUTER_BIAS = 65536,
+    PPSCHED_BLOCK_FLAG_SHARED_GATE = 131072,
+    PPSCHED_BLOCK_FLAG_LATENT_NORM = 262144,
+    PPSCHED_BLOCK_FLAG_FREE_NORMS = 524288,
+    PPSCHED_BLOCK_FLAG_NO_NORM = 1048576
+};
+typedef struct ppsched_block {
+    uint32_t size;
+    int32_t kind;
+    uint32_t flags;
+    uint32_t
+        norms;
+    uint32_t heads;
+    uint32_t key_value_heads;
+    uint32_t head_size;
+    uint32_t value_size;
+    uint32_t rope_size;
+    uint32_t query_rank;
+    uint32_t key_value_rank;
+    uint32_t window;
+    uint32_t chunk;
+    uint32_t index_heads;
+    uint32_t index_size;
+    uint32_t index_tokens;
+    uint32_t convolution;
+    uint32_t decay_rank;
+    uint32_t gate_rank;
+    uint32_t state_size;
+    uint32_t groups;
+    uint32_t time_step_rank;
+    uint32_t ratio;
+    uint32_t output_groups;
+    uint32_t output_rank;
+    uint32_t width;
+    uint32_t experts;
+    uint32_t experts_per_token;
+    uint32_t shared_width;
+    uint32_t latent_size;
+    uint32_t idle_experts;
+    uint32_t reserved;
+    uint64_t extra_parameters;
+} ppsched_block;
+#define PPSCHED_MAX_LAYER_KINDS 256
+#define PPSCHED_MAX_BLOCKS 16
+typedef struct ppsched_layer_kind {
+    uint32_t size;
+    uint32_t block_count;
+    const char *name;
+    const ppsched_block *const *blocks;
+} ppsched_layer_kind;
+typedef struct ppsched_tower {
+    uint32_t size;
+    uint32_t is_frozen;
+    const char *name;
+    uint32_t hidden_size;
+    uint32_t layers;
+    uint32_t tokens;
+    uint32_t has_norm_bias;
+    const ppsched_layer_kind *kind;
+    uint64_t extra_parameters;
+} ppsched_tower;
+enum ppsched_description_flag {
+    PPSCHED_DESCRIPTION_FLAG_TIED = 1,
+    PPSCHED_DESCRIPTION_FLAG_NORM_BIAS = 2,
+    PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL = 4,
+    PPSCHED_DESCRIPTION_FLAG_DROPOUT = 8,
+    PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM = 16
+};
+typedef struct ppsched_description_info {
+    uint32_t size;
+    uint32_t flags;
+    uint32_t hidden_size;
+    uint32_t vocabulary_size;
+    uint32_t positions;
+    uint32_t layer_count;
+    const uint32_t *layers;
+    const ppsched_layer_kind *const *kinds;
+    uint32_t kind_count;
+    uint32_t tower_count;
+    const ppsched_tower *const *towers;
+    uint32_t mtp_layers;
+    uint32_t mtp_kind;
+    uint32_t streams;
+    uint32_t stream_interval;
+    uint64_t extra_parameters;
+    uint32_t sequence_length;
+    uint32_t reserved;
+    const char *family;
+} ppsched_description_info;
+typedef struct ppsched_description ppsched_description;
+PPSCHED_API ppsched_status ppsched_description_create(const ppsched_description **out,
+                                                      const ppsched_description_info *info,
+                                                      const ppsched_environment *environment,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_description_read(const ppsched_description **out,
+                                                    const char *text, size_t length,
+                                                    const ppsched_environment *environment,
+                                                    ppsched_error *error);
+enum ppsched_transformer_flag {
+    PPSCHED_TRANSFORMER_FLAG_TIED = 1,
+    PPSCHED_TRANSFORMER_FLAG_GATED = 2,
+    PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4,
+    PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,
+    PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16,
+    PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
+    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,
+    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128,
+    PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
+    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,
+    PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024,
+    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
+    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096
+};
+typedef struct ppsched_transformer {
+    uint32_t size;
+    uint32_t flags;
+    uint32_t layers;
+    uint32_t hidden_size;
+    uint32_t ffn_size;
+    uint32_t heads;
+    uint32_t key_value_heads;
+    uint32_t head_size;
+    uint32_t vocabulary_size;
+    uint32_t positions;
+    uint32_t query_rank;
+    uint32_t key_value_rank;
+    uint32_t rope_head_size;
+    uint32_t value_head_size;
+    uint32_t experts;
+    uint32_t experts_per_token;
+    uint32_t expert_ffn_size;
+    uint32_t shared_ffn_size;
+    uint32_t dense_layers;
+    uint32_t expert_interval;
+    uint32_t expert_offset;
+    uint32_t mtp_layers;
+    uint32_t reserved[2];
+    const uint8_t *expert_layers;
+} ppsched_transformer;
+PPSCHED_API ppsched_status ppsched_description_from_transformer(
+    const ppsched_description **out, const ppsched_transformer *transformer,
+    const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API const ppsched_description *
+ppsched_description_retain(const ppsched_description *description);
+PPSCHED_API void ppsched_description_release(const ppsched_description *description);
+PPSCHED_API ppsched_status ppsched_description_get_info(ppsched_description_info *out,
+                                                        const ppsched_description *description,
+                                                        ppsched_error *error);
+PPSCHED_API uint32_t ppsched_description_warning_count(const ppsched_description *description);
+PPSCHED_API const char *ppsched_description_warning_at(const ppsched_description *description,
+                                                       uint32_t index);
+PPSCHED_API ppsched_status ppsched_description_write(const ppsched_description *description,
+                                                     ppsched_write_function write, void *user,
+                                                     ppsched_error *error);
+PPSCHED_API uint32_t ppsched_model_family_count(void);
+PPSCHED_API const char *ppsched_model_family_at(uint32_t index);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_EXPLAIN_H
 #define PPSCHED_EXPLAIN_H
 #include <stddef.h>
@@ -719,36 +915,6 @@ PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32
 }
 #endif
 #endif
-#ifndef PPSCHED_MEMORY_SAVING_H
-#define PPSCHED_MEMORY_SAVING_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_recompute_options {
-    uint32_t size;
-    uint32_t chunks;
-} ppsched_recompute_options;
-PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
-                                                      const ppsched_schedule *schedule,
-                                                      const ppsched_recompute_options *options,
-                                                      ppsched_error *error);
-typedef struct ppsched_offload_options {
-    uint32_t size;
-    uint32_t chunks;
-    uint32_t until_limit;
-    uint32_t prefetch_distance;
-    double share;
-} ppsched_offload_options;
-PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
-                                                    const ppsched_schedule *schedule,
-                                                    const ppsched_config *config,
-                                                    const ppsched_offload_options *options,
-                                                    ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
 #ifndef PPSCHED_LAYERS_H
 #define PPSCHED_LAYERS_H
 #include <stddef.h>
@@ -767,7 +933,10 @@ enum ppsched_layer_place {
 enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
     PPSCHED_LAYER_FLAG_TIED = 2,
-    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4
+    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING =
+        4,
+    PPSCHED_LAYER_FLAG_NOT_COPIED =
+        8
 };
 typedef struct ppsched_recompute {
     const char *name;
@@ -972,6 +1141,36 @@ PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
 }
 #endif
 #endif
+#ifndef PPSCHED_MEMORY_SAVING_H
+#define PPSCHED_MEMORY_SAVING_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_recompute_options {
+    uint32_t size;
+    uint32_t chunks;
+} ppsched_recompute_options;
+PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
+                                                      const ppsched_schedule *schedule,
+                                                      const ppsched_recompute_options *options,
+                                                      ppsched_error *error);
+typedef struct ppsched_offload_options {
+    uint32_t size;
+    uint32_t chunks;
+    uint32_t until_limit;
+    uint32_t prefetch_distance;
+    double share;
+} ppsched_offload_options;
+PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
+                                                    const ppsched_schedule *schedule,
+                                                    const ppsched_config *config,
+                                                    const ppsched_offload_options *options,
+                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_MICROBATCHES_H
 #define PPSCHED_MICROBATCHES_H
 #include <stddef.h>
@@ -1011,47 +1210,6 @@ PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t ca
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum ppsched_transformer_flag {
-    PPSCHED_TRANSFORMER_FLAG_TIED = 1,
-    PPSCHED_TRANSFORMER_FLAG_GATED = 2,
-    PPSCHED_TRANSFORMER_FLAG_NORM_BIAS = 4,
-    PPSCHED_TRANSFORMER_FLAG_QKV_BIAS = 8,
-    PPSCHED_TRANSFORMER_FLAG_PROJECTION_BIAS = 16,
-    PPSCHED_TRANSFORMER_FLAG_MLP_BIAS = 32,
-    PPSCHED_TRANSFORMER_FLAG_QK_NORM = 64,
-    PPSCHED_TRANSFORMER_FLAG_POST_NORMS = 128,
-    PPSCHED_TRANSFORMER_FLAG_ROUTER_BIAS = 256,
-    PPSCHED_TRANSFORMER_FLAG_CAUSAL = 512,
-    PPSCHED_TRANSFORMER_FLAG_DROPOUT = 1024,
-    PPSCHED_TRANSFORMER_FLAG_NO_FINAL_NORM = 2048,
-    PPSCHED_TRANSFORMER_FLAG_NO_LATENT_NORMS = 4096
-};
-typedef struct ppsched_transformer {
-    uint32_t size;
-    uint32_t flags;
-    uint32_t layers;
-    uint32_t hidden_size;
-    uint32_t ffn_size;
-    uint32_t heads;
-    uint32_t key_value_heads;
-    uint32_t head_size;
-    uint32_t vocabulary_size;
-    uint32_t positions;
-    uint32_t query_rank;
-    uint32_t key_value_rank;
-    uint32_t rope_head_size;
-    uint32_t value_head_size;
-    uint32_t experts;
-    uint32_t experts_per_token;
-    uint32_t expert_ffn_size;
-    uint32_t shared_ffn_size;
-    uint32_t dense_layers;
-    uint32_t expert_interval;
-    uint32_t expert_offset;
-    uint32_t mtp_layers;
-    uint32_t reserved[2];
-    const uint8_t *expert_layers;
-} ppsched_transformer;
 enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
     PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2
@@ -1105,7 +1263,7 @@ PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
 typedef struct ppsched_model ppsched_model;
 PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
-                                                const ppsched_transformer *transformer,
+                                                const ppsched_description *description,
                                                 const ppsched_training *training,
                                                 const ppsched_accelerator *accelerator,
                                                 const ppsched_environment *environment,
@@ -1118,26 +1276,38 @@ typedef struct ppsched_parameters {
     uint64_t active;
     uint64_t embedding;
     uint64_t positions;
+    uint64_t other;
     uint64_t output;
     uint64_t final_norm;
-    uint64_t attention_with_norms;
-    uint64_t dense_mlp;
-    uint64_t expert_mlp;
-    uint64_t expert_mlp_active;
+    uint64_t towers;
     uint64_t mtp;
-    uint64_t dense_layers;
-    uint64_t expert_layers;
 } ppsched_parameters;
 PPSCHED_API ppsched_status ppsched_model_get_parameters(ppsched_parameters *out,
                                                         const ppsched_model *model,
                                                         ppsched_error *error);
-enum ppsched_model_layer {
-    PPSCHED_MODEL_LAYER_EMBEDDING = 0,
-    PPSCHED_MODEL_LAYER_DENSE = 1,
-    PPSCHED_MODEL_LAYER_EXPERT = 2,
-    PPSCHED_MODEL_LAYER_MTP = 3,
-    PPSCHED_MODEL_LAYER_HEAD = 4
+enum ppsched_model_role {
+    PPSCHED_MODEL_ROLE_EMBEDDING = 0,
+    PPSCHED_MODEL_ROLE_TOWER = 1,
+    PPSCHED_MODEL_ROLE_DECODER = 2,
+    PPSCHED_MODEL_ROLE_MTP = 3,
+    PPSCHED_MODEL_ROLE_HEAD = 4
 };
+typedef struct ppsched_model_row {
+    uint32_t size;
+    int32_t role;
+    const char *name;
+    uint32_t layers;
+    uint32_t index;
+    uint64_t parameters;
+    uint64_t active;
+    uint64_t mixers;
+    uint64_t feed_forwards;
+    uint64_t feed_forwards_active;
+    uint64_t norms;
+} ppsched_model_row;
+PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
+PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
+                                                 uint32_t row, ppsched_error *error);
 enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_FORWARD = 0,
     PPSCHED_MODEL_PASS_INPUT = 1,
@@ -1159,7 +1329,7 @@ typedef struct ppsched_pass_cost {
     double communication_bytes;
 } ppsched_pass_cost;
 PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
-                                                       const ppsched_model *model, int32_t layer,
+                                                       const ppsched_model *model, uint32_t row,
                                                        int32_t pass, ppsched_error *error);
 typedef struct ppsched_layer_memory {
     uint32_t size;
@@ -1176,7 +1346,7 @@ typedef struct ppsched_layer_memory {
     double expert_parameters;
 } ppsched_layer_memory;
 PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
-                                                    const ppsched_model *model, int32_t layer,
+                                                    const ppsched_model *model, uint32_t row,
                                                     ppsched_error *error);
 typedef struct ppsched_update_cost {
     uint32_t size;
@@ -1191,8 +1361,8 @@ PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *ou
                                                          ppsched_error *error);
 typedef struct ppsched_calibration {
     uint32_t size;
-    uint32_t reserved;
-    double factors[15];
+    uint32_t rows;
+    const double *factors;
 } ppsched_calibration;
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
                                                      const ppsched_model *model,
@@ -1447,56 +1617,6 @@ PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *
 }
 #endif
 #endif
-#ifndef PPSCHED_STRATEGY_H
-#define PPSCHED_STRATEGY_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_strategy_info {
-    uint32_t size;
-    int32_t placement;
-    uint32_t option_count;
-    uint32_t alias_count;
-    uint32_t chunks;
-    uint32_t weight_versions;
-    uint32_t splits_backward;
-    uint32_t flushes;
-    uint32_t searches;
-    uint32_t searches_long;
-    uint32_t takes_group_size;
-    uint32_t slices;
-    uint32_t offloads;
-    uint32_t reserved;
-    uint64_t most_memory;
-    const char *name;
-    const char *summary;
-    const char *source;
-    const char *const *aliases;
-} ppsched_strategy_info;
-typedef struct ppsched_option_info {
-    uint32_t size;
-    uint32_t choice_count;
-    int64_t minimum;
-    int64_t maximum;
-    const char *name;
-    const char *default_text;
-    const char *summary;
-    const char *const *choices;
-} ppsched_option_info;
-PPSCHED_API uint32_t ppsched_strategy_count(void);
-PPSCHED_API ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t strategy,
-                                                     ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy,
-                                                       uint32_t option, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_strategy_find(uint32_t *out, const char *name,
-                                                 ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config,
-                                                 ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
 #ifndef PPSCHED_RESOURCES_H
 #define PPSCHED_RESOURCES_H
 #include <stddef.h>
@@ -1567,6 +1687,56 @@ PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_
                                                        const ppsched_schedule *schedule,
                                                        uint32_t device, int32_t use,
                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_STRATEGY_H
+#define PPSCHED_STRATEGY_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_strategy_info {
+    uint32_t size;
+    int32_t placement;
+    uint32_t option_count;
+    uint32_t alias_count;
+    uint32_t chunks;
+    uint32_t weight_versions;
+    uint32_t splits_backward;
+    uint32_t flushes;
+    uint32_t searches;
+    uint32_t searches_long;
+    uint32_t takes_group_size;
+    uint32_t slices;
+    uint32_t offloads;
+    uint32_t reserved;
+    uint64_t most_memory;
+    const char *name;
+    const char *summary;
+    const char *source;
+    const char *const *aliases;
+} ppsched_strategy_info;
+typedef struct ppsched_option_info {
+    uint32_t size;
+    uint32_t choice_count;
+    int64_t minimum;
+    int64_t maximum;
+    const char *name;
+    const char *default_text;
+    const char *summary;
+    const char *const *choices;
+} ppsched_option_info;
+PPSCHED_API uint32_t ppsched_strategy_count(void);
+PPSCHED_API ppsched_status ppsched_strategy_get_info(ppsched_strategy_info *out, uint32_t strategy,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_get_option(ppsched_option_info *out, uint32_t strategy,
+                                                       uint32_t option, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_find(uint32_t *out, const char *name,
+                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_strategy_fits(const char *name, const ppsched_config *config,
+                                                 ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

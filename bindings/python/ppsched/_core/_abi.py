@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from ctypes import Array, _FuncPointer, _Pointer
 
 ABI_VERSION = 1
+MAX_BLOCKS = 16
 MAX_CELLS = 1073741824
 MAX_LAYERS = 65535
+MAX_LAYER_KINDS = 256
 MAX_LAYOUT_LAYERS = 1000000
 MAX_RECOMPUTES = 8
 MAX_SCENARIOS = 16777216
@@ -126,6 +128,66 @@ class SenderWaits(enum.IntEnum):
     LIKE_KIND = 1
 
 
+class BlockKind(enum.IntEnum):
+    ATTENTION = 0
+    LATENT_ATTENTION = 1
+    DELTA = 2
+    MAMBA = 3
+    CONVOLUTION = 4
+    COMPRESSED_ATTENTION = 5
+    MLP = 6
+    EXPERTS = 7
+    LINEAR = 8
+
+
+class BlockFlag(enum.IntEnum):
+    PARALLEL = 1
+    BIAS = 2
+    OUTPUT_BIAS = 4
+    QK_NORM = 8
+    QK_NORM_ALL = 16
+    NO_LATENT_NORMS = 32
+    OUTPUT_GATE = 64
+    HEAD_GATE = 128
+    SINKS = 256
+    VALUE_IS_KEY = 512
+    SHARED_KEYS = 1024
+    SHARED_INDEX = 2048
+    MAMBA_1 = 4096
+    CONVOLUTION_BIAS = 8192
+    NO_GATE_NORM = 16384
+    GATED = 32768
+    ROUTER_BIAS = 65536
+    SHARED_GATE = 131072
+    LATENT_NORM = 262144
+    FREE_NORMS = 524288
+    NO_NORM = 1048576
+
+
+class DescriptionFlag(enum.IntEnum):
+    TIED = 1
+    NORM_BIAS = 2
+    NOT_CAUSAL = 4
+    DROPOUT = 8
+    NO_FINAL_NORM = 16
+
+
+class TransformerFlag(enum.IntEnum):
+    TIED = 1
+    GATED = 2
+    NORM_BIAS = 4
+    QKV_BIAS = 8
+    PROJECTION_BIAS = 16
+    MLP_BIAS = 32
+    QK_NORM = 64
+    POST_NORMS = 128
+    ROUTER_BIAS = 256
+    CAUSAL = 512
+    DROPOUT = 1024
+    NO_FINAL_NORM = 2048
+    NO_LATENT_NORMS = 4096
+
+
 class LogLevel(enum.IntEnum):
     WARNING = 1
     INFO = 2
@@ -191,6 +253,7 @@ class LayerFlag(enum.IntEnum):
     WITH_NEXT = 1
     TIED = 2
     COPIES_EMBEDDING = 4
+    NOT_COPIED = 8
 
 
 class Lowering(enum.IntEnum):
@@ -207,31 +270,15 @@ class UnshardLookahead(enum.IntEnum):
     NEEDED = 3
 
 
-class TransformerFlag(enum.IntEnum):
-    TIED = 1
-    GATED = 2
-    NORM_BIAS = 4
-    QKV_BIAS = 8
-    PROJECTION_BIAS = 16
-    MLP_BIAS = 32
-    QK_NORM = 64
-    POST_NORMS = 128
-    ROUTER_BIAS = 256
-    CAUSAL = 512
-    DROPOUT = 1024
-    NO_FINAL_NORM = 2048
-    NO_LATENT_NORMS = 4096
-
-
 class TrainingFlag(enum.IntEnum):
     SEQUENCE_PARALLEL = 1
     KEEPS_SCORES = 2
 
 
-class ModelLayer(enum.IntEnum):
+class ModelRole(enum.IntEnum):
     EMBEDDING = 0
-    DENSE = 1
-    EXPERT = 2
+    TOWER = 1
+    DECODER = 2
     MTP = 3
     HEAD = 4
 
@@ -421,6 +468,130 @@ class ModelEnd(Structure):
         ("mem_backward_weight", c_double),
         ("mem_static", c_double),
         ("mem_weights", c_double),
+    ]
+
+
+class Block(Structure):
+    size: int
+    kind: int
+    flags: int
+    norms: int
+    heads: int
+    key_value_heads: int
+    head_size: int
+    value_size: int
+    rope_size: int
+    query_rank: int
+    key_value_rank: int
+    window: int
+    chunk: int
+    index_heads: int
+    index_size: int
+    index_tokens: int
+    convolution: int
+    decay_rank: int
+    gate_rank: int
+    state_size: int
+    groups: int
+    time_step_rank: int
+    ratio: int
+    output_groups: int
+    output_rank: int
+    width: int
+    experts: int
+    experts_per_token: int
+    shared_width: int
+    latent_size: int
+    idle_experts: int
+    reserved: int
+    extra_parameters: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("kind", c_int32),
+        ("flags", c_uint32),
+        ("norms", c_uint32),
+        ("heads", c_uint32),
+        ("key_value_heads", c_uint32),
+        ("head_size", c_uint32),
+        ("value_size", c_uint32),
+        ("rope_size", c_uint32),
+        ("query_rank", c_uint32),
+        ("key_value_rank", c_uint32),
+        ("window", c_uint32),
+        ("chunk", c_uint32),
+        ("index_heads", c_uint32),
+        ("index_size", c_uint32),
+        ("index_tokens", c_uint32),
+        ("convolution", c_uint32),
+        ("decay_rank", c_uint32),
+        ("gate_rank", c_uint32),
+        ("state_size", c_uint32),
+        ("groups", c_uint32),
+        ("time_step_rank", c_uint32),
+        ("ratio", c_uint32),
+        ("output_groups", c_uint32),
+        ("output_rank", c_uint32),
+        ("width", c_uint32),
+        ("experts", c_uint32),
+        ("experts_per_token", c_uint32),
+        ("shared_width", c_uint32),
+        ("latent_size", c_uint32),
+        ("idle_experts", c_uint32),
+        ("reserved", c_uint32),
+        ("extra_parameters", c_uint64),
+    ]
+
+
+class Transformer(Structure):
+    size: int
+    flags: int
+    layers: int
+    hidden_size: int
+    ffn_size: int
+    heads: int
+    key_value_heads: int
+    head_size: int
+    vocabulary_size: int
+    positions: int
+    query_rank: int
+    key_value_rank: int
+    rope_head_size: int
+    value_head_size: int
+    experts: int
+    experts_per_token: int
+    expert_ffn_size: int
+    shared_ffn_size: int
+    dense_layers: int
+    expert_interval: int
+    expert_offset: int
+    mtp_layers: int
+    reserved: Array[c_uint32]
+    expert_layers: _Pointer[c_uint8]
+    _fields_ = [
+        ("size", c_uint32),
+        ("flags", c_uint32),
+        ("layers", c_uint32),
+        ("hidden_size", c_uint32),
+        ("ffn_size", c_uint32),
+        ("heads", c_uint32),
+        ("key_value_heads", c_uint32),
+        ("head_size", c_uint32),
+        ("vocabulary_size", c_uint32),
+        ("positions", c_uint32),
+        ("query_rank", c_uint32),
+        ("key_value_rank", c_uint32),
+        ("rope_head_size", c_uint32),
+        ("value_head_size", c_uint32),
+        ("experts", c_uint32),
+        ("experts_per_token", c_uint32),
+        ("expert_ffn_size", c_uint32),
+        ("shared_ffn_size", c_uint32),
+        ("dense_layers", c_uint32),
+        ("expert_interval", c_uint32),
+        ("expert_offset", c_uint32),
+        ("mtp_layers", c_uint32),
+        ("reserved", c_uint32 * 2),
+        ("expert_layers", POINTER(c_uint8)),
     ]
 
 
@@ -737,59 +908,6 @@ class Balance(Structure):
     ]
 
 
-class Transformer(Structure):
-    size: int
-    flags: int
-    layers: int
-    hidden_size: int
-    ffn_size: int
-    heads: int
-    key_value_heads: int
-    head_size: int
-    vocabulary_size: int
-    positions: int
-    query_rank: int
-    key_value_rank: int
-    rope_head_size: int
-    value_head_size: int
-    experts: int
-    experts_per_token: int
-    expert_ffn_size: int
-    shared_ffn_size: int
-    dense_layers: int
-    expert_interval: int
-    expert_offset: int
-    mtp_layers: int
-    reserved: Array[c_uint32]
-    expert_layers: _Pointer[c_uint8]
-    _fields_ = [
-        ("size", c_uint32),
-        ("flags", c_uint32),
-        ("layers", c_uint32),
-        ("hidden_size", c_uint32),
-        ("ffn_size", c_uint32),
-        ("heads", c_uint32),
-        ("key_value_heads", c_uint32),
-        ("head_size", c_uint32),
-        ("vocabulary_size", c_uint32),
-        ("positions", c_uint32),
-        ("query_rank", c_uint32),
-        ("key_value_rank", c_uint32),
-        ("rope_head_size", c_uint32),
-        ("value_head_size", c_uint32),
-        ("experts", c_uint32),
-        ("experts_per_token", c_uint32),
-        ("expert_ffn_size", c_uint32),
-        ("shared_ffn_size", c_uint32),
-        ("dense_layers", c_uint32),
-        ("expert_interval", c_uint32),
-        ("expert_offset", c_uint32),
-        ("mtp_layers", c_uint32),
-        ("reserved", c_uint32 * 2),
-        ("expert_layers", POINTER(c_uint8)),
-    ]
-
-
 class Training(Structure):
     size: int
     flags: int
@@ -854,15 +972,11 @@ class Parameters(Structure):
     active: int
     embedding: int
     positions: int
+    other: int
     output: int
     final_norm: int
-    attention_with_norms: int
-    dense_mlp: int
-    expert_mlp: int
-    expert_mlp_active: int
+    towers: int
     mtp: int
-    dense_layers: int
-    expert_layers: int
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -870,15 +984,38 @@ class Parameters(Structure):
         ("active", c_uint64),
         ("embedding", c_uint64),
         ("positions", c_uint64),
+        ("other", c_uint64),
         ("output", c_uint64),
         ("final_norm", c_uint64),
-        ("attention_with_norms", c_uint64),
-        ("dense_mlp", c_uint64),
-        ("expert_mlp", c_uint64),
-        ("expert_mlp_active", c_uint64),
+        ("towers", c_uint64),
         ("mtp", c_uint64),
-        ("dense_layers", c_uint64),
-        ("expert_layers", c_uint64),
+    ]
+
+
+class ModelRow(Structure):
+    size: int
+    role: int
+    name: Optional[bytes]
+    layers: int
+    index: int
+    parameters: int
+    active: int
+    mixers: int
+    feed_forwards: int
+    feed_forwards_active: int
+    norms: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("role", c_int32),
+        ("name", c_char_p),
+        ("layers", c_uint32),
+        ("index", c_uint32),
+        ("parameters", c_uint64),
+        ("active", c_uint64),
+        ("mixers", c_uint64),
+        ("feed_forwards", c_uint64),
+        ("feed_forwards_active", c_uint64),
+        ("norms", c_uint64),
     ]
 
 
@@ -953,12 +1090,12 @@ class UpdateCost(Structure):
 
 class Calibration(Structure):
     size: int
-    reserved: int
-    factors: Array[c_double]
+    rows: int
+    factors: _Pointer[c_double]
     _fields_ = [
         ("size", c_uint32),
-        ("reserved", c_uint32),
-        ("factors", c_double * 15),
+        ("rows", c_uint32),
+        ("factors", POINTER(c_double)),
     ]
 
 
@@ -1359,6 +1496,19 @@ class Finding(Structure):
     ]
 
 
+class LayerKind(Structure):
+    size: int
+    block_count: int
+    name: Optional[bytes]
+    blocks: _Pointer[_Pointer[Block]]
+    _fields_ = [
+        ("size", c_uint32),
+        ("block_count", c_uint32),
+        ("name", c_char_p),
+        ("blocks", POINTER(POINTER(Block))),
+    ]
+
+
 class CriticalOp(Structure):
     device: int
     position: int
@@ -1494,6 +1644,29 @@ class RankingOptions(Structure):
     ]
 
 
+class Tower(Structure):
+    size: int
+    is_frozen: int
+    name: Optional[bytes]
+    hidden_size: int
+    layers: int
+    tokens: int
+    has_norm_bias: int
+    kind: _Pointer[LayerKind]
+    extra_parameters: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("is_frozen", c_uint32),
+        ("name", c_char_p),
+        ("hidden_size", c_uint32),
+        ("layers", c_uint32),
+        ("tokens", c_uint32),
+        ("has_norm_bias", c_uint32),
+        ("kind", POINTER(LayerKind)),
+        ("extra_parameters", c_uint64),
+    ]
+
+
 class PlanOptions(Structure):
     size: int
     objective: int
@@ -1551,6 +1724,49 @@ class PlanOptions(Structure):
     ]
 
 
+class DescriptionInfo(Structure):
+    size: int
+    flags: int
+    hidden_size: int
+    vocabulary_size: int
+    positions: int
+    layer_count: int
+    layers: _Pointer[c_uint32]
+    kinds: _Pointer[_Pointer[LayerKind]]
+    kind_count: int
+    tower_count: int
+    towers: _Pointer[_Pointer[Tower]]
+    mtp_layers: int
+    mtp_kind: int
+    streams: int
+    stream_interval: int
+    extra_parameters: int
+    sequence_length: int
+    reserved: int
+    family: Optional[bytes]
+    _fields_ = [
+        ("size", c_uint32),
+        ("flags", c_uint32),
+        ("hidden_size", c_uint32),
+        ("vocabulary_size", c_uint32),
+        ("positions", c_uint32),
+        ("layer_count", c_uint32),
+        ("layers", POINTER(c_uint32)),
+        ("kinds", POINTER(POINTER(LayerKind))),
+        ("kind_count", c_uint32),
+        ("tower_count", c_uint32),
+        ("towers", POINTER(POINTER(Tower))),
+        ("mtp_layers", c_uint32),
+        ("mtp_kind", c_uint32),
+        ("streams", c_uint32),
+        ("stream_interval", c_uint32),
+        ("extra_parameters", c_uint64),
+        ("sequence_length", c_uint32),
+        ("reserved", c_uint32),
+        ("family", c_char_p),
+    ]
+
+
 ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
@@ -1592,6 +1808,18 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
     "ppsched_config_with_stages": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(ModelEnd), POINTER(ModelEnd), POINTER(Error)]),
     "ppsched_config_with_microbatches": (c_int32, [POINTER(c_void_p), c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_description_create": (c_int32, [POINTER(c_void_p), POINTER(DescriptionInfo), POINTER(Environment), POINTER(Error)]),
+    "ppsched_description_read": (c_int32, [POINTER(c_void_p), c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_description_from_transformer": (c_int32, [POINTER(c_void_p), POINTER(Transformer), POINTER(Environment), POINTER(Error)]),
+    "ppsched_description_guess": (c_int32, [POINTER(c_void_p), c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_description_retain": (c_void_p, [c_void_p]),
+    "ppsched_description_release": (None, [c_void_p]),
+    "ppsched_description_get_info": (c_int32, [POINTER(DescriptionInfo), c_void_p, POINTER(Error)]),
+    "ppsched_description_warning_count": (c_uint32, [c_void_p]),
+    "ppsched_description_warning_at": (c_char_p, [c_void_p, c_uint32]),
+    "ppsched_description_write": (c_int32, [c_void_p, WriteFunction, c_void_p, POINTER(Error)]),
+    "ppsched_model_family_count": (c_uint32, []),
+    "ppsched_model_family_at": (c_char_p, [c_uint32]),
     "ppsched_schedule_evaluate": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_evaluate_transfers": (c_int32, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(ChannelModel), c_uint32, POINTER(Error)]),
     "ppsched_timeline_update": (c_int32, [c_void_p, c_void_p, POINTER(Error)]),
@@ -1644,11 +1872,13 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_microbatches_balance": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), POINTER(Balance), POINTER(c_double), c_size_t, c_int64, c_uint32, POINTER(Environment), POINTER(Error)]),
     "ppsched_accelerator_count": (c_uint32, []),
     "ppsched_accelerator_at": (POINTER(Accelerator), [c_uint32]),
-    "ppsched_model_create": (c_int32, [POINTER(c_void_p), POINTER(Transformer), POINTER(Training), POINTER(Accelerator), POINTER(Environment), POINTER(Error)]),
+    "ppsched_model_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(Environment), POINTER(Error)]),
     "ppsched_model_destroy": (None, [c_void_p]),
     "ppsched_model_get_parameters": (c_int32, [POINTER(Parameters), c_void_p, POINTER(Error)]),
-    "ppsched_model_get_pass_cost": (c_int32, [POINTER(PassCost), c_void_p, c_int32, c_int32, POINTER(Error)]),
-    "ppsched_model_get_memory": (c_int32, [POINTER(LayerMemory), c_void_p, c_int32, POINTER(Error)]),
+    "ppsched_model_row_count": (c_uint32, [c_void_p]),
+    "ppsched_model_get_row": (c_int32, [POINTER(ModelRow), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_model_get_pass_cost": (c_int32, [POINTER(PassCost), c_void_p, c_uint32, c_int32, POINTER(Error)]),
+    "ppsched_model_get_memory": (c_int32, [POINTER(LayerMemory), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_model_get_update_cost": (c_int32, [POINTER(UpdateCost), c_void_p, c_double, c_double, POINTER(Error)]),
     "ppsched_layers_from_model": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Calibration), POINTER(Error)]),
     "ppsched_model_get_megatron_memory": (c_int32, [POINTER(MegatronMemory), c_void_p, POINTER(MegatronPipeline), POINTER(Error)]),
@@ -1775,6 +2005,18 @@ class Library(CDLL):
     ppsched_config_set_progress: Callable[..., int]
     ppsched_config_with_stages: Callable[..., int]
     ppsched_config_with_microbatches: Callable[..., int]
+    ppsched_description_create: Callable[..., int]
+    ppsched_description_read: Callable[..., int]
+    ppsched_description_from_transformer: Callable[..., int]
+    ppsched_description_guess: Callable[..., int]
+    ppsched_description_retain: Callable[..., Optional[int]]
+    ppsched_description_release: Callable[..., None]
+    ppsched_description_get_info: Callable[..., int]
+    ppsched_description_warning_count: Callable[..., int]
+    ppsched_description_warning_at: Callable[..., Optional[bytes]]
+    ppsched_description_write: Callable[..., int]
+    ppsched_model_family_count: Callable[..., int]
+    ppsched_model_family_at: Callable[..., Optional[bytes]]
     ppsched_schedule_evaluate: Callable[..., int]
     ppsched_schedule_evaluate_transfers: Callable[..., int]
     ppsched_timeline_update: Callable[..., int]
@@ -1830,6 +2072,8 @@ class Library(CDLL):
     ppsched_model_create: Callable[..., int]
     ppsched_model_destroy: Callable[..., None]
     ppsched_model_get_parameters: Callable[..., int]
+    ppsched_model_row_count: Callable[..., int]
+    ppsched_model_get_row: Callable[..., int]
     ppsched_model_get_pass_cost: Callable[..., int]
     ppsched_model_get_memory: Callable[..., int]
     ppsched_model_get_update_cost: Callable[..., int]

@@ -5,6 +5,7 @@ from typing import Any, List, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
+from .number_lists import numbers
 from .shown import shown
 from .views import sized
 from .words import nearest
@@ -56,7 +57,7 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
     record = sized(_abi.Accelerator)
     record.name, record.node_devices = encoded("name", device.name), device.node_devices
     for name in RATES:
-        setattr(record, name, float(getattr(device, name)))
+        setattr(record, name, numbers(name, getattr(device, name))[0])
     for name in EFFICIENCIES:
         given = getattr(device, name)
         listed = [(0.0, float(given))] if isinstance(given, (int, float)) else given

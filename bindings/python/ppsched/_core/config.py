@@ -77,6 +77,10 @@ class Quantities(TypedDict, total=False):
 
 
 DEFAULT: Numbers = ()  # of a list that is not given
+# Lists that are not of stages: of devices, of microbatches and slices, or of kinds of op.
+OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
+          "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "slice_scale",
+          "op_overhead")
 
 
 def quantities_in(values: Mapping[str, Any]) -> Quantities:

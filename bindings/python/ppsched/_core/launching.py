@@ -17,6 +17,7 @@ from .views import sized
 if TYPE_CHECKING:
     from .schedule import Schedule
 
+COMPUTE = {Kind.F, Kind.B, Kind.I, Kind.W}
 RUNTIME_NAMES = tuple(decoded(lib.ppsched_runtime_name(runtime)) for runtime in Runtime)
 
 
@@ -59,6 +60,8 @@ def launch_notes(schedule: "Schedule", runtime: str, model: Optional[LayerSplit]
     if runtime == "torchtitan" and schedule.kinds & {Kind.I, Kind.W}:
         notes.append("split backwards need an attention other than torchtitan's default FlexAttention, at whose BlockMask its backward of "
                      "inputs stops")
+    if runtime == "pytorch" and any(kind not in COMPUTE for kind in schedule.kinds):
+        notes.append("PyTorch 2.15 reads no lowered CSV without waits for sends and reductions; ppsched.torch.PlannedSchedule adds them")
     if runtime in ("pytorch", "torchtitan") and (turn := _turning_stage(schedule)) is not None:
         notes.append(f"without validation: PyTorch's eval() stops with AssertionError on rank {schedule.device_of(turn)}, which has the "
                      f"neighbouring stages {turn} and {turn + 1}; where they are on different ranks it works")

@@ -2,19 +2,16 @@
 """Layers and their splits in the words of the ppsched command."""
 from typing import List, Optional, Tuple
 
+from .config import OF_RUN, QUANTITIES
 from .layers import LayerSplit
 
-# Lists of numbers, of stages or pairs of them, that layers have nothing like.
-UNREAD = ("backward_input_share", "overlapped_times", "gradient_bytes", "mem_optimizer", "mem_gradients", "mem_gathered", "mem_output",
-          "mem_send_forward", "mem_send_backward", "mem_receive_forward", "mem_receive_backward", "mem_work_forward", "mem_work_backward",
-          "mem_work_backward_input", "mem_work_backward_weight", "unshard_times", "unshard_bytes", "reduce_grad_times", "reduce_grad_bytes",
-          "recompute_times", "mem_recompute", "offload_times", "reload_times", "offload_bytes", "mem_offload",
-          "mem_recomputed_backward_input", "mem_recomputed_backward")
 # Lists of numbers that with --num-layers are those of each layer, and what a layer calls them.
 OF_LAYERS = {"forward_times": "forward_time", "backward_times": "backward_time", "backward_input_times": "backward_input_time",
              "backward_weight_times": "backward_weight_time", "mem_forward": "mem_forward", "mem_backward_input": "mem_backward_input",
              "mem_backward_weight": "mem_backward_weight", "mem_static": "mem_static", "mem_weights": "mem_weights",
              "activation_bytes": "output_bytes"}
+# Lists of numbers, of stages or pairs of them, that layers have nothing like.
+UNREAD = tuple(name for name in QUANTITIES if name not in OF_RUN and name not in OF_LAYERS)
 
 
 def split_words(model: LayerSplit) -> List[str]:

@@ -29,7 +29,7 @@ class Layer(TypedDict, total=False):
 
     place: "first" (embedding) or "last" (head) where it belongs into that stage; with_next: never in another stage than the
     layer after it; tied: the last stage holds its weights too; copies_embedding: a stage with it, but the first, holds the weights
-    of the layers with place "first" too. Without any backward time the backward takes twice the forward.
+    of the layers with place "first" too, but for those that are not_copied (a tower). Without any backward time the backward takes twice the forward.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Layer(TypedDict, total=False):
     with_next: bool
     tied: bool
     copies_embedding: bool
+    not_copied: bool
     forward_time: float
     backward_time: float
     backward_input_time: float
@@ -78,7 +79,13 @@ COSTS = ("forward_time", "backward_time", "backward_input_time", "backward_weigh
 
 
 def _number(where: str, value: object) -> float:
-    if isinstance(value, (bool, str)) or len(given := numbers(where, value)) != 1:
+    given: List[float] = []
+    try:
+        given = numbers(where, value)
+    except Error as error:
+        if error.status == Status.ERROR_RANGE:
+            raise
+    if isinstance(value, (bool, str)) or len(given) != 1:
         raise Error(f"{where} must be one number, not {shown(value)}")
     return given[0]
 
@@ -120,7 +127,7 @@ def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_ab
 
 def _flags(where: str, row: Mapping[str, Any]) -> int:
     flags = 0
-    for name in ("with_next", "tied", "copies_embedding"):
+    for name in ("with_next", "tied", "copies_embedding", "not_copied"):
         if not isinstance(row.get(name, False), bool):
             raise Error(f"{where}: {name} must be true or false, not {shown(row[name])}")
         flags |= LayerFlag[name.upper()] if row.get(name) else 0

@@ -77,12 +77,13 @@ def _look_ahead(options: _abi.LowerOptions, lookahead: Union[str, Sequence[int]]
     if isinstance(lookahead, str):
         options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", lookahead)
         return
-    for count in lookahead:
-        if not 0 <= int(count) < 2**32:
+    counts = [integer("unshard_lookahead", count) for count in lookahead]
+    for count in counts:
+        if not 0 <= count < 2**32:
             raise Error(f"unshard_lookahead has {count}; it must not be negative, nor that large", Status.ERROR_RANGE)
     options.unshard_lookahead = UnshardLookahead.LIST
-    options.unshard_lookahead_count = len(lookahead)
-    array = (ctypes.c_uint32 * max(len(lookahead), 1))(*map(int, lookahead))
+    options.unshard_lookahead_count = len(counts)
+    array = (ctypes.c_uint32 * max(len(counts), 1))(*counts)
     options.unshard_lookaheads = ctypes.cast(array, ctypes.POINTER(ctypes.c_uint32))
 
 

@@ -1,62 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the layers of a transformer cost before it was ever run."""
+"""The cost of a model's layers before any run."""
 import ctypes
 import weakref
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union, cast
 
 from . import _abi
-from ._abi import LayerFlag, LayerPlace, ModelLayer, ModelPass, TrainingFlag, TransformerFlag
+from ._abi import LayerFlag, LayerPlace, ModelPass, ModelRole, TrainingFlag
 from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
+from .description import Description, Transformer, c_count
 from .enums import member
 from .layers import Layer, Layers
 from .model_slices import attention_share
-from .number_lists import integer, numbers
+from .number_lists import numbers
 from .shown import shown
 from .views import Shared, sized
 
 Record = TypeVar("Record", bound=NamedTuple)
-
-
-class Transformer(NamedTuple):
-    """A decoder-only transformer; what it does not have is 0 or False. include/ppsched/model.h tells of each field.
-
-    expert_layers: of each layer 1 where it has experts, else 0; or nothing, and dense_layers, expert_interval and expert_offset say."""
-
-    layers: int
-    hidden_size: int
-    heads: int
-    vocabulary_size: int
-    ffn_size: int = 0
-    key_value_heads: int = 0
-    head_size: int = 0
-    positions: int = 0
-    query_rank: int = 0
-    key_value_rank: int = 0
-    rope_head_size: int = 0
-    value_head_size: int = 0
-    experts: int = 0
-    experts_per_token: int = 0
-    expert_ffn_size: int = 0
-    shared_ffn_size: int = 0
-    dense_layers: int = 0
-    expert_interval: int = 0
-    expert_offset: int = 0
-    mtp_layers: int = 0
-    tied: bool = False
-    gated: bool = False
-    norm_bias: bool = False
-    qkv_bias: bool = False
-    projection_bias: bool = False
-    mlp_bias: bool = False
-    qk_norm: bool = False
-    post_norms: bool = False
-    router_bias: bool = False
-    causal: bool = True
-    dropout: bool = False
-    no_final_norm: bool = False
-    no_latent_norms: bool = False
-    expert_layers: Sequence[int] = ()
 
 
 class Training(NamedTuple):
@@ -79,21 +39,32 @@ class Training(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """How many parameters there are; attention_with_norms, the MLPs and mtp are of one layer."""
+    """Numbers of parameters. total and active are without towers and MTP layers; mtp is of one MTP layer."""
 
     total: int
     active: int
     embedding: int
     positions: int
+    other: int
     output: int
     final_norm: int
-    attention_with_norms: int
-    dense_mlp: int
-    expert_mlp: int
-    expert_mlp_active: int
+    towers: int
     mtp: int
-    dense_layers: int
-    expert_layers: int
+
+
+class ModelRow(NamedTuple):
+    """Layers of a model that cost the same. role: "embedding", "tower", "decoder", "mtp" or "head"; layers: how many there are; the
+    numbers of parameters are of one of them."""
+
+    name: str
+    role: str
+    layers: int
+    parameters: int
+    active: int
+    mixers: int
+    feed_forwards: int
+    feed_forwards_active: int
+    norms: int
 
 
 class PassCost(NamedTuple):
@@ -141,62 +112,67 @@ class MegatronMemory(NamedTuple):
     activation_bytes_without: float
 
 
-def _record(struct: Type[Any], values: NamedTuple, flags: Type[Any]) -> Any:
-    record = sized(struct)
-    known = {name.lower(): flag for name, flag in flags.__members__.items()}
-    for name, value in values._asdict().items():
+def _training_record(training: Training) -> Any:
+    record = sized(_abi.Training)
+    known = {name.lower(): flag for name, flag in TrainingFlag.__members__.items()}
+    for name, value in training._asdict().items():
         if name in known:
             record.flags |= known[name] if value else 0
         elif name.endswith("_bytes"):
             setattr(record, name, numbers(name, value)[0])
-        elif name == "expert_layers":
-            record.expert_layers = _expert_layers(value, record.layers)
         else:
-            setattr(record, name, _count(name, value))
+            setattr(record, name, c_count(name, value))
     return record
-
-
-def _expert_layers(value: object, layers: int) -> Any:
-    """As many as there are layers; None where it is empty."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        raise Error(f"expert_layers must be a list of 0 and 1, not {shown(value)}")
-    if not value:
-        return None
-    if len(value) != layers:
-        raise Error(f"expert_layers has {len(value)} values, and there are {layers} layers; give one for each")
-    return (ctypes.c_uint8 * layers)(*(min(_count("expert_layers", one), 255) for one in value))
-
-
-def _count(name: str, value: object) -> int:
-    """One that C can take; the library says what is too large."""
-    return min(max(integer(name, value), 0), 2**32 - 1) if integer(name, value) >= 0 else 2**32 - 1
 
 
 def _filled(kind: Type[Record], record: Any) -> Record:
     return kind(*(getattr(record, name) for name in kind._fields))
 
 
-class Model(Shared):
-    """A transformer, how it is trained, and on what: what its layers cost.
+FORMER_ROWS = {"dense": "decoder", "expert": "moe_decoder"}  # as they were called before descriptions
 
-    Layers are "embedding", "dense", "expert", "mtp" and "head"; passes "forward", "input", "weight", "selective" and "full".
-    Seconds, bytes and single operations. Without an accelerator there are no times; one that the library knows may be its name.
+
+class Model(Shared):
+    """A described model, its training and its device: the cost of its layers.
+
+    Layers that cost the same are one row, by name: "embedding", "head", "mtp", and the names of the description's kinds and towers.
+    Passes are "forward", "input", "weight", "selective" and "full". Seconds, bytes and single operations. Without an accelerator there
+    are no times; one that the library knows may be its name.
     """
 
-    def __init__(self, transformer: Transformer, training: Training = Training(),
+    def __init__(self, description: Union[Description, Transformer], training: Training = Training(),
                  accelerator: Union[Accelerator, str, None] = None) -> None:
         if isinstance(accelerator, str):
             accelerator = find_accelerator(accelerator)
-        for name, value, kind in (("transformer", transformer, Transformer), ("training", training, Training),
+        if isinstance(description, Transformer):
+            description = Description(description)
+        for name, value, kind in (("description", description, Description), ("training", training, Training),
                                   ("accelerator", accelerator, Accelerator)):
-            if not isinstance(value, kind) and value is not None:
+            if not isinstance(value, kind) and (value is not None or kind is not Accelerator):
                 raise TypeError(f"Model: {name} must be a ppsched.{kind.__name__}, not {shown(value)}")
-        self.transformer, self.training, self.accelerator = transformer, training, accelerator
+        self.description, self.training, self.accelerator = description, training, accelerator
         device = None if accelerator is None else accelerator_record(accelerator)
-        shape, trained = _record(_abi.Transformer, transformer, TransformerFlag), _record(_abi.Training, training, TrainingFlag)
-        self._handle = new_handle(lib.ppsched_model_create, ctypes.byref(shape), ctypes.byref(trained),
+        trained = _training_record(training)
+        self._handle = new_handle(lib.ppsched_model_create, description._handle, ctypes.byref(trained),
                                   None if device is None else ctypes.byref(device), None)
         weakref.finalize(self, lib.ppsched_model_destroy, self._handle)
+        self.rows: Tuple[ModelRow, ...] = tuple(self._row(number) for number in range(lib.ppsched_model_row_count(self._handle)))
+
+    def _row(self, number: int) -> ModelRow:
+        record = sized(_abi.ModelRow)
+        call(lib.ppsched_model_get_row, ctypes.byref(record), self._handle, number)
+        return ModelRow(decoded(record.name), ModelRole(record.role).name.lower(), *(getattr(record, name) for name in ModelRow._fields[2:]))
+
+    def row(self, name: str) -> ModelRow:
+        """The row of this name."""
+        return self.rows[self._number(name)]
+
+    def _number(self, name: str) -> int:
+        names = [row.name for row in self.rows]
+        found = name if name in names else FORMER_ROWS.get(name, name) if isinstance(name, str) else name
+        if found not in names:
+            raise Error(f"there is no layer {shown(name)}; the model has {', '.join(names)}")
+        return names.index(found)
 
     def _ask(self, kind: Type[Record], struct: Type[Any], function: Any, *arguments: object) -> Record:
         record = sized(struct)
@@ -208,14 +184,13 @@ class Model(Shared):
         """All of the model's, whatever the training divides."""
         return self._ask(Parameters, _abi.Parameters, lib.ppsched_model_get_parameters)
 
-    def pass_cost(self, layer: Union[str, int], kind: Union[str, int]) -> PassCost:
-        """Of one layer of a kind, for one microbatch."""
-        return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, member(ModelLayer, "layer", layer),
-                         member(ModelPass, "pass", kind))
+    def pass_cost(self, layer: str, kind: Union[str, int]) -> PassCost:
+        """The cost of one layer of a row, for one microbatch."""
+        return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, self._number(layer), member(ModelPass, "pass", kind))
 
-    def memory(self, layer: Union[str, int]) -> LayerMemory:
-        """Of one layer of a kind."""
-        return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, member(ModelLayer, "layer", layer))
+    def memory(self, layer: str) -> LayerMemory:
+        """The memory of one layer of a row."""
+        return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
         """Of a step, for so many parameters on a device, those of experts among them."""
@@ -224,16 +199,18 @@ class Model(Shared):
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """What Megatron-LM's theoretical_memory_usage.py says of a pipeline of so many devices."""
         pipeline = sized(_abi.MegatronPipeline)
-        pipeline.devices, pipeline.chunks = _count("devices", devices), _count("chunks", chunks)
-        pipeline.microbatches, pipeline.selective = _count("microbatches", microbatches), bool(selective)
+        pipeline.devices, pipeline.chunks = c_count("devices", devices), c_count("chunks", chunks)
+        pipeline.microbatches, pipeline.selective = c_count("microbatches", microbatches), bool(selective)
         return self._ask(MegatronMemory, _abi.MegatronMemory, lib.ppsched_model_get_megatron_memory, ctypes.byref(pipeline))
 
     def layers(self, calibration: Optional[Mapping[Tuple[str, str], float]] = None) -> Layers:
-        """The layers in order, for plans: seconds and bytes. calibration: measured times by predicted ones, such as
-        {("dense", "forward"): 1.1}."""
+        """The layers in order, for plans: seconds and bytes. calibration: measured times divided by predicted ones, such as
+        {("decoder", "forward"): 1.1}."""
         record = sized(_abi.Calibration)
+        factors = (ctypes.c_double * (3 * len(self.rows)))()
         for (layer, kind), factor in (calibration or {}).items():
-            record.factors[3 * member(ModelLayer, "layer", layer) + member(ModelPass, "pass", kind)] = factor
+            factors[3 * self._number(layer) + member(ModelPass, "pass", kind)] = factor
+        record.rows, record.factors = len(self.rows), ctypes.cast(factors, ctypes.POINTER(ctypes.c_double))
         handle = new_handle(lib.ppsched_layers_from_model, self._handle, ctypes.byref(record))
         try:
             return Layers(_rows(handle))
@@ -243,10 +220,9 @@ class Model(Shared):
     def attention_share(self, layers: Optional[Layers] = None) -> float:
         """Of the times of all layers what causal attention takes, of which later slices have more: for ppsched.plan. layers: those with
         measured times. An estimate: what grows with the square of the sequence's length."""
-        if not self.transformer.causal:
+        if not self.description.causal:
             return 0.0
-        length = self.training.sequence_length  # the double has it twice, however many positions there are
-        double = Model(self.transformer._replace(positions=0), self.training._replace(sequence_length=2 * length), self.accelerator)
+        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator)
         return attention_share(self, double, layers)
 
 
@@ -263,8 +239,9 @@ def _row(entry: Any) -> Layer:
         row["place"] = LayerPlace(entry.place).name.lower()
     if entry.flags & LayerFlag.TIED:
         row["tied"] = True
-    if entry.flags & LayerFlag.COPIES_EMBEDDING:
-        row["copies_embedding"] = True
+    for name in ("copies_embedding", "not_copied", "with_next"):
+        if entry.flags & LayerFlag[name.upper()]:
+            row[name] = True
     row.update({name: getattr(entry, name) for name in _TIMES})
     backward = entry.backward_input_time + entry.backward_weight_time
     kinds = [entry.recomputes[number] for number in range(entry.recompute_count)]

@@ -7,7 +7,6 @@ from .layers import Layers
 if TYPE_CHECKING:
     from .model import Model, PassCost
 
-KINDS = {"embedding": "embedding", "decoder": "dense", "moe_decoder": "expert", "mtp": "mtp", "head": "head"}  # of layers, by their names
 PASSES = {"forward": "forward_time", "input": "backward_input_time", "weight": "backward_weight_time"}
 PARTS = {"matrix_operations": "matrix_time", "vector_operations": "vector_time", "memory_bytes": "memory_time"}
 
@@ -26,8 +25,8 @@ def attention_share(model: "Model", double: "Model", layers: Optional[Layers] = 
     """Of the times of all layers and passes what causal attention to the whole sequence takes, of a model and the same with sequences
     of twice the length. layers: the model's, with measured times (default: as predicted)."""
     whole, attention = 0.0, 0.0
-    shares: Mapping[Tuple[str, str], float] = {(name, one): _share(model.pass_cost(kind, one), double.pass_cost(kind, one))
-                                               for name, kind in KINDS.items() for one in PASSES}
+    shares: Mapping[Tuple[str, str], float] = {(row.name, one): _share(model.pass_cost(row.name, one), double.pass_cost(row.name, one))
+                                               for row in model.rows for one in PASSES}
     for row in (model.layers() if layers is None else layers).given:
         for one, key in PASSES.items():
             time = float(row.get(key, 0.0)) * row.get("count", 1)  # type: ignore[arg-type]  # a key that is a variable

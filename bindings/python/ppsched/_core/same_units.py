@@ -9,6 +9,7 @@ from ._library import Error
 from .config import QUANTITIES
 from .unit_advice import LARGE, unit_meant
 from .units import BYTES, KIND_OF, KINDS, PLAIN, TIMES, Amount, Units, dimension_of, number_word, parse
+from .whole_numbers import number_of
 
 SECONDS_AND_BYTES = Units("s", "B", "B")
 Files = Mapping[str, str]  # in which file a value stands, by its name; those on the command line in none
@@ -90,7 +91,7 @@ def _in_end(name: str, given: Any, files: Files) -> Iterator[Place]:
     for index, word in enumerate(given if isinstance(given, list) else ()):
         key, _, value = word.partition("=")
         try:
-            number: Union[float, str] = float(value)
+            number: Union[float, str] = number_of(value)
         except ValueError:
             number = value
         yield Place(key, f"--{name} {key}=", number, _putting(given, index, f"{key}="))

@@ -174,15 +174,15 @@ class Schedule(Shared):
 
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
-              unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: bool = False, merge_backwards: bool = False,
+              unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: int = 0, merge_backwards: bool = False,
               split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None) -> "Schedule":
         """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
         "just_in_time", or "none" for the other passes alone).
 
         unshard: most stages whose parameters a device holds at once, 0 for no UNSHARD and RESHARD; unshard_lookahead: of how
         many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, a number for
-        each device, or "needed": as late as gathering hides by the config's times; reduce_grad: REDUCE_GRAD behind a stage's last
-        weight gradient; merge_backwards, split_backwards: neighbouring I and W into B, and back; defer_receives: PyTorch's
+        each device, or "needed": as late as gathering hides by the config's times; reduce_grad: 1 for REDUCE_GRAD after a stage's last
+        weight gradient, 2 for "pytorch" as in PyTorch 2.15, where a wait for it has a turn of its own; merge_backwards, split_backwards: neighbouring I and W into B, and back; defer_receives: PyTorch's
         defer_pp_recv; receive_prefetch: with "just_in_time" each receive stands up to so many ops before its consumer, 1 by default.
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,

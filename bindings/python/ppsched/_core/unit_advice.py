@@ -5,6 +5,7 @@ from typing import Optional
 from ._library import Error
 from .shown import shown
 from .units import BYTES, KIND_OF, KINDS, TIMES, parse
+from .whole_numbers import number_of
 
 LARGE = 10.0**6  # numbers from here on are bytes, or bytes a second
 
@@ -36,6 +37,6 @@ def amount_in(where: str, text: str, dimension: str) -> float:
 def seconds_of(where: str, text: str) -> float:
     """With a unit, or in seconds."""
     try:
-        return float(text)
+        return number_of(text)
     except ValueError:
         return amount_in(where, text, "time")

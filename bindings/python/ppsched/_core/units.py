@@ -7,6 +7,7 @@ from typing import Dict, Iterator, NamedTuple, Optional, Tuple
 
 from ._library import Error
 from .shown import shown
+from .whole_numbers import NUMBER
 
 TIMES: Dict[str, int] = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}  # in nanoseconds
 BYTES: Dict[str, int] = {"B": 1, **{prefix + "B": 1000**power for power, prefix in enumerate("kMGT", 1)},
@@ -17,10 +18,9 @@ BITS: Dict[str, int] = {prefix + "bps": 1000**power for power, prefix in enumera
 KINDS = {"time": ", ".join(TIMES), "memory": ", ".join(BYTES), "bandwidth": f"{', '.join(BITS)}, or B/s, GB/s, GiB/s and so on"}
 KIND_OF = {"time": "time", "memory": "memory", "bytes": "memory", "bandwidth": "bandwidth"}  # by dimension
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_AMOUNT = re.compile(rf"({_NUMBER})\s*([A-Za-z\u00b5\u03bc][A-Za-z/]*)")
-_TOLD = {"memory": re.compile(rf"((?:least limit that works is|must hold) {_NUMBER})"),
-         "time": re.compile(rf"(_times? \({_NUMBER})(?=\))")}  # numbers in the library's words
+_AMOUNT = re.compile(rf"({NUMBER})\s*([A-Za-z\u00b5\u03bc][A-Za-z/]*)")
+_TOLD = {"memory": re.compile(rf"((?:least limit that works is|must hold) {NUMBER})"),
+         "time": re.compile(rf"(_times? \({NUMBER})(?=\))")}  # numbers in the library's words
 
 
 class Amount(NamedTuple):

@@ -8,6 +8,7 @@ from .._core.chakra import memory_scale_of, write_chakra
 from .._core.enums import names_of
 from .._core.timeline import Timeline
 from .lowering_options import is_lowered
+from .number_options import real
 from .usage import UsageError
 
 CHAKRA = "chakra"  # the format's name
@@ -20,7 +21,7 @@ def add_chakra_arguments(parser: argparse.ArgumentParser) -> None:
                              "rank of its own (ranks)")
     parser.add_argument("--message-sizes", choices=names_of(ChakraSizes),
                         help="in chakra traces: the bytes that are given (the default), or the times of transfers at 2 bytes a nanosecond")
-    parser.add_argument("--most-loss", type=float, metavar="X",
+    parser.add_argument("--most-loss", type=real, metavar="X",
                         help="in chakra traces: share of a time or size that rounding to whole microseconds, nanoseconds or bytes may "
                              "change (default: 0)")
     parser.add_argument("--tensors", action="store_true", default=None,

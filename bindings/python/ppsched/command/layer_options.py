@@ -17,7 +17,7 @@ from .number_options import whole
 from .size_options import end_of
 from .usage import UsageError
 
-RECOMPUTED = re.compile(r"(\d+)(?:-(\d+))?:(.+)")
+RECOMPUTED = re.compile(r"([0-9]+)(?:-([0-9]+))?:(.+)")
 
 
 def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,14 +99,19 @@ def refuse_beside(values: Mapping[str, Any]) -> None:
         raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
 
 
+def _takes_none(row: Any) -> bool:
+    """Whether a row that holds nothing unknown takes no time; what is no number is told where rows are read."""
+    return (isinstance(row, dict) and row.keys() <= Layer.__annotations__.keys()
+            and all(type(row.get(name, 0)) in (int, float) and row.get(name, 0) == 0 for name in COSTS[:4]))
+
+
 def _rows(values: Mapping[str, Any]) -> List[Layer]:
     """Of merged values, which must take some time: a model that takes none has no best schedule."""
     if values.get("num_layers") is not None:
         return _equal_layers(values)
     refuse_beside(values)
     rows = read_layers(values["layers"])
-    if rows and all(isinstance(row, dict) and row.keys() <= Layer.__annotations__.keys() and not any(row.get(name) for name in COSTS[:4])
-                    for row in rows):
+    if rows and all(map(_takes_none, rows)):
         raise Error("no layer takes any time; give each a forward_time, and a backward_time where it is not twice that")
     return rows
 

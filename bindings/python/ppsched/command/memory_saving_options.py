@@ -9,7 +9,7 @@ from .._core.config import Config
 from .._core.memory_saving import chooses_offload
 from .._core.schedule import Schedule
 from .._core.strategy import find_strategy
-from .number_options import whole
+from .number_options import real, whole
 from .usage import UsageError
 
 
@@ -17,7 +17,7 @@ def add_memory_saving_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", metavar="WHAT",
                         help="copy activations to the host and back: of so many stages of each device (chunks=N), all, or as few as "
                              "hold --mem-limit (limit)")
-    parser.add_argument("--offload-share", metavar="SHARE", type=float,
+    parser.add_argument("--offload-share", metavar="SHARE", type=real,
                         help="with --offload: of each device those alone that live longest, as far as they are that share of what could go, "
                              "above 0 to 1 (default: 1)")
     parser.add_argument("--reload-prefetch", "--reload-lead", metavar="N", type=whole,
@@ -32,7 +32,7 @@ def add_link_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def _chunks_of(option: str, word: str) -> int:
-    match = re.fullmatch(r"chunks=(\d{1,9})", word)
+    match = re.fullmatch(r"chunks=([0-9]{1,9})", word)
     if match is None or int(match[1]) == 0:
         raise UsageError(f"--{option} {word}: N of chunks=N must be an integer of 1 or more")
     return int(match[1])

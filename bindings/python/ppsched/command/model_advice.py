@@ -42,7 +42,7 @@ def _least(make: Make, name: str, numbers: Sequence[int], limit: float, values: 
 def numbers_that_do(make: Make, job: Job, limit: float, values: Mapping[str, Any], planner: Planner) -> str:
     """Of --pp, --tp and --zero, each alone."""
     training = job.model.training
-    choices = {"pp": range(job.pp + 1, job.model.transformer.layers + 1),
+    choices = {"pp": range(job.pp + 1, job.model.description.layers + 1),
                "tp": [training.tensor_parallel * 2**power for power in range(1, 8)],
                "zero": range(training.sharding + 1, 4) if training.data_parallel > 1 else ()}
     found = {name: _least(make, name, list(numbers), limit, values, planner) for name, numbers in choices.items()}

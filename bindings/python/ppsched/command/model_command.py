@@ -4,14 +4,15 @@ import argparse
 import json
 from typing import Any, Dict, List
 
+from .._core._library import Error
 from .._core.model import Model
-from .._core.model_slices import KINDS
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from ..readers.device_files import read_device
+from ..readers.model_files import guessed_model, read_model
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
-from .model_estimate import GIB, DeviceMemory, calibrated, even_memory, layer_names
+from .model_estimate import GIB, DeviceMemory, calibrated, even_memory
 from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .printing import tell, print_text
 from .problem_options import Commands
@@ -34,30 +35,34 @@ def add_commands(commands: Commands) -> None:
                         help="also what Megatron-LM's theoretical_memory_usage.py says")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the layers, for --layers of pick and compare")
+    parser.add_argument("--describe", action="store_true", help="write the model's description instead (-o: to a file), also a start of one for a "
+                        "model type that is not known; it then has \"unknown\", and the exit code is 1")
     parser.set_defaults(run=run_model)
 
 
 # --- parameters ---
 
 def _per_layer(model: Model) -> List[Dict[str, Any]]:
-    """One row a kind of layer, in order."""
-    counts, names = model.parameters, layer_names(model)
-    last_has_experts = names[-2 - model.transformer.mtp_layers] == "moe_decoder"
-    routed = counts.expert_mlp - counts.expert_mlp_active if last_has_experts else 0
-    whole = {"embedding": counts.embedding + counts.positions, "decoder": counts.attention_with_norms + counts.dense_mlp,
-             "moe_decoder": counts.attention_with_norms + counts.expert_mlp, "mtp": counts.mtp, "head": counts.output + counts.final_norm}
-    active = {**whole, "moe_decoder": counts.attention_with_norms + counts.expert_mlp_active, "mtp": counts.mtp - routed}
-    return [{"name": name, "count": names.count(name), "parameters": whole[name], "active": active[name]} for name in KINDS
-            if name in names]
+    """One row for each kind of layer, in order."""
+    return [{"name": row.name, "count": row.layers, "parameters": row.parameters, "active": row.active} for row in model.rows]
+
+
+def _of_transformer(model: Model) -> Dict[str, Any]:
+    """The parts of a layer, for models of one attention and one MLP or experts."""
+    rows = {row.name: row for row in model.rows if row.role == "decoder"}
+    if not rows or not set(rows) <= {"decoder", "moe_decoder"}:
+        return {}
+    one, dense, routed = next(iter(rows.values())), rows.get("decoder"), rows.get("moe_decoder")
+    return {"attention_with_norms": one.mixers + one.norms, "dense_mlp": dense.feed_forwards if dense else 0,
+            "moe_mlp": routed.feed_forwards if routed else 0, "moe_mlp_active": routed.feed_forwards_active if routed else 0,
+            "dense_layers": dense.layers if dense else 0, "moe_layers": routed.layers if routed else 0}
 
 
 def _parameters_row(model: Model) -> Dict[str, Any]:
     counts = model.parameters
     return {"total": counts.total, "active": counts.active, "embedding": counts.embedding, "output": counts.output,
-            "per_layer": _per_layer(model), "final_norm": counts.final_norm, "positions": counts.positions,
-            "attention_with_norms": counts.attention_with_norms, "dense_mlp": counts.dense_mlp, "moe_mlp": counts.expert_mlp,
-            "moe_mlp_active": counts.expert_mlp_active, "mtp": counts.mtp, "dense_layers": counts.dense_layers,
-            "moe_layers": counts.expert_layers}
+            "per_layer": _per_layer(model), "final_norm": counts.final_norm, "positions": counts.positions, "other": counts.other,
+            "towers": counts.towers, "mtp": counts.mtp, **_of_transformer(model)}
 
 
 def device_row(memory: DeviceMemory) -> Dict[str, float]:
@@ -72,8 +77,8 @@ def _megatron_row(job: Job) -> Dict[str, float]:
 def _pass_rows(model: Model) -> Dict[str, Any]:
     """The parts of each layer's times."""
     parts = ("time", "matrix_time", "vector_time", "memory_time", "communication_time")
-    return {name: {kind: {part: getattr(model.pass_cost(KINDS[name], kind), part) for part in parts} for kind in PASSES}
-            for name in KINDS if name in layer_names(model)}
+    return {row.name: {kind: {part: getattr(model.pass_cost(row.name, kind), part) for part in parts} for kind in PASSES}
+            for row in model.rows}
 
 
 # --- the table ---
@@ -118,8 +123,10 @@ def _device_table(memory: List[DeviceMemory]) -> str:
 
 def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
     model, counts = job.model, job.model.parameters
-    mtp = f", {counts.mtp:,} in each MTP layer besides" if counts.mtp else ""
-    lines = [f"{counts.total:,} parameters, {counts.active:,} active{mtp}\n", "\n", _layer_table(model, row["layers"]), "\n",
+    others = [f"{row.parameters:,} in the {row.name} tower" for row in model.rows if row.role == "tower"]
+    others += [f"{counts.mtp:,} in each MTP layer"] if counts.mtp else []
+    besides = f", {' and '.join(others)} besides" if others else ""
+    lines = [f"{counts.total:,} parameters, {counts.active:,} active{besides}\n", "\n", _layer_table(model, row["layers"]), "\n",
              f"even split, 1F1B, {job.microbatches} microbatches, recompute {job.recompute}:\n", _device_table(memory)]
     if "megatron" in row:
         lines.append(f"\nMegatron-LM's formula: weights and optimizer {_bytes_word(row['megatron']['weight_and_optimizer_bytes'])} GiB, "
@@ -136,9 +143,37 @@ def _layers_text(rows: List[Any]) -> str:
     return json.dumps(values, indent=1) + "\n"
 
 
+def _describe(arguments: argparse.Namespace) -> None:
+    """The model's description; of a config.json of an unknown type what is understood, and what is not."""
+    if arguments.model is None:
+        raise UsageError("--describe: it goes with --model FILE")
+    unknown: List[str] = []
+    try:
+        found = read_model(arguments.model)
+        text = found.description.json()
+        for warning in found.warnings:
+            tell(arguments.command, f"warning: {warning}")
+    except Error as error:
+        start = guessed_model(arguments.model)
+        if start is None:
+            raise
+        unknown = start.warnings
+        text = json.dumps({"unknown": unknown, **start.values()}, indent=1) + "\n"
+        tell(arguments.command, str(error))
+    if arguments.output is not None:
+        write_text(arguments.output, text)
+    else:
+        print_text(text)
+    if unknown:
+        raise SystemExit(1)
+
+
 def run_model(arguments: argparse.Namespace) -> None:
     if arguments.output is not None and not arguments.output.lower().endswith(".json"):
         raise UsageError(f"-o {arguments.output}: the layers are JSON; give it the ending .json")
+    if arguments.describe:
+        _describe(arguments)
+        return
     take_model_config(arguments)
     found, options = described(arguments)
     job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))

@@ -6,8 +6,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from .._core._library import Error
 from .._core.config import Config
 from .._core.layers import Layers, Split, config_from_layers
-from .._core.model import LayerMemory, Model
-from .._core.model_slices import KINDS
+from .._core.model import FORMER_ROWS, LayerMemory, Model
 from .._core.schedule import generate
 from .._core.shown import shown
 from .._core.unit_advice import seconds_of
@@ -34,19 +33,24 @@ class DeviceMemory(NamedTuple):
         return sum(self[:5])
 
 
-def even_split(names: Sequence[str], stages: int) -> List[int]:
-    """How many layers each stage has: decoders evenly, one more in the first where that does not go; ends with the first and the
-    last, MTP layers with the last."""
-    decoders = sum("decoder" in name for name in names)
+def decoder_count(model: Model) -> int:
+    """Layers that stages share."""
+    return sum(row.layers for row in model.rows if row.role == "decoder")
+
+
+def even_split(model: Model, stages: int) -> List[int]:
+    """How many layers each stage has: decoders evenly, one more in the first stages if that does not divide; the first stage also has the
+    towers and the embedding, the last one the MTP layers and the head."""
+    decoders = decoder_count(model)
     counts = [decoders // stages + (stage < decoders % stages) for stage in range(stages)]
-    counts[0] += 1
-    counts[-1] += len(names) - decoders - 1
+    counts[0] += sum(row.layers for row in model.rows if row.role in ("tower", "embedding"))
+    counts[-1] += sum(row.layers for row in model.rows if row.role in ("mtp", "head"))
     return counts
 
 
 def memory_by_kind(model: Model) -> Dict[str, LayerMemory]:
     """By the names of layers."""
-    return {name: model.memory(kind) for name, kind in KINDS.items()}
+    return {row.name: model.memory(row.name) for row in model.rows}
 
 
 def states_of(names: Sequence[str], held: Mapping[str, LayerMemory]) -> List[float]:
@@ -88,13 +92,14 @@ def even_memory(job: Job) -> List[DeviceMemory]:
     """Of each device, with 1F1B and an even split; no buffers. Activations are those that are kept, and of the layers that are computed
     again the largest, which comes back for its backward."""
     held, names = memory_by_kind(job.model), layer_names(job.model)
-    counts = even_split(names, job.pp * job.vpp)
-    stages, active = stage_names(names, counts, job.model.transformer.tied), own_names(names, counts)
+    counts = even_split(job.model, job.pp * job.vpp)
+    stages, active = stage_names(names, counts, job.model.description.tied), own_names(names, counts)
+    again = {row.name for row in job.model.rows if row.role == "decoder"}
     memory = []
     for device in range(job.pp):
         kept, largest, all_names = 0.0, 0.0, []
         for chunk in range(job.vpp):
-            own = [(held[name], kept_of(held[name], job.recompute if "decoder" in name else "none"))
+            own = [(held[name], kept_of(held[name], job.recompute if name in again else "none"))
                    for name in active[chunk * job.pp + device]]
             kept += sum(layer for _, layer in own) * _in_flight(job, device, chunk)
             largest = max([largest, *(layer.activations - remains for layer, remains in own)])
@@ -131,7 +136,7 @@ def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
     as Megatron-LM does."""
     device, holders = job.model.accelerator, sum(row.embeddings > 0 for row in memory)
     assert device is not None
-    if not job.model.transformer.mtp_layers or holders < 2:
+    if not job.model.description.mtp_layers or holders < 2:
         return 0.0
     link = device.inside if job.devices <= device.node_devices else device.between
     size = job.model.memory("embedding").gradients
@@ -150,7 +155,7 @@ def even_step(job: Job, layers: Layers) -> float:
     kinds = [kinds.index(job.recompute) + 1 if job.recompute in kinds else 0 for kinds in layers.kinds]
     link = links_of(job)
     empty = Config(job.pp, job.microbatches, p2p_time=link["p2p_time"], p2p_bandwidth=link["p2p_bandwidth"])
-    config = config_from_layers(empty, layers, Split(even_split(names, job.pp), kinds))
+    config = config_from_layers(empty, layers, Split(even_split(job.model, job.pp), kinds))
     return generate("1f1b", config).evaluate().metrics.makespan
 
 
@@ -158,7 +163,7 @@ def operations(job: Job) -> float:
     """Operations of matrices in a step of all devices: forward, and twice that backward; nothing computed again."""
     training = job.model.training
     sharing = training.tensor_parallel * training.context_parallel * training.data_parallel
-    one = sum(job.model.pass_cost(KINDS[name], "forward").matrix_operations for name in layer_names(job.model))
+    one = sum(row.layers * job.model.pass_cost(row.name, "forward").matrix_operations for row in job.model.rows)
     return 3 * one * sharing * job.microbatches
 
 
@@ -191,8 +196,10 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
         place, _, value = word.partition("=")
         layer, _, kind = place.partition(".")
         seconds = seconds_of(f"--layer-times {place}", value) if value else 0.0
-        if layer not in KINDS.values() or kind not in ("forward", "input", "weight") or not 0 < seconds < float("inf"):
-            raise Error(f"--layer-times {word}: it must be KIND.PASS=TIME above 0, such as dense.forward=2.1ms; KIND {', '.join(KINDS.values())}, "
+        names = [row.name for row in model.rows]
+        layer = FORMER_ROWS.get(layer, layer) if layer not in names else layer
+        if layer not in names or kind not in ("forward", "input", "weight") or not 0 < seconds < float("inf"):
+            raise Error(f"--layer-times {word}: it must be LAYER.PASS=TIME above 0, such as decoder.forward=2.1ms; LAYER {', '.join(names)}, "
                         "PASS forward, input or weight")
         predicted = model.pass_cost(layer, kind).time
         if predicted == 0:
@@ -225,8 +232,8 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
     if not measured > once:
         raise Error(f"the measured step of {measured:g} s is not longer than the {once:g} s of its optimizer; give a longer one")
     scale = (measured - once) / pipeline
-    for layer in KINDS.values():
+    for row in job.model.rows:
         for kind in ("forward", "input", "weight"):
-            factors[layer, kind] = factors.get((layer, kind), 1.0) * scale
+            factors[row.name, kind] = factors.get((row.name, kind), 1.0) * scale
     notes.append(f"all layers x {scale:.4g} (a step with 1F1B and an even split: measured {measured:.4g} s, predicted {pipeline + once:.4g} s)")
     return Calibrated(job.model.layers(factors), notes)

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for a model, how it is trained, and on what; Megatron-LM's argument names are taken too."""
 import argparse
+import math
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
 from .._core.model import Model, Training
 from .._core.shown import shown
+from .._core.whole_numbers import number_of
+from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
-from .number_options import add_count_argument, whole
+from .number_options import add_count_argument, real, whole
 from .printing import tell
 from .usage import UsageError
 
@@ -76,10 +79,10 @@ def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -
                        help="of a weight, gradient, optimizer state, and of an element of activations "
                        "(default: weight=2 gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
-                       help="measured, of one layer, as dense.forward=6.1ms: KIND embedding, dense, expert, mtp or head; PASS forward, input or weight")
+                       help="measured, of one layer, as decoder.forward=6.1ms: KIND as the table of ppsched model names them; PASS forward, input or weight")
     group.add_argument("--step-time", metavar="TIME",
                        help="measured, as 2.1s, with 1F1B and an even split: scales all layers")
-    group.add_argument("--tokens-per-second", type=float, metavar="N", help="measured, of all devices together: likewise")
+    group.add_argument("--tokens-per-second", type=real, metavar="N", help="measured, of all devices together: likewise")
 
 
 # --- what the options say ---
@@ -100,7 +103,7 @@ def _check_training(where: str, config: Mapping[str, Any]) -> None:
     """Of a config file beside --model."""
     needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
     check_names(where, {**needed, **config})
-    twice = next((name for name in (*needed, *SIZES, *LATENT) if name in config), None)
+    twice = next((name for name in (*needed, *SIZES, *LATENT, *(name for name in LAYERS if is_in_use(name, config))) if name in config), None)
     if twice is not None:
         raise Error(f"{where}: {twice}: with --model it follows from there; leave it out")
 
@@ -153,7 +156,7 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
     for word in words or ():
         name, _, value = word.partition("=")
         try:
-            sizes[f"{name}_bytes"] = float(value)
+            sizes[f"{name}_bytes"] = number_of(value)
         except ValueError:
             name = ""
         if name not in BYTES or not 0 < sizes[f"{name}_bytes"] <= 1024:
@@ -163,7 +166,7 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
 
 def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
     tensor, data, context = _one(options, "tp"), _one(options, "dp"), _one(options, "cp")
-    sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.transformer.positions or 4096))
+    sequence = _one(options, "seq", min(found.sequence, 8192) or min(4096, found.description.positions or 4096))
     sizes: Dict[str, Any] = _bytes(options.get("sizes"))
     rows = options.get("sequence_parallel", tensor > 1 and not (found.options or found.is_megatron))
     return Training(sequence_length=sequence, micro_batch_size=_one(options, "micro_batch"), tensor_parallel=tensor,
@@ -193,9 +196,13 @@ _WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_
 
 
 def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With those that Megatron-LM's world_size makes, where nothing else says."""
-    if options.get("world_size") is None or options.get("dp") is not None:
+    """With those that Megatron-LM's world_size makes; without it with as many as experts need at least."""
+    if options.get("dp") is not None:
         return options
+    if options.get("world_size") is None:
+        shared = _one(options, "tp") * _one(options, "cp")
+        experts = _one(options, "ep") * (_one(options, "etp", 0) or _one(options, "tp"))
+        return {**options, "dp": experts // math.gcd(experts, shared)} if _one(options, "ep") > 1 else options
     used, devices = _one(options, "tp") * _one(options, "pp") * _one(options, "cp"), _one(options, "world_size")
     if devices % used:
         raise Error(f"--tp, --pp and --cp take {used} devices, which do not divide world_size {devices}; give --dp")
@@ -208,17 +215,17 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
     recompute = options.get("recompute_kind") or options.get("recompute") or "none"
     if recompute not in RECOMPUTE:
         raise Error(f"recompute is {shown(recompute)}; it must be {', '.join(RECOMPUTE)}")
-    if pp > found.transformer.layers:
-        raise Error(f"--pp {pp} is more than the {found.transformer.layers} layers of the model; give {found.transformer.layers} or less")
+    if pp > found.description.layers:
+        raise Error(f"--pp {pp} is more than the {found.description.layers} layers of the model; give {found.description.layers} or less")
     vpp = _one(options, "vpp")
-    if pp * vpp > found.transformer.layers:
-        raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.transformer.layers} layers of the model; give --vpp "
-                    f"{found.transformer.layers // pp} or less")
-    if 0 < found.transformer.positions < training.sequence_length:
-        raise Error(f"--seq {training.sequence_length} is more than the model's {found.transformer.positions} learned positions; give "
-                    f"{found.transformer.positions} or less")
+    if pp * vpp > found.description.layers:
+        raise Error(f"--pp {pp} times --vpp {vpp} is more than the {found.description.layers} layers of the model; give --vpp "
+                    f"{found.description.layers // pp} or less")
+    if 0 < found.description.positions < training.sequence_length:
+        raise Error(f"--seq {training.sequence_length} is more than the model's {found.description.positions} learned positions; give "
+                    f"{found.description.positions} or less")
     try:
-        model = Model(found.transformer, training, device)
+        model = Model(found.description, training, device)
     except Error as error:
         message = str(error)
         for name, word in sorted(_WORDS.items(), key=lambda pair: -len(pair[0])):

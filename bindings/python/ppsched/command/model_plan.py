@@ -77,7 +77,7 @@ def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) ->
     """Of each device by cause, with the candidate's split and order."""
     layers, split = made.measured.layers, made.plan.split(candidate)
     held = memory_by_kind(made.job.model)
-    stages = stage_names(layers.names, split.layers, made.job.model.transformer.tied)
+    stages = stage_names(layers.names, split.layers, made.job.model.description.tied)
     buffers = buffer_bytes(made.job)
     memory = []
     for device, own_stages in enumerate(_stages_on(timeline)):

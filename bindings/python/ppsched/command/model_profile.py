@@ -3,11 +3,10 @@
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .._core._library import Error
-from .._core.model_slices import KINDS
 from .._core.number_lists import numbers
 from .._core.units import TIMES
 from .._core.words import counted
-from .model_estimate import even_split, layer_names, stage_names
+from .model_estimate import decoder_count, even_split, layer_names, stage_names
 from .model_options import Job
 
 Factors = Dict[Tuple[str, str], float]
@@ -18,11 +17,11 @@ MEASURED = {"forward_times": ("forward",), "backward_input_times": ("input",), "
 
 def _stages(job: Job, count: int) -> List[List[str]]:
     """The layers of each stage, with an even split."""
-    names = layer_names(job.model)
-    if not 2 <= count <= sum("decoder" in name for name in names):
-        raise Error(f"{counted(count, 'measured stage')}: with --model give the times of all stages of an even split, 2 to "
-                    f"{sum('decoder' in name for name in names)}, one number each")
-    return stage_names(names, even_split(names, count), False)
+    names, decoders = layer_names(job.model), decoder_count(job.model)
+    if not 2 <= count <= decoders:
+        raise Error(f"{counted(count, 'measured stage')}: with --model give the times of all stages of an even split, 2 to {decoders}, "
+                    "one number each")
+    return stage_names(names, even_split(job.model, count), False)
 
 
 def _end_factor(measured: float, rest: float, predicted: float, common: float) -> float:
@@ -32,16 +31,18 @@ def _end_factor(measured: float, rest: float, predicted: float, common: float) -
 
 def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[float], passes: Sequence[str]) -> Factors:
     """Decoders by the stages that have nothing else, or by all; then the ends by what the first and the last stage take besides."""
-    predicted = {name: sum(job.model.pass_cost(kind, one).time for one in passes) for name, kind in KINDS.items()}
+    rows = job.model.rows
+    decoders = {row.name for row in rows if row.role == "decoder"}
+    predicted = {row.name: sum(job.model.pass_cost(row.name, one).time for one in passes) for row in rows}
     whole = [sum(predicted[name] for name in stage) for stage in stages]
-    inner = [number for number, stage in enumerate(stages) if all("decoder" in name
-                                                                  for name in stage)] or list(range(len(stages)))
+    inner = [number for number, stage in enumerate(stages) if decoders.issuperset(stage)] or list(range(len(stages)))
     common = sum(measured[number] for number in inner) / sum(whole[number] for number in inner)
-    factors = dict.fromkeys(KINDS, common)
-    for number, ends in ((0, ("embedding",)), (len(stages) - 1, ("mtp", "head"))):
+    factors = {row.name: common for row in rows}
+    by_end = [{row.name for row in rows if row.role in roles} for roles in (("tower", "embedding"), ("mtp", "head"))]
+    for number, ends in zip((0, len(stages) - 1), by_end):
         end = sum(predicted[name] for name in stages[number] if name in ends)
         factors.update(dict.fromkeys(ends, _end_factor(measured[number], common * (whole[number] - end), end, common)))
-    return {(KINDS[name], one): factor for name, factor in factors.items() for one in passes}
+    return {(name, one): factor for name, factor in factors.items() for one in passes}
 
 
 def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[str]]:
@@ -60,6 +61,6 @@ def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[st
         found = _factors_of(job, stages, [time * unit for time in times], MEASURED[name])
         factors.update(found)
         words = ", ".join(f"{kind} x {factor:.4g}" for (kind, one), factor in found.items() if one == MEASURED[name][0] and
-                          kind in {KINDS[layer] for stage in stages for layer in stage})
+                          kind in {layer for stage in stages for layer in stage})
         notes.append(f"{' and '.join(MEASURED[name])} of {len(times)} measured stages: {words}")
     return factors, notes

@@ -7,9 +7,9 @@ from typing import Any, List, Optional, Union
 from .._core._library import Error
 from .._core.shown import shown
 from .._core.units import parse
-from .._core.whole_numbers import MOST_DIGITS
+from .._core.whole_numbers import MOST_DIGITS, number_of
 
-_NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
+_NEGATIVE_NUMBER = re.compile(r"^-([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
 
 _INTEGER = re.compile(r"[-+]?[0-9]+$")
 
@@ -19,9 +19,7 @@ def _numbers(word: str) -> List[Union[float, str]]:
     found: List[Union[float, str]] = []
     for text in word.split(","):
         try:
-            if "_" in text:
-                raise ValueError
-            found.append(text if parse(text) else float(text))
+            found.append(text if parse(text) else number_of(text))
         except Error as error:
             raise argparse.ArgumentTypeError(f"{word}: {error}") from None
         except ValueError:
@@ -43,6 +41,14 @@ def whole(word: str) -> int:
     if len(word) > MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{shown(word)} is too large")
     return int(word)
+
+
+def real(word: str) -> float:
+    """One number, of an option."""
+    try:
+        return number_of(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no number") from None
 
 
 def _counts(word: str) -> List[int]:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for the page of compare and pick: its title, and whose timelines it has."""
 import argparse
+import re
 import shlex
 from typing import Any, Dict, Iterable, List, Optional
 
 from .._core.plan import Plan
+from .._core.shown import shown
 from .._core.writing import PAGES as PAGES, ending_of
 from ..page.live import check_library
 from ..page.report_choice import ALL, Timelines, baseline_of
@@ -30,9 +32,9 @@ def _timelines(words: Optional[List[str]]) -> Optional[Timelines]:
         return None
     if len(words) == 1 and words[0] == ALL:
         return ALL
-    if len(words) == 1 and words[0].lstrip("-").isdecimal():
-        if int(words[0]) < 1:
-            raise UsageError(f"--timelines {words[0]}: it must be 1 or more, all, or names of strategies")
+    if len(words) == 1 and re.fullmatch("-*[0-9]+", words[0]):
+        if not re.fullmatch("0*[1-9][0-9]{0,99}", words[0]):
+            raise UsageError(f"--timelines {shown(words[0])[1:-1]}: it must be 1 or more, all, or names of strategies")
         return int(words[0])
     return words
 

@@ -6,6 +6,7 @@ from typing import Any, Mapping
 from .._core.config import Config
 from .._core.robust_objective import QUANTILE, with_robust_objective
 from .._core.strategy import find_strategy
+from .number_options import real
 from .scenario_options import RANKINGS, asked_scenarios
 from .usage import UsageError
 
@@ -13,7 +14,7 @@ from .usage import UsageError
 def add_robust_objective_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank-by", choices=RANKINGS[1:],
                         help="with these, and strategy auto: what of the makespans over the scenarios the search makes short")
-    parser.add_argument("--quantile", type=float, metavar="Q", help=f"of --rank-by quantile (default: {QUANTILE})")
+    parser.add_argument("--quantile", type=real, metavar="Q", help=f"of --rank-by quantile (default: {QUANTILE})")
 
 
 def with_asked_objective(config: Config, values: Mapping[str, Any]) -> Config:

@@ -11,7 +11,7 @@ from .._core.scenarios import Found, checked_seed, scenario_row
 from .._core.schedule import Schedule
 from .._core.shown import shown
 from ..readers.recorded import iterations_of, recorded_factors
-from .number_options import whole
+from .number_options import real, whole
 from .slow_options import SLOW, add_slow_arguments, factors_of, slow_factors, slow_words
 from .usage import UsageError
 
@@ -23,9 +23,9 @@ _NEEDED = "it goes with --jitter or --slow-rank, or what else makes times vary"
 
 
 def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jitter", type=float, metavar="S",
+    parser.add_argument("--jitter", type=real, metavar="S",
                         help="times of ops vary: each is multiplied by a lognormal factor of mean 1 whose logarithm has this deviation")
-    parser.add_argument("--message-jitter", type=float, metavar="S", help="likewise what goes from device to device")
+    parser.add_argument("--message-jitter", type=real, metavar="S", help="likewise what goes from device to device")
     add_slow_arguments(parser)
     parser.add_argument("--scenarios-from", choices=("profile",),
                         help="in each scenario all takes as long as in one recorded iteration of --profile; so it is by itself where "
@@ -39,7 +39,7 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenario_arguments(parser)
     parser.add_argument("--rank-by", choices=RANKINGS, help="with these: what of a step's time over the scenarios ranks (default: mean)")
-    parser.add_argument("--quantile", type=float, metavar="Q", help="of --rank-by quantile (default: 0.9)")
+    parser.add_argument("--quantile", type=real, metavar="Q", help="of --rank-by quantile (default: 0.9)")
 
 
 def ranking_of(values: Mapping[str, Any], devices: int) -> Dict[str, Any]:

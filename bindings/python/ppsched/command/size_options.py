@@ -7,6 +7,7 @@ from .._core._abi import Status
 from .._core._library import Error
 from .._core.config import Config
 from .._core.model_end import ModelEnd, end_of_size
+from .._core.whole_numbers import number_of
 from .number_options import whole
 from .usage import UsageError
 
@@ -34,7 +35,7 @@ def end_of(name: str, given: Union[Mapping[str, float], List[str], None]) -> Opt
     for word in given:
         key, separator, value = word.partition("=")
         try:
-            number = float(value)
+            number = number_of(value)
         except ValueError:
             separator = ""
         if key in values:

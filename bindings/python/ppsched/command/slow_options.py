@@ -7,6 +7,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from .._core._library import Error
 from .._core.shown import printable, shown
+from .._core.whole_numbers import number_of
+from .number_options import whole
 from .usage import UsageError
 
 
@@ -48,8 +50,8 @@ def _parsed(name: str, word: str) -> Tuple[Tuple[int, ...], float]:
     *names, last = word.split(":")
     places: Tuple[int, ...] = ()
     factor = math.nan
-    with contextlib.suppress(ValueError):
-        places, factor = tuple(map(int, names)), float(last)
+    with contextlib.suppress(ValueError, argparse.ArgumentTypeError):
+        places, factor = tuple(map(whole, names)), number_of(last)
     if len(places) != slow.numbers or math.isnan(factor):
         raise UsageError(f"{option} {shown(word)[1:-1]}: it must be {slow.form}, such as {slow.example}")
     if not 0 <= factor < math.inf:

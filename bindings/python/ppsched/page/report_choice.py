@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which candidates of a plan have their timelines in a page: the best, beside it what runs today, and others."""
+import re
 from typing import List, NamedTuple, Optional, Sequence, Union
 
 from .._core._library import Error
@@ -29,7 +30,7 @@ def baseline_of(text: Optional[str]) -> Baseline:
     if text is None:
         return Baseline(BASELINE, None, False)
     name, separator, chunks = str(text).partition(":")
-    if separator and not (chunks.isdecimal() and int(chunks) > 0):
+    if separator and not re.fullmatch("0*[1-9][0-9]{0,99}", chunks):
         raise Error(f"baseline is {shown(text)}; it must be a strategy, or with its stages a device behind it, such as interleaved_1f1b:4")
     return Baseline(find_strategy(name).name, int(chunks) if separator else None, True)
 

@@ -5,7 +5,8 @@ from typing import Any, Dict, Mapping
 
 from .._core._library import Error
 from .._core.accelerators import EFFICIENCIES, Accelerator, LinkRate, find_accelerator
-from .._core.model import Model, Training, Transformer
+from .._core.description import Transformer
+from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.unit_advice import amount_in, unit_meant
 from .._core.words import nearest
@@ -43,16 +44,20 @@ def _link(where: str, name: str, given: Any) -> LinkRate:
     return LinkRate(**{key: _number(where, f"{name}.{key}", value) for key, value in given.items()})
 
 
+def _is_pair(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2 and all(
+        isinstance(number, (int, float)) and not isinstance(number, bool) for number in value)
+
+
 def _efficiency(where: str, name: str, given: Any) -> Any:
     """One share, or pairs."""
     if type(given) in (int, float):
         return float(given)
     if given in ([], ()):
         raise Error(f"{where}: {name} is an empty list; leave it out, or give a share such as 0.5")
-    try:
-        return [(float(least), float(share)) for least, share in given]
-    except (TypeError, ValueError):
-        raise Error(f"{where}: {name} must be a share such as 0.5, or a list of [operations or bytes at least, share]") from None
+    if not isinstance(given, (list, tuple)) or not all(map(_is_pair, given)):
+        raise Error(f"{where}: {name} must be a share such as 0.5, or a list of [operations or bytes at least, share]")
+    return [(float(least), float(share)) for least, share in given]
 
 
 def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:

@@ -12,7 +12,7 @@ from .._core.words import nearest
 
 MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-OTHER_BASE = re.compile(r"[-+]?0[0-9_]*[0-9][0-9_]*$|.*:")  # 010 and 1:30, as YAML 1.1 has them
+OTHER_FORM = re.compile(r"[-+]?0[0-9]*[0-9]$|.*[:_]")  # 010, 1:30 and 1_0, as YAML 1.1 has them
 FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # what such keys begin with
 
 
@@ -43,8 +43,8 @@ def _unreadable(path: str, error: BaseException) -> Error:
 
 
 def _unique_loader(yaml: Any) -> Any:
-    """PyYAML's safe loader, but a key may not stand twice, aliases do not stand for values without end, and no number is in base 8 or 60,
-    which YAML 1.1 takes 010 and 1:30 for."""
+    """PyYAML's safe loader, but a key may not stand twice, aliases do not stand for values without end, and numbers are in plain digits:
+    YAML 1.1 takes 010, 1:30 and 1_0 for 8, 90 and 10."""
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module that may be missing
         def __init__(self, text: str) -> None:
@@ -70,7 +70,7 @@ def _unique_loader(yaml: Any) -> Any:
             if isinstance(node, yaml.ScalarNode) and node.tag == NUMBER_TAGS[0] and len(node.value) > MOST_DIGITS:
                 raise yaml.constructor.ConstructorError(None, None, f"the integer {node.value[:20]}... is too large", node.start_mark)
             value = super().construct_object(node, deep)
-            if isinstance(node, yaml.ScalarNode) and node.tag in NUMBER_TAGS and OTHER_BASE.match(node.value):
+            if isinstance(node, yaml.ScalarNode) and node.tag in NUMBER_TAGS and OTHER_FORM.match(node.value):
                 raise yaml.constructor.ConstructorError(None, None, f"{shown(node.value)[1:-1]} would be {shown(value)}; write the number itself, or a text "
                                                         "in quotes", node.start_mark)
             return value
@@ -84,7 +84,7 @@ def _unique_loader(yaml: Any) -> Any:
             return super().construct_mapping(node, deep)
 
     # 1e-3 is a number, as in JSON and YAML 1.2; PyYAML wants 1.0e-3
-    number = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+    number = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     return Loader
 

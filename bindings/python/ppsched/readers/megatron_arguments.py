@@ -16,16 +16,7 @@ class Argument(NamedTuple):
 
 
 REFUSED: Dict[str, Any] = {
-    "hybrid_layer_pattern": None, "hybrid_override_pattern": None, "mtp_hybrid_override_pattern": None,
-    "is_hybrid_model": False, "spec": None, "mamba_state_dim": 128, "mamba_head_dim": 64, "mamba_num_groups": 8,
-    "mamba_num_heads": None, "gdp_num_householder": 3, "linear_attention_freq": None, "linear_conv_kernel_dim": 4,
-    "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32,
-    "window_size": None, "window_attn_skip_freq": None, "softmax_type": "vanilla", "qk_l2_norm": False,
-    "attention_output_gate": False, "experimental_attention_variant": None, "dsa_indexer_n_heads": None,
-    "dsa_indexer_head_dim": None, "dsa_indexer_topk": None, "dsa_indexer_topk_freq": 1, "dsa_indexer_skip_topk_offset": 0,
-    "dsa_indexer_loss_coeff": None, "dsa_indexer_use_sparse_loss": False, "dsa_indexer_rope_interleaved": False,
-    "dsa_indexer_rotate_activation": True, "dsa_indexer_scoring_relu": True, "dsa_indexer_k_norm_epsilon": None,
-    "dsa_indexer_k_norm_fp32": False, "dsa_kernel_backend": "none", "moe_latent_size": None, "moe_shared_expert_gate": False,
+    "gdp_num_householder": 3, "qk_l2_norm": False,
     "moe_expert_capacity_factor": None, "moe_pad_expert_input_to_capacity": False, "moe_expert_rank_capacity_factor": None,
     "moe_token_dropping": False, "heterogeneous_layers_config_path": None, "heterogeneous_layers_config_encoded_json": None,
     "heterogeneous_block_specs": False, "enable_mhc_connections": False, "mhc_num_residual_streams": 4,
@@ -78,6 +69,8 @@ OLDER: Dict[str, Argument] = {
 }
 
 NOTHING = """
+dsa_indexer_k_norm_epsilon dsa_indexer_k_norm_fp32 dsa_indexer_loss_coeff dsa_indexer_rope_interleaved dsa_indexer_rotate_activation
+dsa_indexer_scoring_relu dsa_indexer_use_sparse_loss dsa_kernel_backend
 DDP_impl _is_global_batch_size_explicitly_specified activation_func activation_func_clamp_value adam_beta1 adam_beta2 adam_eps
 adlr_autoresume adlr_autoresume_interval align_grad_reduce align_param_gather allow_ambiguous_pad_tokens app_tag_run_name
 app_tag_run_version apply_layernorm_1p apply_query_key_layer_scaling apply_residual_connection_post_layernorm

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transformers and how they are trained, by Megatron-LM's argument names; what a file leaves out is as in its launcher."""
-from typing import Any, Dict, List, Mapping, NamedTuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core import _abi
 from .._core._library import Error
-from .._core.model import Transformer
+from .._core.description import Transformer
 from .._core.shown import shown
 from .._core.words import nearest
 from .megatron_arguments import ARGUMENTS, changes
+from .megatron_layers import LAYERS, description_values, pattern_layers, pattern_of
 from .megatron_pattern import expert_pattern, pattern_fields
 from .megatron_training import SHORT, TAKEN, TRAINING, integer_of, switch_of, training_options
 
@@ -25,11 +26,13 @@ OTHERS = ("vocab_size", "moe_layers", "moe_layer_freq", "swiglu", "normalization
           "group_query_attention", "multi_latent_attention", "position_embedding_type", "max_position_embeddings",
           "use_flash_attn", "attention_dropout", "hidden_dropout", "mla",
           "source", "model", "make_vocab_size_divisible_by", "squared_relu", "quick_geglu", "gated_linear_unit",
-          "encoder_num_layers", "encoder_seq_length", "use_rotary_position_embeddings", "add_position_embedding",
+          "post_self_attn_layernorm", "post_mlp_layernorm", "use_gated_attention", "encoder_num_layers", "encoder_seq_length", "use_rotary_position_embeddings", "add_position_embedding",
           "no_position_embedding")
 # Switches that say the same by another name, or the contrary.
 SAME = {"untied_embeddings": ("untie_embeddings_and_output_weights", True), "mla": ("multi_latent_attention", True),
-        "disable_bias_linear": ("add_bias_linear", False), "no_position_embedding": ("add_position_embedding", False)}
+        "disable_bias_linear": ("add_bias_linear", False), "no_position_embedding": ("add_position_embedding", False),
+        "use_gated_attention": ("attention_output_gate", True)}
+KNOWN = frozenset((*SIZES, *LATENT, *OTHERS, *LAYERS, *TRAINING, *SHORT, *TAKEN, *ARGUMENTS))
 POSITIONS = ("learned_absolute", "rope", "yarn", "mrope", "none")
 # What is counted as it is where the argument is as another one.
 EQUAL = {"tensor_parallel_num_weight_shards": ("tensor_model_parallel_size", "tp"),
@@ -40,17 +43,18 @@ WORDS = {"yes": True, "no": False, "none": None, "null": None, "true": True, "fa
 
 
 class Named(NamedTuple):
-    """The transformer, options of the command that the file holds, arguments that change the answer and are not taken, and what is taken
-    in another way than by the launcher where the file says nothing."""
+    """The transformer, options of the command that the file holds, arguments that change the answer and are not taken, what is taken in
+    another way than by the launcher where the file says nothing, and the description of layers that a transformer does not have."""
 
     transformer: Transformer
     options: Dict[str, Any]
     not_taken: List[str]
     assumed: List[str]
+    values: Optional[Dict[str, Any]] = None
 
 
 def is_megatron(fields: Mapping[str, Any]) -> bool:
-    return "model_type" not in fields and any(name.replace("-", "_") in ("num_layers", "num_attention_heads")
+    return "model_type" not in fields and any(name.replace("-", "_") in ("num_layers", "num_attention_heads", "hybrid_layer_pattern")
                                               for name in fields)
 
 
@@ -113,7 +117,7 @@ def _check_refused(where: str, fields: Mapping[str, Any]) -> None:
 
 
 def check_names(where: str, fields: Mapping[str, Any]) -> None:
-    known = [*SIZES, *LATENT, *OTHERS, *TRAINING, *SHORT, *TAKEN]
+    known = [*SIZES, *LATENT, *OTHERS, *LAYERS, *TRAINING, *SHORT, *TAKEN]
     for name in fields:
         if name not in known and name not in ARGUMENTS:
             raise Error(f"{where}: unknown argument {shown(name)}; {nearest(name, known) or nearest(name, ARGUMENTS) or 'names are those of Megatron-LM, with underscores'}")
@@ -143,6 +147,8 @@ def not_taken(fields: Mapping[str, Any]) -> List[str]:
     """What would change the answer, and does not; without what is off, or as it is here."""
     names = [name for name, value in fields.items() if name in ARGUMENTS and ARGUMENTS[name].effect == "not taken"
              and changes(name, value) and not _is_counted(name, fields)]
+    if "|" in str(pattern_of("", fields) or ""):
+        names.append("the | of hybrid_layer_pattern (stages are chosen anew)")
     is_uniform = fields.get("recompute_method", "uniform") == "uniform" and fields.get("recompute_num_layers", 1) == 1
     if fields.get("recompute_granularity") == "full" and not is_uniform:
         names += [name for name in ("recompute_method", "recompute_num_layers") if fields.get(name) is not None]
@@ -257,7 +263,10 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
     else:
         for field in ("experts_per_token", "expert_ffn_size", "shared_ffn_size"):
             row.pop(field, None)
-    return Transformer(**row, gated=switch("swiglu") or switch("quick_geglu") or switch("gated_linear_unit"), norm_bias=_has_norm_bias(where, fields),
+    after = [name for name in ("post_self_attn_layernorm", "post_mlp_layernorm") if switch(name)]
+    if len(after) == 1:
+        raise Error(f"{where}: {after[0]} is on, and the norm after the other half of a layer is not; read are files with both or none")
+    return Transformer(**row, post_norms=bool(after), gated=switch("swiglu") or switch("quick_geglu") or switch("gated_linear_unit"), norm_bias=_has_norm_bias(where, fields),
                        tied=not switch("untie_embeddings_and_output_weights"), projection_bias=bias, mlp_bias=bias,
                        dropout=_has_dropout(where, fields))
 
@@ -280,5 +289,9 @@ def read_megatron(where: str, given: Mapping[str, Any]) -> Named:
     fields = plain(where, given)
     _join_switches(where, fields)
     _join_encoder(where, fields)
+    layers = pattern_layers(where, fields)
+    if layers is not None:
+        fields["num_layers"] = layers  # as the launcher does
     check_names(where, fields)
-    return Named(_transformer(where, fields), training_options(where, fields), not_taken(fields), _assumed(where, fields))
+    shape = _transformer(where, fields)
+    return Named(shape, training_options(where, fields), not_taken(fields), _assumed(where, fields), description_values(where, fields, shape))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which layers have experts, by Megatron-LM's moe_layer_freq: a number, a list, or a text such as ([0]*3+[1]*58)."""
+"""Which layers are of a kind, by Megatron-LM's moe_layer_freq and the like: a number, a list, or a text such as ([0]*3+[1]*58)."""
 import re
 from typing import Any, Dict, List, Union
 
@@ -14,8 +14,8 @@ Value = Union[int, List[int]]
 class _Reader:
     """Sums of products of numbers and lists of numbers, as Python has them; no list is made that is longer than `most`."""
 
-    def __init__(self, where: str, text: str, most: int) -> None:
-        self.where, self.text, self.most, self.place, self.depth = f"{where}: moe_layer_freq {shown(text)}", text, most, 0, 0
+    def __init__(self, where: str, text: str, most: int, name: str) -> None:
+        self.where, self.text, self.most, self.place, self.depth = f"{where}: {name} {shown(text)}", text, most, 0, 0
 
     def fail(self, reason: str) -> Error:
         return Error(f"{self.where}: {reason}")
@@ -105,9 +105,9 @@ class _Reader:
         return number
 
 
-def _read(where: str, text: str, layers: int) -> Value:
+def _read(where: str, text: str, layers: int, name: str = "moe_layer_freq") -> Value:
     """A number by itself, or a list that an expression makes."""
-    reader = _Reader(where, text, layers)
+    reader = _Reader(where, text, layers, name)
     value = reader.sum()
     if reader.next():
         raise reader.fail(f"it cannot be read from character {reader.place + 1} on")
@@ -129,6 +129,21 @@ def expert_pattern(where: str, frequency: Any, layers: int) -> List[int]:
     wrong = next((entry for entry in frequency if isinstance(entry, bool) or not isinstance(entry, int) or entry not in (0, 1)), None)
     if wrong is not None:
         raise Error(f"{where}: moe_layer_freq has the entry {shown(wrong)}; it must be 1 (experts) or 0 (none)")
+    return list(frequency)
+
+
+def layer_pattern(where: str, name: str, frequency: Any, layers: int) -> List[int]:
+    """Of each layer 1 or 0: 0 in every so many, or as a list or such a text says."""
+    if isinstance(frequency, str):
+        frequency = _read(where, frequency, layers, name)
+    if isinstance(frequency, bool) or not isinstance(frequency, (int, list)):
+        raise Error(f"{where}: {name} must be a number, a list or a text such as ([1]*3+[0]), not {shown(frequency)}")
+    if isinstance(frequency, int):
+        if frequency < 1:
+            raise Error(f"{where}: {name} is {shown(frequency)}; it must be 1 or more")
+        return [int((layer + 1) % frequency != 0) for layer in range(layers)]
+    if len(frequency) != layers or not all(type(entry) is int and entry in (0, 1) for entry in frequency):
+        raise Error(f"{where}: {name} has {len(frequency)} entries, and there are {layers} layers; give 0 or 1 for each layer")
     return list(frequency)
 
 

@@ -11,6 +11,7 @@ from .._core.number_lists import integer
 from .._core.same_units import in_same_units
 from .._core.shown import shown
 from .._core.units import PLAIN, TIMES as UNITS_OF_TIME, Units
+from .._core.whole_numbers import number_of
 from .._core.words import counted
 from . import trace
 from .json_and_yaml import is_yaml, read_mapping
@@ -52,7 +53,7 @@ def parse_statistic(statistic: Statistic) -> Union[str, float]:
     if statistic in ("mean", "median"):
         return statistic if statistic == "mean" else 0.5
     try:
-        quantile = float(statistic)
+        quantile = number_of(statistic) if isinstance(statistic, str) else float(statistic)
     except (TypeError, ValueError, OverflowError):
         quantile = math.nan
     if isinstance(statistic, bool) or not 0 <= quantile <= 1:

@@ -75,10 +75,10 @@ def _is_lowered(schedule: Schedule) -> bool:
     return bool(schedule.kinds - COMPUTE)
 
 
-def _lowered(schedule: Schedule, lowering: Union[Lowering, str, None], rendezvous: bool) -> Schedule:
+def _lowered(there: Pytorch, schedule: Schedule, lowering: Union[Lowering, str, None], rendezvous: bool) -> Schedule:
     """With sends and receives, if these are ours; proved."""
     if lowering is not None and member(Lowering, "lowering", lowering) != Lowering.NONE:
-        schedule = schedule.lower(lowering, unshard=ACTIVE_STAGES, reduce_grad=True)
+        schedule = schedule.lower(lowering, unshard=ACTIVE_STAGES, reduce_grad=there.reduce_grad)
     if _is_lowered(schedule):
         proof = schedule.prove("pair", rendezvous=rendezvous)
         if not proof:
@@ -144,7 +144,7 @@ def PlannedSchedule(plan_or_schedule: Union[Plan, Schedule], stages: Union[Any, 
     _refuse(schedule)
     if lowering is None and isinstance(plan_or_schedule, Plan):
         lowering = plan_or_schedule.lowering
-    schedule = _lowered(schedule, lowering, there.torch.device(mine[0].device).type != "cpu")
+    schedule = _lowered(there, schedule, lowering, there.torch.device(mine[0].device).type != "cpu")
     _check_stages(schedule, mine)
     _check_scaling(there, schedule, options)
     runtime = there.schedules._PipelineScheduleRuntime(mine, schedule.microbatches, loss_fn=loss_fn, **options)
@@ -153,5 +153,8 @@ def PlannedSchedule(plan_or_schedule: Union[Plan, Schedule], stages: Union[Any, 
     for stage in mine:
         there.place(stage, ranks)
     runtime.pipeline_order = _actions(there, schedule)
-    getattr(runtime, there.load)(runtime.pipeline_order, format="compute_comms" if _is_lowered(schedule) else "compute_only")
+    if _is_lowered(schedule):
+        getattr(runtime, there.load)(there.with_waits(runtime.pipeline_order), format="compute_comms")
+    else:
+        getattr(runtime, there.load)(runtime.pipeline_order, format="compute_only")
     return runtime

@@ -3,7 +3,7 @@
 import functools
 import importlib
 import inspect
-from typing import Any, Dict, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 from .._core._library import Error
 
@@ -14,6 +14,7 @@ class Pytorch(NamedTuple):
     load: name of the runtime's method that takes an order of ops, for all ranks. has_pairs: it runs overlapped pairs as one op,
     else one after the other. takes_scale_grads: it can divide gradients by the microbatches, and has that as an argument.
     reduces: it does so, and FSDP's reduction, in a REDUCE_GRAD of the order; else behind the last full backward of a stage.
+    waits: an order with sends also says where these, and reductions, are waited for.
     """
 
     torch: Any
@@ -24,6 +25,12 @@ class Pytorch(NamedTuple):
     has_pairs: bool
     takes_scale_grads: bool
     reduces: bool
+    waits: bool
+
+    @property
+    def reduce_grad(self) -> int:
+        """Of Schedule.lower, for a lowering like this version's own."""
+        return 2 if self.waits else 1
 
     def place(self, stage: Any, ranks: Dict[int, Any]) -> None:
         """Tells a stage on which rank of its group each stage is; older ones keep their neighbours' global ranks besides."""
@@ -32,6 +39,30 @@ class Pytorch(NamedTuple):
             if hasattr(stage, name) and neighbour in ranks:
                 group = stage.group or self.distributed.group.WORLD
                 setattr(stage, name, self.distributed.get_global_rank(group, ranks[neighbour]))
+
+    def with_waits(self, actions: Dict[int, List[Any]]) -> Dict[int, List[Any]]:
+        """An order with sends, for each rank, as this version takes it: with waits where it puts them itself by default."""
+        if not self.waits:
+            return actions
+        kinds = self.schedules._ComputationType
+
+        def waited(action: Any) -> List[Any]:
+            if action.computation_type != kinds.REDUCE_GRAD:
+                return [action]
+            return [action, action._replace(computation_type=kinds.WAIT_REDUCE_GRAD)]
+
+        with_reductions = {rank: [one for action in row for one in waited(action)] for rank, row in actions.items()}
+        found: Dict[int, List[Any]] = self.schedules._add_wait_send(with_reductions)
+        return found
+
+
+def kept(stage: Any, microbatch: int) -> Tuple[Any, Any]:
+    """The outputs and inputs that a stage keeps of a forward for its backward."""
+    if hasattr(stage, "fwd_cache"):
+        outputs, inputs = stage.fwd_cache[microbatch]
+        return outputs, inputs
+    state = stage._forward_chunk_states[microbatch]  # since 2.15
+    return state.live_outputs, state.input_values
 
 
 @functools.lru_cache(maxsize=None)
@@ -48,4 +79,5 @@ def pytorch() -> Pytorch:
         raise Error(f"PyTorch {torch.__version__} has no runtime that takes a schedule; 2.6 and later have")
     base: Any = schedules.PipelineScheduleMulti
     return Pytorch(torch, distributed, schedules, str(torch.__version__), load, "sub_actions" in schedules._Action._fields,
-                   "scale_grads" in inspect.signature(base.__init__).parameters, hasattr(schedules, "_add_reduce_grad"))
+                   "scale_grads" in inspect.signature(base.__init__).parameters, hasattr(schedules, "_add_reduce_grad"),
+                   hasattr(schedules, "_add_wait_send"))

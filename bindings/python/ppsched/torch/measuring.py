@@ -9,7 +9,7 @@ from .._core.config import Config
 from .._core.number_lists import integer
 from .._core.units import Units
 from ..readers.profile import TIMES, Profile, reduced
-from .installed import Pytorch, pytorch
+from .installed import Pytorch, kept, pytorch
 
 Method = Callable[..., Any]
 Key = Tuple[int, str]                # stage and kind of an op
@@ -132,7 +132,7 @@ class _Watch:
 
             with self.there.torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
                 result = watched(microbatch, *args, **given)
-            outputs, inputs = stage.fwd_cache[microbatch]
+            outputs, inputs = kept(stage, microbatch)
             self.sent[stage.stage_index] = sum(output.numel() * output.element_size() for output in outputs)
             if self.clock.allocated() is None:
                 held = _bytes_of([*saved, *outputs, *inputs], [*stage.submod.parameters(), *stage.submod.buffers()])

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Primus' files: a model's YAML, which extends others, and that of a run, which names a model and overrides its arguments. Their names are
+Megatron-LM's, and some of Primus' own (of its release at fd1eeabb)."""
+import os
+import pathlib
+import re
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+from .._core._library import Error
+from .._core.shown import shown
+from .megatron_names import KNOWN
+
+Read = Callable[[str], Mapping[str, Any]]
+DEEPEST = 16                                   # files that extend each other
+MODELS = ("primus", "configs", "models")       # folders of Primus with models, by framework
+MODULES = ("primus", "configs", "modules")     # and with what a run has where it says nothing
+TYPES = ("gpt", "mamba", "hybrid")             # of models, beside Megatron-LM's names
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
+
+# Primus' own names that change neither layers nor the bytes and operations that are counted: logs, checks, kernels, data, other trainers.
+PASSED = re.compile(r"(log_|mlflow_|wandb_|disable_|torch_profiler_|profile_|turbo_|use_turbo_|odc_|enable_odc|quantile_balancing_|weight_deosc|zero_bubble_"
+                    r"|rl_|grpo_|langrl_|sft_|lb_mini_|use_fla_|fla_|retro_(?!add_retriever)|inference_|tiktoken_|use_rocm_|compress_rope_|use_v4_|v4_|kda_backend|kda_chunk)")
+NOTHING = frozenset("""
+allow_padding_num_layers async_tensor_model_parallel_allreduce auto_continue_train auto_offload_time bases communication_method
+dataloader_mp_context debug_scheduler_table dump_pp_data empty_cache_interval enable_exactly_numeric_match enable_fused_linear_ce
+enable_gloo_process_groups enable_optimizer_post_validation enable_primus_turbo extends final_logit_softcapping fused_ce_chunks fused_ce_mode
+generate_tracelens_report hc_eps interleave_group_size keep_fp8_transpose_cache_when_using_custom_fsdp legacy_tokenizer mamba_d_conv mamba_expand
+mock_dataset moe_extended_tp moe_router_bias_update_rule moe_router_force_load_balancing_type moe_use_fused_router_with_aux_score
+moe_use_legacy_grouped_gemm muon_use_nesterov mxfp4_gradient_stochastic_rounding no_fp8_weight_transpose_cache num_seq_splits offload_chunk_num
+offload_ops offload_overlap_sr offload_time patch_moe_overlap patch_primus_pipeline patch_zero_bubble pp_algorithm pp_warmup
+pre_communication_optimization router_logit_softcapping attn_logit_softcapping scatter_gather_tensors_in_pipeline sink_window_even_layers_only stage
+stderr_sink_level file_sink_level sink_level enable_zb_runtime enable_zero_bubble use_short_conv torch_compile trainable use_custom_fsdp use_packed_attention wall_clock_step_timer conv_L_cache conv_bias retriever_seq_length
+""".split())
+
+
+# --- files ---
+
+def is_primus(fields: Mapping[str, Any]) -> bool:
+    """A run's file, or a model's with a type that is no family of Hugging Face."""
+    is_run = isinstance(fields.get("modules"), dict) and any(isinstance(module, dict) and "model" in module for module in fields["modules"].values())
+    return is_run or "extends" in fields or "bases" in fields or (fields.get("model_type") in TYPES and "num_layers" in fields)
+
+
+def _resolved(value: Any) -> Any:
+    """With the defaults of ${NAME:default}; a text that is a number, true, false or null by itself becomes that."""
+    if isinstance(value, dict):
+        return {key: _resolved(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_resolved(each) for each in value]
+    if not isinstance(value, str) or not _VARIABLE.search(value):
+        return value
+    text = _VARIABLE.sub(lambda match: match[2] if match[2] is not None else "null", value)
+    words: Dict[str, Any] = {"null": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text) if re.fullmatch(r"-?\d+\.\d*(e[-+]?\d+)?", text) else text
+
+
+def _folders(path: str, parts: Tuple[str, ...], framework: str) -> List[str]:
+    """Where a file may stand: in the folder of the one that names it, and in Primus' own."""
+    here = pathlib.Path(os.path.abspath(path)).parent
+    return [str(here), *(str(folder.joinpath(*parts, framework)) for folder in (here, *here.parents))]
+
+
+def _find(path: str, name: object, folders: List[str]) -> str:
+    if not isinstance(name, str):
+        raise Error(f"{path}: {shown(name)} must be the name of a file")
+    found = next((file for folder in folders if os.path.isfile(file := os.path.join(folder, name))), None)
+    if found is None:
+        raise Error(f"{path}: it takes {shown(name)}, which is neither beside it nor in primus/configs above it; put it there")
+    return found
+
+
+def _extended(path: str, read: Read, parts: Tuple[str, ...], framework: str, depth: int = 0) -> Dict[str, Any]:
+    """The values of a file, over those of the files that it extends."""
+    if depth == DEEPEST:
+        raise Error(f"{path}: more than {DEEPEST} files extend each other")
+    values: Dict[str, Any] = {}
+    own = _resolved(dict(read(path)))
+    for name in [*(own.get("extends") or own.get("includes") or []), *(own.get("bases") or [])]:
+        values.update(_extended(_find(path, name, _folders(path, parts, framework)), read, parts, framework, depth + 1))
+    values.update({name: value for name, value in own.items() if name not in ("extends", "includes", "bases")})
+    return values
+
+
+def _run_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, Any]:
+    """Of a run: its module's defaults, the model, and what it overrides."""
+    module = next(module for module in _resolved(fields["modules"]).values() if isinstance(module, dict) and "model" in module)
+    framework = str(module.get("framework", "megatron"))
+    if framework != "megatron":
+        raise Error(f"{path}: its framework is {shown(framework)}; files of megatron are read")
+    values: Dict[str, Any] = {}
+    if module.get("config") is not None:
+        values.update(_extended(_find(path, module["config"], _folders(path, MODULES, framework)), read, MODULES, framework))
+    values.update(_extended(_find(path, module["model"], _folders(path, MODELS, framework)), read, MODELS, framework))
+    values.update(module.get("overrides") or {})
+    return values
+
+
+# --- names ---
+
+def _sinks(path: str, values: Dict[str, Any]) -> None:
+    """Primus' own switch for sinks, with windows in all or each second layer from the first."""
+    if not values.pop("use_sink_attention", False):
+        values.pop("sink_sliding_window", None)
+        return
+    values["softmax_type"] = "learnable"
+    window = values.pop("sink_sliding_window", 0) or 0
+    if window:
+        values["window_size"] = [window - 1, 0]
+        if values.get("sink_window_even_layers_only", True):
+            layers = values.get("num_layers")
+            values["window_attn_skip_freq"] = [int(layer % 2 == 0) for layer in range(layers if isinstance(layers, int) else 0)]
+
+
+# Rows of the embedding by the start of a tokenizer's name, as Hugging Face's config.json of that model has them; the longest start counts.
+VOCABULARIES = {
+    "meta-llama/Llama-2": 32000, "meta-llama/Llama-3": 128256, "meta-llama/Meta-Llama-3": 128256, "NousResearch/Meta-Llama-3": 128256,
+    "meta-llama/Llama-4": 202048, "deepseek-ai/DeepSeek-V2": 102400, "deepseek-ai/DeepSeek-V3": 129280, "deepseek-ai/DeepSeek-V4": 129280,
+    "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": 151936, "deepseek-ai/DeepSeek-R1-Distill-Qwen": 152064, "Qwen/Qwen2.5-3B": 151936,
+    "Qwen/Qwen2.5": 152064, "Qwen/Qwen3": 151936, "Qwen/Qwen3.5": 248320, "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B": 32000,
+    "moonshotai/Kimi-K2": 163840, "THUDM/glm-4": 151552, "MiniMaxAI/MiniMax-M2": 200064, "LiquidAI/LFM2": 65536}
+ONES = frozenset(("data_parallel_replicate_degree",))  # that do nothing if they are 1
+
+
+def _is_off(name: str, value: Any) -> bool:
+    return not value or (name in ONES and value == 1) or (isinstance(value, dict) and not value.get("enabled", value.get("enable", True)))
+
+
+def _add_vocabulary(path: str, values: Dict[str, Any]) -> List[str]:
+    """Primus takes the vocabulary from the tokenizer, whose file is not here."""
+    if values.get("vocab_size") is not None or values.get("padded_vocab_size") is not None:
+        return []
+    name = str(values.get("tokenizer_model") or "")
+    start = max((start for start in VOCABULARIES if name.startswith(start)), key=len, default=None)
+    if start is None:
+        raise Error(f"{path}: vocab_size follows from the tokenizer {shown(name)}, whose file is not read; add vocab_size")
+    values["padded_vocab_size"] = VOCABULARIES[start]
+    return [f"padded_vocab_size {VOCABULARIES[start]}, as {name} has it in its config.json (the file leaves it to the tokenizer)"]
+
+
+def primus_arguments(path: str, fields: Mapping[str, Any], read: Read) -> Tuple[Dict[str, Any], List[str]]:
+    """Megatron-LM's arguments of the file, and what is assumed. What Primus adds passes where it changes nothing, and is refused else."""
+    is_run = isinstance(fields.get("modules"), dict)
+    values = _run_values(path, fields, read) if is_run else _extended(path, read, MODELS, "megatron")
+    kind: Optional[object] = values.pop("model_type", None)
+    if kind is not None and kind not in TYPES:
+        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes by itself; read are {', '.join(TYPES)}; give Hugging Face's config.json")
+    _sinks(path, values)
+    if values.get("sequence_parallel") in (0, 1):  # as its scripts give it
+        values["sequence_parallel"] = bool(values["sequence_parallel"])
+    unknown = [name for name, value in values.items() if name not in KNOWN and name not in NOTHING and not PASSED.match(name) and not _is_off(name, value)]
+    if unknown:
+        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if len(unknown) == 1 else 'are'} in use, which Megatron-LM does not have, and would not be counted; "
+                    "give Hugging Face's config.json, or a description (docs/model.md)")
+    assumed = _add_vocabulary(path, values)
+    return {name: value for name, value in values.items() if name in KNOWN}, assumed

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks all numbers of a description by the table of blocks, and fills in defaults. */
+#include <string.h>
+
+#include "base/error.h"
+#include "description/block_table.h"
+#include "description/description.h"
+
+enum { MOST_SIZE = 1 << 24, MOST_COUNT = 1 << 20, MOST_NORMS = 16, MOST_STREAMS = 64, MOST_TOWERS = 16, MOST_MTP = 32 };
+static const uint64_t most_parameters = (uint64_t)1 << 53;
+
+/* Where a block stands, for messages. */
+struct spot {
+    const char *name; /* of its kind, or of its tower */
+    uint32_t block;
+    uint32_t hidden;
+};
+
+static bool has(const ppsched_block *block, uint32_t flag)
+{
+    return (block->flags & flag) != 0;
+}
+
+/* --- one block --- */
+
+static ppsched_status fail_number(const struct spot *spot, const ppsched_block *block, const char *name, uint32_t value,
+                                  uint32_t least, uint32_t most, ppsched_error *error)
+{
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): %s is %u; it must be %u to %u", spot->name,
+                    spot->block, ppi_block_kinds[block->kind], name, value, least, most);
+}
+
+/* `rule` is what is wrong, and what would work. */
+static ppsched_status fail_block(const struct spot *spot, const ppsched_block *block, const char *rule, ppsched_error *error)
+{
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): %s", spot->name, spot->block,
+                    ppi_block_kinds[block->kind], rule);
+}
+
+static ppsched_status check_numbers(const struct spot *spot, const ppsched_block *block, ppsched_error *error)
+{
+    uint32_t kind = 1u << block->kind;
+    for (size_t i = 0; i < PPI_BLOCK_FIELDS; i++) {
+        const struct ppi_block_field *field = &ppi_block_fields[i];
+        uint32_t value = ppi_block_number_of(block, field), most = i == 0 ? MOST_NORMS : MOST_COUNT;
+        if ((field->kinds & kind) == 0 && value > 0)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): it has no %s, which is %u; leave it out",
+                            spot->name, spot->block, ppi_block_kinds[block->kind], field->name, value);
+        if (value > most || ((field->needed & kind) != 0 && value == 0))
+            return fail_number(spot, block, field->name, value, (field->needed & kind) != 0, most, error);
+    }
+    return PPSCHED_OK;
+}
+
+static ppsched_status check_flags(const struct spot *spot, const ppsched_block *block, ppsched_error *error)
+{
+    uint32_t kind = 1u << block->kind, known = 0;
+    for (size_t i = 0; i < PPI_BLOCK_FLAGS; i++) {
+        const struct ppi_block_flag *flag = &ppi_block_flags[i];
+        known |= flag->flag;
+        if (has(block, flag->flag) && (flag->kinds & kind) == 0)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): it has no %s; leave it out", spot->name,
+                            spot->block, ppi_block_kinds[block->kind], flag->name);
+    }
+    if ((block->flags & ~known) != 0)
+        return fail_number(spot, block, "flags", block->flags, 0, known, error);
+    if (has(block, PPSCHED_BLOCK_FLAG_PARALLEL) && spot->block == 0)
+        return fail_block(spot, block, "parallel is of a block after another; the first has none before it", error);
+    if (has(block, PPSCHED_BLOCK_FLAG_FREE_NORMS) && !has(block, PPSCHED_BLOCK_FLAG_QK_NORM))
+        return fail_block(spot, block, "free_norms says how qk_norm is; give qk_norm too", error);
+    if (has(block, PPSCHED_BLOCK_FLAG_QK_NORM) && has(block, PPSCHED_BLOCK_FLAG_QK_NORM_ALL))
+        return fail_block(spot, block, "qk_norm and qk_norm_all are two kinds of one norm; give one of them", error);
+    return PPSCHED_OK;
+}
+
+static void complete_heads(ppsched_block *block, uint32_t hidden)
+{
+    if (block->heads > 0 && block->head_size == 0)
+        block->head_size = hidden / block->heads;
+    if (block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION)
+        block->key_value_heads = 0;
+    else if (block->kind == PPSCHED_BLOCK_KIND_ATTENTION || block->kind == PPSCHED_BLOCK_KIND_DELTA)
+        block->key_value_heads = block->key_value_heads > 0 ? block->key_value_heads : block->heads;
+    bool has_values = block->kind == PPSCHED_BLOCK_KIND_ATTENTION || block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION ||
+                      block->kind == PPSCHED_BLOCK_KIND_DELTA;
+    if (has_values && block->value_size == 0)
+        block->value_size = block->head_size;
+}
+
+static ppsched_status check_heads(const struct spot *spot, const ppsched_block *block, ppsched_error *error)
+{
+    if (block->heads > 0 && block->head_size == 0 && spot->hidden % block->heads != 0)
+        return ppi_fail(
+            error, PPSCHED_ERROR_RANGE,
+            "kind %q, block %u (%s): heads %u does not divide %u of hidden_size, and head_size is not given; give it",
+            spot->name, spot->block, ppi_block_kinds[block->kind], block->heads, spot->hidden);
+    if (block->key_value_heads > 0 && block->heads % block->key_value_heads != 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): key_value_heads %u does not divide %u heads",
+                        spot->name, spot->block, ppi_block_kinds[block->kind], block->key_value_heads, block->heads);
+    return PPSCHED_OK;
+}
+
+/* The index is whole or not there. */
+static ppsched_status check_index(const struct spot *spot, const ppsched_block *block, ppsched_error *error)
+{
+    bool some = (block->index_heads | block->index_size | block->index_tokens) != 0;
+    if (some && (block->index_heads == 0 || block->index_size == 0 || block->index_tokens == 0))
+        return fail_block(spot, block, "index_heads, index_size and index_tokens go together; give all or none", error);
+    if (has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX) && !some)
+        return fail_block(spot, block,
+                          "shared_index is of a block with an index; give its index_heads, index_size and index_tokens", error);
+    if (some && block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION && block->query_rank == 0)
+        return fail_block(spot, block, "an index reads the queries' rank; give query_rank", error);
+    if (some && block->kind == PPSCHED_BLOCK_KIND_COMPRESSED_ATTENTION && block->ratio == 0)
+        return fail_block(spot, block, "an index is of compressed tokens; give ratio", error);
+    return PPSCHED_OK;
+}
+
+static ppsched_status complete_mamba(const struct spot *spot, ppsched_block *block, ppsched_error *error)
+{
+    if (block->kind != PPSCHED_BLOCK_KIND_MAMBA)
+        return PPSCHED_OK;
+    if (has(block, PPSCHED_BLOCK_FLAG_MAMBA_1)) {
+        if (block->width == 0 || block->time_step_rank == 0)
+            return fail_block(spot, block, "Mamba's first version needs width and time_step_rank", error);
+        return (block->heads | block->head_size | block->groups) == 0
+                   ? PPSCHED_OK
+                   : fail_block(spot, block, "Mamba's first version has no heads, head_size and groups; leave them out", error);
+    }
+    if (block->heads == 0 || block->time_step_rank > 0)
+        return fail_block(spot, block, "Mamba-2 needs heads, and has no time_step_rank; mamba_1 is the first version", error);
+    block->groups = block->groups > 0 ? block->groups : 1;
+    uint64_t width = (uint64_t)block->heads * block->head_size;
+    if (block->width > 0 && block->width != width)
+        return fail_block(spot, block, "width must be heads times head_size; leave it out", error);
+    if (width > MOST_COUNT)
+        return fail_block(spot, block, "heads times head_size must be up to 1048576", error);
+    block->width = (uint32_t)width;
+    return block->heads % block->groups == 0 ? PPSCHED_OK : fail_block(spot, block, "groups must divide heads", error);
+}
+
+static ppsched_status check_rest(const struct spot *spot, const ppsched_block *block, ppsched_error *error)
+{
+    if (block->experts_per_token > block->experts + block->idle_experts)
+        return fail_number(spot, block, "experts_per_token", block->experts_per_token, 1, block->experts + block->idle_experts,
+                           error);
+    if (block->output_groups > 0 && ((uint64_t)block->heads * block->head_size) % block->output_groups != 0)
+        return fail_block(spot, block, "output_groups must divide heads times head_size", error);
+    if (block->reserved != 0)
+        return fail_number(spot, block, "reserved", block->reserved, 0, 0, error);
+    if (block->extra_parameters >= most_parameters)
+        return fail_block(spot, block, "extra_parameters must be less than 2^53", error);
+    return PPSCHED_OK;
+}
+
+static ppsched_status complete_block(const struct spot *spot, ppsched_block *block, ppsched_error *error)
+{
+    ppsched_status status = ppi_check_choice("kind of block", block->kind, 0, PPI_BLOCK_KINDS - 1, error);
+    if (status == PPSCHED_OK)
+        status = check_numbers(spot, block, error);
+    if (status == PPSCHED_OK)
+        status = check_flags(spot, block, error);
+    if (status == PPSCHED_OK)
+        status = check_heads(spot, block, error);
+    if (status == PPSCHED_OK)
+        status = check_index(spot, block, error);
+    if (status != PPSCHED_OK)
+        return status;
+    complete_heads(block, spot->hidden);
+    if (block->norms == 0 && !has(block, PPSCHED_BLOCK_FLAG_PARALLEL) && !has(block, PPSCHED_BLOCK_FLAG_NO_NORM))
+        block->norms = 1;
+    status = complete_mamba(spot, block, error);
+    return status == PPSCHED_OK ? check_rest(spot, block, error) : status;
+}
+
+/* --- kinds --- */
+
+static ppsched_status check_name(const char *what, const char *name, ppsched_error *error)
+{
+    if (name == NULL || name[0] == '\0')
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s has no name", what);
+    if (strpbrk(name, " \t\r\n[],\"") != NULL || (name[0] >= '0' && name[0] <= '9'))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "%s is called %q; a name begins with no digit, and has no blanks, commas, quotes or brackets", what,
+                        name);
+    return PPSCHED_OK;
+}
+
+static ppsched_status complete_kind(ppsched_layer_kind *kind, uint32_t hidden, ppsched_error *error)
+{
+    ppsched_status status = check_name("a kind of layer", kind->name, error);
+    if (status == PPSCHED_OK && kind->block_count > PPSCHED_MAX_BLOCKS)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q has %u blocks; it must be 0 to %d", kind->name,
+                          kind->block_count, PPSCHED_MAX_BLOCKS);
+    for (uint32_t i = 0; i < kind->block_count && status == PPSCHED_OK; i++) {
+        const struct spot spot = {kind->name, i, hidden};
+        status = complete_block(&spot, (ppsched_block *)(uintptr_t)kind->blocks[i], error);
+    }
+    return status;
+}
+
+static ppsched_status complete_kinds(ppsched_description_info *info, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < info->kind_count && status == PPSCHED_OK; i++) {
+        status = complete_kind((ppsched_layer_kind *)(uintptr_t)info->kinds[i], info->hidden_size, error);
+        for (uint32_t other = 0; other < i && status == PPSCHED_OK; other++)
+            if (strcmp(info->kinds[other]->name, info->kinds[i]->name) == 0)
+                status = ppi_fail(error, PPSCHED_ERROR_RANGE, "two kinds are called %q; each needs a name of its own",
+                                  info->kinds[i]->name);
+    }
+    return status;
+}
+
+/* --- towers --- */
+
+static bool has_experts(const ppsched_layer_kind *kind)
+{
+    for (uint32_t i = 0; i < kind->block_count; i++)
+        if (kind->blocks[i]->kind == PPSCHED_BLOCK_KIND_EXPERTS)
+            return true;
+    return false;
+}
+
+static ppsched_status complete_tower(const ppsched_tower *tower, ppsched_error *error)
+{
+    const struct {
+        const char *name;
+        uint32_t value, least, most;
+    } sizes[] = {{"hidden_size", tower->hidden_size, 1, MOST_COUNT},
+                 {"layers", tower->layers, 1, 4096},
+                 {"tokens", tower->tokens, 0, MOST_SIZE},
+                 {"is_frozen", tower->is_frozen, 0, 1},
+                 {"has_norm_bias", tower->has_norm_bias, 0, 1}};
+    ppsched_status status = check_name("a tower", tower->name, error);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == PPSCHED_OK; i++)
+        if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q: %s is %u; it must be %u to %u", tower->name, sizes[i].name,
+                              sizes[i].value, sizes[i].least, sizes[i].most);
+    if (status == PPSCHED_OK && tower->extra_parameters >= most_parameters)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q: extra_parameters must be less than 2^53", tower->name);
+    if (status == PPSCHED_OK)
+        status = complete_kind((ppsched_layer_kind *)(uintptr_t)tower->kind, tower->hidden_size, error);
+    if (status == PPSCHED_OK && has_experts(tower->kind))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q has experts, which are of the model's layers alone",
+                          tower->name);
+    return status;
+}
+
+/* A tower has a row of its own, whose name no kind may have. */
+static ppsched_status complete_towers(const ppsched_description_info *info, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < info->tower_count && status == PPSCHED_OK; i++) {
+        const char *name = info->towers[i]->name;
+        status = complete_tower(info->towers[i], error);
+        bool is_taken = false;
+        for (uint32_t other = 0; other < info->kind_count && status == PPSCHED_OK; other++)
+            is_taken |= strcmp(info->kinds[other]->name, name) == 0;
+        for (uint32_t other = 0; other < i && status == PPSCHED_OK; other++)
+            is_taken |= strcmp(info->towers[other]->name, name) == 0;
+        if (is_taken)
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q is called as a kind or another tower; give it another name",
+                              name);
+    }
+    return status;
+}
+
+/* --- all --- */
+
+static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_error *error)
+{
+    const uint32_t flags = 2 * PPSCHED_DESCRIPTION_FLAG_NO_FINAL_NORM - 1;
+    const struct {
+        const char *name;
+        uint32_t value, least, most;
+    } sizes[] = {{"hidden_size", info->hidden_size, 1, MOST_COUNT},
+                 {"vocabulary_size", info->vocabulary_size, 1, MOST_SIZE},
+                 {"positions", info->positions, 0, MOST_SIZE},
+                 {"the number of layers", info->layer_count, 1, 65471}, /* PPSCHED_MAX_LAYERS - 64 */
+                 {"the number of kinds", info->kind_count, 1, PPSCHED_MAX_LAYER_KINDS},
+                 {"the number of towers", info->tower_count, 0, MOST_TOWERS},
+                 {"mtp_layers", info->mtp_layers, 0, MOST_MTP},
+                 {"mtp_kind", info->mtp_kind, 0, info->kind_count > 0 ? info->kind_count - 1 : 0},
+                 {"streams", info->streams, 0, MOST_STREAMS},
+                 {"stream_interval", info->stream_interval, 0, MOST_COUNT},
+                 {"reserved", info->reserved, 0, 0},
+                 {"flags", info->flags, 0, flags}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %u; it must be %u to %u", sizes[i].name, sizes[i].value,
+                            sizes[i].least, sizes[i].most);
+    if (info->extra_parameters >= most_parameters)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "extra_parameters must be less than 2^53");
+    for (uint32_t i = 0; i < info->layer_count; i++)
+        if (info->layers[i] >= info->kind_count)
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "layer %u is of kind %u; there are %u kinds", i, info->layers[i],
+                            info->kind_count);
+    return PPSCHED_OK;
+}
+
+static bool shares_keys(const ppsched_layer_kind *kind)
+{
+    for (uint32_t i = 0; i < kind->block_count; i++)
+        if (has(kind->blocks[i], PPSCHED_BLOCK_FLAG_SHARED_KEYS) || has(kind->blocks[i], PPSCHED_BLOCK_FLAG_SHARED_INDEX))
+            return true;
+    return false;
+}
+
+ppsched_status ppi_description_complete(ppsched_description_info *info, ppsched_error *error)
+{
+    static const char *const taken[] = {"embedding", "head", "mtp"};
+    ppsched_status status = check_sizes(info, error);
+    if (status == PPSCHED_OK)
+        status = complete_kinds(info, error);
+    if (status == PPSCHED_OK)
+        status = complete_towers(info, error);
+    for (uint32_t i = 0; i < info->kind_count && status == PPSCHED_OK; i++)
+        for (size_t name = 0; name < sizeof taken / sizeof taken[0] && status == PPSCHED_OK; name++)
+            if (strcmp(info->kinds[i]->name, taken[name]) == 0)
+                status = ppi_fail(error, PPSCHED_ERROR_RANGE,
+                                  "a kind is called %q, as a part of every model is; give it another name", taken[name]);
+    if (status == PPSCHED_OK && shares_keys(info->kinds[info->layers[0]]))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE,
+                          "layer 0 (%q) shares keys or an index of an earlier layer, and there is none; give it its own",
+                          info->kinds[info->layers[0]]->name);
+    if (info->streams == 0)
+        info->streams = 1;
+    return status;
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Megatron-LM's own code reads launch lines, layout strings and flags: what it makes is what the problem has."""
+import pathlib
+import random
+import sys
+import tempfile
+import unittest
+
+import framework
+import problems
+
+import ppsched
+
+HERE = pathlib.Path(__file__).resolve().parent
+LAYOUTS, SPLITS = 400, 150
+
+
+def random_layouts():
+    """[string, devices, decoders, MTP layers], of which about half are right."""
+    random_, made = random.Random(5), []
+    for _ in range(LAYOUTS):
+        devices, chunks, mtps = random_.randint(1, 5), random_.randint(1, 4), random_.choice((0, 0, 1, 2))
+        counts = [random_.randint(0, 4) for _ in range(devices * chunks)]
+        stages = [random_.choice(("t" * count, f"t*{count}" if count else "")) for count in counts]
+        text = "E" + "|".join(stages) + random_.choice(("", ",")) + "m" * mtps + "L"
+        if random_.random() < 0.3:
+            count, times = random_.randint(1, 3), random_.randint(1, 3)
+            text, devices = f"E({'t' * count}|)*{times}{'m' * mtps}L", times + 1
+            counts = [count] * times
+        decoders = sum(counts)
+        for _ in range(random_.choice((0, 0, 1, 2))):
+            place = random_.randrange(len(text) + 1)
+            text = text[:place] + random_.choice(("t", "m", "E", "L", "|", "*2", ",", "x", "", "")) + text[place + random_.randint(0, 1):]
+        made.append([text, devices, decoders + (random_.random() < 0.05), mtps])
+    return made
+
+
+def our_layout(text, devices, decoders, mtps):
+    try:
+        layout = ppsched.Layout(text, devices, decoders=decoders, mtps=mtps)
+    except ppsched.Error:
+        return None
+    names = ("embedding", "decoder", "mtp", "loss")
+    return [[[name for name, count in zip(names, layout.stages[chunk * devices + rank]) for _ in range(count)]
+             for chunk in range(layout.chunks)] for rank in range(devices)]
+
+
+def random_splits():
+    """Arguments of ppsched.Layout.megatron."""
+    random_, made = random.Random(7), []
+    for _ in range(SPLITS):
+        given = {"decoders": random_.randint(2, 40), "devices": random_.randint(2, 5)}
+        if random_.random() < 0.6:
+            given["decoders"] = given["devices"] * random_.randint(1, 8)
+        for name, values in (("chunks", (2, 3)), ("first_decoders", (1, 2, 3)), ("last_decoders", (1, 2, 4)), ("layers_per_chunk", (1, 2)),
+                             ("account_for_embedding", (True,)), ("account_for_loss", (True,)), ("mtps", (1, 2))):
+            if random_.random() < (0.25 if name != "layers_per_chunk" else 0.1):
+                given[name] = random_.choice(values)
+        made.append(given)
+    return made
+
+
+FLAGS = {"decoders": "--num-layers", "devices": "--pipeline-model-parallel-size", "chunks": "--num-virtual-stages-per-pipeline-rank",
+         "layers_per_chunk": "--num-layers-per-virtual-pipeline-stage", "first_decoders": "--decoder-first-pipeline-num-layers",
+         "last_decoders": "--decoder-last-pipeline-num-layers", "mtps": "--mtp-num-layers",
+         "account_for_embedding": "--account-for-embedding-in-pipeline-split", "account_for_loss": "--account-for-loss-in-pipeline-split"}
+
+
+EXCLUDED = [["--pipeline-model-parallel-layout", "Et|tL"], ["--num-virtual-stages-per-pipeline-rank", "2"],
+            ["--decoder-first-pipeline-num-layers", "1"], ["--decoder-last-pipeline-num-layers", "1"]]
+
+
+def make_hybrid(problem):
+    """The words, pattern and devices of a hybrid model with the split of a problem, and its segments as megatron_reads.py has them."""
+    layers, counts, devices = "M*-ME" * problem["layers"], problem["counts"], problem["devices"]
+    firsts = [sum(counts[:stage]) for stage in range(problem["stages"])]
+    segments = [layers[first:first + count] for first, count in zip(firsts, counts)]
+    words = ["--pipeline-model-parallel-size", str(devices), "--num-experts", "4"]
+    return [words, "|".join(segments), devices], [[[segments[stage], firsts[stage]] for stage in range(rank, problem["stages"], devices)]
+                                                  for rank in range(devices)]
+
+
+def words_of(given):
+    return [word for name, value in given.items() for word in ([FLAGS[name]] if value is True else [FLAGS[name], str(value)])]
+
+
+def stages_of(layout):
+    """As megatron_reads.py has them."""
+    return [[[layout.stages[stage].decoders, layout.offsets[stage], layout.stages[stage].mtps]
+             for stage in range(rank, len(layout.stages), layout.devices)] for rank in range(layout.devices)]
+
+
+def our_split(given):
+    try:
+        return stages_of(ppsched.Layout.megatron(**given))
+    except ppsched.Error:
+        return None
+
+
+def make_problems(folder):
+    """The overlap of experts' communication needs two ways of expert parallelism, so an even number of replicas."""
+    made = problems.Problems("megatron", ["1f1b", "interleaved_1f1b", "interleaved_1f1b"], number=160, kinds=("full", "selective"),
+                             most_mtps=2, empty=True).list
+    made += problems.Problems("megatron", ["interleaved_1f1b_overlap"], number=40, seed=2, most_mtps=1, empty=True, replicas=(2, 4)).list
+    made += problems.picked("megatron", folder)
+    for problem in made:
+        problem["layers"] = sum(problem["counts"] or ()) or 2 * problem["stages"]
+    return made
+
+
+@unittest.skipIf(framework.why_missing("megatron-core"), framework.why_missing("megatron-core"))
+class MegatronTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.layouts, cls.splits = random_layouts(), random_splits()
+        with tempfile.TemporaryDirectory() as folder:
+            cls.problems = make_problems(folder)
+            splits = [[words_of(given), given["devices"]] for given in cls.splits]
+            cls.hybrids = [make_hybrid(problem) for problem in cls.problems[:60] if problem["counts"]]
+            given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits, "hybrids": [words for words, _ in cls.hybrids]}
+            given["hybrids"] += [[[*words, *flags], pattern, devices] for words, pattern, devices in given["hybrids"][:3]
+                                 for flags in EXCLUDED]
+            cls.found = framework.ask(HERE / "megatron_reads.py", given, folder)
+
+    def pairs(self):
+        for problem, found in zip(self.problems, self.found["lines"], strict=True):
+            self.assertNotIn("refused", found, (problem["words"], found.get("refused")))
+            yield problem, found
+
+    def test_problems_have_all_kinds(self):
+        words = [" ".join(problem["words"]) for problem in self.problems]
+        for text in ("--pipeline-model-parallel-layout", "--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers",
+                     "--num-virtual-stages-per-pipeline-rank", "--mtp-num-layers", "--recompute-granularity full",
+                     "--recompute-granularity selective", "--micro-batch-size", "--overlap-moe-expert-parallel-comm",
+                     "--microbatch-group-size-per-virtual-pipeline-stage"):
+            self.assertGreater(sum(text in line for line in words), 4, text)
+
+    def test_stages(self):
+        """Decoders of each stage, the number of the first one, and MTP layers, which follow the last decoder."""
+        for problem, found in self.pairs():
+            counts = problem["counts"] or [problem["layers"] // problem["stages"]] * problem["stages"]
+            mtps = [0] * (problem["stages"] - 1) + [problem["mtps"]]
+            wanted = [[[counts[stage], sum(counts[:stage]), mtps[stage]] for stage in range(rank, problem["stages"], problem["devices"])]
+                      for rank in range(problem["devices"])]
+            self.assertEqual(found["ranks"], wanted, problem["words"])
+
+    def test_microbatches(self):
+        """A line without a micro batch does not say them: the test adds them."""
+        for problem, found in self.pairs():
+            self.assertEqual(found["microbatches"], problem["microbatches"], problem["words"])
+            self.assertEqual(found["micro_batch"], problem["micro_batch"] or 1, problem["words"])
+
+    def test_orders(self):
+        for problem, found in self.pairs():
+            wanted = [[[kind, stage // problem["devices"], microbatch] for kind, stage, microbatch in queue] for queue in problem["order"]]
+            self.assertEqual(found["orders"], wanted, problem["words"])
+
+    def test_recomputation(self):
+        for problem, found in self.pairs():
+            wanted = {"full": ["full", "block", max(problem["counts"] or [0])], "selective": ["selective", None, None],
+                      None: [None, None, None]}
+            self.assertEqual(found["recompute"], wanted[problem["kind"]], problem["words"])
+
+    def test_layouts(self):
+        """Strings, of which it refuses about half."""
+        ours = [our_layout(*problem) for problem in self.layouts]
+        self.assertGreater(ours.count(None), LAYOUTS // 5)
+        self.assertGreater(LAYOUTS - ours.count(None), LAYOUTS // 5)
+        for problem, wanted, found in zip(self.layouts, ours, self.found["layouts"], strict=True):
+            self.assertEqual(None if "refused" in found else found, wanted, (problem, found))
+
+    def test_splits(self):
+        """Flags without a string."""
+        ours = [our_split(given) for given in self.splits]
+        self.assertGreater(ours.count(None), SPLITS // 5)
+        self.assertGreater(SPLITS - ours.count(None), SPLITS // 5)
+        for given, wanted, found in zip(self.splits, ours, self.found["splits"], strict=True):
+            self.assertEqual(None if "refused" in found else found, wanted, (given, found))
+
+    def test_hybrid_models(self):
+        """A split is | in the pattern of layers; flags for a split are refused with it."""
+        count = len(self.hybrids)
+        for (words, wanted), found in zip(self.hybrids, self.found["hybrids"][:count], strict=True):
+            self.assertEqual(found, wanted, words)
+        refused = self.found["hybrids"][count:]
+        self.assertEqual(len(refused), 3 * len(EXCLUDED))
+        for found, flags in zip(refused, EXCLUDED * 3):
+            self.assertIn(flags[0], found["refused"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

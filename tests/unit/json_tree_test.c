@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON texts as trees: values of each type, members by name, what is refused and where, large texts. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "json/tree.h"
+
+static struct ppi_host host;
+static struct ppi_arena arena;
+
+static int setup(void **state)
+{
+    (void)state;
+    expect_ok(ppi_host_take(&host, NULL, NULL), NULL);
+    arena = (struct ppi_arena){.host = &host};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ppi_arena_clear(&arena);
+    return 0;
+}
+
+static struct ppi_json_value tree_of(const char *text)
+{
+    struct ppi_json_value value;
+    ppsched_error error;
+    expect_ok(ppi_json_tree(&value, &arena, text, strlen(text), &error), &error);
+    return value;
+}
+
+static void test_numbers(void **state)
+{
+    const struct {
+        const char *text;
+        double number;
+        bool is_integer;
+    } cases[] = {{"0", 0, true},
+                 {"-0", 0, true},
+                 {"42", 42, true},
+                 {"-7", -7, true},
+                 {"1.5", 1.5, false},
+                 {"1e3", 1000, false},
+                 {"25e-2", 0.25, false},
+                 {"0.1", 0.1, false},
+                 {"1.0", 1, false},
+                 {"-2.5E+1", -25, false},
+                 {"123456.789", 123456.789, false},
+                 {"9223372036854775807", 9223372036854775807.0, true},
+                 {"9223372036854775808", 9223372036854775808.0, false},
+                 {"1e-320", 0, false},
+                 {"1e-9999", 0, false},
+                 {"0.000001", 0.000001, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ppi_json_value value = tree_of(cases[i].text);
+        assert_int_equal(value.type, PPI_JSON_NUMBER);
+        assert_int_equal(value.is_integer, cases[i].is_integer);
+        if (fabs(value.number - cases[i].number) > 1e-15 * fabs(cases[i].number))
+            fail_msg("%s is %g", cases[i].text, value.number);
+    }
+    assert_true(tree_of("9223372036854775807").integer == INT64_MAX && tree_of("-7").integer == -7);
+    assert_true(isinf(tree_of("Infinity").number) && isinf(tree_of("-Infinity").number) && isnan(tree_of("NaN").number));
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    const struct ppi_json_value value = tree_of(
+        " {\"a\": [1, [], {\"b\": null}], \"text\": \"x\\n\\u00e9\", \"no\": false, \"yes\": true, \"\": 3 } ");
+    assert_int_equal(value.type, PPI_JSON_OBJECT);
+    assert_int_equal(value.count, 5);
+    const struct ppi_json_value *list = ppi_json_member_of(&value, "a");
+    assert_int_equal(list->count, 3);
+    assert_int_equal(list->items[0].integer, 1);
+    assert_int_equal(list->items[1].count, 0);
+    assert_int_equal(ppi_json_member_of(&list->items[2], "b")->type, PPI_JSON_NULL);
+    assert_string_equal(ppi_json_member_of(&value, "text")->text, "x\n\xc3\xa9");
+    assert_false(ppi_json_member_of(&value, "no")->truth);
+    assert_true(ppi_json_member_of(&value, "yes")->truth);
+    assert_int_equal(ppi_json_member_of(&value, "")->integer, 3);
+    assert_null(ppi_json_member_of(&value, "c"));
+    assert_null(ppi_json_member_of(list, "a"));
+    assert_null(ppi_json_member_of(NULL, "a"));
+}
+
+static void test_in_use(void **state)
+{
+    static const char *const off[] = {"null", "false", "0", "0.0", "\"\"", "[]", "{}"};
+    static const char *const on[] = {"true", "1", "-0.5", "\"x\"", "[0]", "{\"a\": null}"};
+    (void)state;
+    assert_false(ppi_json_in_use(NULL));
+    for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
+        const struct ppi_json_value value = tree_of(off[i]);
+        assert_false(ppi_json_in_use(&value));
+    }
+    for (size_t i = 0; i < sizeof on / sizeof on[0]; i++) {
+        const struct ppi_json_value value = tree_of(on[i]);
+        assert_true(ppi_json_in_use(&value));
+    }
+}
+
+static void test_shown(void **state)
+{
+    char text[32];
+    const struct {
+        const char *value, *shown;
+    } cases[] = {{"null", "null"}, {"true", "true"},         {"3", "3"},
+                 {"0.5", "0.5"},   {"\"ab\"", "\"ab\""},     {"[]", "[]"},
+                 {"{}", "{}"},     {"[1,2]", "a list of 2"}, {"{\"a\":1}", "an object of 1"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ppi_json_value value = tree_of(cases[i].value);
+        assert_string_equal(ppi_json_show(text, sizeof text, &value), cases[i].shown);
+    }
+}
+
+static void test_refused(void **state)
+{
+    const struct {
+        const char *text, *part;
+    } cases[] = {{"", "line 1, column 1: the text ends"},
+                 {"{\"a\": 1,\n \"a\": 2}", "line 2, column 3: the key stands twice in its object"},
+                 {"[1, 2", "the text ends; expected ',' or ']'"},
+                 {"{\"a\" 1}", "expected ':'"},
+                 {"{a: 1}", "expected a key in quotes"},
+                 {"[1] x", "there is text after the object"},
+                 {"nul", "expected"},
+                 {"01", "expected a JSON value"},
+                 {"1e999", "too large for a double"},
+                 {"\"\\u0000\"", "a string must not hold the character NUL"},
+                 {"\"a\nb\"", "control characters"},
+                 {"+1", "expected a JSON value"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ppi_json_value value;
+        ppsched_error error = {.message = ""};
+        assert_int_equal(ppi_json_tree(&value, &arena, cases[i].text, strlen(cases[i].text), &error), PPSCHED_ERROR_SYNTAX);
+        if (strstr(error.message, cases[i].part) == NULL)
+            fail_msg("%s: %s", cases[i].text, error.message);
+    }
+}
+
+/* 64 deep is read, 65 is not; a hundred thousand members, the last of which is there twice. */
+static void test_large_texts(void **state)
+{
+    enum { MEMBERS = 100000, ROOM = 32 };
+    struct ppi_json_value value;
+    ppsched_error error;
+    char deep[131];
+    (void)state;
+    memset(deep, '[', 65);
+    memset(deep + 65, ']', 65);
+    assert_int_equal(ppi_json_tree(&value, &arena, deep + 1, 128, &error), PPSCHED_OK);
+    assert_int_equal(ppi_json_tree(&value, &arena, deep, 130, &error), PPSCHED_ERROR_SYNTAX);
+    char *text = malloc((size_t)MEMBERS * ROOM);
+    size_t size = 1;
+    assert_non_null(text);
+    text[0] = '{';
+    for (int i = 0; i < MEMBERS; i++)
+        size += (size_t)snprintf(text + size, ROOM, "%s\"k%d\":%d", i > 0 ? "," : "", i, i);
+    text[size++] = '}';
+    expect_ok(ppi_json_tree(&value, &arena, text, size, &error), &error);
+    assert_int_equal(value.count, MEMBERS);
+    assert_int_equal(ppi_json_member_of(&value, "k99999")->integer, 99999);
+    size += (size_t)snprintf(text + size - 1, ROOM, ",\"k7\":1}") - 1;
+    assert_int_equal(ppi_json_tree(&value, &arena, text, size, &error), PPSCHED_ERROR_SYNTAX);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_values, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_use, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_large_texts, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("json_tree", tests, NULL, NULL);
+}
