@@ -8,11 +8,6 @@ static bool has_flag(const struct ppi_pricing *pricing, uint32_t flag)
     return (pricing->model->training.flags & flag) != 0;
 }
 
-static uint32_t device_of(const struct ppi_pricing *pricing, uint32_t stage)
-{
-    return pricing->schedule->placement.device_of[stage];
-}
-
 static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t stage)
 {
     ppsched_update_cost cost;
@@ -27,10 +22,10 @@ static ppsched_update_cost cost_of(const struct ppi_pricing *pricing, uint32_t s
 static uint32_t next_stage(const struct ppi_pricing *pricing, uint32_t device, uint32_t last,
                            double (*time_of)(const struct ppi_priced_stage *))
 {
-    uint32_t found = PPSCHED_NONE;
-    for (uint32_t s = 0; s < pricing->stage_count; s++) {
-        if (device_of(pricing, s) != device)
-            continue;
+    uint32_t found = PPSCHED_NONE, count;
+    const uint32_t *own = ppi_priced_stages(pricing, device, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t s = own[i];
         double time = time_of(&pricing->stages[s]);
         bool is_after = last == PPSCHED_NONE || time > time_of(&pricing->stages[last]) ||
                         (time == time_of(&pricing->stages[last]) && s > last);
@@ -94,10 +89,10 @@ static double sharded_exposed(const struct ppi_pricing *pricing, uint32_t device
 {
     double gradients = 0, parameters = 0, busy = pricing->timeline->devices[device].busy,
            times = pricing->pipeline.microbatches;
-    for (uint32_t s = 0; s < pricing->stage_count; s++) {
-        if (device_of(pricing, s) != device)
-            continue;
-        ppsched_update_cost cost = cost_of(pricing, s);
+    uint32_t count;
+    const uint32_t *own = ppi_priced_stages(pricing, device, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        ppsched_update_cost cost = cost_of(pricing, own[i]);
         gradients += times * cost.gradient_time;
         parameters += times * cost.parameter_time;
     }

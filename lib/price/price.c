@@ -11,11 +11,12 @@ static double optimizer_time(const struct ppi_pricing *pricing)
     double longest = 0;
     for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
         double parameters = 0, experts = 0;
-        for (uint32_t s = 0; s < pricing->stage_count; s++)
-            if (pricing->schedule->placement.device_of[s] == d) {
-                parameters += pricing->stages[s].parameters;
-                experts += pricing->stages[s].expert_parameters;
-            }
+        uint32_t count;
+        const uint32_t *own = ppi_priced_stages(pricing, d, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            parameters += pricing->stages[own[i]].parameters;
+            experts += pricing->stages[own[i]].expert_parameters;
+        }
         ppsched_update_cost cost;
         ppi_model_update(&cost, pricing->model, parameters, experts);
         longest = cost.optimizer_time > longest ? cost.optimizer_time : longest;
@@ -37,15 +38,14 @@ static double matrix_operations(const ppsched_model *model)
 static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pricing)
 {
     const ppsched_device_metrics *devices = pricing->timeline->devices;
-    uint32_t busiest = 0;
+    uint32_t busiest = 0, count;
     for (uint32_t d = 1; d < pricing->pipeline.devices; d++)
         busiest = devices[d].busy > devices[busiest].busy ? d : busiest;
-    for (uint32_t s = 0; s < pricing->stage_count; s++) {
-        if (pricing->schedule->placement.device_of[s] != busiest)
-            continue;
-        step->exposed_tensor_parallel += pricing->pipeline.microbatches * pricing->stages[s].tensor;
-        step->exposed_context_parallel += pricing->pipeline.microbatches * pricing->stages[s].context;
-        step->exposed_expert_parallel += pricing->pipeline.microbatches * pricing->stages[s].expert;
+    const uint32_t *own = ppi_priced_stages(pricing, busiest, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        step->exposed_tensor_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].tensor;
+        step->exposed_context_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].context;
+        step->exposed_expert_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].expert;
     }
     step->exposed_pipeline = pricing->timeline->metrics.makespan - devices[busiest].busy;
 }
@@ -76,11 +76,11 @@ static void set_device(ppsched_device_price *out, const struct ppi_pricing *pric
 {
     const ppsched_device_metrics *metrics = &pricing->timeline->devices[device];
     double largest = 0, logits = 0;
+    uint32_t count;
+    const uint32_t *own = ppi_priced_stages(pricing, device, &count);
     *out = (ppsched_device_price){.size = sizeof *out};
-    for (uint32_t s = 0; s < pricing->stage_count; s++) {
-        const struct ppi_priced_stage *stage = &pricing->stages[s];
-        if (pricing->schedule->placement.device_of[s] != device)
-            continue;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ppi_priced_stage *stage = &pricing->stages[own[i]];
         out->weights += stage->weights;
         out->gradients += stage->gradients;
         out->optimizer += stage->optimizer;

@@ -39,6 +39,8 @@ struct ppi_pricing {
     ppsched_split split;
     struct ppi_priced_stage *stages;
     uint32_t stage_count;
+    uint32_t *stages_by_device; /* with `first_stages`, once the schedule is made */
+    uint32_t *first_stages;     /* where the stages of each device begin; one entry more than devices */
     ppsched_schedule *schedule;
     ppsched_timeline *timeline;
 };
@@ -48,6 +50,13 @@ ppsched_status ppi_pricing_lay_out(struct ppi_pricing *pricing, ppsched_error *e
 
 /* Makes and evaluates the schedule, and sets the times of each stage. */
 ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error);
+
+/* The stages of a device, in their order. */
+static inline const uint32_t *ppi_priced_stages(const struct ppi_pricing *pricing, uint32_t device, uint32_t *count)
+{
+    *count = pricing->first_stages[device + 1] - pricing->first_stages[device];
+    return pricing->stages_by_device + pricing->first_stages[device];
+}
 
 /* Seconds of data parallelism that are exposed. */
 double ppi_pricing_exposed(const struct ppi_pricing *pricing);

@@ -34,6 +34,31 @@ static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing
     return status;
 }
 
+/* --- who has which stage --- */
+
+static ppsched_status sort_stages(struct ppi_pricing *pricing, ppsched_error *error)
+{
+    const struct ppi_placement *placement = &pricing->schedule->placement;
+    uint32_t devices = pricing->pipeline.devices;
+    if (placement->copies > 1)
+        return ppi_fail(
+            error, PPSCHED_ERROR_REFUSED,
+            "%s holds each stage on two devices, and these sum their gradients; only strategies with one are priced",
+            pricing->pipeline.strategy);
+    pricing->stages_by_device = ppi_arena_take(&pricing->arena, pricing->stage_count, sizeof(uint32_t));
+    pricing->first_stages = ppi_arena_take_zeroed(&pricing->arena, (size_t)devices + 2, sizeof(uint32_t));
+    ppsched_status status = ppi_arena_check(&pricing->arena, "the layout", error);
+    if (status != PPSCHED_OK)
+        return status;
+    for (uint32_t s = 0; s < pricing->stage_count; s++)
+        pricing->first_stages[placement->device_of[s] + 2]++;
+    for (uint32_t d = 0; d < devices; d++)
+        pricing->first_stages[d + 2] += pricing->first_stages[d + 1];
+    for (uint32_t s = 0; s < pricing->stage_count; s++)
+        pricing->stages_by_device[pricing->first_stages[placement->device_of[s] + 1]++] = s;
+    return PPSCHED_OK;
+}
+
 /* --- when stages run --- */
 
 static void note(struct ppi_priced_stage *stage, const ppsched_op *op, const ppsched_span *span)
@@ -65,6 +90,8 @@ ppsched_status ppi_pricing_run(struct ppi_pricing *pricing, ppsched_error *error
         status = make_config(&config, pricing, error);
     if (status == PPSCHED_OK)
         status = ppi_generate(&pricing->schedule, ppi_strategy_at(strategy), config, error);
+    if (status == PPSCHED_OK)
+        status = sort_stages(pricing, error);
     if (status == PPSCHED_OK)
         status = ppi_evaluate(&pricing->timeline, pricing->schedule, config, 0, error);
     if (status == PPSCHED_OK)

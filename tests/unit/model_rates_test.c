@@ -70,8 +70,8 @@ static void test_precision(void **state)
     device.matrix_share = 0.5, device.attention_share = 0.25, device.fp8_share = 0.8;
     cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
     expect_near(cost.matrix_time, linear / (2e14 * 0.5 * 0.8) + scores / (1e14 * 0.25));
-    /* Inputs of queries, keys and values, of the projection, of gate and up, and of down. */
-    expect_near(cost.memory_time - memory, 4 * tokens * (3 * h + h + 2 * h + f) / 1e12);
+    /* Inputs of the matrices of queries, of keys, of values, of the projection, of gate and up in one, and of down. */
+    expect_near(cost.memory_time - memory, 4 * tokens * (3 * h + h + h + f) / 1e12);
     training.precision = PPSCHED_PRECISION_NVFP4;
     device.nvfp4_share = 0.5;
     cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);

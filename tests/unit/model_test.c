@@ -138,7 +138,6 @@ static void test_trainings(void **state)
     BAD_TRAINING(expert_tensor_parallel, 33, "expert_tensor_parallel 33 does not divide 32 of expert_ffn_size; 32 does");
     BAD_TRAINING(sharding, 4, "sharding is 4; it must be 0 to 3");
     BAD_TRAINING(flags, 2048, "flags of the training");
-    BAD_TRAINING(precision, 5, "precision is 5");
     BAD_TRAINING(recompute_modules, 64, "recompute_modules is 64; it must be 0 to 63");
     BAD_TRAINING(weight_bytes, -1, "weight_bytes is -1");
     BAD_TRAINING(gradient_bytes, NAN, "gradient_bytes is");
