@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The price of a layout that is told: the time of a step with its parts, and the memory of each device, for a model and its
- * training (model.h) in a pipeline.
+/* The price of a layout that is told: the time of a step with its parts, and the memory of each
+ * device, for a model and its training (model.h) in a pipeline.
  *
  * UNSTABLE: the declarations of this header may change before release 1.0.
  *
  * A step is
- *     the pipeline: the schedule with the times of its layers, evaluated, transfers between neighbours included
- *   + what of data parallelism is exposed: sums of gradients that are not done when the last backward ends, and all-gathers of
- *     weights that the first forwards wait for
+ *     the pipeline: the schedule with the times of its layers, evaluated, transfers between
+ *     neighbours included
+ *   + what of data parallelism is exposed: sums of gradients that are not done when the last
+ *     backward ends, and all-gathers of weights that the first forwards wait for
  *   + the optimizer.
- * With OVERLAPS_GRADIENTS a device sums the gradients of a layer once its last backward made them, one stage after the other,
- * in bubbles and beside backwards that still run. With OVERLAPS_PARAMETERS it gathers the weights of its stages in the order of
- * their first forwards. With sharding 3 each microbatch gathers and sums, behind the layers' own work where the flags say so.
+ * With OVERLAPS_GRADIENTS a device sums the gradients of a layer once its last backward made
+ * them, one stage after the other, in bubbles and while other backwards run. With
+ * OVERLAPS_PARAMETERS it gathers the weights of its stages in the order of their first
+ * forwards. With sharding 3 each microbatch gathers and sums, hidden by the layers' own work
+ * where the flags say so.
  *
  * Sample:
  *     const ppsched_transformer llama = {
@@ -59,9 +62,8 @@ typedef struct ppsched_pipeline {
     uint32_t chunks;       /* stages of each device; 0 means 1 */
     uint32_t microbatches; /* of a replica in a step; 0 means 1 */
     const char *strategy;  /* NULL: "1f1b", with more than one chunk "interleaved_1f1b" */
-    const uint32_t *
-        split; /* layers of each stage, devices * chunks values, with towers, embedding, MTP layers and head; NULL:
-                                  equally many decoders */
+    const uint32_t *split; /* layers of each stage, devices * chunks values, with towers,
+                                  embedding, MTP layers and head; NULL: equally many decoders */
     const char *recompute; /* kind of recomputation: "selective", "modules" or "full"; NULL: none */
     uint32_t recompute_layers; /* of each stage the first so many decoders; 0: all */
     uint32_t reserved;         /* 0 */
@@ -72,18 +74,19 @@ typedef struct ppsched_pipeline {
  * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_price ppsched_price;
 
-/* Prices a layout. The model needs an accelerator. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, also where the decoders do not divide among the stages and no split is given, and for a
- *   model without an accelerator; MISMATCH where the split has another number of layers; REFUSED where the strategy does not
- *   support the sizes; NO_MEMORY. */
+/* Prices a layout. The model needs an accelerator. `environment` may be NULL. Errors: ARGUMENT,
+ * STRUCT_SIZE; RANGE, also where the decoders do not divide among the stages and no split is
+ * given, and for a model without an accelerator; MISMATCH where the split has another number of
+ * layers; REFUSED where the strategy does not support the sizes; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
                                                 const ppsched_pipeline *pipeline,
                                                 const ppsched_environment *environment,
                                                 ppsched_error *error);
 PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
 
-/* Seconds of a step, and what follows from it. The exposed parts but the first are within pipeline_time, those of the device
- * with the most work: of collectives what does not hide, and idle time. Sized. */
+/* Seconds of a step, and what follows from it. The exposed parts but the first are within
+ * pipeline_time, those of the device with the most work: of collectives what does not hide, and
+ * idle time. Sized. */
 typedef struct ppsched_step_price {
     uint32_t size;
     uint32_t devices; /* of all replicas */
@@ -96,9 +99,9 @@ typedef struct ppsched_step_price {
     double exposed_expert_parallel;
     double exposed_pipeline;
     double tokens_per_second_per_device;
-    double
-        operations_per_second_per_device; /* of matrices, forward and backward, nothing computed again */
-    double mfu;                           /* of that the share of matrix_rate */
+    double operations_per_second_per_device; /* of matrices, forward and backward, nothing computed
+                                                again */
+    double mfu;                              /* of that the share of matrix_rate */
 } ppsched_step_price;
 
 /* Errors: ARGUMENT, STRUCT_SIZE. */

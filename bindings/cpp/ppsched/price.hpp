@@ -35,7 +35,10 @@ public:
     StepPrice step() const { return detail::record_of<StepPrice>(ppsched_price_get_step, get()); }
 
     /* Of one replica. */
-    DevicePrice device(uint32_t device) const { return detail::record_of<DevicePrice>(ppsched_price_get_device, get(), device); }
+    DevicePrice device(uint32_t device) const
+    {
+        return detail::record_of<DevicePrice>(ppsched_price_get_device, get(), device);
+    }
 
 private:
     std::unique_ptr<ppsched_price, detail::Destroy<ppsched_price_destroy>> handle_;

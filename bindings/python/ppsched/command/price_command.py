@@ -10,12 +10,14 @@ from .._core.price import StepPrice
 from ..readers.device_files import read_device
 from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_step import TAKEN, step_options
-from ..readers.model_files import read_mapping_of
+from ..readers.model_files import read_mapping_of, read_model
+from ..readers.runs import read_runs
 from .model_command import columns
 from .model_config import take_model_config
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of
 from .number_options import whole
+from .price_runs import Priced, price_run, runs_row, runs_table
 from .price_job import OVERLAPS, PRECISIONS, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
 from .problem_options import Commands
@@ -46,6 +48,7 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
     group.add_argument("--one-copy-a-node", action="store_true", default=None, help="tokens cross to a node once, as with DeepEP and HybridEP")
     group.add_argument("--frozen-weights", action="store_true", default=None, help="the model's weights are not trained, as with LoRA")
+    group.add_argument("--runs", metavar="CSV", help="measured runs: prices each row, and prints how far off the prices are")
     parser.add_argument("--json", action="store_true", help="as JSON, in seconds and bytes")
     parser.set_defaults(run=run_price)
 
@@ -133,7 +136,32 @@ def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice) -> No
         tell(arguments.command, f"warning: device {fullest.index(max(fullest))} needs {max(fullest) / GIB:.1f} GiB, and {device.name} has "
              f"{device.memory / GIB:.1f} GiB")
 
+def _run_runs(arguments: argparse.Namespace) -> None:
+    """Each row is priced on its own device, or all on the one that is given; a line for each that cannot be."""
+    told = [name for name in (*OWN, "config") if getattr(arguments, name, None) is not None]
+    if told:
+        raise Error(f"--runs has the settings of each row; leave --{told[0].replace('_kind', '').replace('_', '-')} out")
+    refused: List[Error] = []
+    description = read_model(arguments.model).description if arguments.model is not None else None
+    devices: Dict[str, Any] = {}
+    rows: List[Priced] = []
+    for run in read_runs(arguments.runs, description, arguments.device, refused.append):
+        try:
+            if run.device not in devices:
+                devices[run.device] = read_device(run.device)
+            rows.append(Priced(run, price_run(run, devices[run.device])))
+        except Error as error:
+            refused.append(error if str(error).startswith(run.where) else Error(f"{run.where}: {error}"))
+    for error in refused:
+        tell(arguments.command, f"not priced: {error}")
+    if not rows:
+        raise Error(f"{arguments.runs}: no run of it can be priced")
+    print_text(json.dumps(runs_row(rows)) + "\n" if arguments.json else runs_table(rows))
+
 def run_price(arguments: argparse.Namespace) -> None:
+    if arguments.runs is not None:
+        _run_runs(arguments)
+        return
     job, options = job_to_price(arguments)
     step = priced(job, options["recompute"], options)
     _warn_memory(arguments, job, step)

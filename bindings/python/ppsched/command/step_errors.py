@@ -5,7 +5,22 @@ from typing import Dict, Optional, Tuple
 from .._core.model import Model
 
 # (device, has experts, precision): runs of distinct layouts, median and 90th percentile of the error.
-ERRORS: Dict[Tuple[str, bool, str], Tuple[int, float, float]] = {}
+ERRORS: Dict[Tuple[str, bool, str], Tuple[int, float, float]] = {
+    ("a100", False, "bf16"): (7, 0.105, 0.135),
+    ("b200", True, "bf16"): (3, 0.304, 0.331),
+    ("b200", True, "mxfp8"): (4, 0.217, 0.499),
+    ("b300", True, "mxfp8"): (10, 0.210, 0.411),
+    ("gb200", True, "bf16"): (4, 0.351, 0.405),
+    ("gb200", True, "mxfp8"): (5, 0.180, 0.266),
+    ("gb200", False, "fp8"): (6, 0.089, 0.134),
+    ("gb300", True, "mxfp8"): (5, 0.205, 0.233),
+    ("gb300", False, "fp8"): (3, 0.054, 0.076),
+    ("gb300", False, "nvfp4"): (3, 0.178, 0.242),
+    ("h100", True, "bf16"): (3, 0.088, 0.239),
+    ("h100", True, "fp8"): (9, 0.088, 0.213),
+    ("h100", False, "bf16"): (7, 0.033, 0.055),
+    ("h100", False, "fp8"): (18, 0.056, 0.126),
+}
 
 
 def _key(model: Model) -> Tuple[str, bool, str]:
