@@ -23,7 +23,8 @@
  *         .layers = 32, .hidden_size = 4096, .heads = 32, .key_value_heads = 8,
  *         .ffn_size = 14336, .vocabulary_size = 128256};
  *     const ppsched_training training = {.size = sizeof training, .sequence_length = 8192};
- *     const ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 4, .microbatches = 32};
+ *     const ppsched_pipeline pipeline = {
+ *         .size = sizeof pipeline, .devices = 4, .microbatches = 32};
  *     const ppsched_description *description = NULL;
  *     ppsched_model *model = NULL;
  *     ppsched_price *price = NULL;

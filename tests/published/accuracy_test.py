@@ -37,14 +37,14 @@ def known(groups):
 
 
 def python_table(groups):
-    lines = [f"    ({device!r}, {kind == 'MoE'}, {precision!r}): ({errors.count}, {errors.median:.3f}, {errors.p90:.3f}),"
-             for (device, kind, precision), errors in groups.items() if errors.count >= FEW]
+    lines = [f"    ({device!r}, {kind == 'MoE'}, {precision!r}): ({errors.layouts}, {errors.median:.3f}, {errors.p90:.3f}),"
+             for (device, kind, precision), errors in groups.items() if errors.layouts >= FEW]
     return "\n".join(lines).replace("'", '"')
 
 
 def page_table(groups):
     lines = ["| device | models | precision | layouts | mean | median | 90th percentile | largest |", "|---|---|---|---|---|---|---|---|"]
-    lines += [f"| {device} | {kind} | {precision} | {errors.count} | {errors.bias:+.1%} | {errors.median:.1%} | {errors.p90:.1%} | "
+    lines += [f"| {device} | {kind} | {precision} | {errors.layouts} | {errors.bias:+.1%} | {errors.median:.1%} | {errors.p90:.1%} | "
               f"{errors.largest:.1%} |".replace("%", " %") for (device, kind, precision), errors in groups.items()]
     return "\n".join(lines)
 
@@ -79,10 +79,10 @@ class AccuracyTest(unittest.TestCase):
 
     def test_answers_name_these_errors(self):
         wanted = {(device, kind == "MoE", precision): errors for (device, kind, precision), errors in known(by_group(self.rows)).items()
-                  if errors.count >= FEW}
+                  if errors.layouts >= FEW}
         self.assertEqual(set(ERRORS), set(wanted))
         for key, (count, median, p90) in ERRORS.items():
-            self.assertEqual(count, wanted[key].count)
+            self.assertEqual(count, wanted[key].layouts)
             self.assertAlmostEqual(median, wanted[key].median, delta=0.002, msg=str(key))
             self.assertAlmostEqual(p90, wanted[key].p90, delta=0.002, msg=str(key))
 

@@ -156,7 +156,7 @@ class RunsTest(PriceTest):
         row = self.price("--runs", self.runs({**self.ROW, "params": 8030261248}))
         wanted = self.price("--model", self.llama, *LAYOUT)["step_time"]
         self.assertEqual(row["runs"], [{"id": "one", "device": "h100", "measured_step_time": 10, "step_time": wanted, "error": wanted / 10 - 1}])
-        self.assertEqual(row["errors"][0]["count"], 1)
+        self.assertEqual(row["errors"][0]["layouts"], 1)
 
     def test_settings(self):
         for cells, words in (({"precision": "fp8"}, ("--precision", "fp8")), ({"grad_overlap": "yes"}, ("--overlap", "grad")),
@@ -184,12 +184,12 @@ class RunsTest(PriceTest):
     def test_each_layout_counts_once(self):
         rows = [{**self.ROW, "id": str(number), "gbs": 32 * number, "dp": 2 * number, "measured_step_s": 10 + number} for number in (1, 2, 3)]
         found = self.price("--runs", self.runs(*rows))
-        self.assertEqual(found["errors"][0]["count"], 1)
+        self.assertEqual(found["errors"][0]["layouts"], 1)
         self.assertEqual(found["errors"][0]["bias"], found["runs"][2]["error"])
 
     def test_open_settings_do_not_count(self):
         found = self.price("--runs", self.runs({**self.ROW, "strategy": "1f1b"}, {**self.ROW, "strategy": "", "mbs": 2}))
-        self.assertEqual((len(found["runs"]), found["errors"][0]["count"]), (2, 1))
+        self.assertEqual((len(found["runs"]), found["errors"][0]["layouts"]), (2, 1))
 
     def test_rows_that_cannot_be_priced(self):
         bad = ({"seq": ""}, "seq is missing"), ({"mbs": "x"}, "mbs is 'x'"), ({"gpu": "h99"}, "there is no device"), ({"tp": 1.5}, "must be an integer"), \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices that models are priced on: those that the library knows, and the caller's own."""
 import ctypes
-from typing import Any, List, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
@@ -93,11 +93,12 @@ def _link(record: Any) -> LinkRate:
 
 
 def _known(record: Any) -> Accelerator:
-    lists = [tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
-             for name in EFFICIENCIES]
+    fields: Dict[str, Any] = {name: getattr(record, name) for name in MEASURED}
+    for name in EFFICIENCIES:
+        fields[name] = tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
     return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
-                       _link(record.inside), _link(record.between), record.node_devices, *lists, bool(record.shares_ports),
-                       *(getattr(record, name) for name in MEASURED))
+                       _link(record.inside), _link(record.between), record.node_devices,
+                       shares_ports=bool(record.shares_ports), **fields)
 
 
 def accelerators() -> List[Accelerator]:

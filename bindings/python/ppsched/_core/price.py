@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The price of a layout that is told: the time of a step with its parts, and the memory of each device."""
 import ctypes
-from typing import List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from . import _abi
 from ._library import Error, call, encoded, lib, new_handle
@@ -77,4 +77,5 @@ def _step(handle: ctypes.c_void_p, devices: int) -> StepPrice:
         record = sized(_abi.DevicePrice)
         call(lib.ppsched_price_get_device, ctypes.byref(record), handle, device)
         memory.append(DevicePrice(*(getattr(record, name) for name in DevicePrice._fields)))
-    return StepPrice(*(getattr(step, name) for name in StepPrice._fields[:-1]), memory)
+    fields: Dict[str, Any] = {name: getattr(step, name) for name in StepPrice._fields[:-1]}
+    return StepPrice(memory=memory, **fields)

@@ -2,7 +2,7 @@
 """The command that prices a told layout: price."""
 import argparse
 import json
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
 from .._core.model import Model
@@ -105,7 +105,7 @@ def _check_overlaps(training: Any, pp: int) -> None:
 
 # --- the answer ---
 
-def _row(step: StepPrice, of: str, errors: Mapping[str, float]) -> Dict[str, Any]:
+def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]]) -> Dict[str, Any]:
     return {"step_time": step.step_time, "tokens_per_second_per_gpu": step.tokens_per_second_per_device, "mfu": step.mfu,
             "tflops_per_gpu": step.operations_per_second_per_device / 1e12, "pipeline_time": step.pipeline_time,
             "exposed": {"data_parallel": step.exposed_data_parallel, "tensor_parallel": step.exposed_tensor_parallel,
@@ -152,8 +152,8 @@ def _run_runs(arguments: argparse.Namespace) -> None:
             rows.append(Priced(run, price_run(run, devices[run.device])))
         except Error as error:
             refused.append(error if str(error).startswith(run.where) else Error(f"{run.where}: {error}"))
-    for error in refused:
-        tell(arguments.command, f"not priced: {error}")
+    for reason in refused:
+        tell(arguments.command, f"not priced: {reason}")
     if not rows:
         raise Error(f"{arguments.runs}: no run of it can be priced")
     print_text(json.dumps(runs_row(rows)) + "\n" if arguments.json else runs_table(rows))

@@ -24,9 +24,9 @@ class Priced(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Of `count` distinct layouts: the mean, and of the amounts the median, the 90th percentile and the largest."""
+    """Of distinct layouts: the mean, and of the amounts the median, the 90th percentile and the largest."""
 
-    count: int
+    layouts: int
     bias: float
     median: float
     p90: float
@@ -48,7 +48,7 @@ def price_run(run: Run, device: Accelerator) -> StepPrice:
 def errors_of(errors: Iterable[float]) -> Errors:
     """The 90th percentile is the least amount that nine in ten are not above."""
     given = list(errors)
-    amounts = sorted(map(abs, given))
+    amounts: List[float] = sorted(abs(error) for error in given)
     count = len(amounts)
     middle = (amounts[(count - 1) // 2] + amounts[count // 2]) / 2
     return Errors(count, sum(given) / count, middle, amounts[math.ceil(0.9 * count) - 1], amounts[-1])
@@ -93,7 +93,7 @@ def runs_table(rows: Sequence[Priced]) -> str:
     lines = [["run", "device", "measured s", "priced s", "error"]]
     lines += [[row.run.name, row.run.device, f"{row.run.step_time:.4g}", f"{row.step.step_time:.4g}", f"{row.error:+.1%}"] for row in rows]
     groups = [["device", "models", "precision", "layouts", "mean", "median", "90th", "largest"]]
-    groups += [[*group, str(errors.count), f"{errors.bias:+.1%}", *(f"{value:.1%}" for value in errors[2:])]
+    groups += [[*group, str(errors.layouts), f"{errors.bias:+.1%}", *(f"{value:.1%}" for value in errors[2:])]
                for group, errors in by_group(rows).items()]
     assumed = sum(not row.run.is_told for row in rows)
     left_out = f", without {assumed} runs that leave settings open" if 0 < assumed < len(rows) else ""

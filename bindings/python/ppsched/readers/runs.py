@@ -95,7 +95,7 @@ def _transformers(row: _Row) -> List[Transformer]:
     layers, hidden, heads, vocabulary = (row.count(name) for name in SIZES)
     groups, ffn = row.count("kv_heads", heads), row.count("ffn", 4 * hidden)
     experts = row.count("experts", 0)
-    mixed = {"experts": experts, "experts_per_token": row.count("topk"), "expert_ffn_size": ffn} if experts else {}
+    mixed: Dict[str, Any] = {"experts": experts, "experts_per_token": row.count("topk"), "expert_ffn_size": ffn} if experts else {}
     plain = Transformer(layers, hidden, heads, vocabulary, ffn_size=ffn, key_value_heads=groups, **mixed)
     gated = plain._replace(gated=True)
     gpt = plain._replace(tied=True, norm_bias=True, qkv_bias=True, projection_bias=True, mlp_bias=True, positions=row.count("seq"))
