@@ -59,8 +59,18 @@ def far_off(rows):
     return "\n".join(lines)
 
 
+def too_large(rows):
+    """Layouts that trained, and whose memory is said to be more than the device has."""
+    lines = ["| device | run | recomputation | said | device |", "|---|---|---|---|---|"]
+    for row in distinct(rows):
+        said, memory = max(device.total for device in row.step.memory), read_device(row.run.device).memory
+        if said > memory and "/" not in row.run.device:
+            lines.append(f"| {row.run.device} | {row.run.name} | {row.run.recompute} | {said / 2**30:.0f} GiB | {memory / 2**30:.0f} GiB |")
+    return "\n".join(lines)
+
+
 def page_parts(rows):
-    return {"errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
+    return {"too large": too_large(rows), "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
 
 
 def updated(page, parts):

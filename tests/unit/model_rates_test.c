@@ -85,6 +85,32 @@ static void test_precision(void **state)
     expect_near(cost.matrix_time, 2 * tokens * h * 32000 / (1e14 * 0.5));
 }
 
+/* Linear layers keep their inputs in 8 or 4 bits, with scales; norms and the attention's products keep theirs in 16. */
+static void test_memory_by_precision(void **state)
+{
+    const struct {
+        int32_t precision;
+        double bytes;
+    } cases[] = {{PPSCHED_PRECISION_FP16, 2},
+                 {PPSCHED_PRECISION_FP8, 1},
+                 {PPSCHED_PRECISION_MXFP8, 1.03125},
+                 {PPSCHED_PRECISION_NVFP4, 0.5625}};
+    const ppsched_accelerator device = flat();
+    const double tokens = 8192, inputs = tokens * (3 * 1024 + 4096);
+    double plainly = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_training training = plain;
+        training.precision = cases[i].precision;
+        ppsched_layer_memory memory = {.size = sizeof memory};
+        ppsched_model *model = make(&shape, &training, &device);
+        expect_ok(ppsched_model_get_memory(&memory, model, DECODER, NULL), NULL);
+        plainly = i == 0 ? memory.activations : plainly;
+        expect_near(plainly - memory.activations + 1, (2 - cases[i].bytes) * inputs + 1);
+        ppsched_model_destroy(model);
+    }
+}
+
 static void test_devices_without_a_rate(void **state)
 {
     ppsched_accelerator device = flat();
@@ -247,10 +273,15 @@ static void test_exchanges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_precision),      cmocka_unit_test(test_devices_without_a_rate),
-        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_ops_and_host),   cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_frozen_weights), cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_memory_by_precision),
+        cmocka_unit_test(test_devices_without_a_rate),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_ops_and_host),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_frozen_weights),
+        cmocka_unit_test(test_exchanges),
     };
     return cmocka_run_group_tests_name("model_rates", tests, NULL, NULL);
 }
