@@ -17,8 +17,8 @@ extern "C" {
  * Thread-safety: constant data. */
 typedef struct ppsched_strategy_info {
     uint32_t size;
-    int32_t
-        placement; /* enum ppsched_placement: the strategy's own; DEFAULT: the caller's choice */
+    int32_t placement; /* enum ppsched_placement: the strategy's own; DEFAULT: the caller's
+                          choice */
 
     uint32_t option_count; /* see ppsched_strategy_get_option */
     uint32_t alias_count;
@@ -26,24 +26,24 @@ typedef struct ppsched_strategy_info {
     uint32_t chunks;          /* stages per device that it needs; 0 for any number */
     uint32_t weight_versions; /* versions of the weights that a device holds at once */
 
-    uint32_t splits_backward; /* 1 if it uses I and W, 0 if it uses B */
-    uint32_t flushes;         /* 1 if each iteration starts only when the one before has ended */
-    uint32_t searches;      /* 1 if it searches for the best order with the costs and memory limits,
-                               0 if it has a fixed rule */
-    uint32_t searches_long; /* 1 if the search may take seconds. By default a plan tries it only
-                               with an `effort` */
+    uint32_t splits_backward;  /* 1 if it uses I and W, 0 if it uses B */
+    uint32_t flushes;          /* 1 if each iteration starts only when the one before has ended */
+    uint32_t searches;         /* 1 if it searches for the best order with the costs and memory
+                                  limits, 0 if it has a fixed rule */
+    uint32_t searches_long;    /* 1 if the search may take seconds. By default a plan tries it only
+                                  with an `effort` */
     uint32_t takes_group_size; /* 1 if it has the option "group_size" */
-    uint32_t slices;           /* 0: it supports only whole microbatches; 1: slices, too; 2: slices,
-                                  too, and with whole microbatches it is identical to another
-                                  strategy. A plan tries those with 2 only if they are named */
+    uint32_t slices;           /* 0: it supports only whole microbatches; 1: slices, too; 2:
+                                  slices, too, and with whole microbatches it is identical to
+                                  another strategy. A plan tries those with 2 only if they are
+                                  named */
     uint32_t offloads;         /* 1 if its schedules have OFFLOAD and RELOAD, which some calls and
                                   formats do not support. A plan tries it only if it is named, auto
                                   never does */
     uint32_t reserved;         /* 0 */
 
-    uint64_t
-        most_memory; /* the most bytes that a search holds at once, in addition to memory that is
-                        linear in the schedule's ops; 0 if it holds no more than that */
+    uint64_t most_memory; /* the most bytes that a search holds at once, in addition to memory that
+                             is linear in the schedule's ops; 0 if it holds no more than that */
 
     const char *name;
     const char *summary;        /* one line */
