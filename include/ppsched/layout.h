@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which layers are in which stage: layouts of Megatron-LM and torchtitan, read, made, and written.
+/* Layouts: splits of a model in the notations of Megatron-LM and torchtitan, which these functions
+ * read, make and write.
  *
- * A layout puts the layers of a model in the stages of a pipeline, in order: one embedding (E in
- * Megatron-LM's strings), decoders (t), layers for multi-token prediction (MTP, m), and one head
- * with the loss (L). Stage s is chunk s / D of device s mod D. */
+ * A layout puts the layers of a model into the stages of a pipeline, in order: one embedding (E in
+ * the strings of Megatron-LM), decoders (t), layers for multi-token prediction (MTP, m), and one
+ * head with the loss (L). Stage s is chunk s / D of device s mod D. */
 #ifndef PPSCHED_LAYOUT_H
 #define PPSCHED_LAYOUT_H
 
@@ -18,19 +19,18 @@
 extern "C" {
 #endif
 
-/* The most layers of a layout, of all kinds together. Stages: PPSCHED_MAX_STAGES. */
+/* Most layers of a layout, of all kinds together. Most stages: PPSCHED_MAX_STAGES. */
 #define PPSCHED_MAX_LAYOUT_LAYERS 1000000
 
 /* A layout that Megatron-LM's rules accept:
- *   - Stages are a multiple of devices; any may be empty.
- *   - The embedding is the first layer of all, the head the last, and there is one of each.
- *   - MTP layers come after all decoders, are all in one stage, and that is the last chunk of its
- *     device.
+ *   - The number of stages is a multiple of the number of devices; any stage may be empty.
+ *   - There is one embedding, the first of all layers, and one head, the last.
+ *   - All MTP layers are in one stage, after all decoders, in the last chunk of their device.
  * Lifetime: the caller destroys it.
  * Thread-safety: it never changes; any number of threads may read it. */
 typedef struct ppsched_layout ppsched_layout;
 
-/* How many layers of each kind a stage has; they run in this order. */
+/* Number of layers of each kind in a stage; they run in this order. */
 typedef struct ppsched_layout_stage {
     uint32_t embeddings;
     uint32_t decoders;
@@ -38,23 +38,23 @@ typedef struct ppsched_layout_stage {
     uint32_t heads;
 } ppsched_layout_stage;
 
-/* What a layout string must agree with. Sized: set `size`; zero means any number. */
+/* Conditions that a layout string must meet. Sized: set `size`; zero means any number. */
 typedef struct ppsched_layout_rules {
     uint32_t size;
-    uint32_t no_decoders; /* 1: `decoders` 0 is meant as 0 */
-    uint32_t no_mtps;     /* 1: `mtps` 0 is meant as 0, as Megatron-LM does */
-    uint32_t launcher;    /* 1: Megatron-LM's launcher would take it too: several chunks a device
-                             need more than 1 device */
-    uint32_t no_overlap;  /* 1: with `launcher`, --no-overlap-p2p-communication: they need more
-                             than 2 */
+    uint32_t no_decoders; /* 1: `decoders` 0 means none */
+    uint32_t no_mtps;     /* 1: `mtps` 0 means none, as in Megatron-LM */
+    uint32_t launcher;    /* 1: Megatron-LM's launcher must accept it, too: several chunks per
+                             device need more than 1 device */
+    uint32_t no_overlap;  /* 1: with `launcher`, --no-overlap-p2p-communication is given: several
+                             chunks per device need more than 2 devices */
     uint32_t reserved;    /* 0 */
-    int64_t chunks;       /* stages a device (virtual_pipeline_model_parallel_size) */
+    int64_t chunks;       /* stages per device (virtual_pipeline_model_parallel_size) */
     int64_t decoders;     /* of the model (num_layers) */
     int64_t mtps;         /* of the model (mtp_num_layers) */
 } ppsched_layout_rules;
 
 /* Flags of Megatron-LM's launcher, for a split without a string. Sized: set `size`; zero means that
- * a flag is not given. */
+ * the flag is not given. */
 typedef struct ppsched_megatron_split {
     uint32_t size;
     uint32_t account_for_embedding; /* 1: --account-for-embedding-in-pipeline-split */
@@ -69,7 +69,7 @@ typedef struct ppsched_megatron_split {
 
 /* --- making one --- */
 
-/* From records, one a stage. `environment` may be NULL.
+/* Makes a layout from records, one per stage. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH without stages; RANGE; REFUSED where a rule is broken, with
  *   `error->stage`; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
@@ -77,46 +77,52 @@ PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t d
                                                  const ppsched_environment *environment,
                                                  ppsched_error *error);
 
-/* From the `size` bytes of a string for --pipeline-model-parallel-layout, which need no NUL.
- * `rules` and `environment` may be NULL.
- *   - E, t, m and L are layers, `|` begins the next stage; commas mean nothing.
- *   - `(...)*n` repeats what is between, which holds no `)`. Then `x*n` repeats one character,
- *     a bar too. Each is done once, from left to right; n may be 0.
- * Time and memory are linear in what the groups unroll to, at most 2 * PPSCHED_MAX_LAYOUT_LAYERS.
- * Errors: ARGUMENT, STRUCT_SIZE; SYNTAX with `error->position`, the index of the byte that cannot
- *   be read; RANGE where it is too large, or a number is; REFUSED where a rule is broken, with
- *   `error->stage` and `error->position` where there is one; NO_MEMORY. */
+/* Makes a layout from a string for --pipeline-model-parallel-layout: `size` bytes, which need no
+ * NUL. `rules` and `environment` may be NULL.
+ *   - E, t, m and L are layers; `|` begins the next stage; commas mean nothing.
+ *   - A first pass, from left to right, unrolls groups: `(...)*n` is the content n times; it must
+ *     not contain `)`. A second pass unrolls single characters: `x*n` is a layer or a bar n times.
+ *     n may be 0.
+ * Time and memory are linear in the length after groups are unrolled, at most 2 *
+ * PPSCHED_MAX_LAYOUT_LAYERS.
+ * Errors: ARGUMENT, STRUCT_SIZE; SYNTAX, where `error->position` is the index of the byte that
+ *   cannot be read; RANGE where the layout or a number in it is too large; REFUSED where a rule is
+ *   broken, with `error->stage` and, if it has one, `error->position`; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char *text,
                                                            size_t size, int64_t devices,
                                                            const ppsched_layout_rules *rules,
                                                            const ppsched_environment *environment,
                                                            ppsched_error *error);
 
-/* As Megatron-LM splits `decoders` without a string; the embedding is put in the first stage, the
- * head in the last. `split` and `environment` may be NULL.
- *   - Even: each stage gets as many.
- *   - account_for_...: the embedding or the head counts as a decoder, and its stage gets one less.
- *   - first_decoders, last_decoders: of these devices; the others share the rest.
- *   - layers_per_chunk: the chunks follow from it.
- * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED where Megatron-LM stops, or would build a model
+/* Makes the layout by which Megatron-LM splits `decoders` without a string; the embedding is in the
+ * first stage, the head in the last. `split` and `environment` may be NULL.
+ *   - Without flags all stages have equally many decoders.
+ *   - With account_for_... the embedding or the head counts as a decoder, so its stage has one
+ *     decoder less.
+ *   - With first_decoders or last_decoders the first or the last device has that many; the other
+ *     devices share the rest evenly.
+ *   - With layers_per_chunk the number of chunks follows from it.
+ * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED where Megatron-LM fails, or would build a model
  *   with other layers; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
     ppsched_layout **out, int64_t decoders, int64_t devices, const ppsched_megatron_split *split,
     const ppsched_environment *environment, ppsched_error *error);
 
-/* As torchtitan splits `decoders` among stages: the embedding counts as `first_less` decoders, norm
- * and head as `last_less` (torchtitan's default is 1 each); the first stages get one more where it
- * does not go evenly. Neither may be more than the least of a stage. `environment` may be NULL.
+/* Makes the layout by which torchtitan splits `decoders` into stages. The embedding counts as
+ * `first_less` decoders, norm and head as `last_less`; torchtitan's default is 1 each, and neither
+ * may exceed the least number of layers of a stage, counted in this way. If the layers do not
+ * divide evenly, the first stages get one more each. `environment` may be NULL.
  * Errors: ARGUMENT, STRUCT_SIZE, RANGE; REFUSED where torchtitan does; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
     ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
     int64_t last_less, const ppsched_environment *environment, ppsched_error *error);
 
-/* How many stages torchtitan makes of a model for ppsched_layout_create_from_torchtitan:
- *   - `layers_per_stage` above 0: as many as that takes, embedding and head counted as above; they
- *     must be a multiple of devices, and 1 a device, or 2 or more where the schedule has several.
- *   - 0: one a device, or 2 where the schedule has several.
- * `several`: 1 where the schedule has several stages a device, such as Interleaved1F1B.
+/* Finds the number of stages that torchtitan makes of a model, for
+ * ppsched_layout_create_from_torchtitan.
+ *   - `several`: 1 if the schedule has several stages per device, such as Interleaved1F1B, else 0.
+ *   - `layers_per_stage` above 0: as many stages as that needs; embedding and head count as above.
+ *     There must be equally many per device: 1, or with `several` 2 or more.
+ *   - `layers_per_stage` 0: 1 stage per device, or with `several` 2.
  * Errors: ARGUMENT, RANGE; REFUSED where torchtitan does. */
 PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
     uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,
@@ -127,33 +133,35 @@ PPSCHED_API void ppsched_layout_destroy(ppsched_layout *layout);
 
 /* --- reading it --- */
 
+/* Number of devices. */
 PPSCHED_API uint32_t ppsched_layout_devices(const ppsched_layout *layout);
 
-/* Stages a device. */
+/* Stages per device. */
 PPSCHED_API uint32_t ppsched_layout_chunks(const ppsched_layout *layout);
 
-/* The stages in order; `*count` gets their number. */
+/* The stages in order, borrowed; `*count` receives their number. */
 PPSCHED_API const ppsched_layout_stage *ppsched_layout_stages(const ppsched_layout *layout,
                                                               size_t *count);
 
-/* Of each stage, how many decoders come before it: the number of its first, where it has one. */
+/* For each stage the number of decoders before it, borrowed. That is the number of its first
+ * decoder, if it has one. */
 PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *count);
 
 /* --- writing it --- */
 
-/* The string for --pipeline-model-parallel-layout, which is read back to the same stages: E, t, m
- * and L, runs of 3 or more as `x*n`, stages that repeat as `(...)*n`, as short as groups of up to
- * 16 stages make it. Fills a buffer: see ppsched.h.
+/* Writes the string for --pipeline-model-parallel-layout that is read as the same stages. 3 or more
+ * equal layers in a row become `x*n`, repeated stages `(...)*n`. It is the shortest string with
+ * groups of up to 16 stages. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT, BUFFER. */
 PPSCHED_API ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed,
                                                      const ppsched_layout *layout,
                                                      ppsched_error *error);
 
-/* The modules of a stage as torchtitan names them, with a blank between: tok_embeddings, layers.N
- * with N from 0, norm, lm_head. `rotary`: 1 adds rotary_emb to each, as its backend for models of
- * the transformers package has it. Fills a buffer: see ppsched.h.
+/* Writes torchtitan's names for the modules of a stage, separated by blanks: tok_embeddings,
+ * layers.N with N from 0, norm, lm_head. `rotary` 1 adds rotary_emb to each stage, as torchtitan's
+ * backend for models of the transformers package needs it. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE, also for a stage past the last; REFUSED for MTP layers, for which
- *   torchtitan has no name; BUFFER. */
+ *   torchtitan has no names; BUFFER. */
 PPSCHED_API ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed,
                                                         const ppsched_layout *layout,
                                                         uint32_t stage, uint32_t rotary,
