@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured times of stages beside a model: what its layers take in fact."""
+"""Scales the layers of a model to measured times of stages."""
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .._core._library import Error
@@ -11,7 +11,7 @@ from .model_estimate import even_split, layer_names, stage_names
 from .model_options import Job
 
 Factors = Dict[Tuple[str, str], float]
-# Lists of times, and the passes that they are of.
+# Lists of times, and the passes that they measure.
 MEASURED = {"forward_times": ("forward",), "backward_input_times": ("input",), "backward_weight_times": ("weight",),
             "backward_times": ("input", "weight")}
 
@@ -26,12 +26,13 @@ def _stages(job: Job, count: int) -> List[List[str]]:
 
 
 def _end_factor(measured: float, rest: float, predicted: float, common: float) -> float:
-    """Of what an end takes beside its decoders; as they do where that cannot be told."""
+    """The factor of an end, from what its stage takes in addition to its decoders; that of decoders if this is not positive."""
     return (measured - rest) / predicted if predicted > 0 and measured > rest else common
 
 
 def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[float], passes: Sequence[str]) -> Factors:
-    """Decoders by the stages that have nothing else, or by all; then the ends by what the first and the last stage take besides."""
+    """Factors of decoders come from the stages that have only decoders, or from all stages. Those of the ends come from what the first and
+    the last stage take in addition."""
     predicted = {name: sum(job.model.pass_cost(kind, one).time for one in passes) for name, kind in KINDS.items()}
     whole = [sum(predicted[name] for name in stage) for stage in stages]
     inner = [number for number, stage in enumerate(stages) if all("decoder" in name
@@ -45,8 +46,8 @@ def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[fl
 
 
 def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[str]]:
-    """Measured by predicted times, of the stages' lists in merged values; plain ones of a profile are in its --time-unit,
-    others in seconds."""
+    """Measured time / predicted time for each pass, from the lists of stages in merged values, with notes. Numbers without units are in
+    --time-unit for a profile, else in seconds."""
     factors: Factors = {}
     notes: List[str] = []
     unit = TIMES[values["time_unit"] if values.get("profile") else "s"] / TIMES["s"]
@@ -56,7 +57,7 @@ def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[st
     for name, times in given.items():
         stages = _stages(job, len(times))
         if min(times) <= 0:
-            raise Error(f"{name} holds {min(times):g}; measured times must be above 0")
+            raise Error(f"{name} has {min(times):g}; measured times must be above 0")
         found = _factors_of(job, stages, [time * unit for time in times], MEASURED[name])
         factors.update(found)
         words = ", ".join(f"{kind} x {factor:.4g}" for (kind, one), factor in found.items() if one == MEASURED[name][0] and
