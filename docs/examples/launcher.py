@@ -21,7 +21,7 @@ def first_that_runs(plan, runtime):
             return candidate, timeline, timeline.schedule.launch(runtime, layers=LAYERS)
         except ppsched.Refused as error:
             print(f"not {candidate.strategy}: {error}", file=sys.stderr)
-    raise SystemExit(f"no schedule fits; the least memory limit that would do is {plan.least_limit().limit:g}")
+    raise SystemExit(f"no schedule fits; the least memory limit that works is {plan.least_limit().limit:g}")
 
 
 config = ppsched.Config(int(DEVICES), int(MICROBATCHES), forward_times=10.4, backward_input_times=10.2, backward_weight_times=7.7,

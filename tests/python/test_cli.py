@@ -79,13 +79,13 @@ class ScheduleTest(CommandTest):
         *rows, note = result.stdout.splitlines()
         self.assertGreater(len(rows[2]), 1000)
         self.assertEqual((note, result.stderr),
-                         (f"rows of {max(map(len, rows))} columns; --text-columns N makes them narrower", ""))
+                         (f"lines have up to {max(map(len, rows))} columns; --text-columns N makes them shorter", ""))
         path = self.folder / "rows.txt"
         self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 99, "-o", path), "")
         self.assertEqual(path.read_text(encoding="utf-8").splitlines(), rows)
         for words in (("convert", self.write("a.csv", self.succeed("schedule", "-s", 4, "-b", 99, "--format", "csv")), "--to", "text"),
                       ("pick", "--num-devices", 4, "-b", 99, "--strategies", "1f1b", "--format", "text")):
-            self.assertIn("--text-columns N makes them narrower\n", run(*words).stdout[-60:])
+            self.assertIn("--text-columns N makes them shorter\n", run(*words).stdout[-60:])
 
     def test_explain(self):
         words = ("schedule", "-s", "4", "-b", "6", "-f", "1", "1", "2", "1", "-bw", "2", "2", "4", "2", "--explain")
@@ -193,18 +193,18 @@ class ScheduleTest(CommandTest):
             path = self.folder / "whole.csv"
             self.succeed("schedule", "--strategy", strategy, "--num-devices", 2, "-s", stages, "-b", 4, *words, "-o", path)
             rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
-            self.assertNotIn("forwards alone", self.succeed("check", path))
+            self.assertNotIn("forwards only", self.succeed("check", path))
             self.assertIs(json.loads(self.succeed("check", path, "--json"))["forward_only"], False)
             kept = ("F", "SEND_F", "RECV_F")
             lost = [[cell for cell in row if cell.strip("0123456789") in kept] for row in rows]
             alone = self.folder / "alone.csv"
             alone.write_text("".join(",".join(row) + "\n" for row in lost), encoding="utf-8")
-            self.assertRegex(self.succeed("check", alone), r"^ok: custom: .* ops, forwards alone\n")
+            self.assertRegex(self.succeed("check", alone), r"^ok: custom: .* ops, forwards only\n")
             row = json.loads(self.succeed("check", alone, "--json"))
             self.assertIs(row["forward_only"], True)
             self.assertIs(row["valid"], True)
             result = run("convert", alone, "--to", "json")
-            self.assertEqual((result.returncode, result.stderr), (0, f"ppsched convert: note: {alone} has forwards alone, no backward\n"))
+            self.assertEqual((result.returncode, result.stderr), (0, f"ppsched convert: note: {alone} has only forwards, no backward\n"))
             schedule = ppsched.read(alone)
             self.assertTrue(schedule.forward_only and schedule.config.forward_only)
             self.assertLessEqual(ppsched.lower_bound(schedule.config).value, schedule.evaluate().metrics.makespan)
@@ -386,7 +386,7 @@ class BadInputTest(CommandTest):
 
     def test_usage(self):
         cases = (
-            ("is no integer", "-s", "four", "-b", 8),
+            ("is not an integer", "-s", "four", "-b", 8),
             ("give --num-stages", "-b", 8),
             ("give --num-batches", "-s", 4),
             ("must be KEY=VALUE", "-s", 4, "-b", 8, "--set", "group_size"),
@@ -600,7 +600,7 @@ class StrategiesTest(CommandTest):
         self.assertIn("--set objective=span|makespan  ", text)
         self.assertIn("--set effort=N  ", text)
         self.assertIn("(0 to 12, default: 4)", text)
-        self.assertIn("any placement, any number of stages a device", text)
+        self.assertIn("any placement, any number of stages per device", text)
 
     def test_json(self):
         path = self.folder / "s.json"

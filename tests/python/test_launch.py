@@ -229,9 +229,9 @@ class CommandTest(unittest.TestCase):
     def test_usage(self):
         words = ("schedule", "-s", 2, "-b", 2, "--launch")
         self.fail_with(2, "invalid choice", *words, "nccl")
-        self.fail_with(2, "without a format", *words, "pytorch", "--format", "csv")
-        self.fail_with(2, "ends in .csv", *words, "pytorch", "-o", "out.json")
-        self.fail_with(2, "megatron reads no CSV; -o goes with --launch torchtitan, pytorch, colossalai, jaxpp", *words, "megatron", "-o", "out.csv")
+        self.fail_with(2, "cannot be combined with a format", *words, "pytorch", "--format", "csv")
+        self.fail_with(2, "must end in .csv", *words, "pytorch", "-o", "out.json")
+        self.fail_with(2, "megatron reads no CSV; -o works only with --launch torchtitan, pytorch, colossalai, jaxpp", *words, "megatron", "-o", "out.csv")
         self.fail_with(1, "over its limit", *words, "pytorch", "--mem-limit", 1)
         self.fail_with(2, "--num-layers 0: it must be 1 or more", *words, "sail", "--num-layers", 0)
         self.fail_with(2, "--micro-batch-size -1: it must be 1 or more", *words, "megatron", "--micro-batch-size", -1)
@@ -259,7 +259,7 @@ class CommandTest(unittest.TestCase):
         self.succeed("convert", "good.csv", "--launch", "pytorch", "-o", "same.csv")
         self.succeed("convert", "bad.csv", "--launch", "jaxpp", "-o", "other.csv")
         self.assertEqual((self.folder / "other.csv").read_text(encoding="utf-8")[:7], "0F1,0F0")
-        self.fail_with(2, "--num-layers: it goes with --launch", "convert", "good.csv", "--to", "json", "--num-layers", 4)
+        self.fail_with(2, "--num-layers needs --launch", "convert", "good.csv", "--to", "json", "--num-layers", 4)
 
     def test_losses_of_microbatches_that_differ(self):
         """Renumbered they must come in another order, which is told; it names them as they are without."""
@@ -291,8 +291,8 @@ class CommandTest(unittest.TestCase):
         self.assertTrue(self.succeed("convert", "v.json", "--launch", "torchtitan", "-o", "new.csv").split()[5] == "new.csv")
         self.assertEqual((self.folder / "new.csv").read_text(encoding="utf-8"), (self.folder / "v.csv").read_text(encoding="utf-8"))
         self.assertTrue(self.succeed("convert", "plain.csv", "--lower", "just_in_time", "--launch", "pytorch").endswith("compute_comms"))
-        self.fail_with(2, "without a format", "convert", "plain.csv", "--launch", "pytorch", "--to", "json")
-        self.fail_with(2, "ends in .csv", "convert", "plain.csv", "--launch", "pytorch", "-o", "out.txt")
+        self.fail_with(2, "cannot be combined with a format", "convert", "plain.csv", "--launch", "pytorch", "--to", "json")
+        self.fail_with(2, "must end in .csv", "convert", "plain.csv", "--launch", "pytorch", "-o", "out.txt")
 
 
 if __name__ == "__main__":

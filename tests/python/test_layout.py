@@ -280,7 +280,7 @@ class CommandTest(unittest.TestCase):
                 (3, 5, (), "3 decoders do not divide by 5 devices; 5 would"), (7, 5, (), "7 decoders do not divide by 5 devices; 5 and 10 would")):
             self.refuse(f"the model: {told}\n", "--num-layers", layers, "--pp", devices, *ends)
         self.refuse("give --num-layers", "--pp", 4, code=2)
-        self.refuse("--vp goes with a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)
+        self.refuse("--vp needs a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)
         row = json.loads(self.succeed("--num-layers", 8, "--pp", 4, "--mtp-num-layers", 1, "--json"))
         self.assertEqual((row["stages"], row["ranks"][3]), (["Et2", "t2", "t2", "t2mL"], [[6, 2]]))
         row = json.loads(self.succeed("--num-layers", 7, "--pp", 2, "--mtp-num-layers", 2, "--account-for-loss-in-pipeline-split",
@@ -320,8 +320,8 @@ class CommandTest(unittest.TestCase):
         self.refuse("9 stages, which is not a multiple of 8 devices", "--torchtitan", "--num-layers", 32, "--pp", 8, "--layers-per-stage", 4)
         self.refuse("--last-stage-less-layers is 20, more than the 13", "--torchtitan", "--num-layers", 31, "--stages", 4,
                     "--last-stage-less-layers", 20)
-        self.refuse("--stages goes with --torchtitan", "--num-layers", 8, "--pp", 2, "--stages", 2, code=2)
-        self.refuse("--schedule goes without --stages", "--torchtitan", "--num-layers", 8, "--stages", 2, "--schedule", "GPipe", code=2)
+        self.refuse("--stages needs --torchtitan", "--num-layers", 8, "--pp", 2, "--stages", 2, code=2)
+        self.refuse("--schedule cannot be combined with --stages", "--torchtitan", "--num-layers", 8, "--stages", 2, "--schedule", "GPipe", code=2)
         self.refuse("give --stages, or --pp", "--torchtitan", "--num-layers", 8, code=2)
 
 

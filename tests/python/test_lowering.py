@@ -300,7 +300,7 @@ class LoweringTest(unittest.TestCase):
         queues = {name: json.loads(run(*words, name).stdout)["queues"][0] for name in ("full", "1,1", "needed")}
         self.assertEqual(queues["needed"], queues["1,1"])  # gathering takes no time here
         self.assertNotEqual(queues["needed"], queues["full"])
-        self.assertIn("neither full, auto nor needed, nor a number for each device", run(*words, "late").stderr)
+        self.assertIn("must be full, auto, needed, or a number for each device", run(*words, "late").stderr)
         result = run("schedule", "-s", "2", "-b", "2", "--unshard", "-1")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
         self.assertIn("unshard is -1", result.stderr)

@@ -348,12 +348,12 @@ class CommandTest(unittest.TestCase):
 
     def test_overlap_and_precision_are_warnings(self):
         done = self.run_with({**SMALL, "fp8": "hybrid", "overlap_grad_reduce": True, "num_query_groups": 2}, "model", "--model")
-        self.assertEqual((done.returncode, done.stderr), (0, f"ppsched model: warning: not taken from {self.path}: fp8, overlap_grad_reduce, "
+        self.assertEqual((done.returncode, done.stderr), (0, f"ppsched model: warning: ignored in {self.path}: fp8, overlap_grad_reduce, "
                                                              "num_query_groups (it counts only beside group_query_attention)\n"))
 
     def test_what_is_assumed_is_told(self):
         self.assertTrue(self.run_with(SMALL, "model", "--model").stdout.endswith(
-            "assumed, where the model's file says nothing: bf16 (the launcher's own is float32), no learned positions (max_position_embeddings is missing)\n"))
+            "assumed, as the model's file leaves it out: bf16 (the launcher's own is float32), no learned positions (max_position_embeddings is missing)\n"))
         row = json.loads(self.run_with(SMALL, "model", "--json", "--model").stdout)
         self.assertEqual(len(row["assumed"]), 2)
         said = {**SMALL, "bf16": True, "max_position_embeddings": 2048}

@@ -112,7 +112,7 @@ class SliceTest(unittest.TestCase):
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
                 (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
-                (("--slice-scale", 1, 2), "slice_scale has 2 values, and microbatches are whole; give --slices 2"),
+                (("--slice-scale", 1, 2), "slice_scale has 2 values, but microbatches are whole; give --slices 2"),
                 (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these support slices: gpipe"),
                 (("--slices", 2, "--format", "csv"), "format csv supports only whole microbatches, and the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
@@ -132,13 +132,13 @@ class SliceTest(unittest.TestCase):
                 (("--slow-stage", "4:2"), "--slow-stage 4:2: there is no stage 4; stages are 0 to 3"),
                 (("--message-jitter", 3), "message_jitter is 3; it must be 0 to 2"),
                 (("--scenarios-from", "profile"), "--scenarios-from profile: give --profile"),
-                (("--jitter", 0.1, "--launch", "pytorch"), "go with text and json, not with --launch"),
-                (("--jitter", 0.1, "--format", "csv"), "go with text and json, not with csv"),
-                (("--jitter", 0.1, "--lower", "pytorch"), "neither lowered nor keeps less"),
-                (("--jitter", 0.1, "--recompute", "chunks=1"), "neither lowered nor keeps less"),
+                (("--jitter", 0.1, "--launch", "pytorch"), "work only with text and json, not with --launch"),
+                (("--jitter", 0.1, "--format", "csv"), "work only with text and json, not with csv"),
+                (("--jitter", 0.1, "--lower", "pytorch"), "cannot be combined with lowering, recompute"),
+                (("--jitter", 0.1, "--recompute", "chunks=1"), "cannot be combined with lowering, recompute"),
                 (("--jitter", 0.1, "--seed", -1), "seed is -1; it must be 0 to 18446744073709551615"),
                 (("--jitter", 0.1, "--seed", 2**64), "seed is 18446744073709551616; it must be 0 to 18446744073709551615"),
-                (("--scenarios", 5), "--scenarios: it goes with --jitter or --slow-rank")):
+                (("--scenarios", 5), "--scenarios needs --jitter, --slow-rank")):
             result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertIn(message, result.stderr)
             self.assertEqual((result.returncode != 0, result.stderr.count("\n")), (True, 1), words)
@@ -303,7 +303,7 @@ class DispatchTest(unittest.TestCase):
         self.assertEqual((row["dispatch"]["mean"], row["dispatch"]["peak_memory"]), (ready.metrics.mean, ready.peaks))
         self.assertAlmostEqual(row["dispatch"]["won"], (row["mean"] - ready.metrics.mean) / (row["mean"] - 103))
         self.assertLess(ready.metrics.mean, row["mean"])
-        self.assertIn("run as they are ready: mean", run(*words).stdout)
+        self.assertIn("with dispatch when ready: mean", run(*words).stdout)
 
     def test_limits_are_kept(self):
         planned = ppsched.generate("gpipe", ppsched.Config(4, 8, mem_limit=9))
@@ -321,7 +321,7 @@ class DispatchTest(unittest.TestCase):
                 self.assertAlmostEqual(candidate.scenario_time, found.metrics.mean)
 
     def test_bad_input(self):
-        for words, told in ((("--dispatch",), "--dispatch: it goes with --jitter or --slow-rank"),):
+        for words, told in ((("--dispatch",), "--dispatch needs --jitter, --slow-rank"),):
             result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1))
             self.assertIn(told, result.stderr)
@@ -392,11 +392,11 @@ class PlanTest(unittest.TestCase):
                             (("--slice-time", 1, 2), "--slice-time: give one number"),
                             (("--slices", 2, "--slice-time", -1), "slice_time is -1"),
                             (("--order-microbatches",), "give --microbatch-scale"),
-                            (("--rank-by", "worst"), "--rank-by: it goes with --jitter or --slow-rank"),
-                            (("--jitter", 0.1, "--quantile", 0.5), "--quantile: it goes with --rank-by quantile"),
+                            (("--rank-by", "worst"), "--rank-by needs --jitter, --slow-rank"),
+                            (("--jitter", 0.1, "--quantile", 0.5), "--quantile needs --rank-by quantile"),
                             (("--jitter", 0.1, "--scenarios", 0), "the number of scenarios is 0; it must be 1 to 16777216"),
-                            (("--slice-time", 0.1), "--slice-time: it goes with --slices"),
-                            (("--attention-share", 0.1), "--attention-share: it goes with --slices"),
+                            (("--slice-time", 0.1), "--slice-time needs --slices"),
+                            (("--attention-share", 0.1), "--attention-share needs --slices"),
                             (("--slow-stage", "0:2"), "--slow-stage: candidates differ in their stages; give --slow-rank"),
                             (("--strategies", "zbv", "--slices", 2), "these support slices: ")):
             result = run("pick", "-s", 4, "-b", 8, *words)
@@ -407,9 +407,9 @@ class PlanTest(unittest.TestCase):
 
 class GoalTest(unittest.TestCase):
     def test_bad_input(self):
-        for words, told in ((("--rank-by", "mean"), "--rank-by: it goes with --jitter or --slow-rank"),
-                            (("--jitter", 0.1, "--rank-by", "mean"), "it is for searches that take an effort (auto); 1f1b does not look"),
-                            (("--jitter", 0.1, "--quantile", 0.5, "--strategy", "auto"), "--quantile: it goes with --rank-by quantile")):
+        for words, told in ((("--rank-by", "mean"), "--rank-by needs --jitter, --slow-rank"),
+                            (("--jitter", 0.1, "--rank-by", "mean"), "works only with strategies that have an effort (auto); 1f1b ignores"),
+                            (("--jitter", 0.1, "--quantile", 0.5, "--strategy", "auto"), "--quantile needs --rank-by quantile")):
             result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertNotEqual(result.returncode, 0, words)
             self.assertIn(told, result.stderr)
@@ -551,7 +551,7 @@ class RecordedTest(unittest.TestCase):
 
     def test_bad_input(self):
         for lists, words, told in (({"forward_times": 1, "backward_times": 2}, ("--scenarios-from", "profile"), "has one sample of each op"),
-                                   ({"forward_times": 1, "backward_times": 2}, ("--scenarios", 5), "--scenarios: it goes with --jitter or --slow-rank"),
+                                   ({"forward_times": 1, "backward_times": 2}, ("--scenarios", 5), "--scenarios needs --jitter, --slow-rank"),
                                    ({"forward_times": [[1, 2], 1, 1], "backward_times": [2, [1, 2, 3], 2]}, ("--scenarios", 5),
                                     "stage 0 has 2 samples of an op, stage 1 has 3"),
                                    ({"forward_times": [[1, 2], 1, 1], "backward_times": 2}, ("--scenarios", 5, "--chunks", 2, "--num-devices", 3),

@@ -117,7 +117,7 @@ class PictureTest(unittest.TestCase):
         labels = [text.get_text() for text in timeline.draw(scenarios, ready).axes[2].get_legend().get_texts()]
         makespan, mean = timeline.metrics.makespan, scenarios.metrics.mean
         won = (mean - ready.metrics.mean) / (mean - makespan)
-        self.assertEqual(labels[4], f"run as they are ready: mean {ready.metrics.mean:g}, wins {won:.0%}")
+        self.assertEqual(labels[4], f"with dispatch when ready: mean {ready.metrics.mean:g}, saves {won:.0%}")
         with tempfile.TemporaryDirectory() as folder:
             sizes = []
             for words in ([], ["--dispatch"]):

@@ -770,7 +770,7 @@ class CommandTest(FilesTest):
 
     def test_words_of_profiles(self):
         for words in (("--statistic", "median"), ("--time-unit", "us"), ("--warmup", 1)):
-            self.assertIn("--statistic, --time-unit and --warmup go with --profile or --measured",
+            self.assertIn("--statistic, --time-unit and --warmup need --profile or --measured",
                           self.ppsched("schedule", "-s", 2, "-b", 2, *words, code=2))
 
     def test_profile_file(self):
@@ -813,7 +813,7 @@ class CommandTest(FilesTest):
         self.assertTrue(text.startswith("1f1b: makespan 21, span 21"))
         self.assertIn("\nmeasured, 1 iteration: makespan 22.00 ms, planned 21.00 (+4.8%)\n", text)
         self.assertRegex(text, r"\n +1 +1F1 +2\.00 +3\.00 +2\.00 +6\.00 +0\.00 +3\.00\n")
-        self.assertRegex(text, r"\ndevice 1: \S+ lags by \S+: slow op, 1F1 took 3\.00 longer than planned; it begins here\n")
+        self.assertRegex(text, r"\ndevice 1: \S+ lags by \S+: slow op, 1F1 took 3\.00 longer than planned; the first cause\n")
         tables = [block.splitlines() for block in text.split("\n\n")]
         for table in tables[2:5]:
             self.assertEqual(len({len(line) for line in table}), 1, table)
@@ -826,7 +826,7 @@ class CommandTest(FilesTest):
         self.assertEqual(self.ppsched(*words, "-o", path), "")
         self.assertEqual(json.loads(path.read_text()), result)
         self.assertEqual(len(ppsched.read(path)), 32)
-        self.assertIn("--measured goes with text and json", self.ppsched(*words, "--format", "csv", code=2))
+        self.assertIn("--measured works only with text and json", self.ppsched(*words, "--format", "csv", code=2))
         for part, more in (("the profile has 4 stages, the problem 8", ("-s", 8)),
                            ("the traces have 4 microbatches, the plan has 8", ("-b", 8))):
             self.assertIn(part, self.ppsched(*words, *more, code=1))

@@ -133,7 +133,7 @@ class QuestionPageTest(PageCase):
         self.assertEqual(rows["forward_times"], "1 \u00d7 3, 2.4 ms")
         self.assertEqual(rows["mem_limit"], "9 GB")
         self.assertEqual(rows["backward_times"], "2, as it is not given")
-        self.assertEqual(rows["slices of a microbatch"], "2")
+        self.assertEqual(rows["slices per microbatch"], "2")
         self.assertEqual(rows["measured times"], "a.json: median of the samples, without 2 warm-up iterations")
         self.assertEqual(rows["made by"], f"ppsched {ppsched.__version__}")
         self.assertEqual(self.text("#made-by code"), "ppsched compare -s '4'")
@@ -157,7 +157,7 @@ class QuestionPageTest(PageCase):
         least = plan.least_limit()
         cards = self.value("[...document.querySelectorAll('.card')].map(card => card.textContent)")
         self.assertTrue(any(card.startswith(f"closest{least.candidate.strategy}") for card in cards), cards)
-        least_card = f"least limit that would do{least.limit:g}for {least.candidate.strategy}"
+        least_card = f"least limit that works{least.limit:g}for {least.candidate.strategy}"
         self.assertTrue(any(card.startswith(least_card) for card in cards), cards)
 
     def test_buttons_have_names_of_their_own(self):

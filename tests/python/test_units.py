@@ -134,7 +134,7 @@ class InputTest(CommandTest):
 
     def test_words_that_are_none(self):
         for word in ("1;2", "1,,2", "a", "1ms,x", "1,2,"):
-            self.refuse("a number may have a unit, as 6.1ms, and a list is written 1 2 3 or 1,2,3", "schedule", *SIZES, "-f",
+            self.refuse("a number may have a unit, such as 6.1ms, and a list is written 1 2 3 or 1,2,3", "schedule", *SIZES, "-f",
                         word, code=2)
         self.refuse("or B/s, GB/s, GiB/s and so on", "schedule", *SIZES, "-f", "5parsec", code=2)
         self.refuse("--forward-times 5GB: GB is a unit of memory; units of time are ns, us, ms, s, min", "schedule", *SIZES,
@@ -189,8 +189,8 @@ class InputTest(CommandTest):
         self.assertIn("step time (ms)", self.succeed("pick", *SIZES, "--num-layers", 8, "-f", "1ms"))
 
     def test_warning(self):
-        for words, part in ((("--mem-limit", 72, "--mem-static", 60), "mem_static is 60, and an activation counts as 1"),
-                            (("--mem-limit", "72e9"), "mem_limit is 7.2e+10, and an activation counts as 1"),
+        for words, part in ((("--mem-limit", 72, "--mem-static", 60), "mem_static is 60, but an activation counts as 1"),
+                            (("--mem-limit", "72e9"), "mem_limit is 7.2e+10, but an activation counts as 1"),
                             (("--mem-limit", "72e9", "--mem-forward", 800), "mem_limit is 7.2e+10 and mem_forward 800"),
                             (("--mem-limits", "72e9", "81e9"), "mem_limit is 7.2e+10, and an")):
             command = "pick" if "--mem-limits" in words else "schedule"
@@ -314,7 +314,7 @@ class OutputTest(CommandTest):
         text = self.succeed("schedule", *SIZES, *TIMES, *MEMORY, "--explain")
         self.assertRegex(text, r"^1f1b: makespan [\d.]+ ms, span [\d.]+ ms; bubble .*\ntime ms  0  ")
         self.assertRegex(text, r"\ndevice 0 F0 .*  peak 63.2 GB\n")
-        for part in ("what 1 ms in each op of a stage does", "slack (ms)", ", 1 ms less saves 6 ms"):
+        for part in ("effect of 1 ms in each op of a stage on", "slack (ms)", ", 1 ms less saves 6 ms"):
             self.assertIn(part, text)
         lines = self.succeed("schedule", *SIZES, *TIMES, *MEMORY, "--text-columns", 80).splitlines()
         self.assertLessEqual(max(map(len, lines[1:])), 80)
@@ -329,7 +329,7 @@ class OutputTest(CommandTest):
         self.refuse("must hold 60.8 GB for one microbatch; the least limit that works is 60.8 GB", "schedule", "--strategy",
                     "auto", *SIZES,
                     *TIMES, *MEMORY[:5], "60GB")
-        self.refuse("the least limit that would do is 60.8 GB (zb_auto, which finds no schedule below that)", "pick", *SIZES, *TIMES, *MEMORY[:5], "60GB")
+        self.refuse("the least limit that works is 60.8 GB (zb_auto, which finds no schedule below that)", "pick", *SIZES, *TIMES, *MEMORY[:5], "60GB")
 
     def test_data(self):
         row = json.loads(self.succeed("schedule", *SIZES, *TIMES, "--format", "json"))
@@ -381,7 +381,7 @@ class HelpTest(CommandTest):
         text = " ".join(self.succeed("schedule", "--help").split())
         for part in ("time of a forward, a stage (default: 1)", "time of a full backward, a stage (default: 2)",
                      "its activations, a stage (default: 1)",
-                     "as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps"):
+                     "such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has"):
             self.assertIn(part, text)
 
 

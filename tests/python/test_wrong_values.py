@@ -115,20 +115,20 @@ class NumberTest(WrongTest):
                                (("layout", "--num-layers", 8), ("--pp",))):
             for option in options:
                 for word in ("1.5", "inf", "", "1_0", "\u0665"):
-                    self.refused("is no integer", *words, f"{option}={word}", codes=(2,))
+                    self.refused("is not an integer", *words, f"{option}={word}", codes=(2,))
                 for word in (LONG, "-" + "1" + "0" * 100):
                     self.refused("is too large", *words, f"{option}={word}", codes=(2,))
                 for word in ("1" * 20, "-1"):
                     self.told(*words, f"{option}={word}")
         self.refused("it must be a name, or the device of each stage", "schedule", "-s", 2, "-b", 2, "--placement", LONG, 1)
-        self.refused("is neither full, auto nor needed", "schedule", "-s", 2, "-b", 2, "--lower", "by_time", "--unshard-lookahead", LONG)
+        self.refused("must be full, auto, needed", "schedule", "-s", 2, "-b", 2, "--lower", "by_time", "--unshard-lookahead", LONG)
 
     def test_options_that_are_numbers(self):
         model = self.file("m.json", json.dumps(LLAMA))
         for word in ("inf", "nan", "1e400s", "-1", "0"):
             self.refused("it must be a finite time above 0", "model", "--model", model, f"--step-time={word}")
-        self.refused("give a shorter one, or more tokens a second", "model", "--model", model, "--tokens-per-second=1e-320")
-        self.refused("'1_0' is no number", "schedule", "-s", 2, "-b", 2, "-f", "1_0", codes=(2,))
+        self.refused("give a shorter one, or more tokens per second", "model", "--model", model, "--tokens-per-second=1e-320")
+        self.refused("'1_0' is not a number", "schedule", "-s", 2, "-b", 2, "-f", "1_0", codes=(2,))
         for word in ("inf", "nan", LONG, "-1"):
             self.refused("it must be a finite number above 0", "model", "--model", model, f"--tokens-per-second={word}")
             self.told("model", "--model", model, f"--step-time={word}")
