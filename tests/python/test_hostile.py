@@ -92,8 +92,8 @@ class FileTest(HostileTest):
         self.expect_short("schedule", "-c", self.file("a.json", "{" + ", ".join(f'"k{i}": 1' for i in range(100_000)) + "}"),
                           part="unknown key 'k0'")
         self.assertLess(time.monotonic() - started, 5)
-        self.expect_short("schedule", "-c", self.file("a.json", '{"a": 1, "a": 2}'), part="'a' stands twice")
-        self.expect_short("schedule", "-c", self.file("a.yaml", "a: 1\na: 2\n"), part="'a' stands twice")
+        self.expect_short("schedule", "-c", self.file("a.json", '{"a": 1, "a": 2}'), part="'a' occurs twice")
+        self.expect_short("schedule", "-c", self.file("a.yaml", "a: 1\na: 2\n"), part="'a' occurs twice")
         self.expect_short("schedule", "-c", self.file("a.yaml", "? [a]\n: 1\n? [a]\n: 2\n"))
 
     def test_byte_order_marks(self):

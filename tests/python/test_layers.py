@@ -769,7 +769,7 @@ class WordsTest(FolderTest):
                                   (1, 'there must be a list of layers, or a mapping with "layers"', ("--layers", "other.json")),
                                   (1, 'there must be a list of layers', ("--layers", '{"name": "d"}')),
                                   (1, "cannot read missing.json", ("--layers", "missing.json")),
-                                  (1, "'name' stands twice", ("--layers", "twice.json")),
+                                  (1, "'name' occurs twice", ("--layers", "twice.json")),
                                   (1, "layers must be a list", ("-c", "wrong.json")),
                                   (1, "layer entry 0 must be a mapping", ("--layers", "[3]")),
                                   (1, "there are 0 layer entries", ("--layers", "[]")),

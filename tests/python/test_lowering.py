@@ -208,7 +208,7 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(schedule.evaluate().metrics.makespan, 9)
         self.assertEqual([other.send_overhead for other in (config.with_stages(4), config.with_microbatches(4))], [[0.25, 0.5]] * 2)
         for wrong, text in ((-1, "send_overhead .value 0. is -1; it must be finite and at least 0"), ([0, float("nan")], "of device 1 is NaN"),
-                            (float("inf"), "it must be finite"), ([0, 0, 0], "has 3 values; give 1 for all devices or 2, one a device")):
+                            (float("inf"), "it must be finite"), ([0, 0, 0], "has 3 values; give 1 for all devices or 2, one per device")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 ppsched.Config(2, 2, send_overhead=wrong)
 

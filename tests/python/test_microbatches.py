@@ -110,13 +110,13 @@ class SliceTest(unittest.TestCase):
     def test_bad_input(self):
         for words, message in (
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
-                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
+                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one per slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
                 (("--slice-scale", 1, 2), "slice_scale has 2 values, but microbatches are whole; give --slices 2"),
                 (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these support slices: gpipe"),
                 (("--slices", 2, "--format", "csv"), "format csv supports only whole microbatches, and the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
-                (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
+                (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one per microbatch"),
                 (("--microbatch-scale", *[1] * 7, 0), "microbatch_scale of microbatch 7 is 0; it must be finite and above 0"),
                 (("--order-microbatches",), "--order-microbatches: give --microbatch-scale"),
                 (("--jitter", -1), "jitter is -1; it must be 0 to 2"),
@@ -213,7 +213,7 @@ class OrderTest(unittest.TestCase):
             self.assertEqual(again.evaluate().metrics.makespan, makespan)
             self.assertEqual(list(ppsched.Schedule.from_text(text, "json", microbatch_scale=2).config.microbatch_scale), [2])
         plain = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).export("json")
-        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one a microbatch"), ("[0, 1, 2, 3, 5]", "has 5 in slot 4; it must be 0 to 4"),
+        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one per microbatch"), ("[0, 1, 2, 3, 5]", "has 5 in slot 4; it must be 0 to 4"),
                             ("[0, 1, 2, 3, 3]", "has 3 in slot 4 and in slot 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
                             ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 in slot 1")):
             with self.assertRaisesRegex(ppsched.Error, f"^microbatch_order {re.escape(told)}"):

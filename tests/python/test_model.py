@@ -221,7 +221,7 @@ class FileTest(unittest.TestCase):
         for kind in ("whisper", "gpt3", "gpt_neo"):
             self.refused(f"model_type {kind} is not known", {**LLAMA, "model_type": kind})
         self.refused("; it lacks hidden_size, vocab_size; ", {"model_type": "whisper", "num_hidden_layers": 3, "intermediate_size": 8, "num_attention_heads": 2})
-        self.refused("another type in its place would be another model", {**LLAMA, "model_type": "whisper"})
+        self.refused("with another type it would be another model", {**LLAMA, "model_type": "whisper"})
         self.refused("it has no model_type", {**LLAMA, "model_type": None})
         self.refused("config.json: num_hidden_layers is 0; it must be 1 or more", {**LLAMA, "num_hidden_layers": 0})
         self.refused("config.json: num_layers is 0; it must be 1 or more", {"num_layers": 0, "hidden_size": 8, "num_attention_heads": 2,

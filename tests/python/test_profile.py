@@ -136,12 +136,12 @@ class ProfileFileTest(FilesTest):
         path = self.write("p.yaml", "stages: 2\nforward_times: [1e-3, [0.002, 0.004]]\nbackward_times: 2\n")
         self.assertEqual(ppsched.Profile.read(path).lists()["forward_times"], [0.001, 0.003])
         self.refused("p.yml, line 2, column 1: broken YAML", ppsched.Profile.read, self.write("p.yml", "stages: [1,\n}"))
-        self.refused("'stages' stands twice", ppsched.Profile.read, self.write("p.yml", "stages: 1\nstages: 1\n"))
+        self.refused("'stages' occurs twice", ppsched.Profile.read, self.write("p.yml", "stages: 1\nstages: 1\n"))
 
     def test_bad_files(self):
         good = {"stages": 2, "forward_times": 1, "backward_times": 2}
         cases = (
-            ("p.json, line 1, column 2: broken JSON", "{"), ("'stages' stands twice", '{"stages": 1, "stages": 1}'),
+            ("p.json, line 1, column 2: broken JSON", "{"), ("'stages' occurs twice", '{"stages": 1, "stages": 1}'),
             ("unknown key 'forward_time'; did you mean forward_times?", {**good, "forward_time": 1}),
             ("unknown key 'num_stages'", {"num_stages": 2}), ("stages is missing", {"forward_times": 1}),
             ("stages must be an integer, not '2'", {**good, "stages": "2"}), ("stages is 0", {**good, "stages": 0}),

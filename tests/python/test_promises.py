@@ -41,7 +41,7 @@ class NotebookTest(unittest.TestCase):
 
 class CandidatesTest(unittest.TestCase):
     def test_chunks(self):
-        """plan.md: "each number of chunks a device, V = 1 to 4, that the strategy takes; for those on the loop placement V = 2 to
+        """plan.md: "each number of chunks per device, V = 1 to 4, that the strategy supports; for those on the loop placement V = 2 to
         4" and "name a strategy to see it with V = 1" """
         found = chunks_by_strategy(ppsched.plan(ppsched.Config(2, 4)), 2)
         for name, chunks in found.items():

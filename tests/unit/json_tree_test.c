@@ -127,7 +127,7 @@ static void test_refused(void **state)
     const struct {
         const char *text, *part;
     } cases[] = {{"", "line 1, column 1: the text ends"},
-                 {"{\"a\": 1,\n \"a\": 2}", "line 2, column 3: the key stands twice in its object"},
+                 {"{\"a\": 1,\n \"a\": 2}", "line 2, column 3: the key occurs twice in its object"},
                  {"[1, 2", "the text ends; expected ',' or ']'"},
                  {"{\"a\" 1}", "expected ':'"},
                  {"{a: 1}", "expected a key in quotes"},

@@ -20,7 +20,7 @@ def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     values: Dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise Error(f"key {shown(key)} stands twice")
+            raise Error(f"key {shown(key)} occurs twice")
         values[key] = value
     return values
 
@@ -79,7 +79,7 @@ def _unique_loader(yaml: Any) -> Any:
             keys = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.value in keys:
-                    raise yaml.constructor.ConstructorError(None, None, f"key {shown(key.value)} stands twice", node.start_mark)
+                    raise yaml.constructor.ConstructorError(None, None, f"key {shown(key.value)} occurs twice", node.start_mark)
                 keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
             return super().construct_mapping(node, deep)
 
