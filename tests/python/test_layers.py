@@ -132,7 +132,7 @@ class LayersTest(unittest.TestCase):
                            ([{"name": "d", "count": 70000}], "it must be at most 65535"),
                            ([{"name": "d", "recompute": "full"}], "recompute must be a list"),
                            ([{"name": "d", "recompute": [{"backward_time": 3}]}], "recompute 0 has no name"),
-                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 1}]}], "give backward_time, that of the whole"),
+                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 1}]}], "give backward_time, the time of the whole"),
                            ([{**DECODER, "recompute": [{"name": "f", "time": 1}]}], "recompute 0 has no 'time'; it has name, backward_time, mem_forward"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 3, "mem_forward": 9}]}], "at most the layer's"),
@@ -288,7 +288,7 @@ class PlanTest(unittest.TestCase):
         usual, short = (ppsched.plan(config, layers=layers, strategies=["zbv"], split_effort=effort).best.step_time for effort in (3, 1))
         self.assertLessEqual(usual, short)
         self.assertEqual(usual, ppsched.plan(config, layers=layers, strategies=["zbv"]).best.step_time)
-        for given, text in ((dict(layers=layers, split_effort=5), "split_effort is 5; it must be 1 to 4, or 0"), (dict(split_effort=1), "split_effort goes with layers")):
+        for given, text in ((dict(layers=layers, split_effort=5), "split_effort is 5; it must be 1 to 4, or 0"), (dict(split_effort=1), "split_effort needs layers")):
             with self.assertRaises((ppsched.Error, ValueError)) as refused:
                 ppsched.plan(config, **given)
             self.assertIn(text, str(refused.exception))

@@ -116,7 +116,7 @@ class SliceTest(unittest.TestCase):
                 (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these support slices: gpipe"),
                 (("--slices", 2, "--format", "csv"), "format csv supports only whole microbatches, and the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
-                (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
+                (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one per microbatch"),
                 (("--microbatch-scale", *[1] * 7, 0), "microbatch_scale of microbatch 7 is 0; it must be finite and above 0"),
                 (("--order-microbatches",), "--order-microbatches: give --microbatch-scale"),
                 (("--jitter", -1), "jitter is -1; it must be 0 to 2"),
@@ -213,9 +213,9 @@ class OrderTest(unittest.TestCase):
             self.assertEqual(again.evaluate().metrics.makespan, makespan)
             self.assertEqual(list(ppsched.Schedule.from_text(text, "json", microbatch_scale=2).config.microbatch_scale), [2])
         plain = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).export("json")
-        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one a microbatch"), ("[0, 1, 2, 3, 5]", "has 5 in slot 4; it must be 0 to 4"),
-                            ("[0, 1, 2, 3, 3]", "has 3 in slot 4 and in slot 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
-                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 in slot 1")):
+        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one per microbatch"), ("[0, 1, 2, 3, 5]", "has 5 at position 4; it must be 0 to 4"),
+                            ("[0, 1, 2, 3, 3]", "has 3 at position 4 and at position 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
+                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 at position 1")):
             with self.assertRaisesRegex(ppsched.Error, f"^microbatch_order {re.escape(told)}"):
                 ppsched.Schedule.from_text(plain.rstrip()[:-1] + f', "microbatch_order": {value}}}', "json")
 
@@ -238,7 +238,7 @@ class OrderTest(unittest.TestCase):
             for words in (("check",), ("convert", "--to", "csv")):
                 result = run(*words, path("bad.json"))
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1))
-                self.assertIn("bad.json: microbatch_order has 0 in slot 1 and in slot 0", result.stderr)
+                self.assertIn("bad.json: microbatch_order has 0 at position 1 and at position 0", result.stderr)
 
     def test_launched_in_the_order_of_losses(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -388,7 +388,7 @@ class PlanTest(unittest.TestCase):
         self.assertAlmostEqual(found.metrics.mean, json.loads(run(*words, "--rank-by", "mean", "--json").stdout)[0]["scenario_time"])
 
     def test_bad_input(self):
-        for words, told in ((("--slices", 0), "slices holds [0]; they must be 1 or more"),
+        for words, told in ((("--slices", 0), "slices has [0]; they must be at least 1"),
                             (("--slice-time", 1, 2), "--slice-time: give one number"),
                             (("--slices", 2, "--slice-time", -1), "slice_time is -1"),
                             (("--order-microbatches",), "give --microbatch-scale"),

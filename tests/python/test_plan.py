@@ -338,7 +338,7 @@ class CommandTest(unittest.TestCase):
 
     def test_candidates_of_other_plans(self):
         plan, other = ppsched.plan(ppsched.Config(4, 8)), ppsched.plan(ppsched.Config(2, 8))
-        with self.assertRaisesRegex(ppsched.Error, "is no candidate of this plan"):
+        with self.assertRaisesRegex(ppsched.Error, "is not a candidate of this plan"):
             plan.timeline(other[0])
 
     def test_bad_numbers(self):

@@ -145,7 +145,7 @@ class ProfileFileTest(FilesTest):
             ("unknown key 'forward_time'; did you mean forward_times?", {**good, "forward_time": 1}),
             ("unknown key 'num_stages'", {"num_stages": 2}), ("stages is missing", {"forward_times": 1}),
             ("stages must be an integer, not '2'", {**good, "stages": "2"}), ("stages is 0", {**good, "stages": 0}),
-            ("no integer of the library can hold", {**good, "stages": 10**30}),
+            ("out of range for the library's integers", {**good, "stages": 10**30}),
             ("number of stages is 1000000000", {**good, "stages": 10**9}),
             ("microbatches must be an integer, not True", {**good, "microbatches": True}),
             ("forward_times is missing", {"stages": 2}), ("backward_times is missing", {"stages": 2, "forward_times": 1}),

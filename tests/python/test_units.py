@@ -156,7 +156,7 @@ class InputTest(CommandTest):
                  "--mem-static 3GiB"),
                 (("--mem-static", "3GB", "--head", "mem_static=2", "--chunks", 2), "--head mem_static=2", "--mem-static 3GB",
                  "--head mem_static=2GB")):
-            self.refuse(f"schedule: {plain} beside {other}: numbers with and without units; write {right}", "schedule", *SIZES,
+            self.refuse(f"schedule: {plain} and {other}: numbers with and without units; write {right}", "schedule", *SIZES,
                         *words)
         self.refuse("--forward-times 1 2ms 3 4: numbers with and without units; write --forward-times 1ms 2ms 3ms 4ms",
                     "schedule", *SIZES, "-f", 1, "2ms", 3, 4)
@@ -176,10 +176,10 @@ class InputTest(CommandTest):
     def test_defaults(self):
         for words, line in (
                 (MEMORY[2:],
-                 "--mem-static 60GB: with units the memory of activations is needed too, as its default, 1, has none; "
+                 "--mem-static 60GB: with units the memory of activations is needed, too, as its default, 1, has no unit; "
                              "give what one microbatch keeps on a stage until its backward, such as --mem-forward 1.5GB"),
                 (TIMES[:2],
-                 "--forward-times 6.1ms: with units the backward times are needed too, as their default, 2, has none; "
+                 "--forward-times 6.1ms: with units the backward times are needed, too, as their default, 2, has no unit; "
                             "twice the forward is --backward-times 12.2ms"),
                 (TIMES[4:], "give them, such as --forward-times 6.1ms --backward-times 12.2ms"),
                 (("--p2p-bandwidth", "400Gbps"), "give them, such as --forward-times 6.1ms --backward-times 12.2ms")):
@@ -380,7 +380,7 @@ class HelpTest(CommandTest):
     def test_defaults_and_units(self):
         text = " ".join(self.succeed("schedule", "--help").split())
         for part in ("time of a forward, a stage (default: 1)", "time of a full backward, a stage (default: 2)",
-                     "its activations, a stage (default: 1)",
+                     "its activations), per stage (default: 1)",
                      "such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has"):
             self.assertIn(part, text)
 

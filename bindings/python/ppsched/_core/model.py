@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the layers of a transformer cost before it was ever run."""
+"""Estimates of the costs of a transformer's layers, without a run."""
 import ctypes
 import weakref
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union, cast
@@ -19,9 +19,9 @@ Record = TypeVar("Record", bound=NamedTuple)
 
 
 class Transformer(NamedTuple):
-    """A decoder-only transformer; what it does not have is 0 or False. include/ppsched/model.h tells of each field.
+    """A decoder-only transformer; parts that it does not have are 0 or False. include/ppsched/model.h describes each field.
 
-    expert_layers: of each layer 1 where it has experts, else 0; or nothing, and dense_layers, expert_interval and expert_offset say."""
+    expert_layers: for each layer 1 if it has experts, else 0. If it is empty, dense_layers, expert_interval and expert_offset apply."""
 
     layers: int
     hidden_size: int
@@ -60,7 +60,7 @@ class Transformer(NamedTuple):
 
 
 class Training(NamedTuple):
-    """How it is trained; bytes are of a parameter, or of an element of activations. sharding: 0 to 3, as ZeRO's stages."""
+    """How it is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO."""
 
     sequence_length: int = 1
     micro_batch_size: int = 1
@@ -79,7 +79,7 @@ class Training(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """How many parameters there are; attention_with_norms, the MLPs and mtp are of one layer."""
+    """Numbers of parameters; attention_with_norms, the MLPs and mtp are those of one layer."""
 
     total: int
     active: int
@@ -97,7 +97,7 @@ class Parameters(NamedTuple):
 
 
 class PassCost(NamedTuple):
-    """What a layer does in a pass, for one microbatch on one device; time is the sum of the four parts."""
+    """The cost of a layer in a pass, for one microbatch on one device; time is the sum of the four parts."""
 
     time: float
     matrix_time: float
@@ -111,7 +111,7 @@ class PassCost(NamedTuple):
 
 
 class LayerMemory(NamedTuple):
-    """What a layer holds on one device, in bytes; parameters are counted."""
+    """The memory of a layer on one device in bytes, and its number of parameters."""
 
     parameters: float
     weights: float
@@ -126,14 +126,14 @@ class LayerMemory(NamedTuple):
 
 
 class UpdateCost(NamedTuple):
-    """What a step does once: seconds of the optimizer, and of summing gradients and gathering weights, nothing hidden."""
+    """The cost once per step: seconds of the optimizer, and of summing gradients and gathering weights, without overlap."""
 
     optimizer_time: float
     reduce_time: float
 
 
 class MegatronMemory(NamedTuple):
-    """Megatron-LM's own estimate: the most loaded device's weights and optimizer, the first stage's activations."""
+    """Megatron-LM's own estimate: weights and optimizer of the most loaded device, and activations of the first stage."""
 
     weight_and_optimizer_bytes: float
     activation_bytes: float
@@ -157,7 +157,7 @@ def _record(struct: Type[Any], values: NamedTuple, flags: Type[Any]) -> Any:
 
 
 def _expert_layers(value: object, layers: int) -> Any:
-    """As many as there are layers; None where it is empty."""
+    """The list as a C array, one value per layer; None if it is empty."""
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         raise Error(f"expert_layers must be a list of 0 and 1, not {shown(value)}")
     if not value:
@@ -168,7 +168,7 @@ def _expert_layers(value: object, layers: int) -> Any:
 
 
 def _count(name: str, value: object) -> int:
-    """One that C can take; the library says what is too large."""
+    """An integer that fits into a C field; the library refuses those that are too large."""
     return min(max(integer(name, value), 0), 2**32 - 1) if integer(name, value) >= 0 else 2**32 - 1
 
 
@@ -177,10 +177,10 @@ def _filled(kind: Type[Record], record: Any) -> Record:
 
 
 class Model(Shared):
-    """A transformer, how it is trained, and on what: what its layers cost.
+    """A transformer, its training and its device, with the costs of its layers in seconds, bytes and single operations.
 
-    Layers are "embedding", "dense", "expert", "mtp" and "head"; passes "forward", "input", "weight", "selective" and "full".
-    Seconds, bytes and single operations. Without an accelerator there are no times; one that the library knows may be its name.
+    Layers are "embedding", "dense", "expert", "mtp" and "head"; passes are "forward", "input", "weight", "selective" and "full". Without
+    an accelerator there are no times. For an accelerator that the library knows, give its name.
     """
 
     def __init__(self, transformer: Transformer, training: Training = Training(),
@@ -205,31 +205,31 @@ class Model(Shared):
 
     @property
     def parameters(self) -> Parameters:
-        """All of the model's, whatever the training divides."""
+        """The parameters of the whole model, without division by the training."""
         return self._ask(Parameters, _abi.Parameters, lib.ppsched_model_get_parameters)
 
     def pass_cost(self, layer: Union[str, int], kind: Union[str, int]) -> PassCost:
-        """Of one layer of a kind, for one microbatch."""
+        """The cost of one layer of a kind in a pass, for one microbatch."""
         return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, member(ModelLayer, "layer", layer),
                          member(ModelPass, "pass", kind))
 
     def memory(self, layer: Union[str, int]) -> LayerMemory:
-        """Of one layer of a kind."""
+        """The memory of one layer of a kind."""
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, member(ModelLayer, "layer", layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
-        """Of a step, for so many parameters on a device, those of experts among them."""
+        """The cost of a step for this number of parameters on a device, which includes those of experts."""
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
 
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
-        """What Megatron-LM's theoretical_memory_usage.py says of a pipeline of so many devices."""
+        """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
         pipeline = sized(_abi.MegatronPipeline)
         pipeline.devices, pipeline.chunks = _count("devices", devices), _count("chunks", chunks)
         pipeline.microbatches, pipeline.selective = _count("microbatches", microbatches), bool(selective)
         return self._ask(MegatronMemory, _abi.MegatronMemory, lib.ppsched_model_get_megatron_memory, ctypes.byref(pipeline))
 
     def layers(self, calibration: Optional[Mapping[Tuple[str, str], float]] = None) -> Layers:
-        """The layers in order, for plans: seconds and bytes. calibration: measured times by predicted ones, such as
+        """The layers in order, for plans, in seconds and bytes. calibration: measured time / predicted time, such as
         {("dense", "forward"): 1.1}."""
         record = sized(_abi.Calibration)
         for (layer, kind), factor in (calibration or {}).items():
@@ -241,11 +241,11 @@ class Model(Shared):
             lib.ppsched_layers_release(handle)
 
     def attention_share(self, layers: Optional[Layers] = None) -> float:
-        """Of the times of all layers what causal attention takes, of which later slices have more: for ppsched.plan. layers: those with
-        measured times. An estimate: what grows with the square of the sequence's length."""
+        """The share of causal attention in the times of all layers, for ppsched.plan; it grows with each slice. It is an estimate: the part
+        of the times that grows with the square of the sequence length. layers: the layers with measured times."""
         if not self.transformer.causal:
             return 0.0
-        length = self.training.sequence_length  # the double has it twice, however many positions there are
+        length = self.training.sequence_length  # the doubled model has twice the length, without a limit on positions
         double = Model(self.transformer._replace(positions=0), self.training._replace(sequence_length=2 * length), self.accelerator)
         return attention_share(self, double, layers)
 

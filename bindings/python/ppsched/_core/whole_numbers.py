@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integers as texts. Python takes long for many digits, and ends at some."""
+"""Integers in texts. Python is slow with very many digits, and refuses some."""
 from ._library import Error
 
-MOST_DIGITS = 100  # of an integer; none that is taken has so many
+MOST_DIGITS = 100  # of an integer; valid ones have fewer
 
 
 def whole_of(text: str) -> int:
-    """One of JSON."""
+    """Parses an integer of JSON."""
     if len(text) > MOST_DIGITS:
         raise Error(f"the integer {text[:20]}... of {len(text.lstrip('-'))} digits is too large")
     return int(text)
