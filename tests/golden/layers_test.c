@@ -285,8 +285,8 @@ static void test_other_parts(void **state)
     expect_refusal(ppsched_layout_create_from_torchtitan(&layout, 8, 2, 3, 1, 1, NULL, &error), &error,
                    "not a multiple of 2 devices");
     expect_refusal(ppsched_layout_create_from_torchtitan(&layout, 8, 2, 4, 4, 1, NULL, &error), &error, "first_less is 4");
-    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 4, 1, 1, 0, &error), &error, "one a device; give 8");
-    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 8, 1, 1, 1, &error), &error, "2 a device or more");
+    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 4, 1, 1, 0, &error), &error, "1 per device; give 8");
+    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 8, 1, 1, 1, &error), &error, "at least 2 per device");
     assert_true(layout == NULL && stages == 0);
 }
 

@@ -333,7 +333,7 @@ class ConfigFileTest(CommandTest):
             ("a.json", '{"num_stages": 2,\n "num_batches": }', "a.json, line 2, column 17: broken JSON"),
             ("a.json", '{"num_stage": 2, "num_batches": 2}', "unknown key 'num_stage'; did you mean num_stages?"),
             ("a.json", '{"num_stages": "2", "num_batches": 2}', "num_stages must be an integer, not '2'"),
-            ("a.json", '{"num_stages": 2, "num_stages": 2}', "key 'num_stages' stands twice"),
+            ("a.json", '{"num_stages": 2, "num_stages": 2}', "key 'num_stages' occurs twice"),
             ("a.json", "[1]", "must hold a mapping"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": ["1"]}', "forward_times must hold numbers, not '1'"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [NaN, 1]}', "forward_times of stage 0 is NaN"),
@@ -349,13 +349,13 @@ class ConfigFileTest(CommandTest):
                 self.fail_with(1, part, "schedule", "-c", self.write(name, text))
         self.fail_with(1, "cannot read", "schedule", "-c", self.folder / "none.json")
         (self.folder / "b.json").write_bytes(b'{"\xff": 1}')
-        self.fail_with(1, "is no UTF-8", "schedule", "-c", self.folder / "b.json")
+        self.fail_with(1, "is not UTF-8", "schedule", "-c", self.folder / "b.json")
 
     @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
     def test_bad_yaml(self):
         path = self.write("a.yaml", "num_stages: 2\nnum_batches: [1,\n")
         self.fail_with(1, "a.yaml, line 3, column 1: broken YAML", "schedule", "-c", path)
-        for text, part in (("num_stages: 4\nnum_stages: 5\n", "'num_stages' stands twice"), ("strategy: 2001-99-99\n", "a.yaml: "),
+        for text, part in (("num_stages: 4\nnum_stages: 5\n", "'num_stages' occurs twice"), ("strategy: 2001-99-99\n", "a.yaml: "),
                            ('a: !!bool "x"\n', "a.yaml: "), ('a: !!int ""\n', "a.yaml: "), ("a: 1" + ":1" * 200 + ".5\n", "a.yaml: "), ("num_stages: " + "9" * 5000 + "\n", "a.yaml, line 1, column 13: ")):
             self.fail_with(1, part, "schedule", "-c", self.write("a.yaml", text))
 

@@ -157,7 +157,7 @@ class CommandTest(unittest.TestCase):
         """The line; of torchtitan's split backwards, and of orders that sail-sg and Primus plan themselves, there is a note."""
         result = self.run_command(*words)
         notes = [line for line in result.stderr.splitlines() if " plans its own order of that kind; only " not in line]
-        notes = [line for line in notes if "note: without validation: PyTorch's eval() stops" not in line]
+        notes = [line for line in notes if "note: run without validation: PyTorch's eval() raises" not in line]
         self.assertEqual((result.returncode, [line for line in notes if "note: split backwards" not in line]), (0, []))
         if notes:
             self.assertIn("torchtitan", words)
@@ -191,7 +191,7 @@ class CommandTest(unittest.TestCase):
             words = ("schedule", "--strategy", strategy, "--num-devices", devices, "-s", stages, "-b", 8, "--launch")
             for runtime in ("pytorch", "torchtitan", "sail", "primus", "colossalai", "jaxpp", "megatron"):
                 result = self.run_command(*words, runtime)
-                told = f"note: without validation: PyTorch's eval() stops with AssertionError on rank {rank}, which has the neighbouring " \
+                told = f"note: run without validation: PyTorch's eval() raises AssertionError on rank {rank}, which has the neighbouring " \
                        f"stages {stages // 2 - 1 if devices > 1 else 0} and {stages // 2 if devices > 1 else 1}; "
                 if result.returncode == 0:
                     self.assertEqual("eval()" in result.stderr, rank is not None and runtime in ("pytorch", "torchtitan"), result.stderr)

@@ -214,7 +214,7 @@ class ErrorTest(unittest.TestCase):
         for each in (12, 7):
             layout = Layout.torchtitan(11, 2, layers_per_stage=each, schedule="1F1B")
             self.assertEqual([stage.decoders for stage in layout.stages], [6, 5])
-        self.refused("makes 4 stages for 2 devices, and the schedule has one a device; give 7", Layout.torchtitan, 11, 2,
+        self.refused("makes 4 stages for 2 devices, but the schedule has 1 per device; give 7", Layout.torchtitan, 11, 2,
                      layers_per_stage=4, schedule="1F1B")
 
     def test_one_device_is_the_last(self):

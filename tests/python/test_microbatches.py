@@ -110,7 +110,7 @@ class SliceTest(unittest.TestCase):
     def test_bad_input(self):
         for words, message in (
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
-                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
+                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one per slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
                 (("--slice-scale", 1, 2), "slice_scale has 2 values, but microbatches are whole; give --slices 2"),
                 (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these support slices: gpipe"),
@@ -197,7 +197,7 @@ class OrderTest(unittest.TestCase):
         queues = [["0F0", "0F1", "0B0", "0B1", "0F3", "0F2", "0B3", "0B2"], ["1F0", "1F1", "1B0", "1B1", "1F3", "1F2", "1B3", "1B2"]]
         alike = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2), queues).renumber()
         self.assertEqual([op.microbatch for op in alike.queues[1]], [0, 1, 0, 1, 2, 3, 2, 3])
-        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and they differ"):
+        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and microbatches differ"):
             ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
         queues = [[f"{op[:2]}{1 - int(op[2]) if int(op[2]) < 2 else 5 - int(op[2])}" for op in queue] for queue in
                   [["0F0", "0F1", "0B0", "0B1", "0F2", "0F3", "0B2", "0B3"], ["1F0", "1F1", "1B0", "1B1", "1F2", "1F3", "1B2", "1B3"]]]
@@ -245,7 +245,7 @@ class OrderTest(unittest.TestCase):
             path = pathlib.Path(folder, "o.csv")
             told = run("schedule", "-s", 2, "-b", 3, "--microbatch-scale", 1, 5, 2, "--order-microbatches", "--launch", "pytorch", "-o", path).stderr
             order = json.loads(pathlib.Path(f"{path}.order.json").read_text(encoding="utf-8"))["microbatch_order"]
-            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json has it too", told)
+            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json contains it, too", told)
 
     def test_picked(self):
         words = ("-s", 3, "-b", 5, "--microbatch-scale", *SCALE, "--order-microbatches", "--chunks", 1)

@@ -230,7 +230,7 @@ class FileTest(unittest.TestCase):
         self.refused("a multimodal model (mllama)", {"model_type": "mllama", "text_config": LLAMA, "vision_config": {}})
         self.refused("a llama needs hidden_size, num_attention_heads; add them",
                      {key: value for key, value in LLAMA.items() if key not in ("hidden_size", "num_attention_heads")})
-        self.refused("it has no model_type, nor num_layers", {"hidden": 3})
+        self.refused("it has neither model_type nor num_layers", {"hidden": 3})
         self.refused("num_hidden_layers must be an integer", {**LLAMA, "num_hidden_layers": "8"})
         self.refused("tie_word_embeddings must be true or false", {**LLAMA, "tie_word_embeddings": 1})
         self.refused("unknown argument 'hiden_size'; did you mean hidden_size?",

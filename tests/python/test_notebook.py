@@ -117,7 +117,7 @@ class OwnTest(unittest.TestCase):
         self.assertEqual(plan.timeline(own).metrics, plan.timeline(built_in).metrics)
         self.assertEqual(str(plan.schedule(own).queues[3][0]), "3F0")
         self.assertIn("like_gpipe", plan.csv())
-        with self.assertRaisesRegex(ppsched.Error, "like_gpipe is a function of your own"):
+        with self.assertRaisesRegex(ppsched.Error, "like_gpipe is your own function"):
             plan.command(own)
 
     def test_alone(self):
