@@ -108,7 +108,7 @@ class WhyTest(FolderTest):
         layers = json.dumps([{"name": "decoder", "count": 4, "forward_time": "1ms", "mem_forward": "1GB"}])
         for command in ("pick", "compare", "schedule"):
             self.fail_with(2, "forward_times: the list of layers has its own costs; this option works only with --num-layers", command, "--num-devices", 2, "-b", 4, "--layers", layers, "-f", 2)
-        self.fail_with(2, "head: the layers say", "pick", "--num-devices", 2, "-b", 4, "--layers", layers, "--head", "forward_time=2")
+        self.fail_with(2, "head: the list of layers has its own costs", "pick", "--num-devices", 2, "-b", 4, "--layers", layers, "--head", "forward_time=2")
 
     def test_torchtitan(self):
         self.succeed("schedule", "--strategy", "interleaved_1f1b", "--num-devices", 4, "-s", 12, "-b", 8, "-o", "order.csv")

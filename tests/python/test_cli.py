@@ -339,17 +339,17 @@ class ConfigFileTest(CommandTest):
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [NaN, 1]}', "forward_times of stage 0 is NaN"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [1, 1, 1]}', "give 1 for all stages or 2"),
             ("a.json", '{"num_stages": ' + "9" * 5000 + "}", "a.json: "),
-            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "1f1b\\u0000"}', "holds a NUL character"),
-            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "\\ud800"}', "is no Unicode text"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "1f1b\\u0000"}', "contains a NUL character"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "\\ud800"}', "is not valid Unicode"),
             ("a.json", "[" * 100000, "nested too deeply"),
-            ("a.json", '{"num_stages": 99999999999999999999, "num_batches": 2}', "no integer of the library can hold"),
+            ("a.json", '{"num_stages": 99999999999999999999, "num_batches": 2}', "out of range for the library's integers"),
         )
         for name, text, part in cases:
             with self.subTest(text=text[:60]):
                 self.fail_with(1, part, "schedule", "-c", self.write(name, text))
         self.fail_with(1, "cannot read", "schedule", "-c", self.folder / "none.json")
         (self.folder / "b.json").write_bytes(b'{"\xff": 1}')
-        self.fail_with(1, "is no UTF-8", "schedule", "-c", self.folder / "b.json")
+        self.fail_with(1, "is not UTF-8", "schedule", "-c", self.folder / "b.json")
 
     @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
     def test_bad_yaml(self):
@@ -367,7 +367,7 @@ class BadInputTest(CommandTest):
             ("number of microbatches is -3", "-s", 4, "-b", -3),
             ("number of devices is 2147483648", "-s", 2**31, "-b", 8),
             ("is above the largest supported", "-s", 65535, "-b", 65535),
-            ("no integer of the library can hold", "-s", 2**70, "-b", 8),
+            ("out of range for the library's integers", "-s", 2**70, "-b", 8),
             ("iterations is 0", "-s", 4, "-b", 8, "--iterations", 0),
             ("nearest: 4 or 8 stages", "--strategy", "interleaved_1f1b", "-s", 6, "--num-devices", 4, "-b", 8),
             ("give 1 for all stages or 4", "-s", 4, "-b", 8, "-f", 1, 2),

@@ -71,11 +71,11 @@ class FileTest(HostileTest):
                             (6, "forward_times"), (8, "num_stages"), (12, "layers"), (40, "mem_limits")):
             text = (sizes if key != "num_stages" else "") + f"{key}: {bomb(levels)}\n"
             self.assertLess(len(text), 2100)
-            self.expect_short("schedule", "-c", self.file("a.yaml", text), part=None if levels < 6 else "aliases stand for more than")
+            self.expect_short("schedule", "-c", self.file("a.yaml", text), part=None if levels < 6 else "aliases expand to more than")
         merged = "m0: &m0 {a: 1}\n" + "".join(f"m{i}: &m{i} {{<<: [{', '.join([f'*m{i - 1}'] * 9)}]}}\n" for i in range(1, 12))
-        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + merged), part="aliases stand for more than")
-        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a [*a]\n"), part="stands within itself")
-        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a {b: *a}\n"), part="stands within itself")
+        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + merged), part="aliases expand to more than")
+        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a [*a]\n"), part="contains itself")
+        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a {b: *a}\n"), part="contains itself")
 
     @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
     def test_aliases_that_people_use(self):

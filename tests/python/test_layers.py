@@ -121,7 +121,7 @@ class LayersTest(unittest.TestCase):
                            (["d"], "layer entry 0 must be a mapping"), ([{"count": 1}], "layer entry 0 has no name"),
                            ([{"name": "d", "count": 0}], "layer entry 0 \\(d\\): count is 0; it must be 1 or more"),
                            ([{"name": "d", "count": 10**10}], "layer entry 0 \\(d\\): count is 10000000000; it must be at most 65535"),
-                           ([{"name": "d", "backward_time": 1}], "layer entry 0 \\(d\\): it has a time of its backward, and no forward_time"),
+                           ([{"name": "d", "backward_time": 1}], "layer entry 0 \\(d\\): it has a backward time but no forward_time"),
                            ([{"name": "d", "count": 1.5}], "count must be an integer"),
                            ([{"name": "d", "forward": 1}], "layer entry 0 has no 'forward'; it has name, count, "),
                            ([{"name": "d", "forward_time": "1"}], "forward_time must be one number, not '1'"),
@@ -132,7 +132,7 @@ class LayersTest(unittest.TestCase):
                            ([{"name": "d", "count": 70000}], "it must be at most 65535"),
                            ([{"name": "d", "recompute": "full"}], "recompute must be a list"),
                            ([{"name": "d", "recompute": [{"backward_time": 3}]}], "recompute 0 has no name"),
-                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 1}]}], "give backward_time, that of the whole"),
+                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 1}]}], "give backward_time, the time of the whole"),
                            ([{**DECODER, "recompute": [{"name": "f", "time": 1}]}], "recompute 0 has no 'time'; it has name, backward_time, mem_forward"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 3, "mem_forward": 9}]}], "at most the layer's"),
@@ -288,7 +288,7 @@ class PlanTest(unittest.TestCase):
         usual, short = (ppsched.plan(config, layers=layers, strategies=["zbv"], split_effort=effort).best.step_time for effort in (3, 1))
         self.assertLessEqual(usual, short)
         self.assertEqual(usual, ppsched.plan(config, layers=layers, strategies=["zbv"]).best.step_time)
-        for given, text in ((dict(layers=layers, split_effort=5), "split_effort is 5; it must be 1 to 4, or 0"), (dict(split_effort=1), "split_effort goes with layers")):
+        for given, text in ((dict(layers=layers, split_effort=5), "split_effort is 5; it must be 1 to 4, or 0"), (dict(split_effort=1), "split_effort needs layers")):
             with self.assertRaises((ppsched.Error, ValueError)) as refused:
                 ppsched.plan(config, **given)
             self.assertIn(text, str(refused.exception))
@@ -780,7 +780,7 @@ class WordsTest(FolderTest):
                                   (2, "head: the list of layers has its own costs", ("--layers", "layers.json", "--head", "forward_time=1")),
                                   (2, "--layers, --num-layers: give one of them", ("--layers", "layers.json", "--num-layers", 3)),
                                   (2, "--num-layers 0: it must be 1 or more", ("--num-layers", 0)),
-                                  (1, "forward_times has 2 values; --num-layers is of equal layers", ("--num-layers", 8, "-f", 1, 2)),
+                                  (1, "forward_times has 2 values; --num-layers needs one, as its layers are equal", ("--num-layers", 8, "-f", 1, 2)),
                                   (2, "gradient_bytes: layers have none", ("--num-layers", 8, "--gradient-bytes", 2)),
                                   (2, "mem_optimizer is a cost of stages; layers have none; use mem_static and mem_forward of layers, and mem_other",
                                    ("--num-layers", 8, "--mem-optimizer", 2)),

@@ -101,7 +101,7 @@ class LaunchTest(FolderTest):
         code, line, note = self.run_here(*words, "--launch", "pytorch")
         self.assertEqual(code, 0)
         self.assertIn("layers_per_stage=2,2,2,2,2,2,2,2\n", line)
-        self.assertIn("note: without validation", note)
+        self.assertIn("note: run without validation", note)
 
     def test_costs_of_layers_and_ends(self):
         line = self.succeed("schedule", "--num-devices", 4, "-b", 8, "--num-layers", 14, "--head", "forward_time=2", "backward_time=4", "--launch", "megatron")

@@ -1021,7 +1021,7 @@ class RankAnewFileTest(unittest.TestCase):
                            (("--offload", "--host-bandwidth", 1), "offload"), (("--jitter", 0.1, "--rank-by", "mean"), "times that vary")):
             self.refused(1, part, *words, "-o", page, *more)
         self.assertFalse(page.exists())
-        with self.assertRaisesRegex(ppsched.Error, "is of a plan"):
+        with self.assertRaisesRegex(ppsched.Error, "needs a plan"):
             ppsched.report(ppsched.generate("1f1b", ppsched.Config(2, 4)).evaluate(), live=True)
 
     def test_without_the_library_it_says_what_to_run(self):

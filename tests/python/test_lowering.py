@@ -130,7 +130,7 @@ class LoweringTest(unittest.TestCase):
         longer = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.25))
         self.assertLess(*(longer.lower(receive_prefetch=lead).evaluate_transfers(rendezvous=True).metrics.makespan for lead in (1, 0)))
         for given, text in ((dict(receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
-                            (dict(receive_prefetch=-1), "must not be negative"),
+                            (dict(receive_prefetch=-1), "must be at least 0"),
                             (dict(lowering="pytorch", receive_prefetch=1), "is only for the just_in_time lowering")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower(**given)

@@ -197,7 +197,7 @@ class OrderTest(unittest.TestCase):
         queues = [["0F0", "0F1", "0B0", "0B1", "0F3", "0F2", "0B3", "0B2"], ["1F0", "1F1", "1B0", "1B1", "1F3", "1F2", "1B3", "1B2"]]
         alike = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2), queues).renumber()
         self.assertEqual([op.microbatch for op in alike.queues[1]], [0, 1, 0, 1, 2, 3, 2, 3])
-        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and they differ"):
+        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and microbatches differ"):
             ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
         queues = [[f"{op[:2]}{1 - int(op[2]) if int(op[2]) < 2 else 5 - int(op[2])}" for op in queue] for queue in
                   [["0F0", "0F1", "0B0", "0B1", "0F2", "0F3", "0B2", "0B3"], ["1F0", "1F1", "1B0", "1B1", "1F2", "1F3", "1B2", "1B3"]]]
@@ -213,9 +213,9 @@ class OrderTest(unittest.TestCase):
             self.assertEqual(again.evaluate().metrics.makespan, makespan)
             self.assertEqual(list(ppsched.Schedule.from_text(text, "json", microbatch_scale=2).config.microbatch_scale), [2])
         plain = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).export("json")
-        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one per microbatch"), ("[0, 1, 2, 3, 5]", "has 5 in slot 4; it must be 0 to 4"),
-                            ("[0, 1, 2, 3, 3]", "has 3 in slot 4 and in slot 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
-                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 in slot 1")):
+        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one per microbatch"), ("[0, 1, 2, 3, 5]", "has 5 at position 4; it must be 0 to 4"),
+                            ("[0, 1, 2, 3, 3]", "has 3 at position 4 and at position 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
+                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 at position 1")):
             with self.assertRaisesRegex(ppsched.Error, f"^microbatch_order {re.escape(told)}"):
                 ppsched.Schedule.from_text(plain.rstrip()[:-1] + f', "microbatch_order": {value}}}', "json")
 
@@ -238,14 +238,14 @@ class OrderTest(unittest.TestCase):
             for words in (("check",), ("convert", "--to", "csv")):
                 result = run(*words, path("bad.json"))
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1))
-                self.assertIn("bad.json: microbatch_order has 0 in slot 1 and in slot 0", result.stderr)
+                self.assertIn("bad.json: microbatch_order has 0 at position 1 and at position 0", result.stderr)
 
     def test_launched_in_the_order_of_losses(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "o.csv")
             told = run("schedule", "-s", 2, "-b", 3, "--microbatch-scale", 1, 5, 2, "--order-microbatches", "--launch", "pytorch", "-o", path).stderr
             order = json.loads(pathlib.Path(f"{path}.order.json").read_text(encoding="utf-8"))["microbatch_order"]
-            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json has it too", told)
+            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json contains it, too", told)
 
     def test_picked(self):
         words = ("-s", 3, "-b", 5, "--microbatch-scale", *SCALE, "--order-microbatches", "--chunks", 1)
@@ -388,7 +388,7 @@ class PlanTest(unittest.TestCase):
         self.assertAlmostEqual(found.metrics.mean, json.loads(run(*words, "--rank-by", "mean", "--json").stdout)[0]["scenario_time"])
 
     def test_bad_input(self):
-        for words, told in ((("--slices", 0), "slices holds [0]; they must be 1 or more"),
+        for words, told in ((("--slices", 0), "slices has [0]; they must be at least 1"),
                             (("--slice-time", 1, 2), "--slice-time: give one number"),
                             (("--slices", 2, "--slice-time", -1), "slice_time is -1"),
                             (("--order-microbatches",), "give --microbatch-scale"),

@@ -323,7 +323,7 @@ class AgainTest(FolderTest):
         data = page_data(self.read("b.htm"))
         self.assertEqual([row["rank"] for row in data["candidates"]], list(range(2, len(plan))))
         self.assertEqual(data["timelines"][0]["rank"], 2)
-        with self.assertRaisesRegex(ppsched.Error, "is no candidate of this plan"):
+        with self.assertRaisesRegex(ppsched.Error, "is not a candidate of this plan"):
             plan.write(plan[0]._replace(step_time=1.0), self.folder / "c.html")
         self.assertFalse((self.folder / "c.html").exists())
 

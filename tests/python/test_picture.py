@@ -108,7 +108,7 @@ class PictureTest(unittest.TestCase):
         self.assertEqual(sum(bar.get_height() for bar in figure.axes[2].patches), 200)
         labels = [text.get_text() for text in figure.axes[2].get_legend().get_texts()]
         self.assertEqual(labels[0], f"50% within {scenarios.quantile(0.5):g}")
-        self.assertEqual(labels[3], f"without: {timeline.metrics.makespan:g}")
+        self.assertEqual(labels[3], f"planned: {timeline.metrics.makespan:g}")
         self.assertEqual(len(timeline.draw().axes), 2)
 
     def test_what_is_ready_is_drawn(self):

@@ -154,7 +154,7 @@ class PlanTest(unittest.TestCase):
 
     def test_bad_input(self):
         config = ppsched.Config(4, 8)
-        for arguments, message in (({"strategies": ["1f1c"]}, "did you mean 1f1b"), ({"chunks": [0]}, "must be 1 or more"),
+        for arguments, message in (({"strategies": ["1f1c"]}, "did you mean 1f1b"), ({"chunks": [0]}, "must be at least 1"),
                                    ({"chunks": []}, "empty list"), ({"placements": ["round"]}, "no placement 'round'"),
                                    ({"objective": "speed"}, "no objective 'speed'"), ({"effort": 13}, "effort is 13"),
                                    ({"head": {"forward": 1}}, "head has no 'forward'"), ({"memory_limits": [-1]}, "memory_limits"),
@@ -338,7 +338,7 @@ class CommandTest(unittest.TestCase):
 
     def test_candidates_of_other_plans(self):
         plan, other = ppsched.plan(ppsched.Config(4, 8)), ppsched.plan(ppsched.Config(2, 8))
-        with self.assertRaisesRegex(ppsched.Error, "is no candidate of this plan"):
+        with self.assertRaisesRegex(ppsched.Error, "is not a candidate of this plan"):
             plan.timeline(other[0])
 
     def test_bad_numbers(self):

@@ -60,7 +60,7 @@ class ChoiceTest(unittest.TestCase):
 
     def test_what_is_wrong(self):
         for options, words in (({"baseline": "nonsense"}, "nonsense"), ({"baseline": "1f1b:x"}, "'1f1b:x'"),
-                               ({"baseline": "1f1b:9"}, "1f1b with 9 stages a device is no candidate; there are "),
+                               ({"baseline": "1f1b:9"}, "1f1b with 9 stages per device is not a candidate; there are "),
                                ({"timelines": ["1f1b", "zb_auto_x"]}, "zb_auto_x")):
             with self.assertRaisesRegex(ppsched.Error, words):
                 report.report_data(small_plan(), **options)

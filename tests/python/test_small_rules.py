@@ -414,7 +414,7 @@ class ObjectsTest(unittest.TestCase):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 4))
         sizes = {"stages": 2, "devices": 2, "microbatches": 4, "repetitions": [1], "name": "t", "units": types.SimpleNamespace(time="ms")}
         comparison._check_sizes(schedule, types.SimpleNamespace(**sizes))
-        for name, value, told in (("repetitions", [], "does not tell when ops ran"), ("stages", 3, "the traces have 3 stages, the plan has 2"),
+        for name, value, told in (("repetitions", [], "does not say when ops ran"), ("stages", 3, "the traces have 3 stages, the plan has 2"),
                                   ("devices", 1, "the traces have 1 devices, the plan has 2"), ("microbatches", 5, "have 5 microbatches, the plan has 4")):
             with self.assertRaisesRegex(ppsched.Error, told):
                 comparison._check_sizes(schedule, types.SimpleNamespace(**{**sizes, name: value}))
@@ -456,7 +456,7 @@ class ObjectsTest(unittest.TestCase):
             check(False, False, split, scale_grads=True)
         for fine, reduces in ((whole, False), (without, False), (reduced, True), (whole, True), (split, True)):
             check(True, reduces, fine)
-        for bad, reduces, told in ((split, False, "behind full backwards alone"), (without, True, "in REDUCE_GRAD, of which this lowered schedule has none")):
+        for bad, reduces, told in ((split, False, "only after full backwards"), (without, True, "in REDUCE_GRAD, but this lowered schedule has none")):
             with self.assertRaisesRegex(ppsched.Error, told):
                 check(True, reduces, bad)
             with self.assertRaisesRegex(ppsched.Error, told):

@@ -156,7 +156,7 @@ class InputTest(CommandTest):
                  "--mem-static 3GiB"),
                 (("--mem-static", "3GB", "--head", "mem_static=2", "--chunks", 2), "--head mem_static=2", "--mem-static 3GB",
                  "--head mem_static=2GB")):
-            self.refuse(f"schedule: {plain} beside {other}: numbers with and without units; write {right}", "schedule", *SIZES,
+            self.refuse(f"schedule: {plain} and {other}: numbers with and without units; write {right}", "schedule", *SIZES,
                         *words)
         self.refuse("--forward-times 1 2ms 3 4: numbers with and without units; write --forward-times 1ms 2ms 3ms 4ms",
                     "schedule", *SIZES, "-f", 1, "2ms", 3, 4)
@@ -176,10 +176,10 @@ class InputTest(CommandTest):
     def test_defaults(self):
         for words, line in (
                 (MEMORY[2:],
-                 "--mem-static 60GB: with units the memory of activations is needed too, as its default, 1, has none; "
-                             "give what one microbatch keeps on a stage until its backward, such as --mem-forward 1.5GB"),
+                 "--mem-static 60GB: with units the memory of activations is needed, too, as its default, 1, has no unit; "
+                             "give what a stage holds of one microbatch until its backward, such as --mem-forward 1.5GB"),
                 (TIMES[:2],
-                 "--forward-times 6.1ms: with units the backward times are needed too, as their default, 2, has none; "
+                 "--forward-times 6.1ms: with units the backward times are needed, too, as their default, 2, has no unit; "
                             "twice the forward is --backward-times 12.2ms"),
                 (TIMES[4:], "give them, such as --forward-times 6.1ms --backward-times 12.2ms"),
                 (("--p2p-bandwidth", "400Gbps"), "give them, such as --forward-times 6.1ms --backward-times 12.2ms")):
@@ -191,7 +191,7 @@ class InputTest(CommandTest):
     def test_warning(self):
         for words, part in ((("--mem-limit", 72, "--mem-static", 60), "mem_static is 60, but an activation counts as 1"),
                             (("--mem-limit", "72e9"), "mem_limit is 7.2e+10, but an activation counts as 1"),
-                            (("--mem-limit", "72e9", "--mem-forward", 800), "mem_limit is 7.2e+10 and mem_forward 800"),
+                            (("--mem-limit", "72e9", "--mem-forward", 800), "mem_limit is 7.2e+10 and mem_forward is 800"),
                             (("--mem-limits", "72e9", "81e9"), "mem_limit is 7.2e+10, and an")):
             command = "pick" if "--mem-limits" in words else "schedule"
             result = self.run_command(command, *SIZES, *words)
@@ -220,7 +220,7 @@ class FileTest(CommandTest):
 
     def test_bad_ones(self):
         for change, line in (({"mem_limit": 72},
-                              'a.json: mem_limit: 72 beside a.json: mem_forward: "800MB": numbers with and without '
+                              'a.json: mem_limit: 72 and a.json: mem_forward: "800MB": numbers with and without '
                                                  'units; write a.json: mem_limit: "72MB"'),
                              ({"forward_times": [1, "2ms"]}, 'write a.json: forward_times: ["1ms", "2ms"]'),
                              ({"mem_limit": "5parsec"}, "GiB/s and so on"), ({"mem_limit": "abc"}, "not 'abc'"),
@@ -252,7 +252,7 @@ class FileTest(CommandTest):
         words = ("schedule", "--profile", "p.json", "-b", 8)
         self.assertIn(" ms, span", self.succeed(*words))
         self.assertIn("peak 4000 MB", self.succeed(*words, "--mem-forward", "1000MB"))
-        self.refuse('--p2p-time 1 beside p.json: forward_times: ["1.1ms", "1.1ms", "1ms", "1ms"]: numbers with and '
+        self.refuse('--p2p-time 1 and p.json: forward_times: ["1.1ms", "1.1ms", "1ms", "1ms"]: numbers with and '
                     'without units; write --p2p-time 1ms', *words, "--p2p-time", 1)
         self.write("q.json", {"stages": 4, "forward_times": "1ms", "backward_times": 2})
         self.refuse('write the profile: backward_times: "2ms"', "schedule", "--profile", "q.json", "-b", 8)
@@ -379,8 +379,8 @@ class OutputTest(CommandTest):
 class HelpTest(CommandTest):
     def test_defaults_and_units(self):
         text = " ".join(self.succeed("schedule", "--help").split())
-        for part in ("time of a forward, a stage (default: 1)", "time of a full backward, a stage (default: 2)",
-                     "its activations, a stage (default: 1)",
+        for part in ("time of a forward, per stage (default: 1)", "time of a full backward, per stage (default: 2)",
+                     "its activations), per stage (default: 1)",
                      "such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has"):
             self.assertIn(part, text)
 
