@@ -961,6 +961,7 @@ export interface Layer {
   output_bytes: number;
   recomputes: number;
   recompute_count: number;
+  hybrid_symbols: string | null;
 }
 
 export interface Accelerator {

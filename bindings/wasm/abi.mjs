@@ -932,6 +932,7 @@ export const STRUCTS = {
     recomputes: ["pointer", 104, 1],
     recompute_count: ["u32", 108, 1],
     reserved: ["u32", 112, 1],
+    hybrid_symbols: ["string", 116, 1],
   } },
   Accelerator: { size: 160, fields: {
     size: ["u32", 0, 1],

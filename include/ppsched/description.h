@@ -190,7 +190,8 @@ typedef struct ppsched_tower {
     uint32_t layers;
     uint32_t tokens; /* per sample; 0: `sequence_length` of the training */
     uint32_t has_norm_bias;
-    const ppsched_layer_kind *kind; /* kind of all its layers, without experts */
+    const ppsched_layer_kind *kind; /* kind of all its layers, without experts; it gets the tower's
+                                       name */
     uint64_t extra_parameters;      /* patch embedding, positions, projections to the model */
 } ppsched_tower;
 

@@ -80,6 +80,16 @@ static ppsched_status check_recomputes(const ppsched_layer *layer, uint32_t entr
     return PPSCHED_OK;
 }
 
+static ppsched_status check_symbols(const ppsched_layer *layer, uint32_t entry, ppsched_error *error)
+{
+    static const char known[] = "MG*D+-E";
+    if (layer->hybrid_symbols != NULL && strspn(layer->hybrid_symbols, known) != strlen(layer->hybrid_symbols))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "layer entry %u (%q): hybrid_symbols is %q; it must have symbols of %s only", entry, layer->name,
+                        layer->hybrid_symbols, known);
+    return PPSCHED_OK;
+}
+
 static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, ppsched_error *error)
 {
     if (layer->name == NULL || layer->name[0] == '\0')
@@ -89,6 +99,9 @@ static ppsched_status check_entry(const ppsched_layer *layer, uint32_t entry, pp
         return status;
     if (layer->reserved != 0)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "layer entry %u (%q): reserved is not 0", entry, layer->name);
+    status = check_symbols(layer, entry, error);
+    if (status != PPSCHED_OK)
+        return status;
     if (layer->flags >= 2 * PPSCHED_LAYER_FLAG_NOT_COPIED)
         return fail_entry(error, entry, layer, "flags", layer->flags, "0 to 15");
     if ((layer->flags & PPSCHED_LAYER_FLAG_NOT_COPIED) != 0 && layer->place != PPSCHED_LAYER_PLACE_FIRST)
@@ -177,6 +190,8 @@ static ppsched_status take_entry(ppsched_layers *layers, const ppsched_layer *gi
     entry->given = *given;
     entry->given.count = given->count > 0 ? given->count : 1;
     entry->given.name = copy_name(&layers->arena, given->name);
+    if (given->hybrid_symbols != NULL)
+        entry->given.hybrid_symbols = copy_name(&layers->arena, given->hybrid_symbols);
     ppsched_recompute *kinds = ppi_arena_take(&layers->arena, given->recompute_count, sizeof *kinds);
     for (uint32_t k = 0; k < given->recompute_count && kinds != NULL; k++) {
         kinds[k] = given->recomputes[k];

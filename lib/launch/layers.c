@@ -22,6 +22,8 @@ static void add_layer(struct ppi_parts *parts, ppsched_layout_stage *stage, cons
 
 static void fill_stages(struct ppi_parts *parts)
 {
+    for (uint32_t e = 0; e < parts->layers->entry_count; e++)
+        parts->is_hybrid |= parts->layers->entries[e].given.hybrid_symbols != NULL;
     const ppsched_split *split = parts->split;
     uint32_t layer = 0;
     for (uint32_t s = 0; s < split->stages; s++)
@@ -243,6 +245,9 @@ ppsched_status ppi_parts_fit(struct ppi_parts *parts, const struct ppi_split_rul
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s divides decoders, and the model has none", title);
     if (!rules->takes_list && !rules->has_mtps && parts->mtps > 0)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "%s has no arguments for MTP layers; leave them out", title);
+    if (parts->is_hybrid && rules->refuses_hybrids)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "%s divides transformer layers, and the model is a hybrid (its layers have hybrid_symbols)", title);
     for (uint32_t s = 0; s < parts->split->stages && !rules->may_be_empty; s++)
         if (parts->split->layers[s] == 0)
             return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, s, PPSCHED_NONE, PPSCHED_NONE},

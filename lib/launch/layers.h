@@ -25,6 +25,7 @@ struct ppi_split_rules {
     bool has_mtps;                  /* else: MTP layers can be given */
     bool may_be_uneven;             /* stages may have any numbers of decoders, except: */
     const char *even_on_v;          /* why not on a V placement, or NULL */
+    bool refuses_hybrids;           /* no model with Mamba, and none of single blocks */
     bool may_be_empty;              /* stages other than the ends may have none */
     bool may_recompute_any;         /* each layer can choose; else */
     bool by_name;                   /* `all` applies to layers by their names, not to all but the ends */
@@ -40,11 +41,13 @@ struct ppi_parts {
     ppsched_layout_stage *stages;
     uint32_t decoders, mtps;        /* of the model */
     bool is_even;                   /* all stages have equally many decoders */
+    bool is_hybrid;                 /* some layer has hybrid_symbols */
     const char *kind;               /* of the first recomputed layer; NULL: none */
     bool has_kinds;                 /* some layer has recompute kinds */
     uint32_t first;                 /* the most recomputed layers of a stage */
     enum ppi_recomputed recomputed; /* for the runtime that was checked last */
     ppsched_layout *layout;         /* made by ppi_parts_lay_out, or NULL */
+    const char *pattern;            /* made by ppi_hybrid_lay_out, or NULL */
 };
 
 /* Layers placed in the first stage are the embedding, those placed in the last the head with the loss, those called "mtp" MTP

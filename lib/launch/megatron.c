@@ -4,6 +4,7 @@
 #include "format/megatron.h"
 
 #include "base/error.h"
+#include "launch/hybrid.h"
 #include "launch/megatron.h"
 
 static bool has_pair(const ppsched_schedule *schedule)
@@ -58,9 +59,10 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     ppsched_status status = ppi_megatron_fits(launch->schedule, &launch->order, error);
     if (status == PPSCHED_OK && launch->parts != NULL)
         status = check_overlapped(launch->parts, launch->order.overlapped, error);
-    if (status == PPSCHED_OK && launch->parts != NULL)
-        status = ppi_parts_lay_out(launch->parts, launch->schedule->shape.devices, error);
-    return status;
+    if (status != PPSCHED_OK || launch->parts == NULL)
+        return status;
+    return launch->parts->is_hybrid ? ppi_hybrid_lay_out(launch->parts, launch->order.overlapped, error)
+                                    : ppi_parts_lay_out(launch->parts, launch->schedule->shape.devices, error);
 }
 
 static void write_ends(const struct ppi_parts *parts, uint32_t devices, struct ppi_line *line)
@@ -72,9 +74,13 @@ static void write_ends(const struct ppi_parts *parts, uint32_t devices, struct p
         ppi_line_flag(line, "--decoder-last-pipeline-num-layers", last);
 }
 
-/* The layout string includes the chunks of a rank, and conflicts with their flag. */
+/* The layout string and the pattern include the chunks of a rank, and conflict with their flag. */
 void ppi_megatron_write_split(const struct ppi_parts *parts, uint32_t devices, uint32_t chunks, struct ppi_line *line)
 {
+    if (parts != NULL && parts->is_hybrid) {
+        ppi_line_argument(line, "--hybrid-layer-pattern", parts->pattern);
+        return;
+    }
     if (parts != NULL)
         ppi_line_flag(line, "--num-layers", parts->decoders);
     if (parts != NULL && parts->mtps > 0)
@@ -94,7 +100,7 @@ void ppi_megatron_write_recompute(const struct ppi_parts *parts, struct ppi_line
     ppi_line_argument(line, "--recompute-granularity", parts->kind);
     if (parts->recomputed == PPI_RECOMPUTED_FIRST) {
         ppi_line_argument(line, "--recompute-method", "block");
-        ppi_line_flag(line, "--recompute-num-layers", parts->first);
+        ppi_line_flag(line, "--recompute-num-layers", parts->is_hybrid ? ppi_hybrid_recomputed(parts) : parts->first);
     }
 }
 

@@ -51,4 +51,5 @@ const struct ppi_runtime ppi_mindspeed_runtime = {
     .fits = fits,
     .check_strategy = check_strategy,
     .write = write,
+    .rules = {.refuses_hybrids = true},
 };

@@ -189,6 +189,7 @@ const struct ppi_runtime ppi_primus_runtime = {
     .fits = fits,
     .write = write,
     .rules = {.may_be_uneven = true,
+              .refuses_hybrids = true,
               .even_on_v = " on a v, as it numbers the layers of a layout as on a loop",
               .first = "full"},
     .may_recompute_first = may_recompute_first,

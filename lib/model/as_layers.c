@@ -2,6 +2,7 @@
 /* Makes the list of layers of a model: an entry per run of equal layers, with calibrated times. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "description/hybrid.h"
 #include "ir/layers.h"
 #include "model/model.h"
 
@@ -13,6 +14,7 @@ struct listing {
     const ppsched_calibration *calibration;
     ppsched_layer *entries;
     ppsched_recompute (*recomputes)[2];
+    char (*symbols)[PPI_SYMBOLS_SIZE]; /* of each row, for a hybrid model; else NULL */
     const ppsched_layer **list;
     uint32_t *last_reader; /* of each layer the last that reads its keys and values; 0: none */
     double *shared;        /* of each layer the elements of a token that cross the boundary after it for later layers */
@@ -79,6 +81,8 @@ static void put_entry(struct listing *listing, uint32_t row, uint32_t count, boo
                              .output_bytes = memory.output_bytes + added};
     entry->backward_time = entry->backward_input_time + entry->backward_weight_time;
     set_place(entry, listing->model, own->role);
+    if (listing->symbols != NULL && (own->role == PPSCHED_MODEL_ROLE_DECODER || own->role == PPSCHED_MODEL_ROLE_MTP))
+        entry->hybrid_symbols = listing->symbols[row];
     if (has_next)
         entry->flags |= PPSCHED_LAYER_FLAG_WITH_NEXT;
     if (own->role != PPSCHED_MODEL_ROLE_EMBEDDING && own->role != PPSCHED_MODEL_ROLE_HEAD)
@@ -166,6 +170,17 @@ static double added_after(const struct listing *listing, uint32_t layer)
 
 /* --- all --- */
 
+static void find_symbols(struct listing *listing)
+{
+    const ppsched_model *model = listing->model;
+    if (!ppi_is_hybrid(model->shape))
+        return;
+    listing->symbols = ppi_arena_take_zeroed(&listing->arena, model->row_count, sizeof *listing->symbols);
+    for (uint32_t row = 0; row < model->row_count && listing->symbols != NULL; row++)
+        if (model->rows[row].kind != NULL)
+            ppi_hybrid_symbols(listing->symbols[row], model->rows[row].kind);
+}
+
 static uint32_t row_of_kind(const ppsched_model *model, uint32_t kind)
 {
     for (uint32_t row = 0; row < model->row_count; row++)
@@ -245,6 +260,7 @@ ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model 
     listing.last_reader = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.last_reader);
     listing.shared = ppi_arena_take_zeroed(&listing.arena, model->shape->layer_count, sizeof *listing.shared);
     listing.list = ppi_arena_take_zeroed(&listing.arena, most, sizeof *listing.list);
+    find_symbols(&listing);
     status = ppi_arena_check(&listing.arena, "the layers", error);
     if (status == PPSCHED_OK) {
         find_shared(&listing);

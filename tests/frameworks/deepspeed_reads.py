@@ -103,8 +103,8 @@ def main():
     print(json.dumps({
         "lines": [read_or_refuse(problem) for problem in given["lines"]],
         "dual": [[order(microbatches, ranks, rank) for rank in range(ranks)] for microbatches, ranks in given["dual"]],
-        "balanced": [list(map(int, utils.partition_balanced(*problem))) for problem in given["weights"]],
-        "uniform": [utils.partition_uniform(len(weights), parts) for weights, parts in given["weights"]]}), file=ANSWER)
+        "weights": [[list(map(int, utils.partition_balanced(weights, parts))), utils.partition_uniform(len(weights), parts)]
+                    for weights, parts in given["weights"]]}), file=ANSWER)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DeepSpeed's own code reads launch lines: the stages that it builds and the steps that it takes are those of the problem. And its own
 ways to divide layers are never faster than a planned split."""
-import json
 import pathlib
 import random
 import sys
@@ -43,15 +42,13 @@ class DeepspeedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         made = problems.Problems("deepspeed", ["1f1b", "seq_1f1b", "eager_1f1b"], kinds=("full",), most_mtps=1, replicas=(1, 1, 2))
-        with tempfile.TemporaryDirectory() as folder:
-            cls.problems = made.list + problems.picked("deepspeed", folder)
-        for problem in cls.problems:
-            problem["names"] = problem.get("names") or ["decoder"] * 2 * problem["stages"]
         cls.weights = random_weights()
         with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "problems.json"
-            file.write_text(json.dumps({"lines": cls.problems, "dual": DUAL, "weights": cls.weights}), encoding="utf-8")
-            cls.found = framework.run([HERE / "deepspeed_reads.py", file])
+            cls.problems = made.list + problems.picked("deepspeed", folder)
+            for problem in cls.problems:
+                problem["names"] = problem.get("names") or ["decoder"] * 2 * problem["stages"]
+            given = {"lines": cls.problems, "dual": DUAL, "weights": cls.weights}
+            cls.found = framework.ask(HERE / "deepspeed_reads.py", given, folder)
 
     def ranks(self):
         for problem, ranks in zip(self.problems, self.found["lines"], strict=True):
@@ -110,7 +107,7 @@ class DeepspeedTest(unittest.TestCase):
     def test_its_partitions_are_no_faster(self):
         """Of layers that take as long as their weights; sometimes they are slower."""
         slower = 0
-        for (weights, stages), balanced, uniform in zip(self.weights, self.found["balanced"], self.found["uniform"], strict=True):
+        for (weights, stages), (balanced, uniform) in zip(self.weights, self.found["weights"], strict=True):
             ours, *theirs = step_times(weights, stages, [balanced, uniform])
             self.assertLessEqual(ours, min(theirs), (weights, stages, balanced, uniform))
             slower += ours < theirs[0]

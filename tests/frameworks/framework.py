@@ -45,3 +45,20 @@ def run(words, timeout=600, python=(PYTHON,), **given):
     if result.returncode != 0:
         raise AssertionError(result.stderr[-4000:])
     return json.loads(result.stdout)
+
+
+def ask(program, given, folder):
+    """The answers of a program that reads lists by name from a file, and prints an answer to each item; it runs in the folder.
+
+    PPSCHED_ANSWERS may name a file that keeps them: what was asked before is not asked again."""
+    kept = pathlib.Path(os.environ.get("PPSCHED_ANSWERS") or pathlib.Path(folder) / "answers.json")
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    keys = {name: [json.dumps([program.name, name, item]) for item in items] for name, items in given.items()}
+    new = {name: [item for key, item in zip(keys[name], items) if key not in known] for name, items in given.items()}
+    if any(new.values()):
+        file = pathlib.Path(folder) / "asked.json"
+        file.write_text(json.dumps(new), encoding="utf-8")
+        for name, answers in run([program, file], cwd=folder).items():
+            known.update(zip([json.dumps([program.name, name, item]) for item in new[name]], answers, strict=True))
+        kept.write_text(json.dumps(known), encoding="utf-8")
+    return {name: [known[key] for key in keys[name]] for name in given}

@@ -3,7 +3,7 @@
 number of microbatches and the order of each rank. Processes are numbers that its parallel state is told.
 
 usage: megatron_reads.py FILE.json    {"lines": [{"words", "devices", "stages", "layers", "microbatches", "replicas"}], "layouts": [[string,
-    devices, decoders, MTP layers]], "splits": [[words, devices]]}
+    devices, decoders, MTP layers]], "splits": [[words, devices]], "hybrids": [[words, pattern, devices]]}
 """
 import contextlib
 import json
@@ -19,7 +19,9 @@ warnings.filterwarnings("ignore")
 ANSWER, sys.stdout = sys.stdout, sys.stderr  # to which it writes from its import on
 typing.override = typing_extensions.override  # which it imports from there: Python 3.12 has it
 import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
 from megatron.core import parallel_state  # noqa: E402
+from megatron.core.models.hybrid.hybrid_layer_allocation import parse_hybrid_pattern, select_pipeline_segment  # noqa: E402
 from megatron.core.num_microbatches_calculator import ConstantNumMicroBatchesCalculator  # noqa: E402
 from megatron.core.pipeline_parallel.schedules import get_pp_rank_microbatches, get_schedule_table  # noqa: E402
 from megatron.core.transformer.multi_token_prediction import get_mtp_num_layers_to_build  # noqa: E402
@@ -27,6 +29,7 @@ from megatron.core.transformer.pipeline_parallel_layer_layout import PipelinePar
 from megatron.core.transformer.transformer_block import get_num_layers_to_build  # noqa: E402
 from megatron.core.transformer.transformer_layer import get_transformer_layer_offset  # noqa: E402
 from megatron.training import arguments  # noqa: E402
+from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
 
 MODEL = ["--hidden-size", "64", "--num-attention-heads", "4", "--seq-length", "32", "--max-position-embeddings", "32",
          "--position-embedding-type", "rope", "--transformer-impl", "transformer_engine", "--bf16", "--no-masked-softmax-fusion",
@@ -97,6 +100,24 @@ def split(words, devices):
     return stages_of(args, config)
 
 
+def segment(words, pattern, devices):
+    """Of each rank its stages: letters of layers, and the number of the first one; and letters and number of MTP layers."""
+    args, _ = parse([*words, "--hybrid-layer-pattern", pattern, "--micro-batch-size", "1", "--global-batch-size", str(devices)], devices)
+    chunks, ranks = args.virtual_pipeline_model_parallel_size, []
+    for rank in range(devices):
+        dist.init_process_group("fake", rank=rank, world_size=devices, store=FakeStore())
+        alone = dist.new_group([rank])  # for its log
+        try:
+            made = [select_pipeline_segment(parse_hybrid_pattern(args.hybrid_layer_pattern).main_pattern, dist.group.WORLD, chunk,
+                                            args.decoder_first_pipeline_num_layers, args.decoder_last_pipeline_num_layers, alone, alone)
+                    for chunk in (range(chunks) if chunks else [None])]
+        finally:
+            dist.destroy_process_group()
+        ranks.append([["".join(letters), offset] for letters, offset in made])
+    parsed = parse_hybrid_pattern(args.hybrid_layer_pattern)
+    return [ranks, [parsed.mtp_pattern, args.mtp_num_layers or 0]]
+
+
 def lay_out(text, devices, decoders, mtps):
     """Of each device and chunk the layers by name, as the layout class has them."""
     layout = PipelineParallelLayerLayout(text, devices)
@@ -118,7 +139,8 @@ def main():
     torch.set_num_threads(1)
     print(json.dumps({"lines": [try_to(read, problem) for problem in given["lines"]],
                       "layouts": [try_to(lay_out, *problem) for problem in given["layouts"]],
-                      "splits": [try_to(split, *problem) for problem in given["splits"]]}), file=ANSWER)
+                      "splits": [try_to(split, *problem) for problem in given["splits"]],
+                      "hybrids": [try_to(segment, *problem) for problem in given["hybrids"]]}), file=ANSWER)
 
 
 if __name__ == "__main__":

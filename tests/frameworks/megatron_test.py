@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Megatron-LM's own code reads launch lines, layout strings and flags: what it makes is what the problem has."""
-import json
 import pathlib
 import random
+import shlex
 import sys
 import tempfile
 import unittest
@@ -68,6 +68,33 @@ FLAGS = {"decoders": "--num-layers", "devices": "--pipeline-model-parallel-size"
          "account_for_embedding": "--account-for-embedding-in-pipeline-split", "account_for_loss": "--account-for-loss-in-pipeline-split"}
 
 
+EXCLUDED = [["--pipeline-model-parallel-layout", "Et|tL"], ["--num-virtual-stages-per-pipeline-rank", "2"],
+            ["--decoder-first-pipeline-num-layers", "1"], ["--decoder-last-pipeline-num-layers", "1"]]
+
+
+def make_hybrid(problem, number):
+    """The words, pattern and devices of the launch line for a hybrid model with the split of a problem, and its segments as
+    megatron_reads.py has them: each layer one block, or two."""
+    counts, devices, stages, mtps = problem["counts"], problem["devices"], problem["stages"], number % 3
+    blocks = (["M", "*", "-", "M", "E"], ["M-", "*E"])[number % 2]
+    symbols = [blocks[layer % len(blocks)] for layer in range(sum(counts))]
+    rows = [{"name": "embedding"}, *({"name": f"of {text}", "forward_time": 1, "hybrid_symbols": text} for text in symbols),
+            *([{"name": "mtp", "count": mtps, "forward_time": 1, "hybrid_symbols": "*E"}] if mtps else []), {"name": "head"}]
+    layers = list(counts)
+    layers[0], layers[-1] = layers[0] + 1, layers[-1] + mtps + 1
+    config = ppsched.Config(devices, 2 * devices, stages)
+    schedule = ppsched.generate("1f1b" if stages == devices else "interleaved_1f1b", config)
+    words = schedule.launch("megatron", model=ppsched.LayerSplit(ppsched.Layers(rows), ppsched.Split(layers, [0] * sum(layers))))
+    words = shlex.split(words)
+    pattern = words.pop(words.index("--hybrid-layer-pattern") + 1)
+    words.remove("--hybrid-layer-pattern")
+    made, firsts = [], [sum(counts[:stage]) for stage in range(stages)]
+    for first, count in zip(firsts, counts):
+        made.append(["".join(symbols[first:first + count]), len("".join(symbols[:first]))])
+    ranks = [[made[stage] for stage in range(rank, stages, devices)] for rank in range(devices)]
+    return [[*words, "--num-experts", "4", "--position-embedding-type", "rope"], pattern, devices], [ranks, ["*E" if mtps else None, mtps]]
+
+
 def words_of(given):
     return [word for name, value in given.items() for word in ([FLAGS[name]] if value is True else [FLAGS[name], str(value)])]
 
@@ -104,10 +131,12 @@ class MegatronTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cls.problems = make_problems(folder)
             splits = [[words_of(given), given["devices"]] for given in cls.splits]
-            given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits}
-            file = pathlib.Path(folder) / "problems.json"
-            file.write_text(json.dumps(given), encoding="utf-8")
-            cls.found = framework.run([HERE / "megatron_reads.py", file])
+            cls.hybrids = [make_hybrid(problem, number) for number, problem in enumerate(cls.problems[:60])
+                           if problem["counts"] and problem["stages"] > 1]
+            given = {"lines": cls.problems, "layouts": cls.layouts, "splits": splits, "hybrids": [words for words, _ in cls.hybrids]}
+            given["hybrids"] += [[[*words, *flags], pattern, devices] for words, pattern, devices in given["hybrids"][:3]
+                                 for flags in EXCLUDED]
+            cls.found = framework.ask(HERE / "megatron_reads.py", given, folder)
 
     def pairs(self):
         for problem, found in zip(self.problems, self.found["lines"], strict=True):
@@ -163,6 +192,16 @@ class MegatronTest(unittest.TestCase):
         self.assertGreater(SPLITS - ours.count(None), SPLITS // 5)
         for given, wanted, found in zip(self.splits, ours, self.found["splits"], strict=True):
             self.assertEqual(None if "refused" in found else found, wanted, (given, found))
+
+    def test_hybrid_models(self):
+        """A split is | in the pattern of layers, MTP layers are behind /; flags for a split are refused with it."""
+        count = len(self.hybrids)
+        for (words, wanted), found in zip(self.hybrids, self.found["hybrids"][:count], strict=True):
+            self.assertEqual(found, wanted, words)
+        refused = self.found["hybrids"][count:]
+        self.assertEqual(len(refused), 3 * len(EXCLUDED))
+        for found, flags in zip(refused, EXCLUDED * 3):
+            self.assertIn(flags[0], found["refused"])
 
 
 if __name__ == "__main__":

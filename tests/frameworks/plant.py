@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Whether frameworks notice a wrong launch line: plants one fault at a time in the writers of a copy of the library, and runs the
-framework's test on it, in which a test that the framework judges must fail. Without a fault it must pass.
+framework's test on it, in which a test that the framework judges must fail. Without a fault it must pass. Lines that a fault leaves as they are are not
+read again.
 
 usage: plant.py [--first] [RUNTIME...]    --first: one fault of each runtime
 
@@ -69,7 +70,7 @@ def build(copy):
 def failed_tests(copy, runtime):
     """The names of tests that fail; anything else that goes wrong is an error."""
     environment = {**os.environ, "PPSCHED_LIBRARY": str(copy / "build" / "lib" / "libppsched.so.1"),
-                   "PYTHONPATH": str(ROOT / "bindings" / "python")}
+                   "PPSCHED_ANSWERS": str(copy / "answers.json"), "PYTHONPATH": str(ROOT / "bindings" / "python")}
     ran = subprocess.run([sys.executable, ROOT / "tests" / "frameworks" / f"{runtime}_test.py"], capture_output=True, text=True, check=False,
                          env=environment)
     if "\nERROR:" in ran.stderr or "skipped" in ran.stderr or "\nRan 0 tests" in ran.stderr:

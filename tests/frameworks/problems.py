@@ -68,7 +68,7 @@ def _model(random_, stages, kinds, most_mtps, empty):
 
 
 class Problems:
-    """list: the problems; refused: how many the runtime refused."""
+    """CSVs that lines name are in the folder, where the program that reads the lines runs. list: the problems; refused: how many the runtime refused."""
 
     def __init__(self, runtime, strategies, number=200, seed=1, folder=None, kinds=(), most_mtps=0, empty=False, replicas=(1, 1, 2, 3)):
         self.list, self.refused, random_ = [], 0, random.Random(seed)
@@ -88,9 +88,9 @@ class Problems:
                 given["layers"] = schedule.stages * random_.randint(1, 4) - random_.randint(0, 2)
             line = schedule.launch(runtime, **given)
             if folder and "schedule.csv" in line:
-                csv = os.path.join(folder, f"{len(self.list)}.csv")
+                csv = f"{len(self.list)}.csv"
                 line = schedule.launch(runtime, csv=csv, **given)
-                with open(csv, "w", encoding="utf-8") as file:
+                with open(os.path.join(folder, csv), "w", encoding="utf-8") as file:
                     file.write(schedule.export("csv"))
         except ppsched.Refused:
             self.refused += 1
@@ -101,8 +101,8 @@ class Problems:
                           "layers": given.get("layers", 0), **wanted})
 
 
-def _run(*words):
-    result = run_command(words)
+def _run(*words, cwd=None):
+    result = run_command(words, cwd)
     if result.returncode != 0:
         raise AssertionError(f"{words}: {result.stderr}")
     return result.stdout
@@ -113,14 +113,14 @@ def _picked(number, runtime, folder, random_):
     given = ["--num-devices", devices, "-b", devices * random_.randint(1, 3), "--num-layers", random_.randint(3 * devices, 40),
              "--head", f"forward_time={random_.randint(1, 3)}", f"backward_time={random_.randint(2, 6)}"]
     row = json.loads(_run("pick", *given, "--runtime", runtime, "--json"))[0]
-    csv, command = os.path.join(folder, f"picked {number}.csv"), shlex.split(row["command"])[1:]
-    _run(*command, "--format", "csv", "-o", csv)
+    csv, command = f"picked {number}.csv", shlex.split(row["command"])[1:]
+    _run(*command, "--format", "csv", "-o", csv, cwd=folder)
     told = row["launch"][runtime]["line"]
     is_read = "schedule.csv" in told
-    line = _run(*command, "--launch", runtime, *(["-o", csv] if is_read else [])).rstrip("\n")
+    line = _run(*command, "--launch", runtime, *(["-o", csv] if is_read else []), cwd=folder).rstrip("\n")
     if not is_read and line != told:
         raise AssertionError(f"pick: {told}; schedule: {line}")
-    schedule, counts = ppsched.read(csv), [stage["layers"].get("decoder", 0) for stage in row["split"]]
+    schedule, counts = ppsched.read(os.path.join(folder, csv)), [stage["layers"].get("decoder", 0) for stage in row["split"]]
     split = [sum(stage["layers"].values()) for stage in row["split"]]
     return {"strategy": row["strategy"], "words": shlex.split(line), "devices": devices, "stages": row["stages"], "counts": counts,
             "device_of": [schedule.device_of(stage) for stage in range(schedule.stages)], "microbatches": row["microbatches"],

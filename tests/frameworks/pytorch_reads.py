@@ -2,7 +2,7 @@
 """What PyTorch makes of the settings of a launch line: on each rank its classes build a schedule of stages with nothing in them, which
 the processes are too: PyTorch's fake ones.
 
-usage: pytorch_reads.py FILE.json    [{"words"}]
+usage: pytorch_reads.py FILE.json    {"lines": [{"words"}]}
 """
 import json
 import pathlib
@@ -54,4 +54,5 @@ def read(problem):
 
 
 if __name__ == "__main__":
-    print(json.dumps([read(problem) for problem in json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))]))
+    asked = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    print(json.dumps({"lines": [read(problem) for problem in asked["lines"]]}))

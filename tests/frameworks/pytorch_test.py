@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's own classes read launch lines for scripts: the stages, microbatches and orders that they make are those of the problem."""
-import json
 import pathlib
 import sys
 import tempfile
@@ -22,9 +21,7 @@ class PytorchTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cls.problems = problems.Problems("pytorch", STRATEGIES, folder=folder, empty=True).list
             cls.problems += problems.picked("pytorch", folder)
-            file = pathlib.Path(folder) / "problems.json"
-            file.write_text(json.dumps(cls.problems), encoding="utf-8")
-            cls.found = framework.run([HERE / "pytorch_reads.py", file])
+            cls.found = framework.ask(HERE / "pytorch_reads.py", {"lines": cls.problems}, folder)["lines"]
 
     def pairs(self):
         for problem, ranks in zip(self.problems, self.found, strict=True):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """torchtitan's own code reads launch lines and makes parts: what it makes is what the problem has."""
-import json
 import pathlib
 import random
 import sys
@@ -48,10 +47,7 @@ class TorchtitanTest(unittest.TestCase):
             cls.problems = made.list + problems.picked("torchtitan", folder)
             for problem in cls.problems:
                 problem["layers"] = sum(problem["counts"] or ()) or problem["layers"] or 4 * problem["stages"]
-            given = {"lines": cls.problems, "parts": random_parts()}
-            file = pathlib.Path(folder) / "problems.json"
-            file.write_text(json.dumps(given), encoding="utf-8")
-            found = framework.run([HERE / "torchtitan_reads.py", file])
+            found = framework.ask(HERE / "torchtitan_reads.py", {"lines": cls.problems, "parts": random_parts()}, folder)
         cls.found, cls.parts = found["lines"], found["parts"]
 
     def pairs(self):

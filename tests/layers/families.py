@@ -12,7 +12,7 @@ from ppsched._core.description import model_families
 HERE = pathlib.Path(__file__).resolve().parent
 
 # Families whose classes come with their models, or are read as another family is; transformers counts none of them.
-NOT_COUNTED = {"bailing_moe_v2", "mimo", "nemotron-nas", "kimi_k3", "kimi_k2", "minimax_m3"}
+NOT_COUNTED = {"bailing_moe", "bailing_moe_v2", "mimo", "nemotron-nas", "kimi_k3", "kimi_k2", "minimax_m3"}
 # Types of configs with several in them whose towers are not known, or of the text alone in such a config.
 OF_OTHERS = {"cohere2_vision", "exaone4_5", "exaone4_5_text", "gemma4_unified", "glm4v_moe_text", "glm4v_text", "internvl", "llava", "muse_glimmer_text",
              "qwen2_5_omni", "qwen2_5_omni_text", "qwen2_5_vl_text", "qwen2_vl_text", "qwen3_omni_moe", "qwen3_omni_moe_text", "qwen3_vl_moe_text", "qwen3_vl_text", "step3p5"}
@@ -61,6 +61,30 @@ class FamiliesTest(unittest.TestCase):
         mimo = {"model_type": "mimo", "vocab_size": 151680, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 36,
                 "num_attention_heads": 32, "num_key_value_heads": 8, "attention_bias": True, "num_nextn_predict_layers": 1}
         self.assertEqual(differences({"config": mimo, "total": 7622619136, "active": 7622619136, "towers": 0}), {})
+
+    def test_older_spellings(self):
+        """Of files whose classes came with the models: the same layers as in the fields that transformers has now."""
+        full, window = "full_attention", "sliding_attention"
+        base = {"hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 96,
+                "moe_intermediate_size": 32, "num_experts_per_tok": 2, "head_dim": 16}
+        kinds, widths = [full, window, window] * 2, ["dense"] * 3 + ["sparse"] * 3
+        for family, now, older in (
+                ("exaone_moe", {"sliding_window": 16, "num_experts": 4, "mlp_layer_types": ["dense"] + ["sparse"] * 5, "layer_types": kinds},
+                 {"sliding_window": 16, "num_experts": 4, "is_moe_layer": [False] + [True] * 5, "layer_types": kinds, "sliding_window_pattern": "GLL"}),
+                ("bailing_moe", {"num_experts": 4, "use_qk_norm": True, "moe_router_enable_expert_bias": True},
+                 {"num_experts": 4, "model_type": "bailing_moe_v2"}),
+                ("mimo_v2_flash", {"n_routed_experts": 4, "layer_types": kinds, "mlp_layer_types": widths, "v_head_dim": 8},
+                 {"n_routed_experts": 4, "hybrid_layer_pattern": [0, 1, 1] * 2, "moe_layer_freq": [0] * 3 + [1] * 3, "v_head_dim": 8,
+                  "swa_num_key_value_heads": 4}),
+                ("step3p5", {"n_routed_experts": 4, "layer_types": kinds, "mlp_layer_types": widths, "num_sliding_attention_heads": 8,
+                             "share_expert_dim": 32},
+                 {"moe_num_experts": 4, "moe_top_k": 2, "num_attention_groups": 2, "layer_types": [*kinds, full], "num_nextn_predict_layers": 1,
+                  "moe_layers_enum": "3,4,5", "attention_other_setting": {"num_attention_heads": 8}, "share_expert_dims": 32})):
+            found = [Description(json.dumps({"model_type": family, **base, **fields})) for fields in (now, older)]
+            self.assertEqual([each.warnings for each in found], [[], []])
+            first, second = ({name: blocks for name, blocks in each.values()["kinds"].items() if name in each.layer_kinds} for each in found)
+            self.assertEqual((first, found[0].layer_kinds), (second, found[1].layer_kinds), family)
+            self.assertEqual(*(Model(each).parameters.total for each in found))
 
 
 if __name__ == "__main__":

@@ -163,14 +163,15 @@ def primus():
         if name is None or fields["result"] != "ok":
             continue
         found = model_of(name, json.loads((HERE / "models" / f"{name}.json").read_text(encoding="utf-8")))
+        has_experts = any("moe" in row.name for row in Model(found.description).rows)
         size = number(fields, "ep", 1)
         training = Training(number(fields, "seq_length"), number(fields, "micro_batch_size"), number(fields, "tp", 1),
-                            expert_parallel=size if found.transformer.experts else 1, data_parallel=size, expert_tensor_parallel=1,
+                            expert_parallel=size if has_experts else 1, data_parallel=size, expert_tensor_parallel=1,
                             sequence_parallel=number(fields, "tp", 1) > 1)
-        model = Model(found.transformer, training)
-        for kind, word in (("dense", "dense_transformer_layer"), ("expert", "moe_transformer_layer")):
+        model = Model(found.description, training)
+        for kind, row, word in (("dense", "decoder", "dense_transformer_layer"), ("expert", "moe_decoder", "moe_transformer_layer")):
             line = next((line for line in lines if line.startswith(word)), None)
-            ours = model.memory(kind).activations
+            ours = model.memory(row).activations if row in [row.name for row in model.rows] else 0
             key = (fields["model"], kind, fields["micro_batch_size"])
             if line is not None and ours and key not in seen:
                 seen.add(key)

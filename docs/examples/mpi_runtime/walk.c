@@ -198,14 +198,18 @@ static void backward(struct walk *walk, const struct task *task)
     mlp_backward_input(&walk->stage[task->op.stage], task->kept, task->input, task->output);
 }
 
+void walk_sleep(double seconds)
+{
+    struct timespec rest = {.tv_sec = (time_t)seconds};
+    rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
+    if (seconds > 0)
+        nanosleep(&rest, NULL); /* which may be a macro: no commas but its own */
+}
+
 /* Lets an op last as long as it is given, whatever the model takes. */
 static void last(const struct walk *walk, int kind, double start)
 {
-    double left = walk->work * (kind == PPSCHED_KIND_B ? 2 : 1) - (MPI_Wtime() - start);
-    struct timespec rest = {.tv_sec = (time_t)left};
-    rest.tv_nsec = (long)((left - (double)rest.tv_sec) * 1e9);
-    if (left > 0)
-        nanosleep(&rest, NULL); /* which may be a macro: no commas but its own */
+    walk_sleep(walk->work * (kind == PPSCHED_KIND_B ? 2 : 1) - (MPI_Wtime() - start));
 }
 
 static void compute(struct walk *walk, const struct task *task)

@@ -45,6 +45,9 @@ void *walk_room(size_t count, size_t size);
 /* Allocates all that the steps need for the device of this rank. The schedule is proven, and lives as long. */
 ppsched_status walk_lay_out(struct walk *walk, const ppsched_schedule *schedule, uint32_t device, ppsched_error *error);
 
+/* Sleeps so long, or not at all where that is past. */
+void walk_sleep(double seconds);
+
 /* One step; `measures`: its times count. */
 void walk_step(struct walk *walk, int measures);
 

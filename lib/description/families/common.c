@@ -134,6 +134,8 @@ static bool has_experts(const struct ppi_stack *stack, uint32_t layer)
         return false;
     if (stack->widths != NULL)
         return ppi_type_is(stack->widths, layer, "sparse", false);
+    if (stack->marks != NULL)
+        return ppi_json_in_use(&stack->marks->items[layer]);
     if (stack->sparse != NULL)
         return ppi_list_has(stack->sparse, layer);
     bool is_due = stack->sparse_interval == 0 || (layer + stack->sparse_offset) % stack->sparse_interval == 0;

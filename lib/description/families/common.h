@@ -52,6 +52,7 @@ struct ppi_stack {
     uint32_t interval, offset;                   /* as in ppi_family_class */
     uint32_t first_window, end_window;           /* only layers from and before them have a window */
     const struct ppi_json_value *widths;         /* mlp_layer_types, of "sparse" and "dense"; NULL: by what follows */
+    const struct ppi_json_value *marks;          /* else of each layer whether it has experts: true, or 1 */
     const struct ppi_json_value *dense, *sparse; /* numbers of layers without experts, and of all that have some */
     uint32_t end_sparse;                         /* and those from it on; 0: no end */
     uint32_t first_sparse;                       /* the layers before it have no experts */

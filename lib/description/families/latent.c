@@ -183,5 +183,5 @@ void ppi_family_longcat_flash(struct ppi_fields *fields, struct ppi_draft *draft
     for (uint32_t i = 0; i < stack.layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++)
         ppi_draft_add_layer(draft, blocks, 5);
     ppi_read_mtp(fields, draft, "num_nextn_predict_layers", blocks, 2);
-    ppi_ignore(fields, "zero_expert_type");
+    ppi_require_switch(fields, "router_bias", false);
 }

@@ -139,7 +139,7 @@ static void read_step_experts(struct ppi_fields *fields, struct ppi_stack *stack
     stack->experts = (ppsched_block){
         .kind = PPSCHED_BLOCK_KIND_EXPERTS,
         .flags = PPSCHED_BLOCK_FLAG_GATED,
-        .experts = ppi_count_or(fields, "n_routed_experts|moe_num_experts|num_local_experts", 1, 288),
+        .experts = ppi_count_or(fields, "n_routed_experts|moe_num_experts|num_experts|num_local_experts", 1, 288),
         .experts_per_token = ppi_count_or(fields, "num_experts_per_tok|moe_top_k", 1, 8),
         .width = ppi_count_or(fields, "moe_intermediate_size", 1, 1280),
         .shared_width = ppi_count_or(fields, "share_expert_dim|share_expert_dims", 0, 1280)};

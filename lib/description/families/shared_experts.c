@@ -84,8 +84,8 @@ void ppi_family_dots1(struct ppi_fields *fields, struct ppi_draft *draft)
     ppi_add_layers(fields, draft, &stack);
 }
 
-/* Its class comes with the model. */
-void ppi_family_bailing_moe_v2(struct ppi_fields *fields, struct ppi_draft *draft)
+/* Ling: its classes come with the models. Files of Ling 2.0 may have the type of those before it, and say what they have. */
+static void read_bailing(struct ppi_fields *fields, struct ppi_draft *draft, bool is_second)
 {
     static const struct ppi_family_class class = {.sizes = {157184, 2048, 5120, 20, 16, 0, 0}, .traits = 0};
     static const ppsched_block experts = {.experts = 256, .experts_per_token = 8};
@@ -93,17 +93,29 @@ void ppi_family_bailing_moe_v2(struct ppi_fields *fields, struct ppi_draft *draf
     read_routed(fields, &stack, "num_experts|num_local_experts", &experts);
     ppi_read_shared(fields, &stack.experts, "num_shared_experts", 0);
     ppi_read_dense_layers(fields, &stack, 0);
-    if (ppi_switch_or(fields, "use_qk_norm", true))
+    if (ppi_switch_or(fields, "use_qk_norm", is_second))
         stack.attention.flags |= PPSCHED_BLOCK_FLAG_QK_NORM;
     if (ppi_switch_or(fields, "use_qkv_bias", false))
         stack.attention.flags |= PPSCHED_BLOCK_FLAG_BIAS;
     if (ppi_switch_or(fields, "use_bias", false))
         stack.attention.flags |= PPSCHED_BLOCK_FLAG_OUTPUT_BIAS;
-    if (ppi_switch_or(fields, "moe_router_enable_expert_bias", true))
+    if (ppi_switch_or(fields, "moe_router_enable_expert_bias", is_second))
         stack.experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     if (stack.experts.shared_width > 0)
         ppi_require_count(fields, "moe_shared_expert_intermediate_size", stack.experts.width);
+    ppi_require_switch(fields, "use_rmsnorm", true);
+    ppi_require_switch(fields, "moe_router_enable_shared_expert", true);
     ppi_add_layers(fields, draft, &stack);
+}
+
+void ppi_family_bailing_moe(struct ppi_fields *fields, struct ppi_draft *draft)
+{
+    read_bailing(fields, draft, false);
+}
+
+void ppi_family_bailing_moe_v2(struct ppi_fields *fields, struct ppi_draft *draft)
+{
+    read_bailing(fields, draft, true);
 }
 
 /* The bias of the router is one of the class's own; mlp_bias is of shared experts too. */

@@ -258,7 +258,11 @@ static void read_step(struct ppi_fields *vision, struct ppi_fields *wrapper, str
     double bias = ppi_switch_or(wrapper, "projector_bias", false) ? parts->text : 0;
     parts->others = ppi_tower_patches(vision, "num_channels", 14, 0, hidden, false) + tower->tokens * hidden + 2 * hidden +
                     90 * hidden * hidden + 6 * hidden + 4 * hidden * parts->text + bias;
-    ppi_ignore(vision, "intermediate_size|ls_init_value|layer_scale_init_value|hidden_act|layer_norm_eps");
+    ppi_require_switch(vision, "use_cls_token", false);
+    ppi_require_switch(vision, "use_ln_pre", true);
+    ppi_require_switch(vision, "use_ln_post", false);
+    ppi_require_switch(vision, "use_abs_posemb", true);
+    ppi_ignore(vision, "intermediate_size|ls_init_value|layer_scale_init_value|hidden_act|layer_norm_eps|pool_type|use_rope2d");
 }
 
 /* --- all --- */

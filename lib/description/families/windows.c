@@ -91,7 +91,8 @@ void ppi_family_exaone_moe(struct ppi_fields *fields, struct ppi_draft *draft)
     stack.experts = ppi_read_experts(fields, "num_experts|num_local_experts", 64, 8, 1024);
     stack.experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     ppi_read_shared(fields, &stack.experts, "num_shared_experts", 1);
-    ppi_read_dense_layers(fields, &stack, 1);
+    ppi_read_dense_layers(fields, &stack, ppi_count_or(fields, "first_last_k_dense_replace", 0, 1));
+    stack.marks = ppi_list_of(fields, "is_moe_layer", stack.layers);
     read_turns(fields, &stack);
     stack.has_mtp = true;
     ppi_add_layers(fields, draft, &stack);

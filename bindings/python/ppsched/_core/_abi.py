@@ -1568,6 +1568,7 @@ class Layer(Structure):
     recomputes: _Pointer[Recompute]
     recompute_count: int
     reserved: int
+    hybrid_symbols: Optional[bytes]
     _fields_ = [
         ("size", c_uint32),
         ("count", c_uint32),
@@ -1587,6 +1588,7 @@ class Layer(Structure):
         ("recomputes", POINTER(Recompute)),
         ("recompute_count", c_uint32),
         ("reserved", c_uint32),
+        ("hybrid_symbols", c_char_p),
     ]
 
 

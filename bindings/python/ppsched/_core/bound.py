@@ -14,9 +14,10 @@ from .views import sized
 class Bound(NamedTuple):
     """Lower bounds on the time of an iteration.
 
-    value: the largest of the three, from `device`: work (a device runs all its ops), fill_drain (with what must come before
-    and after), memory (activations share the memory limit; 0 where there is none). least_limit: the least memory limit, one
-    for all devices, under which there is a schedule at all.
+    value: the largest of the others, from `device`: work (a device runs all its ops), fill_drain (with what must come before
+    and after), memory (activations share the memory limit; 0 where there is none), one_machine (ops of a device one after another,
+    with what comes before and after each; 0 where it is not computed). least_limit: the least memory limit, one for all devices,
+    under which there is a schedule at all.
     """
 
     value: float

@@ -31,6 +31,7 @@ class Layer(TypedDict, total=False):
     tied: the last stage holds its weights, too; copies_embedding: each stage with it, except the first, also holds the weights of the
     layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as
     the forward.
+    hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Layer(TypedDict, total=False):
     mem_weights: float
     output_bytes: float
     recompute: List[Recompute]
+    hybrid_symbols: str
 
 
 class StageLayers(TypedDict):
@@ -154,6 +156,9 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
         raise Error(f"{where}: count is {row['count']}; it must be {bounds}", Status.ERROR_RANGE)
     record.place = _place(where, row.get("place", own_place))
     record.flags = _flags(where, row)
+    if not isinstance(row.get("hybrid_symbols", ""), str):
+        raise Error(f"{where}: hybrid_symbols must be a text, not {shown(row['hybrid_symbols'])}")
+    record.hybrid_symbols = encoded("hybrid_symbols", row["hybrid_symbols"]) if "hybrid_symbols" in row else None
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
     if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):

@@ -243,6 +243,8 @@ def _row(entry: Any) -> Layer:
         if entry.flags & LayerFlag[name.upper()]:
             row[name] = True
     row.update({name: getattr(entry, name) for name in _TIMES})
+    if entry.hybrid_symbols is not None:
+        row["hybrid_symbols"] = decoded(entry.hybrid_symbols)
     backward = entry.backward_input_time + entry.backward_weight_time
     kinds = [entry.recomputes[number] for number in range(entry.recompute_count)]
     if kinds:
