@@ -120,10 +120,11 @@ typedef struct ppsched_layer {
                                             none */
     uint32_t recompute_count;            /* up to PPSCHED_MAX_RECOMPUTES */
     uint32_t reserved;                   /* 0 */
-    /* Of a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
-     * --hybrid-layer-pattern, as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
-     * attention, + latent attention, D latent attention with an index, - an MLP, E experts. "": the
-     * layer has no symbol there. NULL: a transformer layer, of a model that is no hybrid. */
+    /* For a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
+     * --hybrid-layer-pattern, such as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
+     * attention, + latent attention, D latent attention with an index, - an MLP, E experts. An
+     * empty text means that the layer has no symbol there. NULL means a transformer layer, in a
+     * model that is not hybrid. */
     const char *hybrid_symbols;
 } ppsched_layer;
 
