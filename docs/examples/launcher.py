@@ -8,7 +8,7 @@ import sys
 import ppsched
 
 DEVICES, MICROBATCHES, LIMIT = map(float, sys.argv[1:4]) if len(sys.argv) > 3 else (4, 16, 5)
-LAYERS = 46  # of the model; torchtitan takes from them how many stages a device has
+LAYERS = 46  # of the model; torchtitan derives the stages per device from them
 
 
 def first_that_runs(plan, runtime):

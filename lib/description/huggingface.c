@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads Hugging Face's config.json: finds the family of the text model and the fields that are its own, has the family read
- * them, and then the towers beside the text. */
+/* Reads Hugging Face's config.json: finds the family of the text model and its fields, and lets the family read them. Then reads
+ * the towers. */
 #include "description/huggingface.h"
 
 #include <string.h>
