@@ -104,7 +104,7 @@ class LayersTest(unittest.TestCase):
                               ("the pattern has E, and num_experts is missing", "ME"), ("latent attention; give multi_latent_attention", "M+"),
                               ("must be a text", 3)):
             self.refused(part, {**SMALL, "mamba_num_groups": 2, "hybrid_layer_pattern": pattern})
-        self.refused("two names of one", {**SMALL, "hybrid_layer_pattern": "M", "hybrid_override_pattern": "M"})
+        self.refused("two names of the same argument", {**SMALL, "hybrid_layer_pattern": "M", "hybrid_override_pattern": "M"})
         self.refused("takes one kind of attention", {**LATENT, "hybrid_layer_pattern": "*+"})
         self.refused("groups must divide heads", {**SMALL, "mamba_num_groups": 7, "hybrid_layer_pattern": "M"})
 

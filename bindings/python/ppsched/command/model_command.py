@@ -147,7 +147,7 @@ def _layers_text(rows: List[Any]) -> str:
 def _describe(arguments: argparse.Namespace) -> None:
     """The model's description; of a config.json of an unknown type what is understood, and what is not."""
     if arguments.model is None:
-        raise UsageError("--describe: it goes with --model FILE")
+        raise UsageError("--describe needs --model FILE")
     unknown: List[str] = []
     try:
         found = read_model(arguments.model)

@@ -43,7 +43,7 @@ def pattern_of(where: str, fields: Mapping[str, Any]) -> Optional[str]:
     """The hybrid pattern, by its newer or older name, with MTP layers of the older form."""
     given = {name: fields[name] for name in ("hybrid_layer_pattern", "hybrid_override_pattern") if fields.get(name) is not None}
     if len(given) > 1:
-        raise Error(f"{where}: hybrid_layer_pattern and hybrid_override_pattern are two names of one; give hybrid_layer_pattern")
+        raise Error(f"{where}: hybrid_layer_pattern and hybrid_override_pattern are two names of the same argument; give hybrid_layer_pattern")
     for name, text in given.items():
         if not isinstance(text, str) or not text:
             raise Error(f"{where}: {name} must be a text such as M*M-, not {shown(text)}")
@@ -67,9 +67,9 @@ def _parts(where: str, pattern: str) -> List[str]:
         if wrong is not None:
             raise Error(f"{where}: hybrid_layer_pattern has {shown(wrong)}; symbols are {' '.join(SYMBOLS)}, | between stages and / before MTP layers")
     if not parts[0] or "" in ahead or len(set(ahead)) > 1:
-        raise Error(f"{where}: hybrid_layer_pattern is {shown(pattern)}; it must have layers, and after each / the same ones")
+        raise Error(f"{where}: hybrid_layer_pattern is {shown(pattern)}; it must have layers, and the same layers after each /")
     if "*" in "".join(parts) and ("+" in "".join(parts) or "D" in "".join(parts)):
-        raise Error(f"{where}: hybrid_layer_pattern has * and one of + and D; Megatron-LM takes one kind of attention")
+        raise Error(f"{where}: hybrid_layer_pattern has * and one of + and D; Megatron-LM supports only one kind of attention")
     return parts
 
 
@@ -94,7 +94,7 @@ def experts(where: str, fields: Mapping[str, Any], t: Transformer) -> Block:
         raise Error(f"{where}: the pattern has E, and num_experts is missing; add it")
     gate = switch_of(where, fields, "moe_shared_expert_gate")
     if gate and not t.shared_ffn_size:
-        raise Error(f"{where}: moe_shared_expert_gate is of shared experts; give moe_shared_expert_intermediate_size too")
+        raise Error(f"{where}: moe_shared_expert_gate needs shared experts; give moe_shared_expert_intermediate_size, too")
     latent = integer_of(where, "moe_latent_size", fields.get("moe_latent_size") or 0)
     return {"kind": "experts", "norms": 2 if t.post_norms else 0, "experts": t.experts, "experts_per_token": t.experts_per_token, "width": t.expert_ffn_size,
             "shared_width": t.shared_ffn_size, "gated": t.gated, "bias": t.mlp_bias, "router_bias": t.router_bias, "shared_gate": gate,
@@ -117,7 +117,7 @@ def _delta(where: str, fields: Mapping[str, Any]) -> Block:
 def _indexed(where: str, fields: Mapping[str, Any], block: Block, layer: int) -> Block:
     """Latent attention with an index; layer: from 1. Of `dsa_indexer_topk_freq` layers the first has it."""
     if block["kind"] != "latent_attention":
-        raise Error(f"{where}: an index is of latent attention; give multi_latent_attention too")
+        raise Error(f"{where}: an index needs latent attention; give multi_latent_attention, too")
     every, offset = _integer(where, fields, "dsa_indexer_topk_freq"), _integer(where, fields, "dsa_indexer_skip_topk_offset", 0)
     return {**block, "index_heads": _integer(where, fields, "dsa_indexer_n_heads"), "index_size": _integer(where, fields, "dsa_indexer_head_dim"),
             "index_tokens": _integer(where, fields, "dsa_indexer_topk"), "shared_index": max(layer - offset, 0) % every != 0}
@@ -172,7 +172,7 @@ def _of_gpt(where: str, fields: Mapping[str, Any], t: Transformer) -> Dict[str, 
     """Attention of a kind and one feed-forward in each layer."""
     variant, count = fields.get("experimental_attention_variant"), t.layers
     if variant not in (None, "gated_delta_net", "dsa"):
-        raise Error(f"{where}: experimental_attention_variant is {shown(variant)}; read are gated_delta_net and dsa")
+        raise Error(f"{where}: experimental_attention_variant is {shown(variant)}; supported are gated_delta_net and dsa")
     if variant == "gated_delta_net" and fields.get("linear_attention_freq") is None:
         raise Error(f"{where}: gated_delta_net needs linear_attention_freq; add it")
     linear = layer_pattern(where, "linear_attention_freq", fields.get("linear_attention_freq"), count) if variant == "gated_delta_net" else [0] * count
@@ -231,7 +231,7 @@ def _check_conditions(where: str, fields: Mapping[str, Any], pattern: str) -> No
             raise Error(f"{where}: {name} is {shown(fields[name])}, which counts only with {known[1]}; leave it out, or give that too")
     spec = fields.get("spec")
     if spec is not None and not (pattern and any(known in str(spec) for known in SPECS)):
-        raise Error(f"{where}: spec is {shown(spec)}, which would change the answer and is not read; with a pattern {' and '.join(SPECS)} are")
+        raise Error(f"{where}: spec is {shown(spec)}, which would change the answer and is not supported; with a pattern {' and '.join(SPECS)} are supported")
 
 
 def description_values(where: str, fields: Mapping[str, Any], t: Transformer) -> Optional[Dict[str, Any]]:

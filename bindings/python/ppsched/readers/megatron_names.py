@@ -266,7 +266,7 @@ def _transformer(where: str, fields: Mapping[str, Any]) -> Transformer:
             row.pop(field, None)
     after = [name for name in ("post_self_attn_layernorm", "post_mlp_layernorm") if switch(name)]
     if len(after) == 1:
-        raise Error(f"{where}: {after[0]} is on, and the norm after the other half of a layer is not; read are files with both or none")
+        raise Error(f"{where}: {after[0]} is on, and the norm after the other half of a layer is not; files must have both or none")
     return Transformer(**row, post_norms=bool(after), gated=switch("swiglu") or switch("quick_geglu") or switch("gated_linear_unit"), norm_bias=_has_norm_bias(where, fields),
                        tied=not switch("untie_embeddings_and_output_weights"), projection_bias=bias, mlp_bias=bias,
                        dropout=_has_dropout(where, fields))

@@ -25,7 +25,7 @@ class _Reader:
         """The next token, without consuming it; empty at the end."""
         found = _WORD.match(self.text, self.place)
         if found is None and self.text[self.place:].strip():
-            raise self.fail(f"it cannot be read from character {self.place + 1} on; it takes numbers, [ ] ( ) , * and +, as in ([0]*3+[1]*58)")
+            raise self.fail(f"it cannot be read from character {self.place + 1} on; it may contain numbers, [ ] ( ) , * and +, as in ([0]*3+[1]*58)")
         self.after = found.end() if found is not None else self.place
         return found.group(1) or found.group(2) if found is not None else ""
 

@@ -67,7 +67,7 @@ def _find(path: str, name: object, folders: List[str]) -> str:
         raise Error(f"{path}: {shown(name)} must be the name of a file")
     found = next((file for folder in folders if os.path.isfile(file := os.path.join(folder, name))), None)
     if found is None:
-        raise Error(f"{path}: it takes {shown(name)}, which is neither beside it nor in primus/configs above it; put it there")
+        raise Error(f"{path}: it names {shown(name)}, which is neither in its folder nor in primus/configs above it; put it there")
     return found
 
 
@@ -145,7 +145,7 @@ def primus_arguments(path: str, fields: Mapping[str, Any], read: Read) -> Tuple[
     values = _run_values(path, fields, read) if is_run else _extended(path, read, MODELS, "megatron")
     kind: Optional[object] = values.pop("model_type", None)
     if kind is not None and kind not in TYPES:
-        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes by itself; read are {', '.join(TYPES)}; give Hugging Face's config.json")
+        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join(TYPES)}; give Hugging Face's config.json")
     _sinks(path, values)
     if values.get("sequence_parallel") in (0, 1):  # as its scripts give it
         values["sequence_parallel"] = bool(values["sequence_parallel"])

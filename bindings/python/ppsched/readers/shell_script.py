@@ -339,7 +339,7 @@ def script_groups(where: str, text: str) -> List[Group]:
 def value_of(where: str, option: Option) -> object:
     """True for an option alone, a number, a text, or a list of them; an error if it holds what is not known."""
     if None in option.words:
-        raise Error(f"{where}, line {option.line}: --{option.name.replace('_', '-')} has a value that the script takes from elsewhere; write it there")
+        raise Error(f"{where}, line {option.line}: --{option.name.replace('_', '-')} has a value from outside the script; write the value there")
     values = [_plain(word) for word in option.words if word is not None]
     return True if not values else values[0] if len(values) == 1 else values
 
