@@ -40,7 +40,7 @@ def is_in_use(name: str, fields: Mapping[str, Any]) -> bool:
 # --- the pattern ---
 
 def pattern_of(where: str, fields: Mapping[str, Any]) -> Optional[str]:
-    """The hybrid pattern, by its newer or older name, with MTP layers of the older form."""
+    """The hybrid pattern by its newer or older name, with MTP layers in the older form."""
     given = {name: fields[name] for name in ("hybrid_layer_pattern", "hybrid_override_pattern") if fields.get(name) is not None}
     if len(given) > 1:
         raise Error(f"{where}: hybrid_layer_pattern and hybrid_override_pattern are two names of the same argument; give hybrid_layer_pattern")
@@ -53,7 +53,7 @@ def pattern_of(where: str, fields: Mapping[str, Any]) -> Optional[str]:
 
 
 def pattern_layers(where: str, fields: Mapping[str, Any]) -> Optional[int]:
-    """How many layers the pattern has, which goes over num_layers; None without a pattern."""
+    """The number of layers of the pattern, which takes precedence over num_layers; None without a pattern."""
     pattern = pattern_of(where, fields)
     return None if pattern is None else len(_parts(where, pattern)[0])
 
@@ -76,7 +76,7 @@ def _parts(where: str, pattern: str) -> List[str]:
 # --- blocks ---
 
 def attention(t: Transformer) -> Block:
-    """Plain or latent, of a Transformer."""
+    """The attention block of a Transformer, plain or latent."""
     block: Block = {"kind": "attention", "norms": 2 if t.post_norms else 0, "heads": t.heads, "bias": t.qkv_bias, "output_bias": t.projection_bias}
     block.update({"head_size": t.head_size} if t.head_size else {})
     if not t.key_value_rank:
@@ -124,7 +124,7 @@ def _indexed(where: str, fields: Mapping[str, Any], block: Block, layer: int) ->
 
 
 def _window(where: str, fields: Mapping[str, Any]) -> int:
-    """Tokens that a query sees, itself among them; 0 without a window."""
+    """Tokens that a query sees, including itself; 0 without a window."""
     size = fields.get("window_size")
     if size is None:
         return 0
@@ -153,7 +153,7 @@ def _of_symbol(where: str, fields: Mapping[str, Any], t: Transformer, symbol: st
 
 
 def _scored(where: str, fields: Mapping[str, Any], block: Block, has_window: bool) -> Block:
-    """With what goes with the scores: a window, sinks, a gate."""
+    """The block with its window, sinks and gate."""
     kind, window = fields.get("softmax_type"), _window(where, fields)
     if kind not in (None, "vanilla", "off-by-one", "learnable"):
         raise Error(f"{where}: softmax_type is {shown(kind)}; it must be vanilla, off-by-one or learnable")
@@ -169,7 +169,7 @@ def _of_pattern(where: str, fields: Mapping[str, Any], t: Transformer, pattern: 
 
 
 def _of_gpt(where: str, fields: Mapping[str, Any], t: Transformer) -> Dict[str, Any]:
-    """Attention of a kind and one feed-forward in each layer."""
+    """Layers with attention of one kind and one feed-forward each."""
     variant, count = fields.get("experimental_attention_variant"), t.layers
     if variant not in (None, "gated_delta_net", "dsa"):
         raise Error(f"{where}: experimental_attention_variant is {shown(variant)}; supported are gated_delta_net and dsa")
@@ -207,7 +207,7 @@ def _values(t: Transformer, layers: List[List[Block]], ends: List[List[Block]], 
 
 
 def _name(blocks: List[Block]) -> str:
-    """As the library names kinds."""
+    """The name of a kind, as the library chooses it."""
     kind = str(blocks[0]["kind"])
     if len(blocks) == 1:
         return kind
@@ -216,7 +216,7 @@ def _name(blocks: List[Block]) -> str:
 
 
 def _check_conditions(where: str, fields: Mapping[str, Any], pattern: str) -> None:
-    """Refuses what counts only beside something that is not there."""
+    """Refuses arguments that count only with another one that is missing."""
     variant, main = fields.get("experimental_attention_variant"), pattern
     needs = {"mamba_": ("M" in main, "layers M of a hybrid_layer_pattern"),
              "linear_": ("G" in main or variant == "gated_delta_net", "experimental_attention_variant gated_delta_net or layers G of a pattern"),
@@ -235,7 +235,7 @@ def _check_conditions(where: str, fields: Mapping[str, Any], pattern: str) -> No
 
 
 def description_values(where: str, fields: Mapping[str, Any], t: Transformer) -> Optional[Dict[str, Any]]:
-    """The description of a model whose layers a Transformer does not have; None of others."""
+    """The description of a model with layers that a Transformer cannot have; None for other models."""
     pattern = pattern_of(where, fields)
     _check_conditions(where, fields, pattern or "")
     if pattern is not None:
