@@ -151,7 +151,8 @@ def primus_arguments(path: str, fields: Mapping[str, Any], read: Read) -> Tuple[
         values["sequence_parallel"] = bool(values["sequence_parallel"])
     unknown = [name for name, value in values.items() if name not in KNOWN and name not in NOTHING and not PASSED.match(name) and not _is_off(name, value)]
     if unknown:
-        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if len(unknown) == 1 else 'are'} in use, but Megatron-LM does not have {'it' if len(unknown) == 1 else 'them'}, so {'it' if len(unknown) == 1 else 'they'} would not be counted; "
-                    "give Hugging Face's config.json, or a description (docs/model.md)")
+        is_one = len(unknown) == 1
+        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if is_one else 'are'} in use, but Megatron-LM does not have {'it' if is_one else 'them'}, "
+                    f"so {'it' if is_one else 'they'} would not be counted; give Hugging Face's config.json, or a description (docs/model.md)")
     assumed = _add_vocabulary(path, values)
     return {name: value for name, value in values.items() if name in KNOWN}, assumed
