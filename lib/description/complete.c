@@ -109,7 +109,7 @@ static ppsched_status check_index(const struct spot *spot, const ppsched_block *
     if (has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX) && !some)
         return fail_block(spot, block, "shared_index needs an index; give index_heads, index_size and index_tokens", error);
     if (some && block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION && block->query_rank == 0)
-        return fail_block(spot, block, "an index needs query_rank; give it", error);
+        return fail_block(spot, block, "an index needs the rank of queries; give query_rank", error);
     if (some && block->kind == PPSCHED_BLOCK_KIND_COMPRESSED_ATTENTION && block->ratio == 0)
         return fail_block(spot, block, "an index needs compressed tokens; give ratio", error);
     return PPSCHED_OK;

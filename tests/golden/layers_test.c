@@ -266,8 +266,8 @@ static void test_other_splits(void **state)
 {
     (void)state;
     refuse_split(24, 2, (ppsched_megatron_split){.first_decoders = 12, .last_decoders = 12, .chunks = 2},
-                 "1 chunk a device only");
-    refuse_split(24, 1, (ppsched_megatron_split){.first_decoders = 10, .last_decoders = 10}, "of one device");
+                 "only for 1 chunk per device");
+    refuse_split(24, 1, (ppsched_megatron_split){.first_decoders = 10, .last_decoders = 10}, "there is only one device");
     refuse_split(0, 2, (ppsched_megatron_split){.layers_per_chunk = 2}, "there are no layers");
     refuse_split(24, 3, (ppsched_megatron_split){.first_decoders = 24}, "leave nothing for the other 2 devices");
     refuse_split(24, 2, (ppsched_megatron_split){.first_decoders = 24}, "leave nothing for the other 1 device;");

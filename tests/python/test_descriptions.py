@@ -61,7 +61,7 @@ class DescriptionTest(unittest.TestCase):
                             ({"kind": "mlp", "width": -1}, "must be an integer"), ({"kind": "mlp", "width": 8, "gated": 1}, "must be true or false, not 1"),
                             ({"kind": "experts", "experts": 4, "experts_per_token": 5, "width": 8}, "experts_per_token is 5; it must be 1 to 4"),
                             ({"kind": "mamba", "heads": 4, "head_size": 8}, "state_size is 0"), ({"kind": "mamba", "mamba_1": True, "state_size": 4}, "needs width and time_step_rank"),
-                            ({"kind": "mlp", "width": 8, "parallel": True}, "the first has none before it"), ("x", "must be an object"),
+                            ({"kind": "mlp", "width": 8, "parallel": True}, "the first block has none"), ("x", "must be an object"),
                             ({"kind": "attention", "heads": 4, "qk_norm": True, "qk_norm_all": True}, "give one of them"),
                             ({"kind": "mlp", "width": 2**40}, "must be an integer of 0 or more")):
             self.refused(part, kinds={"a": [block]})

@@ -141,7 +141,7 @@ class FileTest(HostileTest):
                 file.write(bytes(1 << 20))
         from ppsched.readers import trace
         self.assertLess(path.stat().st_size, 1 << 18)
-        with mock.patch.object(trace, "_LARGE", 99 << 20), self.assertRaisesRegex(ppsched.Error, "more than 99 MiB.* no trace is packed so well"):
+        with mock.patch.object(trace, "_LARGE", 99 << 20), self.assertRaisesRegex(ppsched.Error, "more than 99 MiB.* no trace is compressed so well"):
             trace._unpacked(str(path), path.read_bytes())
         with mock.patch.object(trace, "_LARGE", 100 << 20):
             self.assertEqual(len(trace._unpacked(str(path), path.read_bytes())), 100 << 20)

@@ -205,8 +205,8 @@ class ErrorTest(unittest.TestCase):
 
     def test_what_megatron_lets_pass(self):
         self.refused("must leave 0 or more", Layout.megatron, 24, 4, first_decoders=30)
-        self.refused("1 chunk a device only", Layout.megatron, 24, 2, first_decoders=12, last_decoders=12, chunks=2)
-        self.refused("of one device", Layout.megatron, 24, 1, first_decoders=10, last_decoders=10)
+        self.refused("only for 1 chunk per device", Layout.megatron, 24, 2, first_decoders=12, last_decoders=12, chunks=2)
+        self.refused("there is only one device", Layout.megatron, 24, 1, first_decoders=10, last_decoders=10)
         self.refused("there are no layers", Layout.megatron, 0, 2, layers_per_chunk=2)
 
     def test_what_torchtitan_counts(self):

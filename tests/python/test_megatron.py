@@ -147,14 +147,14 @@ class LauncherTest(Refusing):
             {}, {"position_embedding_type": None}, {"position_embedding_type": "none"}, {"position_embedding_type": "mrope"},
             {"use_rotary_position_embeddings": True}, {"no_position_embedding": True}, {"add_position_embedding": False})]
         self.assertEqual(rows, [64, 64, 0, 0, 0, 0, 0])
-        self.refused("encoder_num_layers is 5, and num_layers 4", {**SMALL, "encoder_num_layers": 5})
+        self.refused("encoder_num_layers is 5, but num_layers is 4", {**SMALL, "encoder_num_layers": 5})
         self.refused("num_layers is 100000000; it must be", {**SMALL, "num_layers": 10**8, "num_experts": 4})
 
 
 class SpellingTest(Refusing):
     def test_two_spellings_of_an_argument(self):
         moe = {**SMALL, "num_experts": 4}
-        self.refused("moe-layer-freq is 2, and moe_layer_freq 1; give one of them", {**moe, "moe_layer_freq": 1, "moe-layer-freq": 2})
+        self.refused("moe-layer-freq is 2, but moe_layer_freq is 1; give one of them", {**moe, "moe_layer_freq": 1, "moe-layer-freq": 2})
         for name, one, other in (("num_layers", 4, 5), ("swiglu", True, False), ("seq_length", 64, 128), ("lr", 1, 2), ("swiglu", True, 1),
                                  ("position_embedding_type", "rope", "none"), ("multi_latent_attention", "yes", "no")):
             dashes = name.replace("_", "-")
@@ -167,7 +167,7 @@ class SpellingTest(Refusing):
         self.assertEqual(model_of("f", {**moe, "moe-layer-freq": 2, "moe_layer_freq": None}).transformer.expert_interval, 2)
 
     def test_two_names_of_a_switch(self):
-        self.refused("untied_embeddings is True, and untie_embeddings_and_output_weights False; give one of them",
+        self.refused("untied_embeddings is True, but untie_embeddings_and_output_weights is False; give one of them",
                      {**SMALL, "untied_embeddings": True, "untie_embeddings_and_output_weights": False})
         self.refused("disable_bias_linear is True, and add_bias_linear True", {**SMALL, "disable_bias_linear": True, "add_bias_linear": True})
         for fields, bias in (({}, True), ({"disable_bias_linear": False}, True), ({"disable_bias_linear": True}, False),
@@ -225,7 +225,7 @@ class PatternTest(Refusing):
         for frequency, part in (([1, 0], "has 2 entries, and there are 4 layers"), ([1] * 5, "has 5 entries"), ("[1]*3", "has 3 entries"), ([], "has 0 entries"),
                                 ("([0]*3+[1]*58)", "or more, and there are 4 layers"), ("[1]*2000000000", "is too large"),
                                 ("[1]*999999999", "has 999999999 entries or more"), ("[1]*" + "9" * 9000, "is too large"), ("9" * 9000, "is too large"),
-                                ("(" * 4000 + "1" + ")" * 4000, "more than 50 brackets"), ("[[1]]*4", "may not contain a list"), ("[1,2,0,1]", "has the entry 2"),
+                                ("(" * 4000 + "1" + ")" * 4000, "more than 50 nested brackets"), ("[[1]]*4", "may not contain a list"), ("[1,2,0,1]", "has the entry 2"),
                                 ("[1]*[4]", "cannot be multiplied by a list"), ("[1]+1", "cannot be added"), ("__import__('os')", "cannot be read from character 1"),
                                 ("[1,0]*2]", "cannot be read from character 8"), ("[1,0", "is missing at its end"), ("", "a number or a list is missing"),
                                 ("[1 0]*2", "',' is missing"), ("[-1]*4", "cannot be read from character 2"), (0, "is 0; it must be 1 or more"),
@@ -233,7 +233,7 @@ class PatternTest(Refusing):
                                 ([1, 0, True, 1], "has the entry True"), ([1, 0, "1", 1], "has the entry '1'")):
             self.refused("args.json: moe_layer_freq ", {**moe, "moe_layer_freq": frequency})
             self.refused(part, {**moe, "moe_layer_freq": frequency})
-        self.refused("moe_layers is 2, and moe_layer_freq says other layers", {**moe, "moe_layers": 2, "moe_layer_freq": 1})
+        self.refused("moe_layers is 2, but moe_layer_freq gives other layers", {**moe, "moe_layers": 2, "moe_layer_freq": 1})
         self.refused("moe_layers is 5, and there are 4 layers", {**moe, "moe_layers": 5})
         model_of("f", {**moe, "moe_layers": 2, "moe_layer_freq": "[0]*2+[1]*2"})
         model_of("f", {**SMALL, "moe_layer_freq": [1, 1]})  # without experts it says nothing
@@ -344,7 +344,7 @@ class CommandTest(unittest.TestCase):
                 self.assertIn(name, done.stderr)
         done = self.run_with({name: ALONE[name] for name in ("mamba_num_heads", "spec")}, "model", "--model", DATA / "models" / "llama-3-8b.json", "-c")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn(": with --model it follows from there", done.stderr)
+        self.assertIn(": with --model it follows from the model", done.stderr)
 
     def test_overlap_and_precision_are_warnings(self):
         done = self.run_with({**SMALL, "fp8": "hybrid", "overlap_grad_reduce": True, "num_query_groups": 2}, "model", "--model")

@@ -555,7 +555,7 @@ class RecordedTest(unittest.TestCase):
                                    ({"forward_times": [[1, 2], 1, 1], "backward_times": [2, [1, 2, 3], 2]}, ("--scenarios", 5),
                                     "stage 0 has 2 samples of an op, stage 1 has 3"),
                                    ({"forward_times": [[1, 2], 1, 1], "backward_times": 2}, ("--scenarios", 5, "--chunks", 2, "--num-devices", 3),
-                                    "the profile has 3 stages, the schedule 6")):
+                                    "the profile has 3 stages, the schedule has 6")):
             self.write(**lists)
             result = run("schedule", "--profile", self.path, "--strategy", "interleaved_1f1b" if "--chunks" in words else "1f1b", *words)
             self.assertNotEqual(result.returncode, 0)

@@ -288,7 +288,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual(options(num_layers_per_virtual_pipeline_stage=1, pp=2), {"vpp": 2, "pp": 2})
         self.assertEqual(options(use_megatron_fsdp=True, data_parallel_sharding_strategy="optim_grads"), {"zero": 2})
         self.assertEqual(options(recompute_activations=True), {"recompute": "selective"})
-        self.refused("tp is 4, and by another name of it 2; give one of them",
+        self.refused("tp is 4, but the same option under another name is 2; give one of them",
                      {**self.MEGATRON, "tensor_model_parallel_size": 2, "tp": 4})
 
     def test_dropout(self):

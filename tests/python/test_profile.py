@@ -274,8 +274,8 @@ class TraceTest(FilesTest):
             self.assertAlmostEqual(profile.lists()["backward_times"][2], 2 * scale)
         self.refused("there is no time unit 'h'", ppsched.Profile.from_traces, *packed, time_unit="h")
         self.refused("give the traces", ppsched.Profile.from_traces)
-        self.refused("1.json: it is of rank 0, as ", self.profile, whole[0], whole[0])
-        self.refused("1.json: no rank is named", self.profile, whole[0], silent[1])
+        self.refused("1.json: it is the trace of rank 0, and so is ", self.profile, whole[0], whole[0])
+        self.refused("1.json: its distributedInfo has no rank", self.profile, whole[0], silent[1])
         self.refused("stage 1 has no F; give the traces of all ranks", self.profile, whole[0], whole[2])
         self.refused("0F0 is in ", self.profile, silent[0], silent[0])
 
@@ -409,7 +409,7 @@ class TraceTest(FilesTest):
         profile = self.profile(trace(both))
         self.assertEqual(profile.lists(), {"forward_times": [3], "backward_times": [4]})
         self.assertEqual(profile.sources, {"GPU annotations": {ppsched.Kind.F}, "CPU ranges": {ppsched.Kind.B}})
-        self.refused("PP:0F0 has 1 ranges of the CPU, but 2 of the GPU", self.profile,
+        self.refused("PP:0F0 has 1 CPU ranges, but 2 GPU ranges", self.profile,
                      trace(both + [event("PP:0F0", 7, 8, cat="gpu_user_annotation", pid=0)]))
 
     def test_kernels_that_a_range_launched(self):

@@ -124,7 +124,7 @@ class PrimusTest(Folder):
         self.tree()
         self.refused("names 'no.yaml', which is neither in its folder nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
         self.refused("attn_res_block_size is in use", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\nattn_res_block_size: 12\n")
-        self.refused("model_type is 'deepseek_v4', whose layers Primus makes by itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
+        self.refused("model_type is 'deepseek_v4', whose layers Primus makes itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
         self.refused("its framework is 'torchtitan'", "x.yaml", "modules: {a: {framework: torchtitan, model: m.yaml}}\n")

@@ -112,8 +112,8 @@ class CommandTest(unittest.TestCase):
             self.assertEqual((base["strategy"], data["timelines"][1]["rank"]), ("gpipe", base["rank"]))
 
     def test_what_does_not_go(self):
-        for words, message in ((["--title", "x"], "--title: it is of a page; give -o with a file that ends in .html"),
-                               (["--baseline", "gpipe", "-o", "x.csv"], "--baseline: it is of a page"),
+        for words, message in ((["--title", "x"], "--title needs a page; give -o with a file that ends in .html"),
+                               (["--baseline", "gpipe", "-o", "x.csv"], "--baseline needs a page"),
                                (["--timelines", "0", "-o", "x.html"], "--timelines 0: it must be 1 or more")):
             result = run("compare", "-s", "4", "-b", "8", *words)
             self.assertEqual(result.returncode, 2, words)
@@ -132,7 +132,7 @@ class QuestionPageTest(PageCase):
         rows = self.rows()
         self.assertEqual(rows["forward_times"], "1 \u00d7 3, 2.4 ms")
         self.assertEqual(rows["mem_limit"], "9 GB")
-        self.assertEqual(rows["backward_times"], "2, as it is not given")
+        self.assertEqual(rows["backward_times"], "2 (default)")
         self.assertEqual(rows["slices per microbatch"], "2")
         self.assertEqual(rows["measured times"], "a.json: median of the samples, without 2 warm-up iterations")
         self.assertEqual(rows["made by"], f"ppsched {ppsched.__version__}")

@@ -452,7 +452,7 @@ class ObjectsTest(unittest.TestCase):
         split, whole = (ppsched.generate(name, ppsched.Config(2, 4)) for name in ("zb_h1", "1f1b"))
         without, reduced = (whole.lower("pytorch", reduce_grad=reduce) for reduce in (False, True))
         self.assertEqual(check(False, False, split, scale_grads=False), {})
-        with self.assertRaisesRegex(ppsched.Error, "PyTorch 9.9 divides no gradients; leave scale_grads out"):
+        with self.assertRaisesRegex(ppsched.Error, "PyTorch 9.9 does not divide gradients; leave scale_grads out"):
             check(False, False, split, scale_grads=True)
         for fine, reduces in ((whole, False), (without, False), (reduced, True), (whole, True), (split, True)):
             check(True, reduces, fine)

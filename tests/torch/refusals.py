@@ -37,7 +37,7 @@ def attempts(_rank):
              ("give a ppsched.Plan or a ppsched.Schedule, not 3", make(3)),
              ("no candidate of the plan fits", make(unfit)),
              ("no lowering 'sideways'", make(good, lowering="sideways")),
-             ("one iteration a step; the schedule has 2",
+             ("one iteration per step; the schedule has 2",
               make(ppsched.generate("interleaved_1f1b", ppsched.Config(1, 4, 2, iterations=2)))),
              ("PyTorch has each stage on one rank", make(ppsched.generate("dualpipe", ppsched.Config(2, 4)))),
              ("rank is 7, but the schedule has 1 devices", lambda: ppsched.torch.stages_of(good, 7)),
