@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads Hugging Face's config.json: finds the family of the text model and its fields, and lets the family read them. Then reads
- * the towers. */
+/* Reads Hugging Face's config.json: finds the family of the text model and its fields, and lets the family read them. Then
+ * reads the towers. */
 #include "description/huggingface.h"
 
 #include <string.h>
