@@ -311,7 +311,7 @@ class CommandTest(unittest.TestCase):
                             (("--host-links", "all"), "--host-links: nothing is offloaded; give --offload"),
                             (("--offload", "limit", "--offload-times", "1"), "--offload limit: there is no memory limit; give --mem-limit"),
                             (("--offload", "all", "--offload-times", "1", "--mem-offload", "0"), "with --mem-offload 0 copies free no memory"),
-                            (("--offload", "chunks=99", "--offload-times", "1"), "a device has 2 stages; chunks=1 to chunks=2 would work"),
+                            (("--offload", "chunks=99", "--offload-times", "1"), "a device has 2 stages; give chunks=1 to chunks=2"),
                             (("--recompute", "chunks=3"), "--recompute chunks=3: a device has 2 stages"),
                             (("--host-bandwidth", "0"), "host_bandwidth")):
             result = run(*GIS, *words)

@@ -169,7 +169,7 @@ class SpellingTest(Refusing):
     def test_two_names_of_a_switch(self):
         self.refused("untied_embeddings is True, but untie_embeddings_and_output_weights is False; give one of them",
                      {**SMALL, "untied_embeddings": True, "untie_embeddings_and_output_weights": False})
-        self.refused("disable_bias_linear is True, and add_bias_linear True", {**SMALL, "disable_bias_linear": True, "add_bias_linear": True})
+        self.refused("disable_bias_linear is True, but add_bias_linear is True", {**SMALL, "disable_bias_linear": True, "add_bias_linear": True})
         for fields, bias in (({}, True), ({"disable_bias_linear": False}, True), ({"disable_bias_linear": True}, False),
                              ({"add_bias_linear": False}, False), ({"add_bias_linear": False, "disable_bias_linear": False}, False)):
             self.assertEqual(model_of("f", {**SMALL, **fields}).transformer.mlp_bias, bias)

@@ -30,9 +30,9 @@ def attempts(_rank):
     unfit = ppsched.plan(ppsched.Config(1, 4, 2, mem_limit=0.1, mem_forward=1), chunks=2)
     two = ppsched.Config(2, 4)
     has_reduce = hasattr(torch.distributed.pipelining.schedules, "_add_reduce_grad")
-    cases = [("there are 1 ranks in the group, but the schedule is for 2", make(ppsched.generate("1f1b", two))),
-             ("has stages [0], but the schedule has [0, 1] there", make(good, lambda: stages(1))),
-             ("there are 3 stages, but the schedule is for 2", make(good, lambda: stages(3, 3))),
+    cases = [("there are 1 ranks in the group, but the schedule has 2", make(ppsched.generate("1f1b", two))),
+             ("has stages [0], but in the schedule it has [0, 1]", make(good, lambda: stages(1))),
+             ("there are 3 stages, but the schedule has 2", make(good, lambda: stages(3, 3))),
              ("stages is an empty list", make(good, list)),
              ("give a ppsched.Plan or a ppsched.Schedule, not 3", make(3)),
              ("no candidate of the plan fits", make(unfit)),

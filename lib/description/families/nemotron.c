@@ -82,7 +82,7 @@ static enum nemotron_type type_at(struct ppi_fields *fields, const struct ppi_js
         return (enum nemotron_type)(letter - letters);
     ppi_fields_fail(
         fields,
-        "a block of a %s must be M or linear_attention, * or full_attention, - or mlp, E or moe; block %u is none of these",
+        "a block of a %s must be M or linear_attention, * or full_attention, - or mlp, E or moe; number %u is none of these",
         fields->family, layer + 1);
     return TYPES;
 }
