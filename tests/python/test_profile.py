@@ -151,8 +151,8 @@ class ProfileFileTest(FilesTest):
             ("forward_times is missing", {"stages": 2}), ("backward times are missing", {"stages": 2, "forward_times": 1}),
             ("forward_times has 3 values; give 1 for all stages or 2", {**good, "forward_times": [1, 2, 3]}),
             ("forward_times of stage 1 is an empty list", {**good, "forward_times": [1, []]}),
-            ("forward_times must hold numbers, not '1'", {**good, "forward_times": ["1", 2]}),
-            ("forward_times must hold numbers, not [1]", {**good, "forward_times": [[[1]], 2]}),
+            ("forward_times must contain numbers, not '1'", {**good, "forward_times": ["1", 2]}),
+            ("forward_times must contain numbers, not [1]", {**good, "forward_times": [[[1]], 2]}),
             ("forward_times of stage 1 is -2", {**good, "forward_times": [1, -2]}),
             ("forward_times of stage 0 is nan", '{"stages": 2, "backward_times": 1, "forward_times": NaN}'),
             ("of 401 digits is too large", {**good, "forward_times": 10**400}),
@@ -307,7 +307,7 @@ class TraceTest(FilesTest):
         self.refused("rank 2 in a world of 2 ranks", self.of_ranks, one, [2], {"world_size": 2})
         self.refused("world_size in distributedInfo must be a whole number", self.of_ranks, one, [0], {"world_size": "2"})
         self.refused("world_size in distributedInfo is 0", self.of_ranks, one, [0], {"world_size": 0})
-        self.refused("a run of 4 ranks, but ", self.of_ranks, spans_of(plan(devices=2)), [0, 1], lambda rank: {"world_size": 2 + 2 * rank})
+        self.refused("a run with 4 ranks, but ", self.of_ranks, spans_of(plan(devices=2)), [0, 1], lambda rank: {"world_size": 2 + 2 * rank})
         for size, count in ((2, 1), (4, 1), (3, 2), (2, 3), (8, 3)):  # without ranks
             silent = [{**trace(ranges(queue)), "distributedInfo": {"world_size": size}} for queue in spans_of(plan(devices=count))]
             self.refused(f"{count} trace{'s' * (count > 1)} cannot be a whole pipeline", self.profile, *silent)

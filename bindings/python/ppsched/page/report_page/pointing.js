@@ -20,7 +20,7 @@ function nearest(lane, time, most, isWanted) {
   return best;
 }
 
-/** The device, entry and time at a point of a panel: {device, entry, time}. entry is null if the device is idle; null outside. */
+/** {device, entry, time} at a point of a panel, or null outside. entry is null if the device is idle. */
 function entryAt(panel, x, y) {
   const { timeline, surface } = panel;
   const width = surface.box.clientWidth, parts = rowParts(timeline);
