@@ -192,7 +192,7 @@ class InputTest(CommandTest):
         for words, part in ((("--mem-limit", 72, "--mem-static", 60), "mem_static is 60, but an activation counts as 1"),
                             (("--mem-limit", "72e9"), "mem_limit is 7.2e+10, but an activation counts as 1"),
                             (("--mem-limit", "72e9", "--mem-forward", 800), "mem_limit is 7.2e+10 and mem_forward is 800"),
-                            (("--mem-limits", "72e9", "81e9"), "mem_limit is 7.2e+10, and an")):
+                            (("--mem-limits", "72e9", "81e9"), "mem_limit is 7.2e+10, but an activation counts as 1")):
             command = "pick" if "--mem-limits" in words else "schedule"
             result = self.run_command(command, *SIZES, *words)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (0, 1), result.stderr)

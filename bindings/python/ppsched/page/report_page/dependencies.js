@@ -29,8 +29,8 @@ function both(stage, slice) {
   return BACKWARDS.map((kind) => [kind, stage, slice]);
 }
 
-/** Kinds, stages and slices that an op waits for. With slices, a forward also waits for the slice before, and a backward for the
- * next one. */
+/** Kinds, stages and slices that an op waits for. With slices, a forward also waits for the slice before, and a backward for
+ * the next one. */
 function inputsOf({ kind, stage, slice }) {
   const before = slice === null ? [] : [["F", stage, slice - 1]], behind = slice === null ? [] : both(stage, slice + 1);
   if (kind === "F")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each device is idle and why, so that sums over any range of time can be made. The causes are those of the library, except
-// that imbalance is part of neighbour, and that with sends and receives the waits between ops have one name.
+// When each device is idle and why, so that sums over any range of time can be made. The causes are those of the library,
+// except that imbalance is part of neighbour, and that with sends and receives the waits between ops have one name.
 
 const WAITING = "waiting for an input";
 

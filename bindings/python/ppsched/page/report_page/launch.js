@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to start the chosen candidates: one line per runtime to copy, with the file that it names, and the command that builds the
-// schedule again.
+// How to start the chosen candidates: one line per runtime to copy, with the file that it names, and the command that builds
+// the schedule again.
 
 /** Copies the selection, as old browsers and pages from files do. */
 function copySelected(text) {

@@ -72,7 +72,8 @@ function closestCards() {
   const least = data.least_limit?.limit;
   const lacks = isNumber(closest.overshoot) ? [makeCard("overshoot", memoryFigure(closest.overshoot),
     `its peak is ${memoryFigure(closest.peak_memory)} on device ${closest.peak_device ?? DASH}`)] : [];
-  return [makeCard("over the memory limit", "No candidate fits", "the table begins with the smallest overshoot", "card warning"),
+  const first = "the table begins with the smallest overshoot";
+  return [makeCard("over the memory limit", "No candidate fits", first, "card warning"),
           makeCard("closest", nameOf(closest), sizesText(closest)),
           ...(isNumber(least) ? [makeCard("least limit that works", memoryFigure(least), `for ${nameOf(closest)}`)] : []),
           ...lacks];

@@ -44,7 +44,8 @@ function makeTimelinePanel(rank) {
   panel.notes = make("div", { class: "notes" });
   panel.update = () => {
     const remove = makeButton("\u00d7", `Leave out ${nameOf(candidate)}`, () => leaveOut(rank));
-    const none = timeline.lanes.some((lane) => lane.length > 0) ? null : make("p", { class: "muted" }, "This candidate has no times.");
+    const none = timeline.lanes.some((lane) => lane.length > 0) ? null
+      : make("p", { class: "muted" }, "This candidate has no times.");
     const caption = makeCaption(rank, timelineText(rank, timeline), makeSaveButtons(panel), remove);
     element.replaceChildren(...[caption, none ?? box, makeOrder(rank), panel.notes].filter(Boolean));
   };
