@@ -149,16 +149,16 @@ class NumberTest(WrongTest):
         wrong = ("1_0", "0_1", "1__0", "\u0661", "1\u0660", "\uff11")
         for word in wrong:
             for part, words in (
-                    ("is no number", (*schedule, f"--jitter={word}")), ("is no number", (*schedule, f"--message-jitter={word}")),
-                    ("is no number", (*schedule, "--format", "chrome", f"--time-scale={word}")), ("is no number", (*schedule, "-f", word)),
-                    ("is no number", (*schedule, "-f", f"{word}ms")), ("is no number", (*schedule, "--offload=all", f"--offload-share={word}")),
-                    ("is no number", (*pick, "--jitter=0.1", "--rank-by=quantile", f"--quantile={word}")),
-                    ("is no number", ("convert", csv, "--to", "chakra", f"--most-loss={word}", "-o", self.folder / "t")),
+                    ("is not a number", (*schedule, f"--jitter={word}")), ("is not a number", (*schedule, f"--message-jitter={word}")),
+                    ("is not a number", (*schedule, "--format", "chrome", f"--time-scale={word}")), ("is not a number", (*schedule, "-f", word)),
+                    ("is not a number", (*schedule, "-f", f"{word}ms")), ("is not a number", (*schedule, "--offload=all", f"--offload-share={word}")),
+                    ("is not a number", (*pick, "--jitter=0.1", "--rank-by=quantile", f"--quantile={word}")),
+                    ("is not a number", ("convert", csv, "--to", "chakra", f"--most-loss={word}", "-o", self.folder / "t")),
                     ("it must be RANK:FACTOR", (*schedule, f"--slow-rank=0:{word}")), ("it must be RANK:FACTOR", (*schedule, f"--slow-rank={word}:2")),
                     ("it must be FROM:TO:FACTOR", (*schedule, f"--slow-link=0:1:{word}")), ("it must be FROM:TO:FACTOR", (*schedule, f"--slow-link=0:{word}:2")),
                     ("it must be KEY=VALUE with a number", (*schedule, "--chunks=2", "--head", f"forward_time={word}")),
                     ("must be mean, median or a quantile", (*schedule, "--profile", traced, f"--statistic={word}")),
-                    ("is no number", (*estimate, f"--tokens-per-second={word}")), ("it must be KIND=B", (*estimate, "--bytes", f"gradient={word}")),
+                    ("is not a number", (*estimate, f"--tokens-per-second={word}")), ("it must be KIND=B", (*estimate, "--bytes", f"gradient={word}")),
                     ("must be a number with a unit", (*estimate, f"--step-time={word}")), ("must be a number with a unit", (*estimate, f"--step-time={word}ms")),
                     ("must be a number with a unit", (*estimate, "--layer-times", f"dense.forward={word}")),
                     ("it must be NUMBER:KIND", ("schedule", *pick[1:], "--split", 4, 4, f"--recompute={word}:full")), ("must be an integer", (*schedule, f"--recompute=chunks={word}")),

@@ -48,7 +48,7 @@ def real(word: str) -> float:
     try:
         return number_of(word)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is no number") from None
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not a number") from None
 
 
 def _counts(word: str) -> List[int]:
