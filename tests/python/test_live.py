@@ -292,7 +292,7 @@ class PageTest(unittest.TestCase):
     def test_above_the_bound_is_of_what_fits(self):
         self.open("v=1&devices=4&stages=4&microbatches=8&mem_limit=2")
         self.ranked()
-        self.assertRegex(self.text("card-bound"), "^above the bound\u2013above the lower bound 39, which is of what fits$")
+        self.assertRegex(self.text("card-bound"), "^above the bound\u2013above the lower bound 39, which holds within the limit$")
         self.assertEqual(self.row("1f1b")[3], "\u2013")
 
     def test_input_and_weight_times(self):
@@ -586,7 +586,7 @@ class PageTest(unittest.TestCase):
         self.set("devices", 64)
         self.set("microbatches", 2048)
         self.assertTrue(self.value(shown.format("ask-go")))
-        self.assertRegex(self.text("ask-text"), r"64 devices and up to 393,216 ops: about \d+ s .* MB")
+        self.assertRegex(self.text("ask-text"), r"64 devices and up to 393,216 ops\. .* about \d+ s, .* MB")
         self.assertTrue(self.value(shown.format("stale")))
         self.assertEqual(self.value("document.querySelectorAll('#ranks tr').length"), 0)
         self.value("document.getElementById('ask-go').click()")
@@ -701,7 +701,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.text("alert"), "")
         self.assertIn(pairs, self.value("location.hash"))
         self.assertIn("an overlapped pair", self.text("kinds"))
-        for order, part in (("x", "PLACEMENT-FLUSHES-VERSIONS"), ("linear-1-1!0F0", "PLACEMENT"), ("linear-1-1!0F0-0Q0!1F0", "no op"),
+        for order, part in (("x", "PLACEMENT-FLUSHES-VERSIONS"), ("linear-1-1!0F0", "PLACEMENT"), ("linear-1-1!0F0-0Q0!1F0", "not an op"),
                             ("linear-1-1!0B0-0F0!1F0-1B0", "cannot run"), ("toString-1-1!0F0!1F0", "PLACEMENT")):
             self.open(f"devices=2&stages=2&microbatches=1&order={order}")
             self.assertIn(part, self.text("alert"), order)
@@ -731,7 +731,7 @@ class PageTest(unittest.TestCase):
         self.open("devices=4&stages=4&microbatches=8&p2p_time=0.5")
         self.value("document.getElementById('lesson').open = true")
         told = self.step()
-        self.assertRegex(told, r"^1 of 64, time 0: device 0 runs 0F0 \(forward\), in its warm-up. Nothing has to come before it. .* 4 forwards before")
+        self.assertRegex(told, r"^1 of 64, time 0: device 0 runs 0F0 \(forward\), in its warm-up. It waits for no other op. .* 4 forwards before")
         texts = [self.step() for _ in range(63)]
         self.assertEqual(self.step(), texts[-1])
         waits = [text for text in texts if "device 1 runs 1F0 " in text]
