@@ -754,6 +754,28 @@ export interface Span {
   end: number;
 }
 
+export interface Window {
+  time: number;
+  channel: number;
+  after: number;
+}
+
+export interface WindowSpan {
+  start: number;
+  end: number;
+  kind: number;
+  index: number;
+}
+
+export interface PairTimes {
+  is_best: number;
+  time: number;
+  bound: number;
+  serial: number;
+  forward_end: number;
+  backward_end: number;
+}
+
 export interface SplitOptions {
   effort: number;
   layers: number;
@@ -979,6 +1001,16 @@ export interface Accelerator {
   memory_efficiency_count: number;
   inside: LinkRate;
   between: LinkRate;
+}
+
+export interface PairWindows {
+  forward: number;
+  forward_count: number;
+  backward: number;
+  backward_count: number;
+  weight: number;
+  weight_count: number;
+  slowdown: number[];
 }
 
 export interface RankingOptions {

@@ -16,11 +16,12 @@
 extern "C" {
 #endif
 
-enum {
-    PPSCHED_MAX_WINDOWS = 1000,      /* of a forward, a backward and its weight gradient together */
-    PPSCHED_MAX_WINDOW_CHANNELS = 4, /* of a device: compute, communication, ... */
-    PPSCHED_EXACT_WINDOWS = 24       /* up to which the answer is always exact */
-};
+/* The most windows of a forward, a backward and its weight gradient together; the most channels of a
+ * device; and how many windows there may be with a weight gradient so that the answer is always
+ * exact. */
+#define PPSCHED_MAX_WINDOWS 1000
+#define PPSCHED_MAX_WINDOW_CHANNELS 4
+#define PPSCHED_EXACT_WINDOWS 24
 
 /* A part of an op that runs on one channel, such as the attention or the dispatch of a layer. 16
  * bytes, no padding. */

@@ -14,6 +14,7 @@ from .robust_objective import robust_objective_words
 from .same_units import places, worded
 from .strategy import find_strategy
 from .units import Units
+from .windows import OF_WINDOWS
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -37,10 +38,22 @@ def list_words(config: Config, name: str) -> List[str]:
     return [option_word(name), *(config.units.word(name, value) for value in values)] if values else []
 
 
+def _windows_words(config: Config) -> List[str]:
+    """The windows of stages as JSON."""
+    if not config.windows:
+        return []
+    rows = [{**{name: [[channel, config.units.word("window_time", time) if config.units.time else time, *([after] if after else [])]
+                       for channel, time, after in windows] for name, windows in stage.lists.items() if windows},
+             **({"slowdown": stage.slowdown} if stage.slowdown else {})} for stage in config.windows]
+    return ["--windows", json.dumps(rows[0] if len(rows) == 1 else rows)]
+
+
 def cost_words(config: Config, has_layers: bool = False) -> List[str]:
     """All lists but the memory limits; with layers but those of stages, which are not read."""
     unread = (OF_CANDIDATES, *OF_LAYERS, *UNREAD) if has_layers else (OF_CANDIDATES,)
-    return [word for name in QUANTITIES if name not in unread for word in list_words(config, name)]
+    if config.windows:
+        unread = (*unread, *OF_WINDOWS, *(() if config._pairs_given else ("overlapped_times",)))
+    return [*_windows_words(config), *(word for name in QUANTITIES if name not in unread for word in list_words(config, name))]
 
 
 def _option_words(plan: "Plan", candidate: Candidate) -> List[str]:

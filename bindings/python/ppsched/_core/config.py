@@ -13,6 +13,7 @@ from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
+from .windows import OF_WINDOWS, StageWindows, checked_windows, set_windows
 from .words import counted, names_checked
 
 # Quantity of each list of numbers, by the name that the library has for it.
@@ -139,6 +140,10 @@ class Config:
     multiplied, and microbatch_memory_scale for memory and bytes alone; per slice: slice_scale, for times. One number or
     four, for F, B, I and W: op_overhead, what the runtime takes for each op beside its stage. One number: backward_input_share. All
     are attributes too: lists as they were given, empty where the default holds.
+
+    windows: in place of times of ops, what is in them, as ppsched.pair_time takes it: one for all stages, or a list of one for each.
+    Then an overlapped pair of stages i and j takes what pair_time finds for the forward of i with the backward of j, unless
+    overlapped_times are given.
     """
 
     units: Units
@@ -149,6 +154,8 @@ class Config:
     _map: List[int]        # the device of each stage, empty where the placement has a name
     _options: Dict[str, str]
     _carries: bool = False  # the placement is that of a schedule, which the caller did not ask for
+    windows: Tuple[StageWindows, ...] = ()  # of all stages in one, or of each, from which times of ops and of pairs follow
+    _pairs_given: bool = False  # though there are windows, the times of pairs are given
     microbatch_order: Tuple[int, ...] = ()  # of each, its number in the config that Schedule.order_microbatches was asked with
 
     @names_checked
@@ -172,6 +179,7 @@ class Config:
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
+                 windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
                  units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
@@ -197,6 +205,8 @@ class Config:
             self._set_placement(placement)
         for name, value in given.items():
             self._set_list(name, value)
+        if windows is not None:
+            self._set_windows(checked_windows(windows))
         for name, value in self._options.items():
             call(lib.ppsched_config_set_option, self._handle, encoded("option", name), encoded("value", value))
 
@@ -229,7 +239,9 @@ class Config:
         return Placement.DEFAULT if self._carries else self.placement
 
     def __copy__(self) -> "Config":
-        return self._like(new_handle(lib.ppsched_config_copy, self._handle))
+        config = self._like(new_handle(lib.ppsched_config_copy, self._handle))
+        config.windows, config._pairs_given = self.windows, self._pairs_given
+        return config
 
     def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
@@ -256,6 +268,14 @@ class Config:
         flat = numbers(name, value)
         values = (ctypes.c_double * len(flat))(*flat)
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], values, len(flat))
+
+    def _set_windows(self, windows: Sequence[StageWindows]) -> None:
+        both = next((name for name in (*OF_WINDOWS, *(["backward_input_share"] if windows[0].lists["weight"] else [])) if getattr(self, name)), None)
+        if both is not None:
+            raise Error(f"windows and {both} both say what ops take; give one of them")
+        pairs = self.overlapped_times
+        set_windows(self._handle, windows)
+        self.windows, self._pairs_given = tuple(windows), bool(pairs)
 
     def _take_back(self, name: str) -> None:
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], None, 0)

@@ -29,6 +29,9 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
                         help="whether a device waits until what it sent is there: never (the default), or between ops of one kind and "
                              "stage, as in Megatron-LM's warm-up and flush; not with --lower")
+    parser.add_argument("--windows", metavar="FILE",
+                        help="what is in the ops, as ppsched pair reads it: one object for all stages, or a list of one for each; in place of -f and "
+                             "-bw, and for the times of overlapped pairs; or that itself as JSON")
     add_cost_arguments(parser)
 
 

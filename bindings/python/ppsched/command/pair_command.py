@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that finds what an overlapped pair takes: pair."""
+import argparse
+import json
+from typing import Any, Dict, List, Tuple
+
+from .._core.same_units import in_same_units
+from .._core.shown import printable
+from .._core.units import Units, number_word
+from .._core.windows import PairTime, checked_windows, pair_of, time_of_pair
+from .number_options import whole
+from .printing import print_text
+from .problem_options import Commands
+from .usage import UsageError
+from .windows_option import plain_windows, read_windows
+
+WIDTH = 72  # of the picture
+LETTERS = {"forward": "F", "backward": "B", "weight": "W"}
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "pair", help="what an overlapped forward and backward take", allow_abbrev=False,
+        description="Finds the best order of the windows of a forward and a backward that run at the same time: attention, dispatch, experts and so "
+                    "on, each on its channel. A window starts as soon as it is ready and its channel is free.")
+    parser.add_argument("file", metavar="FILE", help="JSON or YAML: {\"forward\": [[\"compute\", 3], [\"network\", 2]], \"backward\": [...]}, optional "
+                        "\"weight\": [[channel, time, after]] and \"slowdown\": {channel: factor}; or a list of one for each stage, with --stages")
+    parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"), help="of a list: the forward of stage I with the backward of stage J")
+    parser.add_argument("--order", metavar="FBW", help="whose window is next, in turn, as FBFBW: each channel runs its windows in this order, "
+                        "and waits for the next (default: the best order)")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.set_defaults(run=run_pair)
+
+
+def _picture(found: PairTime, units: Units) -> List[str]:
+    """A row a channel, by the letters of what runs."""
+    channels = list(dict.fromkeys(window.channel for window in found.windows))
+    width = max(len(printable(channel)) for channel in channels)
+    scale = WIDTH / found.time if found.time else 0
+    lines = []
+    for channel in channels:
+        row = ["."] * WIDTH
+        for window in found.windows:
+            if window.channel == channel:
+                first, last = round(window.start * scale), round(window.end * scale)
+                row[first:last] = LETTERS[window.of] * (last - first)
+                if last - first > 2:
+                    row[last - 1] = "|" if last < WIDTH else row[last - 1]
+        lines.append(f"{printable(channel):{width}}  {''.join(row)}")
+    end = f"{number_word(found.time)}{units.after_time}"
+    return [*lines, f"{'':{width}}  0{end.rjust(WIDTH - 1)}"]
+
+
+def _text(found: PairTime, units: Units, is_given: bool) -> str:
+    def time(value: float) -> str:
+        return f"{number_word(value)}{units.after_time}"
+
+    proof = "no order is shorter" if found.is_best else f"no order is shorter than {time(found.bound)}"
+    gain = f"{found.serial / found.time:.2f} times as fast" if found.time else "no time at all"
+    lines = [f"time {time(found.time)}{' in the given order' if is_given else ''}; {proof}",
+             f"one after another {time(found.serial)}: {gain}",
+             f"forward ends at {time(found.forward_end)}, backward at {time(found.backward_end)}", "", *_picture(found, units)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(found: PairTime, units: Units) -> Dict[str, Any]:
+    row = {"time": found.time, "bound": found.bound, "serial": found.serial, "forward_end": found.forward_end,
+           "backward_end": found.backward_end, "windows": [window._asdict() for window in found.windows]}
+    return {**row, "units": units.row} if any(units) else row
+
+
+def _found(arguments: argparse.Namespace) -> Tuple[PairTime, Units]:
+    path = arguments.file
+    given = read_windows(path)
+    checked_windows(plain_windows(given), f"{path}: ")
+    values, units = in_same_units({"windows": given}, {"windows": path}, has_defaults=False)
+    stages = checked_windows(values["windows"], f"{path}: ")
+    if len(stages) > 1 and arguments.stages is None:
+        raise UsageError(f"{path}: there are windows of {len(stages)} stages; --stages I J takes the forward of I with the backward of J")
+    pair = pair_of(stages, *(arguments.stages or (0, 0)))
+    return time_of_pair(pair, f"{path}: ", arguments.order), units
+
+
+def run_pair(arguments: argparse.Namespace) -> None:
+    found, units = _found(arguments)
+    text = json.dumps(_row(found, units), indent=1) + "\n" if arguments.json else _text(found, units, arguments.order is not None)
+    print_text(text, arguments.output)
