@@ -3,6 +3,7 @@
 // Types of the C ABI: constants, and structs as objects of JavaScript.
 
 export const ABI_VERSION: 1;
+export const EXACT_WINDOWS: 24;
 export const MAX_BLOCKS: 16;
 export const MAX_CELLS: 1073741824;
 export const MAX_LAYERS: 65535;
@@ -12,6 +13,8 @@ export const MAX_RECOMPUTES: 8;
 export const MAX_SCENARIOS: 16777216;
 export const MAX_SLICES: 65535;
 export const MAX_STAGES: 65535;
+export const MAX_WINDOWS: 1000;
+export const MAX_WINDOW_CHANNELS: 4;
 export const NONE: 4294967295;
 export const VERSION_MAJOR: 0;
 export const VERSION_MINOR: 2;

@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* The most windows of a forward, a backward and its weight gradient together; the most channels of a
- * device; and how many windows there may be with a weight gradient so that the answer is always
+/* The most windows of a forward, a backward and its weight gradient together; the most channels of
+ * a device; and how many windows there may be with a weight gradient so that the answer is always
  * exact. */
 #define PPSCHED_MAX_WINDOWS 1000
 #define PPSCHED_MAX_WINDOW_CHANNELS 4
@@ -28,8 +28,8 @@ extern "C" {
 typedef struct ppsched_window {
     double time;      /* that it takes alone, >= 0 */
     uint32_t channel; /* from 0 to 3 */
-    uint32_t after;   /* of a weight gradient: how many windows of the backward must have ended; 0 in
-                         others */
+    uint32_t after;   /* of a weight gradient: how many windows of the backward must have ended; 0
+                         in others */
 } ppsched_window;
 
 /* What an overlapped pair does. Each list is in the order in which its windows run. Sized. */
@@ -42,8 +42,8 @@ typedef struct ppsched_pair_windows {
     size_t backward_count;
     const ppsched_window *weight; /* of a W; NULL: none */
     size_t weight_count;
-    double slowdown[4]; /* by channel: how much longer its windows take while another channel is busy,
-                           >= 1; 0: as long */
+    double slowdown[4]; /* by channel: how much longer its windows take while another channel is
+                           busy, >= 1; 0: as long */
 } ppsched_pair_windows;
 
 /* When a window runs. 24 bytes, no padding. */
@@ -68,8 +68,8 @@ typedef struct ppsched_pair_times {
 /* Finds the best order of a pair's windows.
  *   - A window is ready once those before it in its list have ended, and of a weight gradient
  *     `after` windows of the backward. A channel runs one window at a time. A window that is ready
- *     starts as soon as its channel is free: nothing waits on purpose. Where several are ready for a
- *     channel at the same time, one of them is chosen, and that is all there is to choose.
+ *     starts as soon as its channel is free: nothing waits on purpose. Where several are ready for
+ *     a channel at the same time, one of them is chosen, and that is all there is to choose.
  *   - A window on channel c does 1 / slowdown[c] of its work per unit of time while another channel
  *     is busy.
  *   - Ends that differ by less than 1e-9 of the sum of all times are at the same time.
@@ -88,11 +88,11 @@ PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, siz
                                                    ppsched_error *error);
 
 /* Times an order that is given, such as that of a runtime whose streams each run what was launched
- * on them in turn. `kinds` says of all windows in turn whose is next: PPSCHED_KIND_F, PPSCHED_KIND_B
- * or PPSCHED_KIND_W; `count` is their number. Each channel runs its windows in this order, and waits
- * for one that is not ready, also while a later one is. All else is as in ppsched_pair_find_order;
- * `bound` is a bound of any order, also of orders that wait, and `is_best` says whether `time`
- * reaches it.
+ * on them in turn. `kinds` says of all windows in turn whose is next: PPSCHED_KIND_F,
+ * PPSCHED_KIND_B or PPSCHED_KIND_W; `count` is their number. Each channel runs its windows in this
+ * order, and waits for one that is not ready, also while a later one is. All else is as in
+ * ppsched_pair_find_order; `bound` is a bound of any order, also of orders that wait, and `is_best`
+ * says whether `time` reaches it.
  * Errors: as there; INVALID_SCHEDULE where `kinds` does not have each window once, or has a weight
  *   gradient before the backward's windows that it needs. */
 PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,
@@ -106,9 +106,9 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  * each. An entry says what is in the F, the B (or I) and the W of its stage.
  *   - F takes the sum of `forward`, B that of `backward`; with `weight` I takes that of `backward`,
  *     W that of `weight`, and B both. They replace what was set of these times.
- *   - An overlapped pair of stages i and j takes what ppsched_pair_find_order finds for `forward` of
- *     i, and `backward` and `weight` of j. This sets PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless they
- *     are set already.
+ *   - An overlapped pair of stages i and j takes what ppsched_pair_find_order finds for `forward`
+ *     of i, and `backward` and `weight` of j. This sets PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless
+ *     they are set already.
  *   - Where the config is converted to fewer stages, windows of joined stages are appended, those of
  *     backwards from the last stage. Windows cannot be divided.
  *   - Setting times of ops or pairs afterwards goes over windows, which are forgotten then.

@@ -108,7 +108,7 @@ static ppsched_status put_sums(ppsched_config *config, const struct ppi_windows 
     return ppi_config_set_values(config, quantity, times, windows->stages, error);
 }
 
-/* Sets the times of F, and of B, or of I and W, and takes other times of backwards away. */
+/* Sets the times of F, and of B, or of I and W. */
 static ppsched_status put_ops(ppsched_config *config, const struct ppi_windows *windows, double *times, ppsched_error *error)
 {
     bool splits = windows->stage[0].count[WEIGHT] > 0;
@@ -118,12 +118,7 @@ static ppsched_status put_ops(ppsched_config *config, const struct ppi_windows *
                           splits ? PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES : PPSCHED_QUANTITY_BACKWARD_TIMES, times, error);
     if (status == PPSCHED_OK && splits)
         status = put_sums(config, windows, WEIGHT, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times, error);
-    if (status != PPSCHED_OK)
-        return status;
-    if (splits)
-        return ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_TIMES, NULL, 0, error);
-    ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, NULL, 0, NULL);
-    return ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, NULL, 0, error);
+    return status;
 }
 
 /* --- times of pairs --- */
@@ -210,29 +205,60 @@ static ppsched_status put_pairs(ppsched_config *config, const struct ppi_windows
     return status;
 }
 
+/* Sets the times of ops, and of pairs where they are wanted, in a config that has nothing else. */
+static ppsched_status put_times(ppsched_config *config, const struct ppi_windows *windows, bool with_pairs,
+                                ppsched_error *error)
+{
+    double *times = ppi_allocate(&config->host, windows->stages, sizeof *times);
+    if (times == NULL)
+        return ppi_fail_memory(error, "the times of stages");
+    ppsched_status status = with_pairs ? put_pairs(config, windows, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        status = put_ops(config, windows, times, error);
+    ppi_release(&config->host, times);
+    return status;
+}
+
+/* Exchanges what windows say of two configs. */
+static void exchange(ppsched_config *a, ppsched_config *b, bool with_pairs)
+{
+    static const int32_t said[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                   PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
+                                   PPSCHED_QUANTITY_OVERLAPPED_TIMES};
+    for (size_t i = 0; i < sizeof said / sizeof said[0] - (with_pairs ? 0 : 1); i++) {
+        const struct ppi_values values = a->values[said[i]];
+        a->values[said[i]] = b->values[said[i]];
+        b->values[said[i]] = values;
+    }
+    if (with_pairs) {
+        struct ppi_windows *windows = a->windows;
+        a->windows = b->windows;
+        b->windows = windows;
+    }
+}
+
+/* All is made in another config first, so that this one stays as it is where something fails. */
 ppsched_status ppi_config_set_windows(ppsched_config *config, const ppsched_pair_windows *const *stages, size_t count,
                                       ppsched_error *error)
 {
+    ppsched_config *made = NULL;
     struct ppi_windows *windows = NULL;
-    const bool is_given = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES].values != NULL && config->windows == NULL;
+    const bool with_pairs = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES].values == NULL || config->windows != NULL;
     if (count != 1 && count != config->shape.stages)
         return ppi_fail(error, PPSCHED_ERROR_LENGTH, "windows are of %zu stages; give 1 for all stages or %u, one a stage",
                         count, config->shape.stages);
     ppsched_status status = take_all(&windows, &config->host, stages, count, error);
-    if (status != PPSCHED_OK)
-        return status;
-    double *times = ppi_allocate(&config->host, count, sizeof *times);
-    if (times == NULL)
-        status = ppi_fail_memory(error, "the times of stages");
-    if (status == PPSCHED_OK && !is_given)
-        status = put_pairs(config, windows, error);
     if (status == PPSCHED_OK)
-        status = put_ops(config, windows, times, error);
-    ppi_release(&config->host, times);
-    if (status == PPSCHED_OK && !is_given)
-        config->windows = windows;
-    else
-        ppi_release(&config->host, windows);
+        status = ppi_config_create(&made, &config->shape, &config->host, error);
+    if (status == PPSCHED_OK)
+        status = put_times(made, windows, with_pairs, error);
+    if (status == PPSCHED_OK) {
+        made->windows = windows;
+        windows = NULL;
+        exchange(config, made, with_pairs);
+    }
+    ppi_release(&config->host, windows);
+    ppi_config_destroy(made);
     return status;
 }
 

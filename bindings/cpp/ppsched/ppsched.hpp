@@ -30,6 +30,7 @@
 #include <ppsched/microbatches.hpp>
 #include <ppsched/model.hpp>
 #include <ppsched/op.hpp>
+#include <ppsched/pair.hpp>
 #include <ppsched/plan.hpp>
 #include <ppsched/scenarios.hpp>
 #include <ppsched/schedule.hpp>

@@ -833,6 +833,10 @@ typedef struct ppsched_transformer {
 PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
+                                                     const char *text, size_t length,
+                                                     const ppsched_environment *environment,
+                                                     ppsched_error *error);
 PPSCHED_API const ppsched_description *
 ppsched_description_retain(const ppsched_description *description);
 PPSCHED_API void ppsched_description_release(const ppsched_description *description);
@@ -962,6 +966,7 @@ typedef struct ppsched_layer {
     const ppsched_recompute *recomputes;
     uint32_t recompute_count;
     uint32_t reserved;
+    const char *hybrid_symbols;
 } ppsched_layer;
 typedef struct ppsched_split {
     uint32_t size;
@@ -1414,6 +1419,65 @@ PPSCHED_API const char *ppsched_layer_place_name(int32_t layer_place);
 PPSCHED_API const char *ppsched_chakra_sizes_name(int32_t chakra_sizes);
 PPSCHED_API const char *ppsched_chakra_links_name(int32_t chakra_links);
 PPSCHED_API const char *ppsched_log_level_name(int32_t log_level);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_PAIR_H
+#define PPSCHED_PAIR_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PPSCHED_MAX_WINDOWS 1000
+#define PPSCHED_MAX_WINDOW_CHANNELS 4
+#define PPSCHED_EXACT_WINDOWS 24
+typedef struct ppsched_window {
+    double time;
+    uint32_t channel;
+    uint32_t after;
+} ppsched_window;
+typedef struct ppsched_pair_windows {
+    uint32_t size;
+    uint32_t reserved;
+    const ppsched_window *forward;
+    size_t forward_count;
+    const ppsched_window *backward;
+    size_t backward_count;
+    const ppsched_window *weight;
+    size_t weight_count;
+    double slowdown[4];
+} ppsched_pair_windows;
+typedef struct ppsched_window_span {
+    double start;
+    double end;
+    int32_t kind;
+    uint32_t index;
+} ppsched_window_span;
+typedef struct ppsched_pair_times {
+    uint32_t size;
+    uint32_t is_best;
+    double time;
+    double bound;
+    double serial;
+    double forward_end;
+    double backward_end;
+} ppsched_pair_times;
+PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, size_t capacity,
+                                                   size_t *needed, ppsched_pair_times *times,
+                                                   const ppsched_pair_windows *pair,
+                                                   const ppsched_environment *environment,
+                                                   ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,
+                                                  size_t *needed, ppsched_pair_times *times,
+                                                  const ppsched_pair_windows *pair,
+                                                  const int32_t *kinds, size_t count,
+                                                  const ppsched_environment *environment,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,
+                                                      const ppsched_pair_windows *const *stages,
+                                                      size_t count, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

@@ -14,7 +14,7 @@ from .robust_objective import robust_objective_words
 from .same_units import places, worded
 from .strategy import find_strategy
 from .units import Units
-from .windows import OF_WINDOWS
+from .windows import OF_WINDOWS, StageWindows
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -38,13 +38,20 @@ def list_words(config: Config, name: str) -> List[str]:
     return [option_word(name), *(config.units.word(name, value) for value in values)] if values else []
 
 
+def _windows_row(stage: StageWindows, units: Units) -> Dict[str, object]:
+    row: Dict[str, object] = {}
+    for name, windows in stage.lists.items():
+        if windows:
+            row[name] = [[channel, units.word("window_time", time) if units.time else time, *([after] if after else [])]
+                         for channel, time, after in windows]
+    return {**row, **({"slowdown": stage.slowdown} if stage.slowdown else {})}
+
+
 def _windows_words(config: Config) -> List[str]:
     """The windows of stages as JSON."""
     if not config.windows:
         return []
-    rows = [{**{name: [[channel, config.units.word("window_time", time) if config.units.time else time, *([after] if after else [])]
-                       for channel, time, after in windows] for name, windows in stage.lists.items() if windows},
-             **({"slowdown": stage.slowdown} if stage.slowdown else {})} for stage in config.windows]
+    rows = [_windows_row(stage, config.units) for stage in config.windows]
     return ["--windows", json.dumps(rows[0] if len(rows) == 1 else rows)]
 
 

@@ -27,10 +27,10 @@ class StageWindows(NamedTuple):
 
 
 class PairWindow(NamedTuple):
-    """When a window runs. of: forward, backward or weight; index: in that list."""
+    """When a window runs. of: forward, backward or weight; number: in that list, from 0."""
 
     of: str
-    index: int
+    number: int
     channel: str
     start: float
     end: float

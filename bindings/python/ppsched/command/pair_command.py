@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Tuple
 from .._core.same_units import in_same_units
 from .._core.shown import printable
 from .._core.units import Units, number_word
-from .._core.windows import PairTime, checked_windows, pair_of, time_of_pair
+from .._core.windows import PairTime, PairWindow, checked_windows, pair_of, time_of_pair
 from .number_options import whole
 from .printing import print_text
 from .problem_options import Commands
@@ -64,9 +64,13 @@ def _text(found: PairTime, units: Units, is_given: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _window_row(window: PairWindow) -> Dict[str, Any]:
+    return {"of": window.of, "index": window.number, "channel": window.channel, "start": window.start, "end": window.end}
+
+
 def _row(found: PairTime, units: Units) -> Dict[str, Any]:
     row = {"time": found.time, "bound": found.bound, "serial": found.serial, "forward_end": found.forward_end,
-           "backward_end": found.backward_end, "windows": [window._asdict() for window in found.windows]}
+           "backward_end": found.backward_end, "windows": [_window_row(window) for window in found.windows]}
     return {**row, "units": units.row} if any(units) else row
 
 
