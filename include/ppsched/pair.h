@@ -109,8 +109,8 @@ PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size
  *   - An overlapped pair of stages i and j takes what ppsched_pair_find_order finds for `forward`
  *     of i, and `backward` and `weight` of j. This sets PPSCHED_QUANTITY_OVERLAPPED_TIMES, unless
  *     they are set already.
- *   - Where the config is converted to fewer stages, windows of joined stages are appended, those of
- *     backwards from the last stage. Windows cannot be divided.
+ *   - Where the config is converted to fewer stages, windows of joined stages are appended, those
+ *     of backwards from the last stage. Windows cannot be divided.
  *   - Setting times of ops or pairs afterwards goes over windows, which are forgotten then.
  * Errors: ARGUMENT, STRUCT_SIZE; LENGTH; RANGE as in ppsched_pair_find_order, and where stages have
  *   unlike slowdowns, or some have a weight gradient and others not; NO_MEMORY. */
