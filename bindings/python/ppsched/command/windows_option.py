@@ -2,21 +2,38 @@
 """The option --windows: what is in the ops of stages."""
 from typing import Any, Dict, Mapping, Optional
 
+from .._core.file_bytes import TRACE
 from .._core.windows import OF_WINDOWS, checked_windows
 from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
+from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
+from ..readers.trace import parse, read_text
 from .usage import UsageError
 
 # What says the same, or stages that windows are not of.
 BESIDE = (*OF_WINDOWS, "profile", "layers", "num_layers", "model", "embedding", "head", "split")
 
 
+def read_value(path: str) -> Any:
+    """Of a JSON or YAML file; a trace may be packed, and large."""
+    if is_yaml(path):
+        return read_yaml(path, file_text(path))
+    if path.lower().endswith(".gz"):
+        return parse(path, read_text(path))
+    value = read_json(path, file_text(path, TRACE))
+    return value["windows"] if isinstance(value, dict) and set(value) == {"windows"} else value
+
+
+def windows_of_trace(traced: TracedPair) -> Dict[str, Any]:
+    """With their unit."""
+    return {name: [[channel, f"{time!r}ms", *after] for channel, time, *after in rows] for name, rows in traced.windows.items() if rows}
+
+
 def read_windows(given: str) -> Any:
-    """Of a file, or of a text that is JSON; a file may have them under "windows", as a config file does."""
+    """Of a file, or of a text that is JSON. A file may be a trace, or have them under "windows", as a config file does."""
     if given.lstrip()[:1] in ("[", "{"):
         return read_json("--windows", given)
-    text = file_text(given)
-    values = read_yaml(given, text) if is_yaml(given) else read_json(given, text)
-    return values["windows"] if isinstance(values, dict) and set(values) == {"windows"} else values
+    value = read_value(given)
+    return windows_of_trace(traced_pair(given, value)) if is_pair_trace(value) else value
 
 
 def take_windows(config: Optional[str], values: Dict[str, Any], given: Mapping[str, Any]) -> None:
