@@ -118,6 +118,16 @@ class PairCommandTest(FolderTest):
             self.assertIn("pair.json: ", error)
 
 
+class PageTest(FolderTest):
+    """docs/pairs.md: its file and what the command prints of it."""
+
+    def test_example(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "pairs.md").read_text(encoding="utf-8")
+        self.write("layer.json", page.split("```json\n")[1].split("```")[0])
+        shown = page.split("    $ ppsched pair layer.json\n")[1].split("\n`--json`")[0]
+        self.assertEqual(self.succeed("pair", "layer.json").rstrip(), "\n".join(line[4:] for line in shown.rstrip().splitlines()))
+
+
 class PublicPairTest(FolderTest):
     """The kernels of a public trace of DualPipe, a forward and a backward of four layers with experts: github.com/deepseek-ai/profile-data."""
 

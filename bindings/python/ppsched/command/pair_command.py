@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.same_units import in_same_units
 from .._core.shown import printable
-from .._core.units import Units, number_word
+from .._core.units import Units
 from .._core.windows import PairTime, PairWindow, StageWindows, checked_windows, pair_of, time_of_pair
 from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
 from .number_options import whole
@@ -60,7 +60,7 @@ def _picture(found: PairTime, units: Units) -> List[str]:
                 if last - first > 2:
                     row[last - 1] = "|" if last < WIDTH else row[last - 1]
         lines.append(f"{printable(channel):{width}}  {''.join(row)}")
-    end = f"{number_word(found.time)}{units.after_time}"
+    end = f"{found.time:.6g}{units.after_time}"
     return [*lines, f"{'':{width}}  0{end.rjust(WIDTH - 1)}"]
 
 
@@ -68,7 +68,7 @@ def _text(asked: Asked, is_given: bool) -> str:
     found, units = asked.found, asked.units
 
     def time(value: float) -> str:
-        return f"{number_word(value)}{units.after_time}"
+        return f"{value:.6g}{units.after_time}"
 
     proof = "no order is shorter" if found.is_best else f"no order is shorter than {time(found.bound)}"
     gain = f"{found.serial / found.time:.2f} times as fast" if found.time else "no time at all"
