@@ -128,6 +128,48 @@ class PageTest(FolderTest):
         self.assertEqual(self.succeed("pair", "layer.json").rstrip(), "\n".join(line[4:] for line in shown.rstrip().splitlines()))
 
 
+    # Orders of megatron-core 0.19.2, a layer each: with --delay-wgrad-compute, and without, where B has the time of W.
+    MEGATRON, MEGATRON_WHOLE = "BFBFWBFFBW", "BFBFBFFB"
+
+    def stage(self, speed, layers=4):
+        """Windows of layers that are all alike, those of the page, with a network of another speed."""
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "pairs.md").read_text(encoding="utf-8")
+        layer, found = json.loads(page.split("```json\n")[1].split("```")[0]), {kind: [] for kind in KINDS}
+        for number in range(layers):
+            for kind in KINDS:
+                found[kind] += [[channel, time / (speed if channel == "network" else 1), *(ended + 4 * number for ended in after)]
+                                for channel, time, *after in layer[kind]]
+        return found
+
+    def rows(self, head):
+        """Of a table of the page: its numbers, by the speed of the network."""
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "pairs.md").read_text(encoding="utf-8")
+        speeds = {"half": 0.5, "3/4": 0.75, "as measured": 1, "twice": 2}
+        for line in page.split(head)[1].split("\n\n")[0].splitlines()[2:]:
+            first, *others = [cell.strip() for cell in line.strip("| ").split("|")]
+            yield speeds.get(first) or float(first), [float(cell.replace(",", "")) for cell in others]
+
+    def test_orders_of_runtimes(self):
+        """None is shorter than the best. The page's times are of unrounded layers."""
+        for speed, (serial, best, _, delayed, whole) in self.rows("| network speed | one after another |"):
+            pair = self.stage(speed)
+            merged = {"forward": pair["forward"], "backward": [list(row) for row in pair["backward"]]}
+            for _, time, ended in pair["weight"]:
+                merged["backward"][ended - 1][1] += time
+            found, own = ppsched.pair_time(pair), ppsched.pair_time(pair, order=self.MEGATRON * 4)
+            found_whole, own_whole = ppsched.pair_time(merged), ppsched.pair_time(merged, order=self.MEGATRON_WHOLE * 4)
+            for mine, written in (found.serial, serial), (found.time, best), (own.time, delayed), (own_whole.time, whole):
+                self.assertAlmostEqual(mine / written, 1, delta=0.003)
+            self.assertLessEqual(found.time, own.time + 1e-9)
+            self.assertLessEqual(found_whole.time, own_whole.time + 1e-9)
+
+    def test_steps_by_network_speed(self):
+        strategies = ("interleaved_1f1b_overlap", "dualpipe_v", "interleaved_zb", "zbv")
+        for speed, steps in self.rows("| network speed | 1F1B with overlap |"):
+            config = ppsched.Config(8, 32, 16, windows=self.stage(speed))
+            self.assertEqual([round(ppsched.generate(strategy, config).evaluate().metrics.makespan) for strategy in strategies], steps)
+
+
 class PublicPairTest(FolderTest):
     """The kernels of a public trace of DualPipe, a forward and a backward of four layers with experts: github.com/deepseek-ai/profile-data."""
 
