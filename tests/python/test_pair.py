@@ -88,6 +88,21 @@ class PairCommandTest(FolderTest):
         self.assertIn("one more window of forward", self.fail("pair", "pair.json", "--order", "FFFFFBBB"))
         self.assertIn("order holds 'X'", self.fail("pair", "pair.json", "--order", "XFFFFBBBB"))
 
+    def test_pairs_in_a_row(self):
+        """As one pair of all their windows; and the cycle of one whose channels are never idle is their work."""
+        three = {"forward": LAYER["forward"] * 3, "backward": LAYER["backward"] * 3, "weight": [["compute", 2, after + 4 * n] for n in range(3) for after in (2, 4)]}
+        self.assertEqual(ppsched.pair_time(SPLIT, pairs=3), ppsched.pair_time(three))
+        self.assertEqual(ppsched.pair_time(SPLIT, pairs=3, order="BFBFWBFBFW"), ppsched.pair_time(three, order="BFBFWBFBFW" * 3))
+        found = self.pair(LAYER, "--pairs", 8)
+        self.assertEqual(found["time"], best_by_trying({"forward": LAYER["forward"] * 8, "backward": LAYER["backward"] * 8}))
+        self.assertEqual((found["cycle"], found["cycle_bound"]), (14, 14))
+        self.assertIn("one more pair in a row takes 14; no order is shorter than 14", self.succeed("pair", "pair.json", "--pairs", 8))
+        loose = {"forward": [["a", 4], ["b", 1]], "backward": [["a", 1], ["b", 2]]}
+        found = self.pair(loose, "--pairs", 12)
+        self.assertEqual((ppsched.pair_time(loose).time, found["cycle"], found["cycle_bound"]), (6, 5, 5))
+        self.assertIn("251 pairs in a row have 1004 windows", self.fail("pair", "pair.json", "--pairs", 251))
+        self.assertIn("0 pairs in a row", self.fail("pair", "pair.json", "--pairs", 0))
+
     def test_stages(self):
         pair = {**DENSE, "forward": LAYER["forward"]}
         found = self.pair([LAYER, DENSE], "--stages", 0, 1)

@@ -5,6 +5,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, NoReturn, Opt
 
 from . import _abi
 from ._library import Error, call, lib
+from .number_lists import integer
 from .shown import shown
 from .views import sized
 from .words import counted, nearest
@@ -172,6 +173,35 @@ def _order(given: Union[str, Sequence[str]]) -> List[int]:
     return [known[letter] for letter in letters]
 
 
+def repeated(stage: StageWindows, pairs: int, where: str = "") -> StageWindows:
+    """That many pairs in a row, as one: forwards in turn, and backwards with their weight gradients."""
+    total = pairs * sum(map(len, stage.lists.values()))
+    if pairs < 1 or (pairs > 1 and total > _abi.MAX_WINDOWS):
+        raise Error(f"{where}{counted(pairs, 'pair')} in a row have {counted(total, 'window')}; give 1 or more, with at most {_abi.MAX_WINDOWS}")
+    before = len(stage.lists["backward"])
+    lists = {name: [(channel, time, after + number * before if name == "weight" else after) for number in range(pairs)
+                    for channel, time, after in rows] for name, rows in stage.lists.items()}
+    return StageWindows(lists, stage.slowdown)
+
+
+class Cycle(NamedTuple):
+    """What each of many pairs in a row takes. time: one more pair, the mean over the second half of them; bound: no order is shorter."""
+
+    time: float
+    bound: float
+
+
+def cycle_of(stage: StageWindows, pairs: int, where: str = "", order: Optional[Union[str, Sequence[str]]] = None) -> Cycle:
+    """Of `pairs` in a row, 2 or more."""
+    half = pairs // 2
+    late, early = (time_of_pair(repeated(stage, count, where), where, order and list(order) * count).time for count in (pairs, pairs - half))
+    work: Dict[str, float] = {}
+    for channel, time, _ in (row for rows in stage.lists.values() for row in rows):
+        work[channel] = work.get(channel, 0.0) + time
+    chains = [sum(time for _, time, _ in rows) for rows in stage.lists.values()]
+    return Cycle((late - early) / half, max(*work.values(), *chains))
+
+
 def time_of_pair(stage: StageWindows, where: str = "", order: Optional[Union[str, Sequence[str]]] = None) -> PairTime:
     """Of checked windows."""
     records = Records(where, [stage])
@@ -191,15 +221,17 @@ def time_of_pair(stage: StageWindows, where: str = "", order: Optional[Union[str
     return PairTime(times.time, times.bound, times.serial, times.forward_end, times.backward_end, bool(times.is_best), windows)
 
 
-def pair_time(windows: Given, *, order: Optional[Union[str, Sequence[str]]] = None) -> PairTime:
+def pair_time(windows: Given, *, order: Optional[Union[str, Sequence[str]]] = None, pairs: int = 1) -> PairTime:
     """What a forward and a backward take that a device runs at the same time, in the best order of their windows.
 
     windows: {"forward": [("compute", 3), ("network", 2)], "backward": [...]}, the windows of each in the order in which they run, by
-    channel and time; "weight" likewise, with a third number, how many windows of the backward must have ended; "slowdown":
+    channel and time; "weight" the same, with a third number, how many windows of the backward must have ended; "slowdown":
     {"compute": 1.1}, how much longer a channel takes while another is busy. A window starts as soon as it is ready and its channel is
-    free. order: whose window is next, in turn, as "FBFB"; each channel then runs its windows in this order, and waits for the next.
+    free. order: whose window is next, in turn, as "FBFB"; each channel then runs its windows in this order, and waits for the next. pairs: so many in a row, each of which may start before
+    the one before has ended; order is then that of one of them.
     """
-    return time_of_pair(stage_windows("", windows), "", order)
+    count = integer("pairs", pairs)
+    return time_of_pair(repeated(stage_windows("", windows), count), "", None if order is None else list(order) * count)
 
 
 # --- of stages ---

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from .._core.same_units import in_same_units
 from .._core.shown import printable
 from .._core.units import Units
-from .._core.windows import PairTime, PairWindow, StageWindows, checked_windows, pair_of, time_of_pair
+from .._core.windows import Cycle, PairTime, PairWindow, StageWindows, checked_windows, cycle_of, pair_of, repeated, time_of_pair
 from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
 from .number_options import whole
 from .printing import print_text
@@ -27,6 +27,7 @@ class Asked(NamedTuple):
     found: PairTime
     units: Units
     traced: Optional[TracedPair]
+    cycle: Optional[Cycle]  # of several in a row
 
 
 def add_commands(commands: Commands) -> None:
@@ -40,6 +41,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"), help="of a list: the forward of stage I with the backward of stage J")
     parser.add_argument("--order", metavar="FBW", help="whose window is next, in turn, as FBFBW: each channel runs its windows in this order, "
                         "and waits for the next (default: the best order); own: that of a trace")
+    parser.add_argument("--pairs", type=whole, metavar="N", default=1, help="so many pairs in a row, each of which may start before the one before has "
+                        "ended, and what one more of them takes (default: 1)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     parser.set_defaults(run=run_pair)
@@ -77,6 +80,8 @@ def _text(asked: Asked, is_given: bool) -> str:
              f"forward ends at {time(found.forward_end)}, backward at {time(found.backward_end)}"]
     if asked.traced is not None:
         lines.append(f"measured {time(asked.traced.time)}; its own order takes {time(_own(asked))}")
+    if asked.cycle is not None:
+        lines.append(f"one more pair in a row takes {time(asked.cycle.time)}; no order is shorter than {time(asked.cycle.bound)}")
     lines += ["", *_picture(found, units)]
     return "\n".join(lines) + "\n"
 
@@ -91,6 +96,8 @@ def _row(asked: Asked) -> Dict[str, Any]:
            "backward_end": found.backward_end, "windows": [_window_row(window) for window in found.windows]}
     if asked.traced is not None:
         row.update({"measured": asked.traced.time, "own_order": _own(asked)})
+    if asked.cycle is not None:
+        row.update({"cycle": asked.cycle.time, "cycle_bound": asked.cycle.bound})
     return {**row, "units": units.row} if any(units) else row
 
 
@@ -116,7 +123,9 @@ def _ask(arguments: argparse.Namespace) -> Asked:
         if traced is None:
             raise UsageError(f"--order {OWN}: it goes with a trace, and {path} is none")
         order = traced.order
-    return Asked(pair, time_of_pair(pair, f"{path}: ", order), units, traced)
+    pairs, where = arguments.pairs, f"{path}: "
+    found = time_of_pair(repeated(pair, pairs, where), where, order and order * pairs)
+    return Asked(pair, found, units, traced, cycle_of(pair, pairs, where, order) if pairs > 1 else None)
 
 
 def run_pair(arguments: argparse.Namespace) -> None:
