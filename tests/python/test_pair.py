@@ -255,6 +255,37 @@ class WindowsOfStagesTest(FolderTest):
         for words in ("--windows", "one.json"), ("--windows", "four.json"), ("-c", "config.json"), ("--windows", json.dumps(SPLIT)):
             self.assertEqual(self.makespan(*words), given, words)
 
+    def windows_in_trace(self, *words):
+        """Those that a trace has, and its pairs: start and end by device and name."""
+        self.succeed("schedule", *self.SIZES, "--strategy", "dualpipe_v", "-o", "x.trace.json", *words)
+        events = json.loads(pathlib.Path("x.trace.json").read_text(encoding="utf-8"))["traceEvents"]
+        tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        pairs = {(tracks[event["tid"]], event["name"][1:-len(")OVERLAP_F_B")].replace(";", "+")): event for event in events if "OVERLAP" in event["name"]}
+        return [(tracks[event["tid"]], event) for event in events if event.get("cat") == "window"], pairs
+
+    def test_trace(self):
+        """Windows stand in their pair, as pair_time has them, and those of a channel follow each other."""
+        self.write("one.json", SPLIT)
+        found, pairs = self.windows_in_trace("--windows", "one.json", "--lower", "by_time", "--time-scale", 1000)
+        alone = [(f"{window.of} {window.number}", window.channel, window.start, window.end) for window in ppsched.pair_time(SPLIT).windows]
+        self.assertEqual(len(found), len(pairs) * len(alone))
+        by_pair = {}
+        for track, event in found:
+            device = track[:-len(event["args"]["channel"]) - 1]
+            by_pair.setdefault((device, event["args"]["pair"]), []).append(event)
+        self.assertEqual(set(by_pair), set(pairs))
+        for place, events in by_pair.items():
+            start = pairs[place]["args"]["start"]
+            self.assertEqual([(event["name"], event["args"]["channel"], event["args"]["start"] - start, event["args"]["end"] - start) for event in events], alone)
+            for event in events:
+                self.assertEqual((event["ts"], event["dur"]), (1000 * event["args"]["start"], 1000 * (event["args"]["end"] - event["args"]["start"])))
+        last = {}
+        for track, event in sorted(found, key=lambda item: item[1]["ts"]):
+            self.assertGreaterEqual(event["ts"], last.get(track, 0))
+            last[track] = event["ts"] + event["dur"]
+        self.assertEqual(self.windows_in_trace("--windows", "one.json", "--overlapped-times", 17.25)[0], [])
+        self.assertEqual(self.windows_in_trace("-f", 1)[0], [])
+
     def test_pairs_of_stages(self):
         stages = [SPLIT, {**SPLIT, "forward": DENSE["forward"]}, SPLIT, SPLIT]
         config = ppsched.Config(2, 8, 4, windows=stages)
