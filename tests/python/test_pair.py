@@ -285,6 +285,8 @@ class WindowsOfStagesTest(FolderTest):
             last[track] = event["ts"] + event["dur"]
         self.assertEqual(self.windows_in_trace("--windows", "one.json", "--overlapped-times", 17.25)[0], [])
         self.assertEqual(self.windows_in_trace("-f", 1)[0], [])
+        self.succeed("pick", *self.SIZES, "--windows", "one.json", "--strategies", "dualpipe_v", "-o", "picked.trace.json")
+        self.assertIn('"cat": "window"', pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))
 
     def test_pairs_of_stages(self):
         stages = [SPLIT, {**SPLIT, "forward": DENSE["forward"]}, SPLIT, SPLIT]

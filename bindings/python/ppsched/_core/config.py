@@ -239,9 +239,13 @@ class Config:
         return Placement.DEFAULT if self._carries else self.placement
 
     def __copy__(self) -> "Config":
-        config = self._like(new_handle(lib.ppsched_config_copy, self._handle))
-        config.windows, config._pairs_given = self.windows, self._pairs_given
-        return config
+        return self._like(new_handle(lib.ppsched_config_copy, self._handle))._with_windows_of(self)
+
+    def _with_windows_of(self, other: "Config") -> "Config":
+        """This one, which the library made of the other: with its windows, where they are still those of its stages."""
+        if (self.stages, self.microbatches) == (other.stages, other.microbatches):
+            self.windows, self._pairs_given = other.windows, other._pairs_given
+        return self
 
     def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
