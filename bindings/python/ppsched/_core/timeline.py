@@ -220,7 +220,7 @@ class Timeline(Shared):
         columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
         scale = time_scale or units.microseconds
         text = export(self.schedule._handle, self._handle, chosen, text_columns=columns, time_scale=scale)
-        if chosen == Format.CHROME_TRACE and not self.config._pairs_given:
+        if chosen == Format.CHROME_TRACE:
             text = with_windows(text, self, scale or 1.0)
         return with_order(with_units(text, chosen, units), chosen, self.config.microbatch_order)
 
