@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows of overlapped pairs: the command pair, what it refuses, traces, and windows of stages in other commands."""
+import importlib.util
 import itertools
 import json
 import pathlib
@@ -287,6 +288,19 @@ class WindowsOfStagesTest(FolderTest):
         self.assertEqual(self.windows_in_trace("-f", 1)[0], [])
         self.succeed("pick", *self.SIZES, "--windows", "one.json", "--strategies", "dualpipe_v", "-o", "picked.trace.json")
         self.assertIn('"cat": "window"', pathlib.Path("picked.trace.json").read_text(encoding="utf-8"))
+
+    def test_picture(self):
+        """A strip for each window of a pair, and its channels in the legend."""
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("there is no matplotlib")
+        self.write("one.json", SPLIT)
+        figure = ppsched.generate("dualpipe_v", ppsched.Config(2, 8, 4, windows=SPLIT)).evaluate().draw()
+        strips = figure.axes[0].collections[-1].get_paths()
+        pairs = len(self.windows_in_trace("--windows", "one.json")[1])
+        self.assertEqual(len(strips), pairs * len(ppsched.pair_time(SPLIT).windows))
+        self.assertEqual([text.get_text() for text in figure.axes[0].get_legend().get_texts()][-2:], ["window on compute", "window on network"])
+        plain = ppsched.generate("dualpipe_v", ppsched.Config(2, 8, 4)).evaluate().draw()
+        self.assertNotIn("window", " ".join(text.get_text() for text in plain.axes[0].get_legend().get_texts()))
 
     def test_pairs_of_stages(self):
         stages = [SPLIT, {**SPLIT, "forward": DENSE["forward"]}, SPLIT, SPLIT]
