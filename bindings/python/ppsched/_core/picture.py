@@ -30,7 +30,7 @@ _COMPUTES = (Kind.F, Kind.B, Kind.I, Kind.W, Kind.RECOMPUTE)
 _TRACKS = {Kind.OFFLOAD: -0.42, Kind.RELOAD: 0.30}  # where in a device's row copies are drawn
 _TRACK = 0.12       # of a row, their height
 _STRIP = 0.06       # of a row, height of the windows of a forward, a backward or a weight gradient in a pair
-_CHANNELS = ("#303030", "#ffffff", "#8a8a8a", "#d8d8d8")
+_CHANNELS = ("#202020", "#ffe14d", "#8a8a8a", "#d8d8d8")  # of windows, as on the page
 GROUND = "#ffffff"
 
 _ROW = 0.36         # inches, of a device

@@ -4,6 +4,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Dict, Iterator, NamedTuple, Tuple
 
+from .op import Op
 from .windows import PairTime, pair_of, time_of_pair
 
 if TYPE_CHECKING:
@@ -33,21 +34,29 @@ def _placed(found: PairTime, device: int, pair: str, span: "Span") -> Iterator[P
         yield PlacedWindow(device, pair, window.of, window.number, window.channel, start, end)
 
 
-def placed_windows(timeline: "Timeline") -> Iterator[PlacedWindow]:
-    """Those of all pairs whose times follow from windows, by device and pair."""
-    config = timeline.config
-    known: Dict[Tuple[int, int], PairTime] = {}
-    if not config.windows or config._pairs_given:
-        return
+def _of_pairs(timeline: "Timeline") -> Iterator[Tuple[int, Op, Op, "Span"]]:
+    """Device, both ops and their time."""
     for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
         queue = list(ops)
         for op, other, span in zip(queue, queue[1:], spans):
-            if not op.overlapped:
-                continue
-            key = (op.stage, other.stage) if len(config.windows) > 1 else (0, 0)
-            if key not in known:
-                known[key] = time_of_pair(pair_of(config.windows, *key))
-            yield from _placed(known[key], device, f"{op}+{other}", span)
+            if op.overlapped:
+                yield device, op, other, span
+
+
+def pair_times(timeline: "Timeline") -> Dict[Tuple[int, int], PairTime]:
+    """By the stages of the forward and the backward, where the times of pairs follow from windows: what each pair takes."""
+    windows, found = timeline.config.windows, {}
+    if windows and not timeline.config._pairs_given:
+        for key in sorted({(op.stage, other.stage) for _, op, other, _ in _of_pairs(timeline)}):
+            found[key] = time_of_pair(pair_of(windows, *(key if len(windows) > 1 else (0, 0))))
+    return found
+
+
+def placed_windows(timeline: "Timeline") -> Iterator[PlacedWindow]:
+    """Those of all pairs whose times follow from windows, by device and pair."""
+    found = pair_times(timeline)
+    for device, op, other, span in _of_pairs(timeline) if found else ():
+        yield from _placed(found[op.stage, other.stage], device, f"{op}+{other}", span)
 
 
 def _rounded(time: float) -> float:
