@@ -102,7 +102,8 @@ class PairCommandTest(FolderTest):
         found = self.pair(loose, "--pairs", 12)
         self.assertEqual((ppsched.pair_time(loose).time, found["cycle"], found["cycle_bound"]), (6, 5, 5))
         self.assertIn("251 pairs in a row have 1004 windows", self.fail("pair", "pair.json", "--pairs", 251))
-        self.assertIn("0 pairs in a row", self.fail("pair", "pair.json", "--pairs", 0))
+        self.assertIn("the order has 2 windows, the pair 4", self.fail("pair", "pair.json", "--pairs", 2, "--order", "FB"))
+        self.assertIn("there are 0 pairs in a row; give 1 or more", self.fail("pair", "pair.json", "--pairs", 0))
 
     def test_stages(self):
         pair = {**DENSE, "forward": LAYER["forward"]}

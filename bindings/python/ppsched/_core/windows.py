@@ -8,7 +8,7 @@ from ._library import Error, call, lib
 from .number_lists import integer
 from .shown import shown
 from .views import sized
-from .words import counted, nearest
+from .words import nearest
 
 LISTS = ("forward", "backward", "weight")
 KEYS = (*LISTS, "slowdown")
@@ -176,8 +176,10 @@ def _order(given: Union[str, Sequence[str]]) -> List[int]:
 def repeated(stage: StageWindows, pairs: int, where: str = "") -> StageWindows:
     """That many pairs in a row, as one: forwards in turn, and backwards with their weight gradients."""
     total = pairs * sum(map(len, stage.lists.values()))
-    if pairs < 1 or (pairs > 1 and total > _abi.MAX_WINDOWS):
-        raise Error(f"{where}{counted(pairs, 'pair')} in a row have {counted(total, 'window')}; give 1 or more, with at most {_abi.MAX_WINDOWS}")
+    if pairs < 1:
+        raise Error(f"{where}there are {pairs} pairs in a row; give 1 or more")
+    if pairs > 1 and total > _abi.MAX_WINDOWS:
+        raise Error(f"{where}{pairs} pairs in a row have {total} windows; there may be at most {_abi.MAX_WINDOWS}")
     before = len(stage.lists["backward"])
     lists = {name: [(channel, time, after + number * before if name == "weight" else after) for number in range(pairs)
                     for channel, time, after in rows] for name, rows in stage.lists.items()}
@@ -269,6 +271,6 @@ def pair_of(stages: Sequence[StageWindows], forward: int, backward: int) -> Stag
     """The forward of a stage with the backward of another one."""
     for number in (forward, backward):
         if not 0 <= number < len(stages):
-            raise Error(f"there is no stage {number}; there are {counted(len(stages), 'stage')}, from 0")
+            raise Error(f"there is no stage {number}; give one from 0 to {len(stages) - 1}")
     lists = {**stages[backward].lists, "forward": stages[forward].lists["forward"]}
     return StageWindows(lists, _slowdowns("", stages))

@@ -124,6 +124,8 @@ def _ask(arguments: argparse.Namespace) -> Asked:
             raise UsageError(f"--order {OWN}: it goes with a trace, and {path} is none")
         order = traced.order
     pairs, where = arguments.pairs, f"{path}: "
+    if order and pairs > 1:
+        time_of_pair(pair, where, order)  # which says what is wrong with that of one pair
     found = time_of_pair(repeated(pair, pairs, where), where, order and order * pairs)
     return Asked(pair, found, units, traced, cycle_of(pair, pairs, where, order) if pairs > 1 else None)
 
