@@ -216,9 +216,9 @@ function readWindows(given) {
   return { channels: list(given?.channels).slice(0, CHANNELS.length), byStages };
 }
 
-/** The windows of an entry, which has some where it is such a pair. */
+/** The windows of an entry, which has some where it is such a pair. Timelines of the live page have none. */
 function windowsOf(timeline, entry) {
-  return (entry.second && timeline.windows.byStages.get(`${entry.stage} ${entry.second.stage}`)) || [];
+  return (entry.second && timeline.windows?.byStages.get(`${entry.stage} ${entry.second.stage}`)) || [];
 }
 
 /** What the page needs of one of the data's timelines. */

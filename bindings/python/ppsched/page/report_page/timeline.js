@@ -102,7 +102,7 @@ function chunkItems(chunks) {
 
 /** Of the timeline whose windows have most. */
 function largestChannels(timelines) {
-  return timelines.map((timeline) => timeline.windows.channels)
+  return timelines.map((timeline) => timeline.windows?.channels ?? [])
     .reduce((most, own) => (own.length > most.length ? own : most), []);
 }
 
