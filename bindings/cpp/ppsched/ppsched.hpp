@@ -32,6 +32,7 @@
 #include <ppsched/op.hpp>
 #include <ppsched/pair.hpp>
 #include <ppsched/plan.hpp>
+#include <ppsched/price.hpp>
 #include <ppsched/scenarios.hpp>
 #include <ppsched/schedule.hpp>
 #include <ppsched/sized.hpp>
