@@ -65,6 +65,6 @@ def __dir__() -> List[str]:
     return sorted([*__all__, "__version__"])
 
 
-for _name in __all__:  # so that help, errors and pickles call them by the names that they have here
+for _name in __all__:  # help texts, error messages and pickles then show the public names
     if isinstance(globals()[_name], (type, FunctionType)):
         globals()[_name].__module__ = __name__

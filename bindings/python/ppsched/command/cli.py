@@ -39,7 +39,7 @@ def _fail(command: str, error: Union[BaseException, str]) -> int:
 
 
 def _finish(code: int) -> int:
-    """What is left of standard output; a failure there must not hide that of the command."""
+    """Flushes standard output. If that fails, the exit code of the command stays."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -59,7 +59,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
 
 
 def _run(words: Optional[Sequence[str]], command: List[str]) -> int:
-    """Appends the command's name to `command` when it is known."""
+    """Runs the command, and appends its name to `command` once it is known."""
     if sys.stdout is None:
         return _fail(command[-1], "standard output is closed")
     try:
