@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has
-them."""
+"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, recipes of other
+launchers, sizes as calculon has them."""
 import os
 import re
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
@@ -13,6 +13,7 @@ from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .megatron_names import is_megatron, read_megatron
 from .primus import is_primus, primus_arguments
 from .shell_arguments import is_script, read_arguments
+from .torchtitan import is_job, is_name, is_toml, named_values, read_job, read_toml
 
 VOCABULARY_OF_GPT3 = 51200
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization and model
@@ -38,7 +39,7 @@ def read_mapping_of(path: str) -> Mapping[str, Any]:
     if _HUB_NAME.fullmatch(path) and not os.path.exists(path):
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
-    values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
+    values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
     return values
@@ -84,7 +85,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 def guessed_model(path: str) -> Optional[Description]:
     """The start of a description for a config.json of an unknown type; None of other files."""
-    if is_script(path):
+    if is_script(path) or is_name(path) or is_toml(path):
         return None
     fields = read_mapping_of(path)
     fields = fields["config"] if isinstance(fields.get("config"), dict) else fields
@@ -98,9 +99,14 @@ def guessed_model(path: str) -> Optional[Description]:
 
 
 def read_model(path: str) -> ModelFile:
-    """The model of a file; of a script the options that it gives to Megatron-LM."""
+    """The model of a file, or of a name; of a script the options that it gives to Megatron-LM."""
+    if is_name(path):
+        return model_of(path, named_values(path))
     if not is_script(path):
         fields = read_mapping_of(path)
+        if is_toml(path) or is_job(fields):
+            values, job = read_job(path, fields)
+            return model_of(path, values)._replace(options=job.options, not_taken=job.not_taken, assumed=job.assumed)
         if not is_primus(fields):
             return model_of(path, fields)
         fields, assumed = primus_arguments(path, fields, read_mapping_of)
