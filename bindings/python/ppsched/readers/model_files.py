@@ -11,9 +11,9 @@ from .._core.description import Description, Transformer
 from .field_reader import Reader
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
 from .megatron_names import is_megatron, read_megatron
-from .primus import is_primus, primus_arguments
+from .recipes import is_recipe, read_recipe
 from .shell_arguments import is_script, read_arguments
-from .torchtitan import is_job, is_name, is_toml, named_values, read_job, read_toml
+from .torchtitan import is_name, is_toml, named_values, read_toml
 
 VOCABULARY_OF_GPT3 = 51200
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization and model
@@ -85,11 +85,11 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 def guessed_model(path: str) -> Optional[Description]:
     """The start of a description for a config.json of an unknown type; None of other files."""
-    if is_script(path) or is_name(path) or is_toml(path):
+    if is_script(path) or is_name(path):
         return None
     fields = read_mapping_of(path)
     fields = fields["config"] if isinstance(fields.get("config"), dict) else fields
-    if is_primus(fields) or is_megatron(fields) or "kinds" in fields:
+    if is_recipe(path, fields) or is_megatron(fields) or "kinds" in fields:
         return None
     try:
         found = Description.guess(fields)
@@ -104,14 +104,12 @@ def read_model(path: str) -> ModelFile:
         return model_of(path, named_values(path))
     if not is_script(path):
         fields = read_mapping_of(path)
-        if is_toml(path) or is_job(fields):
-            values, job = read_job(path, fields)
-            return model_of(path, values)._replace(options=job.options, not_taken=job.not_taken, assumed=job.assumed)
-        if not is_primus(fields):
+        recipe = read_recipe(path, fields, read_mapping_of)
+        if recipe is None:
             return model_of(path, fields)
-        fields, assumed = primus_arguments(path, fields, read_mapping_of)
-        found = model_of(path, fields)
-        return found._replace(assumed=[*found.assumed, *assumed])
+        found = model_of(recipe.path, recipe.fields)
+        return found._replace(options=found.options if recipe.options is None else recipe.options, not_taken=[*found.not_taken, *recipe.not_taken],
+                              assumed=[*found.assumed, *recipe.assumed])
     fields, others = read_arguments(path, file_text(path, MODEL))
     found = model_of(path, fields)
     warning = [f"{path}: not known, and not counted: {', '.join(others)}"] if others else []

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recipes of launchers, each by what it has: torchtitan's jobs, Primus' files, Megatron-Bridge's and NeMo's."""
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+
+from .automodel import automodel_recipe, is_automodel
+from .hub_models import config_of
+from .nemo import bridge_arguments, hub_name, is_bridge, is_nemo_2, nemo_2_arguments
+from .nemo_1 import is_nemo_1, nemo_1_arguments
+from .primus import is_primus, primus_arguments
+from .torchtitan import is_job, is_toml, read_job
+
+Read = Callable[[str], Mapping[str, Any]]
+
+
+class Found(NamedTuple):
+    """What a recipe says: the fields of the model, which file has them, options of the command, what is not taken and what is assumed."""
+
+    fields: Mapping[str, Any]
+    path: str
+    options: Optional[Dict[str, Any]] = None
+    not_taken: List[str] = []
+    assumed: List[str] = []
+
+
+def is_recipe(path: str, fields: Mapping[str, Any]) -> bool:
+    kinds = (is_job, is_primus, is_nemo_2, is_bridge, is_nemo_1, is_automodel)
+    return is_toml(path) or any(is_kind(fields) for is_kind in kinds) or hub_name(fields) is not None
+
+
+def _of_hub(path: str, name: object, read: Read, over: Mapping[str, Any], options: Dict[str, Any], not_taken: List[str]) -> Found:
+    file = config_of(path, name)
+    return Found({**read(file), **over}, file, options, not_taken)
+
+
+def read_recipe(path: str, fields: Mapping[str, Any], read: Read) -> Optional[Found]:
+    """None of a file that is no recipe. read: the keys and values of another file."""
+    if is_toml(path) or is_job(fields):
+        values, job = read_job(path, fields)
+        return Found(values, path, job.options, job.not_taken, job.assumed)
+    if is_primus(fields):
+        values, assumed = primus_arguments(path, fields, read)
+        return Found(values, path, assumed=assumed)
+    for is_kind, arguments_of in ((is_nemo_2, nemo_2_arguments), (is_nemo_1, nemo_1_arguments)):
+        if is_kind(fields):
+            found = arguments_of(path, fields)
+            return Found(found.fields, path, assumed=found.assumed)
+    if is_automodel(fields):
+        recipe = automodel_recipe(path, fields)
+        return _of_hub(path, recipe.name, read, recipe.fields, recipe.options, recipe.not_taken)
+    if hub_name(fields) is not None:
+        return _of_hub(path, hub_name(fields), read, {}, {}, [])
+    if is_bridge(fields):
+        return Found(bridge_arguments(path, fields).fields, path)
+    return None
