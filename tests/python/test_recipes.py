@@ -127,7 +127,8 @@ class PrimusTest(Folder):
         self.refused("model_type is 'deepseek_v4', whose layers Primus makes by itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
-        self.refused("its framework is 'torchtitan'", "x.yaml", "modules: {a: {framework: torchtitan, model: m.yaml}}\n")
+        self.refused("its framework is 'maxtext'; files of megatron, torchtitan, megatron_bridge are read", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")
+        self.refused("none of its modules has a model", "x.yaml", "bases: []\nmodules: {a: {framework: megatron}}\n")
 
 
 class ReplicaTest(unittest.TestCase):

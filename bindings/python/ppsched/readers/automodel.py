@@ -10,6 +10,14 @@ NAME = "pretrained_model_name_or_path"
 # Sizes of the mesh of devices, by the option of the command that they are.
 MESH = {"tp_size": "tp", "pp_size": "pp", "cp_size": "cp", "ep_size": "ep", "dp_size": "dp"}
 
+# What says how the model is run, and changes neither its layers nor their costs; backends are kernels.
+NOTHING = frozenset(("_target_", NAME, "config", "torch_dtype", "trust_remote_code", "backend", "attn_implementation", "use_liger_kernel", "use_sdpa_patching",
+                     "force_hf", "load_base_model", "output_hidden_states", "mtp_loss_scaling_factor", "use_cache", "is_meta_device", "text_config"))
+
+# What adds layers, or makes another model of it.
+REFUSED = {"drafter_path": "a drafter beside it", "pooling": "a pooled output", "extract_submodel": "a part of it alone", "pipeline_spec": "a model of images",
+           "mtp_use_repeated_layer": "MTP layers with one layer's weights"}
+
 
 class Recipe(NamedTuple):
     """The model's name, fields that go over those of its config.json, options of the command, and what is not taken."""
@@ -40,39 +48,82 @@ def is_automodel(fields: Mapping[str, Any]) -> bool:
 
 def _check_kind(path: str, fields: Mapping[str, Any]) -> None:
     target = str(_section(fields, "model").get("_target_", ""))
-    if "Diffusion" in target or "diffusion" in target.lower():
+    if "diffusion" in target.lower():
         raise Error(f"{path}: its model makes images ({shown(target)}); language models are read")
-    if "peft" in fields and fields["peft"]:
+    if fields.get("peft"):
         raise Error(f"{path}: peft is in use; weights that do not learn are not counted in what a step costs, so leave it out to plan a full training")
+    other = next((text for name, text in REFUSED.items() if _section(fields, "model").get(name)), None)
+    if other is not None:
+        raise Error(f"{path}: its model has {other}, which is not counted; give a recipe of a language model alone")
+    if _named(_section(fields, "model")) is None:
+        raise Error(f"{path}: its model is made by {shown(target)}, and no model of Hugging Face is named; give its config.json")
 
 
-def _options(path: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
-    options: Dict[str, Any] = {}
-    mesh = {**_section(fields, "distributed"), **_section(_section(fields, "distributed"), "mesh")}
+def _positive(path: str, fields: Mapping[str, Any], name: str) -> Optional[int]:
+    """A size; None where it is left open, as none or -1."""
+    value = fields.get(name)
+    if value is None or value == "none" or value == -1:
+        return None
+    return integer_of(path, name, value) or None
+
+
+def _sequence(fields: Mapping[str, Any]) -> Optional[int]:
+    found = [_section(fields, "packed_sequence").get("packed_sequence_size")]
+    found += [_section(fields, "dataset").get(name) for name in ("seq_len", "seq_length", "max_length")]
+    return next((each for each in found if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
+
+
+def _batches(path: str, fields: Mapping[str, Any], options: Dict[str, Any], not_taken: List[str]) -> None:
+    """With a pipeline each local batch runs as microbatches, and the pipeline ends with it."""
+    steps, pipeline = _section(fields, "step_scheduler"), _section(_section(fields, "distributed"), "pipeline")
+    local, whole = _positive(path, steps, "local_batch_size"), _positive(path, steps, "global_batch_size")
+    if options.get("pp", 1) == 1:
+        options.update({name: value for name, value in (("micro_batch", local), ("global_batch", whole)) if value is not None})
+        return
+    each = _positive(path, pipeline, "pp_microbatch_size") or 1
+    if local is not None and local % each:
+        raise Error(f"{path}: local_batch_size {local} is no multiple of pp_microbatch_size {each}")
+    options["micro_batch"] = each
+    if local is not None:
+        options["num_microbatches"] = local // each
+        if whole is not None and whole != local * options.get("dp", 0):
+            not_taken.append("global_batch_size (the pipeline ends with each local batch; one is counted)")
+
+
+def _options(path: str, fields: Mapping[str, Any], not_taken: List[str]) -> Dict[str, Any]:
+    """Replicas shard weights, gradients and states, as FSDP does."""
+    spread = _section(fields, "distributed")
+    options: Dict[str, Any] = {"zero": 3, "sequence_parallel": spread.get("sequence_parallel") is True}
     for name, option in MESH.items():
-        value = mesh.get(name)
-        if value is not None and value != "none" and integer_of(path, name, value) > 0:
-            options[option] = integer_of(path, name, value)
-    if isinstance(mesh.get("sequence_parallel"), bool):
-        options["sequence_parallel"] = mesh["sequence_parallel"]
-    steps = _section(fields, "step_scheduler")
-    for name, option in (("local_batch_size", "micro_batch"), ("global_batch_size", "global_batch")):
-        if steps.get(name) is not None:
-            options[option] = integer_of(path, name, steps[name], 1)
-    lengths = [_section(fields, name).get(key) for name in ("packed_sequence", "dataset") for key in ("packed_sequence_size", "seq_len", "seq_length", "max_length")]
-    sequence = next((each for each in lengths if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
+        value = _positive(path, spread, name)
+        if value is not None:
+            options[option] = value
+    sequence = _sequence(fields)
     if sequence is not None:
         options["seq"] = sequence
+    _batches(path, fields, options, not_taken)
+    if spread.get("activation_checkpointing"):
+        options["recompute"] = "full"
     return options
 
 
+def _not_taken(fields: Mapping[str, Any]) -> List[str]:
+    model = _section(fields, "model")
+    found = [f"model.{name}" for name, value in model.items() if name not in NOTHING and not _is_size(name, value) and value]
+    found += [name for name in ("fp8", "quantization") if _section(fields, name).get("enabled", name in fields and name != "fp8")]
+    found += ["teacher_model"] if fields.get("teacher_model") else []
+    found += ["distributed.dp_replicate_size (all replicas shard here)"] if _section(fields, "distributed").get("dp_replicate_size") not in (None, 1, "none") else []
+    return found
+
+
+def _is_size(name: str, value: object) -> bool:
+    return name.startswith("num_") and isinstance(value, int) and not isinstance(value, bool)
+
+
 def automodel_recipe(path: str, fields: Mapping[str, Any]) -> Recipe:
-    """Replicas shard weights, gradients and states, as FSDP does."""
     _check_kind(path, fields)
     model = _section(fields, "model")
-    config = _section(model, "config")
-    over = {name: value for name, value in config.items() if name not in ("_target_", NAME) and not name.startswith("torch_") and isinstance(value, (int, float))
-            and name != "trust_remote_code"}
-    options = {**_options(path, fields), "zero": 3}
-    not_taken = ["fp8"] if _section(fields, "fp8").get("enabled") else []
-    return Recipe(_named(model), over, options, not_taken)
+    over = {name: value for part in (_section(model, "config"), model) for name, value in part.items() if _is_size(name, value)}
+    not_taken: List[str] = []
+    options = _options(path, fields, not_taken)
+    return Recipe(_named(model), over, options, [*not_taken, *_not_taken(fields)])

@@ -9,10 +9,12 @@ from .._core._library import Error
 from .._core.file_bytes import MODEL
 from .._core.description import Description, Transformer
 from .field_reader import Reader
+from .hub_models import config_of
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
-from .megatron_names import is_megatron, read_megatron
+from .megatron_names import is_megatron, not_taken, plain, read_megatron
+from .megatron_training import training_options
 from .recipes import is_recipe, read_recipe
-from .shell_arguments import is_script, read_arguments
+from .shell_arguments import Script, is_script, read_arguments
 from .torchtitan import is_name, is_toml, named_values, read_toml
 
 VOCABULARY_OF_GPT3 = 51200
@@ -98,6 +100,13 @@ def guessed_model(path: str) -> Optional[Description]:
     return found if found.warnings[:1] == ["model_type"] else None
 
 
+def _of_hub(path: str, script: Script) -> ModelFile:
+    """The model of Hugging Face that a script names, and how the script trains it."""
+    file, training = config_of(path, script.hub), plain(path, script.fields)
+    found = model_of(file, read_mapping_of(file))
+    return found._replace(options=training_options(path, training), not_taken=[*found.not_taken, *not_taken(training)])
+
+
 def read_model(path: str) -> ModelFile:
     """The model of a file, or of a name; of a script the options that it gives to Megatron-LM."""
     if is_name(path):
@@ -110,7 +119,9 @@ def read_model(path: str) -> ModelFile:
         found = model_of(recipe.path, recipe.fields)
         return found._replace(options=found.options if recipe.options is None else recipe.options, not_taken=[*found.not_taken, *recipe.not_taken],
                               assumed=[*found.assumed, *recipe.assumed])
-    fields, others = read_arguments(path, file_text(path, MODEL))
-    found = model_of(path, fields)
-    warning = [f"{path}: not known, and not counted: {', '.join(others)}"] if others else []
+    script = read_arguments(path, file_text(path, MODEL))
+    if script.hub is not None:
+        return _of_hub(path, script)
+    found = model_of(path, script.fields)
+    warning = [f"{path}: not known, and not counted: {', '.join(script.others)}"] if script.others else []
     return found._replace(warnings=[*found.warnings, *warning])

@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Megatron-LM's arguments from a shell script, or from a file of options."""
-from typing import Any, Dict, List, Tuple
+"""Megatron-LM's arguments from a shell script, or from a file of options; and the model of Hugging Face that a script names instead."""
+import os
+import pathlib
+import re
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
 from .._core.shown import shown
 from .megatron_arguments import ARGUMENTS
-from .megatron_names import KNOWN, SIZES
+from .json_and_yaml import file_text
+from .megatron_names import KNOWN
+from .megatron_training import SHORT
 from .shell_script import Group, Option, script_groups, value_of
+from .swift import ASKED, HUB_OPTIONS, check_trains, hub_of, is_of_training, training_of
 
 MODEL = frozenset(("num_layers", "hidden_size", "hybrid_layer_pattern", "hybrid_override_pattern"))  # a group with one of them is the model's
 # Options of slime's launcher that change neither layers nor their costs.
 OF_OTHERS = frozenset(("allgather_cp", "enable_experimental"))
 ENDINGS = (".sh", ".bash", ".args", ".txt")
+MOST_BYTES = 16 << 20  # of a file that a script sources
 
 
 def is_script(path: str) -> bool:
@@ -24,23 +31,56 @@ def _is_model(group: Group) -> bool:
 
 def _is_taken(option: Option, is_model: bool) -> bool:
     """Of groups for other things only the arguments that are known."""
-    known = option.name in KNOWN
-    return known if not is_model else option.name not in OF_OTHERS
+    return option.name in KNOWN and option.name not in SHORT if not is_model else option.name not in OF_OTHERS
 
 
 def _changes_nothing(name: str) -> bool:
     return name in ARGUMENTS and ARGUMENTS[name].effect == "nothing"
 
 
-def read_arguments(path: str, text: str) -> Tuple[Dict[str, Any], List[str]]:
-    """The arguments by their names, of which the last one counts; and the names of options that are not Megatron-LM's."""
-    groups = script_groups(path, text)
-    if not any(map(_is_model, groups)):
-        raise Error(f"{path}: there is no --num-layers or --hybrid-layer-pattern in it; give a script with a model's arguments, or a config.json")
+class Script(NamedTuple):
+    """The arguments by their names, of which the last one counts; the names of options that are not Megatron-LM's; the model of Hugging
+    Face that the script names, where it has none of its own: the arguments then are of training alone."""
+
+    fields: Dict[str, Any]
+    others: List[str]
+    hub: Optional[str] = None
+
+
+# --- files that it sources ---
+
+_UNKNOWN_START = re.compile(r"(?:\$\{?\w+\}?|\$\(.*\)|~)/(.+)$", re.S)
+
+
+def _sourced_places(path: str, name: str) -> List[pathlib.Path]:
+    """Where a file may be: where its name says; below the script's folder or one above it, by what follows the part that is not known."""
+    here = pathlib.Path(os.path.abspath(path)).parent
+    name = name.replace('"', "").replace("'", "").strip()
+    unknown = _UNKNOWN_START.match(name)
+    if unknown is not None:
+        return [folder / unknown[1] for folder in (here, *here.parents)]
+    if not name.startswith("/"):
+        return [here / name]
+    parts = name.strip("/").split("/")
+    ends = ["/".join(parts[start:]) for start in range(len(parts) - 1)]
+    return [pathlib.Path(name), *(folder / end for end in ends for folder in (here, *here.parents))]
+
+
+def _sourced(missing: List[str], name: str, path: str) -> Optional[Tuple[str, str]]:
+    found = next((place for place in _sourced_places(path, name) if place.is_file()), None)
+    if found is None:
+        missing.append(name)
+        return None
+    return file_text(str(found), MOST_BYTES), str(found)
+
+
+# --- arguments ---
+
+def _taken(path: str, groups: List[Group], is_of_model: bool) -> Script:
     fields: Dict[str, Any] = {}
     others: List[str] = []
     for group in groups:
-        is_model = _is_model(group)
+        is_model = is_of_model and _is_model(group)
         for option in group.options:
             if _changes_nothing(option.name):
                 continue
@@ -48,17 +88,52 @@ def read_arguments(path: str, text: str) -> Tuple[Dict[str, Any], List[str]]:
                 fields[option.name] = value_of(path, option)
             elif option.name not in OF_OTHERS:
                 others.append(option.name)
-    _check_spec(path, fields)
-    return fields, sorted(set(others))
+    return Script(fields, sorted(set(others)))
+
+
+def read_arguments(path: str, text: str) -> Script:
+    missing: List[str] = []
+    groups = script_groups(path, text, lambda name, file: _sourced(missing, name, file))
+    if any(map(_is_model, groups)):
+        found = _taken(path, groups, True)
+        if _has_own_spec(found.fields) and _hub_group(groups) is not None:
+            return _of_hub(path, text, groups)
+        _check_spec(path, found.fields)
+        return found
+    sourced = next((name for name in missing if name.rstrip("\"' ").endswith(".sh")), None)
+    if sourced is not None:
+        raise Error(f"{path}: it sources {shown(sourced)}, which is not found from the script's folder; put it there, or give the file with the model's arguments")
+    return _of_hub(path, text, groups)
+
+
+# --- a model of Hugging Face ---
+
+def _hub_group(groups: List[Group]) -> Optional[Group]:
+    return next((group for group in groups if any(option.name in HUB_OPTIONS for option in group.options)), None)
+
+
+def _of_hub(path: str, text: str, groups: List[Group]) -> Script:
+    """Of a script whose model is one of Hugging Face, how it is trained."""
+    named = _hub_group(groups)
+    check_trains(path, text)
+    if named is None:
+        raise Error(f"{path}: there is no --num-layers or --hybrid-layer-pattern in it; give a script with a model's arguments, or a config.json")
+    values = {option.name: value_of(path, option) for option in named.options if option.name in ASKED}
+    known = _taken(path, groups, False).fields
+    return Script({**training_of({**known, **values}, path), **{name: value for name, value in known.items() if is_of_training(name)}}, [], hub_of(values))
+
+
+def _has_own_spec(fields: Dict[str, Any]) -> bool:
+    """Specs of slime take what differs between layers from the model's config.json; that of GLM 4 adds norms alone."""
+    spec = fields.get("spec")
+    word = str(spec[0] if isinstance(spec, list) and spec else spec)
+    return word.startswith("slime_plugins.") and not (word.endswith(".glm4") and fields.get("post_mlp_layernorm"))
 
 
 def _check_spec(path: str, fields: Dict[str, Any]) -> None:
-    """Specs of slime take what differs between layers from the model's config.json."""
     spec = fields.get("spec")
     words = spec if isinstance(spec, list) else [spec]
-    if not str(words[0]).startswith("slime_plugins."):
-        return
-    if str(words[0]).endswith(".glm4") and fields.get("post_mlp_layernorm"):
+    if _has_own_spec(fields):
+        raise Error(f"{path}: spec is {shown(' '.join(map(str, words)))}, whose layers follow from Hugging Face's config.json; give that file")
+    if str(words[0]).startswith("slime_plugins."):
         del fields["spec"]
-        return
-    raise Error(f"{path}: spec is {shown(' '.join(map(str, words)))}, whose layers follow from Hugging Face's config.json; give that file")

@@ -12,16 +12,22 @@ _ASSIGN = re.compile(rf"(?:export\s+|local\s+|readonly\s+)?({_NAME})(\+?)=(.*)$"
 _FOR = re.compile(rf"for\s*\(\(\s*({_NAME})\s*=\s*(.+?);\s*\1\s*<(=?)\s*(.+?);\s*(?:\1\+\+|\+\+\1)\s*\)\)\s*;?\s*(do\b.*)?$")
 _IF = re.compile(r"(?:el)?if\s*\(\((.+)\)\)\s*;?\s*(then\b.*)?$")
 _PRINTF = re.compile(rf"""printf\s+-v\s+({_NAME})\s+["']?\[%s\]["']?\s+"?\$\(IFS=["']?(.+?)["']?;\s*echo\s+"?\$\{{({_NAME})\[[*@]\]\}}"?\)"?$""")
+_SOURCE = re.compile(r"(?:source|\.)\s+(\S.*)$", re.S)
+DEEPEST = 8           # files that source each other
 _VARIABLE = re.compile(rf"\$(?:\{{(?P<braced>{_NAME})(?P<index>\[[@*]\])?(?::?-(?P<default>[^}}]*))?\}}|(?P<plain>{_NAME}|[0-9@*#?]))")
 Value = Union[str, List[str]]
+# The text and the name of a file that a script sources, by the text that names it and the file that does; None where it is not there.
+Sourced = Callable[[str, str], Optional[Tuple[str, str]]]
 
 
 class Option(NamedTuple):
-    """An option of a group: its name with underscores; its words, None for one that is not known; the line."""
+    """An option of a group: its name with underscores; its words, None for one that is not known; the line; the file, if that is
+    another one than the script."""
 
     name: str
     words: Tuple[Optional[str], ...]
     line: int
+    file: str = ""
 
 
 class Group(NamedTuple):
@@ -120,8 +126,10 @@ def _words(text: str, line: int) -> List[Tuple[str, int]]:
 class _Follower:
     """Follows statements, and keeps what variables hold."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, sourced: Optional[Sourced] = None) -> None:
         self.where = where
+        self.sourced = sourced
+        self.files: List[str] = []  # that are read, each by the one before
         self.variables: Dict[str, Optional[Value]] = {}
         self.groups: List[Group] = []
         self.steps = 0
@@ -174,7 +182,7 @@ class _Follower:
         for value, line in self.values(words):
             if value is not None and re.match(r"--[A-Za-z]", value):
                 name, equals, rest = value[2:].partition("=")
-                found.append(Option(name.replace("-", "_"), (rest,) if equals else (), line))
+                found.append(Option(name.replace("-", "_"), (rest,) if equals else (), line, self.files[-1] if self.files else ""))
             elif found:
                 found[-1] = found[-1]._replace(words=(*found[-1].words, value))
         if found:
@@ -242,7 +250,10 @@ class _Follower:
 
     def simple(self, statement: Statement) -> None:
         text = re.sub(r"^(?:do|then)\b\s*", "", statement.text)
-        printed, assigned = _PRINTF.match(text), _ASSIGN.match(text)
+        printed, assigned, source = _PRINTF.match(text), _ASSIGN.match(text), _SOURCE.match(text)
+        if source is not None and self.sourced is not None:
+            self.take(source[1])
+            return
         if printed is not None:
             items = self.variables.get(printed[3])
             self.variables[printed[1]] = f"[{printed[2].join(items)}]" if isinstance(items, list) else None
@@ -253,6 +264,18 @@ class _Follower:
             self.variables[assigned[1]] = self.expanded(words[0][0]) if words else ""
         else:
             self.options(_words(text, statement.line))
+
+    def take(self, name: str) -> None:
+        """Follows a file that the script sources."""
+        known = self.expanded(name)
+        found = self.sourced(name if known is None else known, self.files[-1] if self.files else self.where) if self.sourced is not None else None
+        if found is None:
+            return
+        if len(self.files) == DEEPEST:
+            raise Error(f"{self.where}: more than {DEEPEST} files source each other")
+        self.files.append(found[1])
+        self.run(_statements(_plain_text(found[0])))
+        self.files.pop()
 
     def array(self, name: str, adds: bool, text: str, line: int) -> None:
         words = _words(text[1:text.rfind(")")], line)
@@ -329,17 +352,21 @@ def _calculated(values: List[str]) -> Optional[int]:
     return found if end == len(values) else None
 
 
-def script_groups(where: str, text: str) -> List[Group]:
-    """The options of each array and command, in the order of the script."""
-    follower = _Follower(where)
-    follower.run(_statements(text.replace("\r\n", "\n").replace("\0", " ")))
+def _plain_text(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\0", " ")
+
+
+def script_groups(where: str, text: str, sourced: Optional[Sourced] = None) -> List[Group]:
+    """The options of each array and command, in the order of the script and of the files that it sources."""
+    follower = _Follower(where, sourced)
+    follower.run(_statements(_plain_text(text)))
     return follower.groups
 
 
 def value_of(where: str, option: Option) -> object:
     """True for an option alone, a number, a text, or a list of them; an error if it holds what is not known."""
     if None in option.words:
-        raise Error(f"{where}, line {option.line}: --{option.name.replace('_', '-')} has a value that the script takes from elsewhere; write it there")
+        raise Error(f"{option.file or where}, line {option.line}: --{option.name.replace('_', '-')} has a value that the script takes from elsewhere; write it there")
     values = [_plain(word) for word in option.words if word is not None]
     return True if not values else values[0] if len(values) == 1 else values
 

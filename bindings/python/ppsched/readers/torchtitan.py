@@ -15,9 +15,9 @@ Section = Mapping[str, Any]
 
 # What each section may have that changes neither the model nor its costs; of the sections below, all.
 NOTHING = {
-    "model": frozenset(("name", "flavor", "tokenizer_path", "hf_assets_path", "print_after_conversion", "norm_type")),
+    "model": frozenset(("name", "flavor", "tokenizer_path", "hf_assets_path", "print_after_conversion", "norm_type", "n_layers")),
     "training": frozenset(("dataset", "dataset_path", "max_norm", "steps", "gc_freq", "gc_debug", "seed", "deterministic", "debug_moe_force_load_balance",
-                           "compile", "warmup_steps", "mixed_precision_reduce", "dataloader")),
+                           "compile", "warmup_steps", "mixed_precision_reduce", "dataloader", "mock_data")),
     "parallelism": frozenset((
         "fsdp_reshard_after_forward", "disable_loss_parallel", "enable_compiled_autograd", "module_fqns_per_model_part", "pipeline_parallel_split_points",
         "pipeline_parallel_first_stage_less_layers", "pipeline_parallel_last_stage_less_layers", "pipeline_parallel_layers_per_stage",
@@ -32,6 +32,7 @@ DEGREES = {"tensor_parallel_degree": "tp", "pipeline_parallel_degree": "pp", "co
            "expert_tensor_parallel_degree": "etp"}
 SHARD, REPLICATE = "data_parallel_shard_degree", "data_parallel_replicate_degree"
 # Of releases before 0.1: degrees in other sections, and another name of the batch.
+KERNELS = ("primus_turbo",)  # converters that change kernels alone
 OLDER = {"batch_size": "local_batch_size"}
 
 
@@ -201,7 +202,7 @@ def _recomputation(path: str, fields: Mapping[str, Any], options: Dict[str, Any]
 
 def _others(path: str, fields: Mapping[str, Any], parallel: Section, training: Section, model: Section) -> List[str]:
     """What would change times or memory, and is not counted."""
-    found = [f"model.converters {name}" for name in model.get("converters") or ()]
+    found = [f"model.converters {name}" for name in model.get("converters") or () if name not in KERNELS]
     found += ["parallelism.enable_async_tensor_parallel"] if switch_of(path, parallel, "enable_async_tensor_parallel") else []
     found += ["training.enable_cpu_offload"] if switch_of(path, training, "enable_cpu_offload") else []
     optimizer = _section(path, fields, "optimizer")
@@ -211,13 +212,23 @@ def _others(path: str, fields: Mapping[str, Any], parallel: Section, training: S
     return found + [f"[{name}]" for name in fields if name not in SECTIONS and name not in NOTHING]
 
 
+def _with_layers(path: str, values: Dict[str, Any], model: Section) -> Dict[str, Any]:
+    """With another number of layers, as Primus' runs may have."""
+    if model.get("n_layers") is None:
+        return values
+    count = integer_of(path, "n_layers", model["n_layers"], 1)
+    if "num_hidden_layers" not in values or "layer_types" in values:
+        raise Error(f"{path}: n_layers is given, and the layers of {shown(model.get('name'))} differ or have a tower in front; leave it out")
+    return {**values, "num_hidden_layers": count}
+
+
 def read_job(path: str, fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Job]:
     """The model, and how it is trained."""
     parallel, training, model = _sections(path, fields)
     if model.get("name") == "transformers_modeling_backend":
         other = _section(path, fields, "hf_transformers").get("model")
         raise Error(f"{path}: its model is that of Hugging Face's {shown(other)}; give its config.json")
-    values = model_values(path, model.get("name"), model.get("flavor"))
+    values = _with_layers(path, model_values(path, model.get("name"), model.get("flavor")), model)
     not_taken, assumed = _check_names(path, parallel, training, model), [f"sizes as torchtitan {RELEASE} has them"]
     options: Dict[str, Any] = {option: _degree(path, parallel, name) for name, option in DEGREES.items()}
     options["seq"] = _degree(path, {"seq_len": 2048, **training}, "seq_len")
