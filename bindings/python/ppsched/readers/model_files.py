@@ -124,4 +124,4 @@ def read_model(path: str) -> ModelFile:
         return _of_hub(path, script)
     found = model_of(path, script.fields)
     warning = [f"{path}: not known, and not counted: {', '.join(script.others)}"] if script.others else []
-    return found._replace(warnings=[*found.warnings, *warning])
+    return found._replace(warnings=[*found.warnings, *warning], assumed=[*found.assumed, *script.assumed])

@@ -7,7 +7,8 @@ from .._core._library import Error
 from .._core.shown import shown
 from .._core.words import nearest
 from .nemo_classes import CLASSES, FAMILIES, class_fields
-from .nemo_fields import Arguments, Fields, last_word, model_arguments, precision_arguments, section, tokenizer_rows, training_arguments
+from .nemo_fields import Arguments, Fields, last_word, model_arguments, precision_arguments, section, training_arguments
+from .tokenizers import tokenizer_rows
 
 BRIDGE, NEMO_2 = "megatron.bridge.", "nemo.collections.llm."
 # Providers that make layers, or encoders in front, which their fields do not tell.

@@ -7,7 +7,8 @@ from .._core.shown import shown
 from .interpolation import Resolver
 from .megatron_arguments import ARGUMENTS
 from .megatron_names import KNOWN
-from .nemo_fields import Arguments, Fields, is_in_use, tokenizer_rows
+from .nemo_fields import Arguments, Fields, is_in_use
+from .tokenizers import tokenizer_rows
 
 # Fields that are Megatron-LM's by another name.
 RENAMED = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fields of Megatron Core's TransformerConfig, as recipes of Megatron-Bridge and NeMo 2 have them, as Megatron-LM's arguments."""
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple
 
 from .._core._library import Error
 from .._core.shown import shown
@@ -31,13 +31,6 @@ SPEC_FIELDS = ("transformer_layer_spec", "mamba_stack_spec", "hybrid_stack_spec"
 # Of TransformerConfig with latent attention, where a file says nothing; the launcher has others.
 LATENT = {"q_lora_rank": 512, "kv_lora_rank": 512, "qk_head_dim": 128, "qk_pos_emb_head_dim": 64, "v_head_dim": 128}
 BACKENDS = {1: "flash", 2: "fused", 3: "unfused", 4: "local", 5: "auto"}
-# Rows of tokenizers by the start of their names; the longest start counts. llama_tokenizer.model is that of Llama 2.
-TOKENIZERS = {
-    "GPT2BPETokenizer": 50257, "gpt2": 50257, "meta-llama/Llama-2": 32000, "meta-llama/Llama-3": 128256, "meta-llama/Meta-Llama-3": 128256,
-    "mistralai/Mixtral-8x7B": 32000, "mistralai/Mixtral-8x22B-v0.1": 32000, "mistral-community/Mixtral-8x22B-v0.1": 32000, "mistralai/Mistral-7B-v0.1": 32000,
-    "mistralai/Mistral-Nemo": 131072, "mistralai/Mistral-Large-Instruct-2407": 32768, "bigcode/starcoder2": 49152, "tiiuae/falcon-7b": 65024,
-    "EleutherAI/gpt-neox-20b": 50277, "THUDM/chatglm2-6b": 64794, "THUDM/chatglm3-6b": 64798, "llama_tokenizer.model": 32000, "google/gemma-2b": 256000,
-    "google/gemma-7b": 256000}
 
 
 class Arguments(NamedTuple):
@@ -116,17 +109,6 @@ def _add_vocabulary(arguments: Fields, pads: bool) -> None:
     size = arguments.pop("vocab_size", None)
     if size is not None:
         arguments["vocab_size" if pads else "padded_vocab_size"] = size
-
-
-def tokenizer_rows(name: str) -> Optional[int]:
-    """Of a tokenizer by its name, or by that of its file."""
-    names = (name, last_part(name))
-    starts = [start for start in TOKENIZERS if any(each.startswith(start) for each in names)]
-    return TOKENIZERS[max(starts, key=len)] if starts else None
-
-
-def last_part(name: str) -> str:
-    return re.split(r"[/\\]", name)[-1]
 
 
 def model_arguments(path: str, given: Mapping[str, Any]) -> Fields:

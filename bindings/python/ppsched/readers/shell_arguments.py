@@ -13,10 +13,15 @@ from .megatron_names import KNOWN
 from .megatron_training import SHORT
 from .shell_script import Group, Option, script_groups, value_of
 from .swift import ASKED, HUB_OPTIONS, check_trains, hub_of, is_of_training, training_of
+from .tokenizers import ENCODERS, launcher_rows
 
 MODEL = frozenset(("num_layers", "hidden_size", "hybrid_layer_pattern", "hybrid_override_pattern"))  # a group with one of them is the model's
 # Options of slime's launcher that change neither layers nor their costs.
 OF_OTHERS = frozenset(("allgather_cp", "enable_experimental"))
+TOKENIZER = ("tokenizer_type", "tokenizer_model", "vocab_file", "merge_file")
+# Programs whose models have more than a decoder, and those that train nothing.
+OTHER_MODELS = re.compile(r"bert|t5|(?:^|[_/])ict(?:[_./]|$)|retro|vlm|vision|dino|multimodal|mimo|llava|diffusion", re.I)
+NO_TRAINING = re.compile(r"generat|inference|eval|export|convert|quantize|prune|server|mmlu|validate|preprocess|extract", re.I)
 ENDINGS = (".sh", ".bash", ".args", ".txt")
 MOST_BYTES = 16 << 20  # of a file that a script sources
 
@@ -40,11 +45,12 @@ def _changes_nothing(name: str) -> bool:
 
 class Script(NamedTuple):
     """The arguments by their names, of which the last one counts; the names of options that are not Megatron-LM's; the model of Hugging
-    Face that the script names, where it has none of its own: the arguments then are of training alone."""
+    Face that the script names, where it has none of its own: the arguments then are of training alone; what is assumed."""
 
     fields: Dict[str, Any]
     others: List[str]
     hub: Optional[str] = None
+    assumed: Tuple[str, ...] = ()
 
 
 # --- files that it sources ---
@@ -91,15 +97,43 @@ def _taken(path: str, groups: List[Group], is_of_model: bool) -> Script:
     return Script(fields, sorted(set(others)))
 
 
+def _check_programs(path: str, groups: List[Group]) -> None:
+    programs = ["/".join(group.program.split("/")[-2:]) for group in groups if group.program]
+    other = next((name for name in programs if OTHER_MODELS.search(name)), None)
+    if other is not None:
+        raise Error(f"{path}: it runs {shown(other)}, whose model has more than the layers of a decoder; give a script of a language model")
+    if programs and all(map(NO_TRAINING.search, programs)):
+        raise Error(f"{path}: it runs {shown(programs[0])}, which trains nothing; give a script of a training")
+
+
+def add_vocabulary(path: str, fields: Dict[str, Any], tokenizer: Dict[str, Any]) -> Tuple[str, ...]:
+    """Rows as the tokenizer has them, where the arguments say none; what is assumed."""
+    kind = tokenizer.get("tokenizer_type")
+    if kind in ENCODERS:
+        raise Error(f"{path}: its tokenizer is {kind}, of models with more than the layers of a decoder; give a file of a language model")
+    rows = launcher_rows(tokenizer) if fields.get("vocab_size") is None and fields.get("padded_vocab_size") is None else None
+    if rows is None:
+        return ()
+    fields["vocab_size"] = rows
+    return (f"vocab_size {rows}, as {'GPT2BPETokenizer' if kind is None else kind} has it (the file leaves it to the tokenizer)",)
+
+
+def _with_vocabulary(path: str, script: Script, groups: List[Group]) -> Script:
+    tokenizer = {option.name: option.words[0] for group in groups for option in group.options if option.name in TOKENIZER and option.words}
+    fields = dict(script.fields)
+    return script._replace(assumed=add_vocabulary(path, fields, tokenizer), fields=fields)
+
+
 def read_arguments(path: str, text: str) -> Script:
     missing: List[str] = []
     groups = script_groups(path, text, lambda name, file: _sourced(missing, name, file))
     if any(map(_is_model, groups)):
+        _check_programs(path, groups)
         found = _taken(path, groups, True)
         if _has_own_spec(found.fields) and _hub_group(groups) is not None:
             return _of_hub(path, text, groups)
         _check_spec(path, found.fields)
-        return found
+        return _with_vocabulary(path, found, groups)
     sourced = next((name for name in missing if name.rstrip("\"' ").endswith(".sh")), None)
     if sourced is not None:
         raise Error(f"{path}: it sources {shown(sourced)}, which is not found from the script's folder; put it there, or give the file with the model's arguments")
