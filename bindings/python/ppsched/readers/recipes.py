@@ -10,6 +10,7 @@ from .megatron_names import not_taken as not_taken_of
 from .megatron_names import plain
 from .megatron_training import training_options
 from .primus import bridge_values, framework_of, is_primus, job_values, primus_arguments
+from .shell_arguments import is_options, mapped_options
 from .swift import hub_of, is_of_training, is_swift, swift_fields
 from .torchtitan import is_job, is_toml, read_job
 
@@ -27,7 +28,7 @@ class Found(NamedTuple):
 
 
 def is_recipe(path: str, fields: Mapping[str, Any]) -> bool:
-    kinds = (is_job, is_primus, is_nemo_2, is_bridge, is_nemo_1, is_automodel, is_swift)
+    kinds = (is_job, is_primus, is_nemo_2, is_bridge, is_nemo_1, is_automodel, is_swift, is_options)
     return is_toml(path) or any(is_kind(fields) for is_kind in kinds) or hub_name(fields) is not None
 
 
@@ -63,6 +64,9 @@ def read_recipe(path: str, fields: Mapping[str, Any], read: Read) -> Optional[Fo
         return _of_hub(path, recipe.name, read, recipe.fields, recipe.options, recipe.not_taken)
     if is_swift(fields):
         return _trained(path, hub_of(fields), read, swift_fields(path, fields))
+    if is_options(fields):
+        script = mapped_options(path, fields)
+        return Found(script.fields, path, None, script.others, list(script.assumed))
     if hub_name(fields) is not None:
         return _of_hub(path, hub_name(fields), read, {}, {}, [])
     if is_bridge(fields):

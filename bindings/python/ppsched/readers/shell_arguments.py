@@ -3,21 +3,24 @@
 import os
 import pathlib
 import re
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
 from .._core.shown import shown
 from .megatron_arguments import ARGUMENTS
 from .json_and_yaml import file_text
-from .megatron_names import KNOWN
+from .megatron_names import KNOWN, negated
 from .megatron_training import SHORT
-from .shell_script import Group, Option, script_groups, value_of
+from .shell_script import Group, script_groups, value_of
+from .shell_words import UNKNOWN
 from .swift import ASKED, HUB_OPTIONS, check_trains, hub_of, is_of_training, training_of
 from .tokenizers import ENCODERS, launcher_rows
 
 MODEL = frozenset(("num_layers", "hidden_size", "hybrid_layer_pattern", "hybrid_override_pattern"))  # a group with one of them is the model's
-# Options of slime's launcher that change neither layers nor their costs.
-OF_OTHERS = frozenset(("allgather_cp", "enable_experimental"))
+# Options of slime's launcher and of ModelOpt that change neither layers nor their costs.
+OF_OTHERS = frozenset(("allgather_cp", "enable_experimental", "export_model_type", "export_default_te_spec", "export_te_mcore_model", "enable_gpt_oss",
+                       "tokenizer_hf_include_special_tokens"))
+TOLD = frozenset(("export_force_local_attention",))  # which keeps scores, and is named as not counted
 TOKENIZER = ("tokenizer_type", "tokenizer_model", "vocab_file", "merge_file")
 # Programs whose models have more than a decoder, and those that train nothing.
 OTHER_MODELS = re.compile(r"bert|t5|(?:^|[_/])ict(?:[_./]|$)|retro|vlm|vision|dino|multimodal|mimo|llava|diffusion", re.I)
@@ -34,13 +37,13 @@ def _is_model(group: Group) -> bool:
     return any(option.name in MODEL for option in group.options)
 
 
-def _is_taken(option: Option, is_model: bool) -> bool:
+def _is_taken(name: str, is_model: bool) -> bool:
     """Of groups for other things only the arguments that are known."""
-    return option.name in KNOWN and option.name not in SHORT if not is_model else option.name not in OF_OTHERS
+    return name in KNOWN and name not in SHORT if not is_model else name not in OF_OTHERS and name not in TOLD
 
 
 def _changes_nothing(name: str) -> bool:
-    return name in ARGUMENTS and ARGUMENTS[name].effect == "nothing"
+    return name in ARGUMENTS and ARGUMENTS[name].effect == "nothing" and name != "pad_vocab_size"
 
 
 class Script(NamedTuple):
@@ -55,7 +58,7 @@ class Script(NamedTuple):
 
 # --- files that it sources ---
 
-_UNKNOWN_START = re.compile(r"(?:\$\{?\w+\}?|\$\(.*\)|~)/(.+)$", re.S)
+_UNKNOWN_START = re.compile(r"(?:\$\{?\w+\}?|\$\(.*\)|`[^`]*`|~)/(.+)$", re.S)
 
 
 def _sourced_places(path: str, name: str) -> List[pathlib.Path]:
@@ -88,9 +91,10 @@ def _taken(path: str, groups: List[Group], is_of_model: bool) -> Script:
     for group in groups:
         is_model = is_of_model and _is_model(group)
         for option in group.options:
-            if _changes_nothing(option.name):
+            name = negated(option.name) or option.name
+            if _changes_nothing(name):
                 continue
-            if _is_taken(option, is_model):
+            if _is_taken(name, is_model):
                 fields[option.name] = value_of(path, option)
             elif option.name not in OF_OTHERS:
                 others.append(option.name)
@@ -106,14 +110,23 @@ def _check_programs(path: str, groups: List[Group]) -> None:
         raise Error(f"{path}: it runs {shown(programs[0])}, which trains nothing; give a script of a training")
 
 
+def _tokenizer_name(tokenizer: Dict[str, Any]) -> str:
+    """Its model, and where the script takes that from elsewhere its type."""
+    names = [str(tokenizer.get(name, UNKNOWN)) for name in ("tokenizer_model", "tokenizer_type")]
+    return next((name for name in names if UNKNOWN not in name), "of the launcher")
+
+
 def add_vocabulary(path: str, fields: Dict[str, Any], tokenizer: Dict[str, Any]) -> Tuple[str, ...]:
     """Rows as the tokenizer has them, where the arguments say none; what is assumed."""
     kind = tokenizer.get("tokenizer_type")
     if kind in ENCODERS:
         raise Error(f"{path}: its tokenizer is {kind}, of models with more than the layers of a decoder; give a file of a language model")
-    rows = launcher_rows(tokenizer) if fields.get("vocab_size") is None and fields.get("padded_vocab_size") is None else None
-    if rows is None:
+    if any(fields.get(name) is not None for name in ("vocab_size", "padded_vocab_size")):
         return ()
+    rows = launcher_rows(tokenizer)
+    if rows is None:
+        raise Error(f"{path}: its vocabulary is that of the tokenizer{' ' + shown(_tokenizer_name(tokenizer)) if tokenizer else ''}, whose file is not read; "
+                    "add --vocab-size, or --padded-vocab-size with the rows of the embedding")
     fields["vocab_size"] = rows
     return (f"vocab_size {rows}, as {'GPT2BPETokenizer' if kind is None else kind} has it (the file leaves it to the tokenizer)",)
 
@@ -138,6 +151,26 @@ def read_arguments(path: str, text: str) -> Script:
     if sourced is not None:
         raise Error(f"{path}: it sources {shown(sourced)}, which is not found from the script's folder; put it there, or give the file with the model's arguments")
     return _of_hub(path, text, groups)
+
+
+# --- a mapping of options ---
+
+def is_options(fields: Mapping[str, Any]) -> bool:
+    """As Megatron-LM's own tests have them: --name: value."""
+    return isinstance(fields.get("MODEL_ARGS"), dict)
+
+
+def mapped_options(path: str, fields: Mapping[str, Any]) -> Script:
+    """Of an option that is false the launcher gets nothing."""
+    given = {str(name).lstrip("-").replace("-", "_"): value for name, value in fields["MODEL_ARGS"].items() if value is not False and value is not None}
+    tokenizer = {name: UNKNOWN if "$" in str(given[name]) else given[name] for name in TOKENIZER if name in given}
+    found = {name: value for name, value in given.items() if not _changes_nothing(negated(name) or name) and name not in OF_OTHERS and name not in TOLD}
+    for name, value in found.items():
+        if isinstance(value, str) and "$" in value:
+            raise Error(f"{path}: --{name.replace('_', '-')} is {shown(value)}, which the run takes from elsewhere; write it there")
+    if not any(name in found for name in MODEL):
+        raise Error(f"{path}: there is no --num-layers or --hybrid-layer-pattern in MODEL_ARGS; give a file with a model's arguments, or a config.json")
+    return Script(found, [name for name in given if name in TOLD], None, add_vocabulary(path, found, tokenizer))
 
 
 # --- a model of Hugging Face ---

@@ -156,7 +156,7 @@ class _Follower:
                 continue
             for value in self.values(word):
                 is_free = not found or found[-1].words or found[-1].name in FLAGS
-                if not program and (before == "-m" or (value.endswith(".py") and not value.startswith("-") and is_free)):
+                if not program and ((before == "-m" and not value.startswith("torch.")) or (value.endswith(".py") and not value.startswith("-") and is_free)):
                     program, found = value, []
                 else:
                     self.add(found, value, line)
