@@ -103,8 +103,17 @@ def guessed_model(path: str) -> Optional[Description]:
 def _of_hub(path: str, script: Script) -> ModelFile:
     """The model of Hugging Face that a script names, and how the script trains it."""
     file, training = config_of(path, script.hub), plain(path, script.fields)
-    found = model_of(file, read_mapping_of(file))
-    return found._replace(options=training_options(path, training), not_taken=[*found.not_taken, *not_taken(training)])
+    found = _with_towers(path, model_of(file, read_mapping_of(file)), script.freezes_towers)
+    return found._replace(options=training_options(path, training), not_taken=[*found.not_taken, *not_taken(training), *script.others])
+
+
+def _with_towers(path: str, found: ModelFile, are_frozen: bool) -> ModelFile:
+    """Frozen, if whoever trains it freezes them."""
+    towers = found.description.values().get("towers") if are_frozen else None
+    if not towers:
+        return found
+    values = {**found.description.values(), "towers": [{**tower, "frozen": True} for tower in towers]}
+    return found._replace(description=_described(path, values), assumed=[*found.assumed, "towers that do not learn (freeze_vit, which is ms-swift's own)"])
 
 
 def read_model(path: str) -> ModelFile:
@@ -116,7 +125,7 @@ def read_model(path: str) -> ModelFile:
         recipe = read_recipe(path, fields, read_mapping_of)
         if recipe is None:
             return model_of(path, fields)
-        found = model_of(recipe.path, recipe.fields)
+        found = _with_towers(path, model_of(recipe.path, recipe.fields), recipe.freezes_towers)
         return found._replace(options=found.options if recipe.options is None else recipe.options, not_taken=[*found.not_taken, *recipe.not_taken],
                               assumed=[*found.assumed, *recipe.assumed])
     script = read_arguments(path, file_text(path, MODEL))

@@ -183,6 +183,8 @@ def primus_arguments(path: str, fields: Mapping[str, Any], read: Read) -> Tuple[
     kind: Optional[object] = values.pop("model_type", None)
     if kind is not None and kind not in TYPES:
         raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes by itself; read are {', '.join(TYPES)}; give Hugging Face's config.json")
+    if values.get("hf_path"):
+        raise Error(f"{path}: its model is {shown(values['hf_path'])} of Hugging Face; give the run that takes it, or the model's config.json")
     _sinks(path, values)
     if values.get("sequence_parallel") in (0, 1):  # as its scripts give it
         values["sequence_parallel"] = bool(values["sequence_parallel"])

@@ -11,20 +11,22 @@ from .megatron_names import plain
 from .megatron_training import training_options
 from .primus import bridge_values, framework_of, is_primus, job_values, primus_arguments
 from .shell_arguments import is_options, mapped_options
-from .swift import hub_of, is_of_training, is_swift, swift_fields
+from .swift import freezes_towers, hub_of, is_of_training, is_swift, swift_fields, uncounted
 from .torchtitan import is_job, is_toml, read_job
 
 Read = Callable[[str], Mapping[str, Any]]
 
 
 class Found(NamedTuple):
-    """What a recipe says: the fields of the model, which file has them, options of the command, what is not taken and what is assumed."""
+    """What a recipe says: the fields of the model, which file has them, options of the command, what is not taken and what is assumed;
+    whether towers in front do not learn."""
 
     fields: Mapping[str, Any]
     path: str
     options: Optional[Dict[str, Any]] = None
     not_taken: List[str] = []
     assumed: List[str] = []
+    freezes_towers: bool = False
 
 
 def is_recipe(path: str, fields: Mapping[str, Any]) -> bool:
@@ -57,13 +59,14 @@ def read_recipe(path: str, fields: Mapping[str, Any], read: Read) -> Optional[Fo
         return Found(values, path, assumed=assumed)
     for is_kind, arguments_of in ((is_nemo_2, nemo_2_arguments), (is_nemo_1, nemo_1_arguments)):
         if is_kind(fields):
-            found = arguments_of(path, fields)
-            return Found(found.fields, path, assumed=found.assumed)
+            arguments = arguments_of(path, fields)
+            return Found(arguments.fields, path, assumed=arguments.assumed)
     if is_automodel(fields):
         recipe = automodel_recipe(path, fields)
         return _of_hub(path, recipe.name, read, recipe.fields, recipe.options, recipe.not_taken)
     if is_swift(fields):
-        return _trained(path, hub_of(fields), read, swift_fields(path, fields))
+        found = _trained(path, hub_of(fields), read, swift_fields(path, fields))
+        return found._replace(not_taken=[*found.not_taken, *uncounted(fields)], freezes_towers=freezes_towers(fields))
     if is_options(fields):
         script = mapped_options(path, fields)
         return Found(script.fields, path, None, script.others, list(script.assumed))

@@ -13,7 +13,7 @@ from .megatron_names import KNOWN, negated
 from .megatron_training import SHORT
 from .shell_script import Group, script_groups, value_of
 from .shell_words import UNKNOWN
-from .swift import ASKED, HUB_OPTIONS, check_trains, hub_of, is_of_training, training_of
+from .swift import ASKED, HUB_OPTIONS, check_trains, freezes_towers, hub_of, is_of_training, is_run, training_of, uncounted
 from .tokenizers import ENCODERS, launcher_rows
 
 MODEL = frozenset(("num_layers", "hidden_size", "hybrid_layer_pattern", "hybrid_override_pattern"))  # a group with one of them is the model's
@@ -48,12 +48,14 @@ def _changes_nothing(name: str) -> bool:
 
 class Script(NamedTuple):
     """The arguments by their names, of which the last one counts; the names of options that are not Megatron-LM's; the model of Hugging
-    Face that the script names, where it has none of its own: the arguments then are of training alone; what is assumed."""
+    Face that the script names, where it has none of its own: the arguments then are of training alone; what is assumed;
+    whether towers in front do not learn."""
 
     fields: Dict[str, Any]
     others: List[str]
     hub: Optional[str] = None
     assumed: Tuple[str, ...] = ()
+    freezes_towers: bool = False
 
 
 # --- files that it sources ---
@@ -185,9 +187,17 @@ def _of_hub(path: str, text: str, groups: List[Group]) -> Script:
     check_trains(path, text)
     if named is None:
         raise Error(f"{path}: there is no --num-layers or --hybrid-layer-pattern in it; give a script with a model's arguments, or a config.json")
-    values = {option.name: value_of(path, option) for option in named.options if option.name in ASKED}
+    asked = {option.name: option for option in named.options if option.name in ASKED}
+    unknown = [name for name in ("gradient_accumulation_steps",) if name in asked and UNKNOWN in "".join(asked[name].words)]
+    values = {name: value_of(path, option) for name, option in asked.items() if name not in unknown}
+    if "hf_checkpoint" not in values and not is_run(text):
+        raise Error(f"{path}: its model is {shown(hub_of(values))}, and it runs neither ms-swift nor slime; give the model's config.json")
     known = _taken(path, groups, False).fields
-    return Script({**training_of({**known, **values}, path), **{name: value for name, value in known.items() if is_of_training(name)}}, [], hub_of(values))
+    others = [*unknown, *uncounted(values)]
+    if re.search(r"\baccelerate\s+launch\b.*--config_file", text, re.S):
+        others.append("config_file of accelerate, by which weights may be sharded")
+    training = {**training_of({**known, **values}, path), **{name: value for name, value in known.items() if is_of_training(name)}}
+    return Script(training, others, hub_of(values), (), freezes_towers(values))
 
 
 def _has_own_spec(fields: Dict[str, Any]) -> bool:

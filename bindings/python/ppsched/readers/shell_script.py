@@ -10,7 +10,8 @@ from .shell_conditions import Conditions, is_condition, opposite
 from .shell_words import (UNKNOWN, Statement, brackets_end, divided, lines_again, plain_text, quotes_end, statements_of, sum_of,
                           without_quotes, words_of)
 
-MOST_STEPS = 200_000  # statements that are followed
+MOST_STEPS = 20_000   # statements that are followed
+MOST_GROUPS = 2_000   # commands and arrays with options
 DEEPEST = 8           # files that source each other
 MOST_NESTED = 40      # conditions and loops in each other
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -143,6 +144,12 @@ class _Follower:
         elif found:
             found[-1] = found[-1]._replace(words=(*found[-1].words, value))
 
+    def keep(self, group: Group) -> None:
+        if group.options or group.program:
+            self.groups.append(group)
+        if len(self.groups) > MOST_GROUPS:
+            raise Error(f"{self.where}: more than {MOST_GROUPS} of its commands and arrays have options")
+
     def command_options(self, words: List[Tuple[str, int]]) -> None:
         """Of a command those after the program that it starts, with those of its arrays where they stand."""
         found: List[Option] = []
@@ -150,7 +157,7 @@ class _Follower:
         for word, line in words:
             array = _ARRAY.fullmatch(word)
             if array is not None:
-                self.groups.append(Group(found, program))
+                self.keep(Group(found, program))
                 found = []
                 self.use(array[1])
                 continue
@@ -161,14 +168,14 @@ class _Follower:
                 else:
                     self.add(found, value, line)
                 before = value
-        self.groups.append(Group(found, program))
+        self.keep(Group(found, program))
 
     def use(self, name: Optional[str]) -> None:
         """An array's options count where a command takes them."""
         if name is not None:
             self.used.add(name)
             own = [group for group in self.groups if group.name == name]
-            self.taken.update(name for group in own if group.options)
+            self.taken.update(group.name for group in own)
             self.groups = [group for group in self.groups if group.name != name] + own
 
     def array_options(self, name: str, words: List[Tuple[str, int]]) -> None:
@@ -178,14 +185,14 @@ class _Follower:
             if array is not None and array[1]:
                 self.used.add(array[1])
                 for group in [group for group in self.groups if group.name == array[1] != name]:
-                    self.groups.append(Group(found, "", name))
-                    self.groups.append(group._replace(name=name))
+                    self.keep(Group(found, "", name))
+                    self.keep(group._replace(name=name))
                     found = []
                 continue
             for value in self.values(word):
                 for part in value.split() if value.startswith("--") and "=" not in value else [value]:
                     self.add(found, part, line)
-        self.groups.append(Group(found, "", name))
+        self.keep(Group(found, "", name))
 
     def found(self) -> List[Group]:
         """Without the arrays that no command takes where others are taken; with texts of options that nothing takes."""
