@@ -14,7 +14,7 @@ TUNERS = ("tuner_type", "train_type", "sft_type")
 RENAMED = {"max_length": "seq_length", "per_device_train_batch_size": "micro_batch_size", "gradient_accumulation_steps": "num_microbatches"}
 # What changes times or memory, and is not counted.
 UNCOUNTED = ("sequence_parallel_size", "teacher_model", "use_galore", "offload_optimizer", "offload_model", "optimizer_cpu_offload")
-ASKED = frozenset((*HUB_OPTIONS, *TUNERS, *RENAMED, *UNCOUNTED, "deepspeed", "fsdp", "gradient_checkpointing", "freeze_vit", "freeze_llm"))
+ASKED = frozenset((*HUB_OPTIONS, *TUNERS, *RENAMED, *UNCOUNTED, "deepspeed", "fsdp", "gradient_checkpointing", "freeze_vit", "freeze_llm", "rlhf_type", "task_type"))
 # Its own where a file says nothing: of its Megatron, and of itself.
 MEGATRON = {"micro_batch_size": 1, "global_batch_size": 16, "recompute_granularity": "selective", "use_distributed_optimizer": True}
 ITSELF = {"micro_batch_size": 1, "recompute_granularity": "full"}
@@ -64,7 +64,9 @@ def freezes_towers(values: Mapping[str, Any]) -> bool:
 
 
 def uncounted(values: Mapping[str, Any]) -> List[str]:
-    return [name for name in UNCOUNTED if str(values.get(name, "false")).lower() not in ("false", "none", "0", "1" if name.endswith("size") else "")]
+    others = [name for name in ("rlhf_type",) if values.get(name)]
+    others += ["task_type"] if str(values.get("task_type", "causal_lm")) != "causal_lm" else []
+    return others + [name for name in UNCOUNTED if str(values.get(name, "false")).lower() not in ("false", "none", "0", "1" if name.endswith("size") else "")]
 
 
 def training_of(values: Mapping[str, Any], path: str) -> Dict[str, Any]:
