@@ -109,10 +109,10 @@ def _of_hub(path: str, script: Script) -> ModelFile:
 
 def _with_towers(path: str, found: ModelFile, are_frozen: bool) -> ModelFile:
     """Frozen, if whoever trains it freezes them."""
-    towers = found.description.values().get("towers") if are_frozen else None
-    if not towers:
+    values: Dict[str, Any] = dict(found.description.values())
+    if not are_frozen or not values.get("towers"):
         return found
-    values = {**found.description.values(), "towers": [{**tower, "frozen": True} for tower in towers]}
+    values["towers"] = [{**tower, "frozen": True} for tower in values["towers"]]
     return found._replace(description=_described(path, values), assumed=[*found.assumed, "towers that do not learn (freeze_vit, which is ms-swift's own)"])
 
 
