@@ -173,6 +173,10 @@ class ScriptTest(Folder):
         self.refused("more than 2000 of its commands and arrays have options", "m.sh", "for ((i=0; i<999999999; i++)); do a --x 1; done\na --num-layers 2")
         self.refused("unknown argument 'strange'", "m.sh", "a --num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8 --strange 1")
         self.refused("whose layers follow from Hugging Face's config.json", "m.sh", "a --num-layers 2 --spec slime_plugins.models.qwen3_5 get_qwen3_5_spec")
+        self.refused("exp_avg_dtype is ['fp8']", "m.yaml", "num_layers: 2\nhidden_size: 8\nnum_attention_heads: 2\npadded_vocab_size: 8\nuse_precision_aware_optimizer: true\n"
+                     "exp_avg_dtype: [fp8]\n")
+        self.refused("it sources", "m.sh", "source " + "x" * 5000 + ".sh")
+        self.refused("--seq-length has a value that the script takes from elsewhere", "m.sh", "a --num-layers 2 --seq-length \"$X\n--y\"")
         for text in ("for ((i=0; i<3; i++)); do", "if (( 1 )); then", "A=(", "a \"", "a '", "a $((", "))", "\0", "printf -v X \"[%s]\" x"):
             self.refused("", "m.sh", text)
 
@@ -210,6 +214,8 @@ class PrimusTest(Folder):
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
         self.refused("its framework is 'maxtext'; files of megatron, torchtitan, megatron_bridge are read", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")
+        self.refused("extends must be a list of files, not 3", "x.yaml", "extends: 3\n")
+        self.refused("overrides must be a mapping, not 3", "x.yaml", "modules: {a: {framework: megatron, model: primus/configs/models/megatron/small.yaml, overrides: 3}}\n")
         self.refused("none of its modules has a model", "x.yaml", "bases: []\nmodules: {a: {framework: megatron}}\n")
 
 

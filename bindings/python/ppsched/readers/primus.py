@@ -72,13 +72,21 @@ def _find(path: str, name: object, folders: List[str]) -> str:
     return found
 
 
+def _names(path: str, fields: Mapping[str, Any], key: str) -> List[Any]:
+    """Of the files that a file takes."""
+    value = fields.get(key)
+    if value is not None and not isinstance(value, list):
+        raise Error(f"{path}: {key} must be a list of files, not {shown(value)}")
+    return list(value or [])
+
+
 def _extended(path: str, read: Read, parts: Tuple[str, ...], framework: str, depth: int = 0) -> Dict[str, Any]:
     """The values of a file, over those of the files that it extends."""
     if depth == DEEPEST:
         raise Error(f"{path}: more than {DEEPEST} files extend each other")
     values: Dict[str, Any] = {}
     own = _resolved(dict(read(path)))
-    for name in [*(own.get("extends") or own.get("includes") or []), *(own.get("bases") or [])]:
+    for name in [*(_names(path, own, "extends") or _names(path, own, "includes")), *_names(path, own, "bases")]:
         values = _merged(values, _extended(_find(path, name, _folders(path, parts, framework)), read, parts, framework, depth + 1))
     return _merged(values, {name: value for name, value in own.items() if name not in ("extends", "includes", "bases")})
 
@@ -117,7 +125,10 @@ def _run_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, A
     if module.get("config") is not None:
         values = _merged(values, _extended(_find(path, module["config"], _folders(path, MODULES, framework)), read, MODULES, framework))
     values = _merged(values, _extended(_find(path, module["model"], _folders(path, MODELS, framework)), read, MODELS, framework))
-    return _merged(values, module.get("overrides") or {})
+    over = module.get("overrides") or {}
+    if not isinstance(over, dict):
+        raise Error(f"{path}: overrides must be a mapping, not {shown(over)}")
+    return _merged(values, over)
 
 
 # --- names ---

@@ -77,8 +77,15 @@ def _sourced_places(path: str, name: str) -> List[pathlib.Path]:
     return [pathlib.Path(name), *(folder / end for end in ends for folder in (here, *here.parents))]
 
 
+def _is_file(place: pathlib.Path) -> bool:
+    try:
+        return place.is_file()
+    except OSError:  # no name of a file
+        return False
+
+
 def _sourced(missing: List[str], name: str, path: str) -> Optional[Tuple[str, str]]:
-    found = next((place for place in _sourced_places(path, name) if place.is_file()), None)
+    found = next((place for place in _sourced_places(path, name) if _is_file(place)), None)
     if found is None:
         missing.append(name)
         return None

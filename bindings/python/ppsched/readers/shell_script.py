@@ -132,7 +132,7 @@ class _Follower:
 
     def option(self, value: str, line: int) -> Optional[Option]:
         """None of a word that begins none."""
-        if not re.match(r"--[A-Za-z]", value):
+        if not re.match(r"--[A-Za-z][\w.-]*(?:=|$)", value):
             return None
         name, equals, rest = value[2:].partition("=")
         return Option(name.replace("-", "_"), (rest,) if equals else (), line, self.files[-1] if self.files else "", self.unsure == 0)
