@@ -112,6 +112,7 @@ class ScriptTest(Folder):
     def test_programs(self):
         groups = script_groups("s", "torchrun --nproc 8 --standalone pretrain_gpt.py --x 1\npython -m a.b --y a.py")
         self.assertEqual([(group.program, [option.name for option in group.options]) for group in groups], [("pretrain_gpt.py", ["x"]), ("a.b", ["y"])])
+        self.assertEqual(self.options("D=(--nproc 8)\nA=(--x 1)\ntorchrun ${D[@]} a.py ${A[@]}"), [("x", 1)])
         model = " --num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8\n"
         self.refused("it runs 'bert/pretrain_bert.py', whose model has more than the layers of a decoder", "m.sh", "python examples/bert/pretrain_bert.py" + model)
         self.refused("it runs 'tools/run_inference_server.py', which trains nothing", "m.sh", "python tools/run_inference_server.py" + model)

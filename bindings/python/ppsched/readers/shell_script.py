@@ -154,9 +154,11 @@ class _Follower:
         """Of a command those after the program that it starts, with those of its arrays where they stand."""
         found: List[Option] = []
         program, before = "", ""
+        starters: Set[Optional[str]] = set()  # arrays of what starts the program
         for word, line in words:
             array = _ARRAY.fullmatch(word)
             if array is not None:
+                starters.update([] if program else [array[1]])
                 self.keep(Group(found, program))
                 found = []
                 self.use(array[1])
@@ -165,6 +167,7 @@ class _Follower:
                 is_free = not found or found[-1].words or found[-1].name in FLAGS
                 if not program and ((before == "-m" and not value.startswith("torch.")) or (value.endswith(".py") and not value.startswith("-") and is_free)):
                     program, found = value, []
+                    self.groups = [group for group in self.groups if not group.name or group.name not in starters]
                 else:
                     self.add(found, value, line)
                 before = value
