@@ -119,8 +119,8 @@ class ScriptTest(Folder):
 
     def test_what_may_be_or_not(self):
         model = "A=(--num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8)\n"
-        self.refused("line 2: --swiglu follows from a condition that the script takes from elsewhere", "m.sh", model + "if which b; then A+=(--swiglu); fi\na ${A[@]}")
-        self.refused("line 3: --seq-length has a value that the script takes from elsewhere", "m.sh", model + "N=1; if which b; then N=2; fi\na --seq-length $N")
+        self.refused("line 2: --swiglu depends on a condition from outside the script", "m.sh", model + "if which b; then A+=(--swiglu); fi\na ${A[@]}")
+        self.refused("line 3: --seq-length has a value from outside the script", "m.sh", model + "N=1; if which b; then N=2; fi\na --seq-length $N")
         found = read_model(self.file("m.sh", model + "if which b; then A+=(--save x); fi\na ${A[@]}"))
         self.assertEqual(found.description.layers, 2)
 
@@ -168,7 +168,7 @@ class ScriptTest(Folder):
         self.assertFalse(marker.exists())
 
     def test_what_is_not_known(self):
-        self.refused("line 2: --num-layers has a value that the script takes from elsewhere", "m.sh", "N=$(cat x)\na --num-layers $N --hidden-size 4")
+        self.refused("line 2: --num-layers has a value from outside the script", "m.sh", "N=$(cat x)\na --num-layers $N --hidden-size 4")
         self.refused("there is no --num-layers", "m.sh", "echo --hello\n")
         self.refused("loops take more than", "m.sh", "for ((i=0; i<999999999; i++)); do X=$i; done\na --num-layers 2")
         self.refused("more than 2000 of its commands and arrays have options", "m.sh", "for ((i=0; i<999999999; i++)); do a --x 1; done\na --num-layers 2")
@@ -177,7 +177,7 @@ class ScriptTest(Folder):
         self.refused("exp_avg_dtype is ['fp8']", "m.yaml", "num_layers: 2\nhidden_size: 8\nnum_attention_heads: 2\npadded_vocab_size: 8\nuse_precision_aware_optimizer: true\n"
                      "exp_avg_dtype: [fp8]\n")
         self.refused("it sources", "m.sh", "source " + "x" * 5000 + ".sh")
-        self.refused("--seq-length has a value that the script takes from elsewhere", "m.sh", "a --num-layers 2 --seq-length \"$X\n--y\"")
+        self.refused("--seq-length has a value from outside the script", "m.sh", "a --num-layers 2 --seq-length \"$X\n--y\"")
         for text in ("for ((i=0; i<3; i++)); do", "if (( 1 )); then", "A=(", "a \"", "a '", "a $((", "))", "\0", "printf -v X \"[%s]\" x"):
             self.refused("", "m.sh", text)
 
@@ -209,9 +209,9 @@ class PrimusTest(Folder):
 
     def test_bad_files(self):
         self.tree()
-        self.refused("takes 'no.yaml', which is neither beside it nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
+        self.refused("names 'no.yaml', which is neither in its folder nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
         self.refused("attn_res_block_size is in use", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\nattn_res_block_size: 12\n")
-        self.refused("model_type is 'deepseek_v4', whose layers Primus makes by itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
+        self.refused("model_type is 'deepseek_v4', whose layers Primus makes itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
         self.refused("its framework is 'maxtext'; files of megatron, torchtitan, megatron_bridge are read", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")
