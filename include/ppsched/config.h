@@ -85,6 +85,11 @@ enum ppsched_quantity {
      * multiply it like the op's time. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
+    /* Speed of a device: 1 or D, > 0. F, B, I, W, overlapped pairs and RECOMPUTE take their time
+     * divided by it: 1 is as stated, 0.5 half as fast. OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD
+     * and copies to the host do not depend on it. Default: 1. */
+    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
+
     /* --- memory of stage passes and stages, and memory limits --- */
 
     /* Memory that a stage pass takes when its F starts: 1 or S, >= 0. Default: 1; if both of the

@@ -79,6 +79,7 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
     double least = PPI_INFINITE;
     struct ppi_split_load load = {.layers = plan->layers,
                                   .device_of = schedule->placement.device_of,
+                                  .speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS],
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
@@ -95,7 +96,8 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
     const double work = size * ppi_split_bound(&load);
     if (!schedule->flushes)
         return work;
-    return ppi_larger(work, size * least * ppi_split_path(plan->layers) + least_on_links(schedule, config));
+    const double path = ppi_split_path(plan->layers) / ppi_split_fastest(load.speeds);
+    return ppi_larger(work, size * least * path + least_on_links(schedule, config));
 }
 
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,

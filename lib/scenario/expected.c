@@ -34,12 +34,14 @@ static double stage_factor(const struct expecting *e, uint32_t stage)
            mean_factor(options->stage_factors, options->stage_factor_count, e->stages, stage, e->count);
 }
 
-/* Sets whole op times, op_overhead included. */
+/* Sets whole op times, op_overhead included, at speed 1. */
 static ppsched_status set_times(ppsched_config *config, const struct expecting *e, ppsched_error *error)
 {
     static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
                                          PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_OP_OVERHEAD, NULL, 0, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, NULL, 0, error);
     if (status == PPSCHED_OK)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, NULL, 0, error);
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && status == PPSCHED_OK; kind++) {
@@ -59,7 +61,7 @@ static ppsched_status set_pairs(ppsched_config *config, const struct expecting *
         return PPSCHED_OK;
     for (uint32_t s = 0; s < e->stages; s++)
         for (size_t b = 0; b < each; b++)
-            e->room[s * each + b] = (each == 1 ? ppi_value_at(&given, s) : given.values[s * each + b]) * stage_factor(e, s);
+            e->room[s * each + b] = ppi_given_overlap(e->costs, s, (uint32_t)b, e->place->device_of[s]) * stage_factor(e, s);
     return ppi_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, e->room, e->stages * each, error);
 }
 

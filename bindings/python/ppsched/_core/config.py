@@ -74,13 +74,14 @@ class Quantities(TypedDict, total=False):
     send_overhead: Numbers
     mem_recomputed_backward_input: Numbers
     mem_recomputed_backward: Numbers
+    device_speeds: Numbers
 
 
 DEFAULT: Numbers = ()  # of a list that is not given
 # Lists that are not of stages: of devices, of microbatches and slices, or of kinds of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
           "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "slice_scale",
-          "op_overhead")
+          "op_overhead", "device_speeds")
 
 
 def quantities_in(values: Mapping[str, Any]) -> Quantities:
@@ -132,7 +133,7 @@ class Config:
     mem_work_backward, mem_work_backward_input, mem_work_backward_weight; of sharded parameters unshard_times,
     reduce_grad_times, unshard_bytes, reduce_grad_bytes; of what is recomputed or offloaded
     recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload; of what a backward computes again
-    mem_recomputed_backward_input, mem_recomputed_backward. Per device: mem_limit, mem_other,
+    mem_recomputed_backward_input, mem_recomputed_backward. Per device: device_speeds, mem_limit, mem_other,
     sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown, and send_overhead,
     host time that the call of each send or receive takes in evaluations with transfers. Per pair of devices: p2p_time, p2p_bandwidth. Per
     forward stage or pair of stages: overlapped_times. Per microbatch: microbatch_scale, by which its times, memory and bytes are
@@ -172,7 +173,7 @@ class Config:
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
-                 units: Units = PLAIN) -> None:
+                 device_speeds: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -335,6 +336,7 @@ class Config:
     copy_slowdown = Values("How much longer compute ops take while a copy of a device runs, a device (default: 1; inf: they stand still).")
     send_overhead = Values("Host time that the call of a send or receive takes of its device, with transfers (default: 0).")
     mem_recomputed_backward_input = Values("Memory that is computed again when an I starts and stays until W ends, a stage.")
+    device_speeds = Values("Speed of a device, by which the times of its ops are divided (default: 1; 0.5: half as fast).")
     mem_recomputed_backward = Values("Memory that is computed again while a full backward runs, a stage (default: that of an I).")
 
     def validate(self) -> None:
