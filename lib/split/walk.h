@@ -63,8 +63,8 @@ void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, d
 /* The time of the schedule: span or makespan. */
 double ppi_walk_price(struct ppi_walk *walk);
 
-/* Adds up how often ops are on a critical path of that price: `weight` has four values, by kind - 1, for each stage, or for each
- * stage of each copy. `rows`: the number of these. */
+/* Adds up how often ops are on a critical path of that price: `weight` has four values, by kind - 1, for each of `rows` rows:
+ * stages, or stages of each copy. */
 void ppi_walk_weigh(const struct ppi_walk *walk, uint32_t rows, double *weight);
 
 #endif
