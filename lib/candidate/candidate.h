@@ -55,6 +55,7 @@ struct ppsched_plan {
     uint32_t scenario_count;
     int32_t rank_by;
     double quantile;
+    bool has_average; /* the speeds and links of its config are those of the average scenario */
     const ppsched_layers *layers;      /* NULL if the config has stages */
     uint32_t runtimes;                 /* bits of the runtimes to ask */
     const struct ppi_runtime *runtime; /* the runtime that must run each candidate, or NULL */

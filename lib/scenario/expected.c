@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The average scenario as a config, for searches that use only one vector of times. */
+/* The average scenario as a config, for searches that use only one vector of times: for a placement and its stages, or in the
+ * speeds of devices alone. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/config.h"
@@ -133,5 +134,39 @@ ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *c
         *out = expected;
     else
         ppi_config_destroy(expected);
+    return status;
+}
+
+/* Divides the speeds by the mean factors. A factor of 0 would be no speed: such a device counts as very fast. */
+static ppsched_status slow_devices(ppsched_config *config, const struct expecting *e, ppsched_error *error)
+{
+    for (uint32_t d = 0; d < e->devices; d++) {
+        const double factor = mean_factor(e->options->device_factors, e->options->device_factor_count, e->devices, d, e->count);
+        e->room[d] = ppi_speed_of(config, d) / ppi_larger(factor, 1e-9);
+    }
+    return e->options->device_factor_count > 0
+               ? ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, e->room, e->devices, error)
+               : PPSCHED_OK;
+}
+
+ppsched_status ppi_average_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
+                                  uint32_t count, ppsched_error *error)
+{
+    struct expecting e = {.options = options, .count = count, .devices = config->shape.devices};
+    ppsched_config *average = NULL;
+    e.room = ppi_allocate(&config->host, (size_t)e.devices * e.devices, sizeof *e.room);
+    ppsched_status status = e.room != NULL ? ppi_config_copy(&average, config, error)
+                                           : ppi_fail_memory(error, "the average scenario");
+    if (status == PPSCHED_OK)
+        status = slow_devices(average, &e, error);
+    if (status == PPSCHED_OK)
+        status = set_links(average, &e, PPSCHED_QUANTITY_P2P_TIME, false, error);
+    if (status == PPSCHED_OK)
+        status = set_links(average, &e, PPSCHED_QUANTITY_P2P_BANDWIDTH, true, error);
+    ppi_release(&config->host, e.room);
+    if (status == PPSCHED_OK)
+        *out = average;
+    else
+        ppi_config_destroy(average);
     return status;
 }
