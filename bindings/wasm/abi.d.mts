@@ -1025,6 +1025,7 @@ export interface PlanOptions {
   runtimes: number;
   runtime: number;
   offload: number;
+  free_device_order: number;
 }
 
 export interface DescriptionInfo {

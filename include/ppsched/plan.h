@@ -151,7 +151,12 @@ typedef struct ppsched_plan_options {
                               with a lowering or scenarios. With layers splits are looked for that
                               suit the copies, which need host_bandwidth, for groups of D and
                               (D+1)/2 or those that are named. Default: 0 */
-    uint32_t reserved[9];  /* 0 */
+    uint32_t free_device_order; /* 1, with layers: the order of devices is looked for, too: which
+                                   device stands where (ppsched_plan_get_device_order), all orders
+                                   where few differ, else some. Lists of devices and links, and
+                                   device_factors and link_factors of scenarios, number devices as
+                                   the config does. Bounds hold for all orders. Default: 0 */
+    uint32_t reserved[8];       /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */
@@ -275,6 +280,15 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              const ppsched_plan *plan,
                                                              uint32_t candidate,
                                                              ppsched_error *error);
+
+/* With `free_device_order`, the device that stands in each place, as the config numbers it. The
+ * candidate's config, and all its figures, number devices by place. It fills a buffer: see
+ * ppsched.h.
+ * Errors: ARGUMENT; RANGE past the last; REFUSED where it is not evaluated, is refused, or no order
+ *   was looked for; BUFFER. */
+PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
+                                                         size_t *needed, const ppsched_plan *plan,
+                                                         uint32_t candidate, ppsched_error *error);
 
 /* The candidate's own problem: stages, microbatches, limit and the strategy's options; and the
  * placement where that is a v or bidirectional, so that a builder puts stages as the schedule has.

@@ -85,6 +85,7 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
                                   .copies = schedule->placement.copies,
                                   .overhead = overhead_of_pass(config) / size,
                                   .may_be_empty = plan->may_be_empty,
+                                  .any_order = plan->orders_devices && config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS].count > 1,
                                   .has_whole_backwards = config->has_whole_backwards};
     for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++) {
         const double time = ppi_config_factor(config, i / shape->slices, i % shape->slices).time;

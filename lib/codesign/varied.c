@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The split for times that vary. The search for a split knows one vector of times: that of the average scenario, in which slow
- * devices are slow in all scenarios. Where times differ from scenario to scenario, layers then move while that improves the time
- * by which candidates are ranked. */
+ * devices are slow in all scenarios. Where times differ from scenario to scenario, layers then move while that improves the
+ * time by which candidates are ranked. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -45,10 +45,9 @@ static ppsched_status split_average(const ppsched_plan *plan, struct ppi_candida
     return status;
 }
 
-/* Some of the plan's scenarios; all plans meet the same ones first. */
-static ppsched_scenario_options first_scenarios(const ppsched_plan *plan, uint32_t count)
+/* Some of the scenarios; all plans meet the same ones first. */
+static ppsched_scenario_options first_scenarios(const ppsched_plan *plan, ppsched_scenario_options options, uint32_t count)
 {
-    ppsched_scenario_options options = plan->scenarios;
     if (options.device_factor_count > plan->config->shape.devices)
         options.device_factor_count = (size_t)count * plan->config->shape.devices;
     return options;
@@ -70,7 +69,7 @@ static double rounded(double x)
 static ppsched_status judge(struct judgement *out, const struct ppi_codesign *codesign, uint32_t count, ppsched_error *error)
 {
     const ppsched_plan *plan = codesign->plan;
-    const ppsched_scenario_options options = first_scenarios(plan, count);
+    struct ppi_ordered_scenarios ordered = {.lists = NULL};
     ppsched_config *config = NULL;
     ppsched_timeline *timeline = NULL;
     ppsched_scenarios *scenarios = NULL;
@@ -82,12 +81,17 @@ static ppsched_status judge(struct judgement *out, const struct ppi_codesign *co
                                         PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
     }
     if (status == PPSCHED_OK)
+        status = ppi_candidate_order_scenarios(&ordered, plan, codesign->candidate, error);
+    if (status == PPSCHED_OK) {
+        const ppsched_scenario_options options = first_scenarios(plan, ordered.options, count);
         status = ppi_scenarios_run(&scenarios, order, config, count, &options, error);
+    }
     if (status == PPSCHED_OK) {
         out->time = rounded(ppi_scenarios_figure(scenarios, plan->rank_by, plan->quantile));
         out->overshoot = ppi_overshoot_of(timeline);
         out->step = rounded(timeline->metrics.makespan);
     }
+    ppi_release(&plan->host, ordered.lists);
     ppi_scenarios_destroy(scenarios);
     ppi_timeline_destroy(timeline);
     ppi_schedule_release(order);

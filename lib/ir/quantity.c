@@ -81,6 +81,16 @@ bool ppi_quantity_known(int32_t quantity)
     return quantity >= 1 && quantity <= PPI_LAST_QUANTITY && rows[quantity].name != NULL;
 }
 
+bool ppi_quantity_is_by_device(int32_t quantity)
+{
+    return rows[quantity].extent == PER_DEVICE;
+}
+
+bool ppi_quantity_is_by_device_pair(int32_t quantity)
+{
+    return rows[quantity].extent == PER_DEVICE_PAIR;
+}
+
 const char *ppi_quantity_name(int32_t quantity)
 {
     return ppi_quantity_known(quantity) ? rows[quantity].name : NULL;

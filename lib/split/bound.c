@@ -445,7 +445,7 @@ double ppi_split_bound(const struct ppi_split_load *load)
     const double low = (load->passes[0] + load->passes[1]) * (layers + overhead * (speeds / load->devices)) / speeds;
     const double high = 2 * (load->passes[0] + load->passes[1]) * (layers + overhead) / slowest;
     struct loading loading = {.load = load};
-    if (load->devices == 1 || !(low > 0) || !ppi_is_finite(high))
+    if (load->devices == 1 || load->any_order || !(low > 0) || !ppi_is_finite(high))
         return low;
     if (load->copies == 1 && load->stages == load->devices)
         return least_time(chain_holds, load, low, high);

@@ -76,6 +76,7 @@ struct ppi_split_load {
     double passes[2];         /* of each copy: its microbatches, weighted by their scale; 0: no copy */
     double overhead;          /* least time of a stage pass in addition to its layers */
     bool may_be_empty;        /* other than the first and the last stage */
+    bool any_order;           /* the bound holds for each order of the devices, too */
     bool has_whole_backwards; /* all backwards are whole; otherwise some may be split */
     bool is_chain;            /* the makespan of a flushed iteration with one stage per device */
 };

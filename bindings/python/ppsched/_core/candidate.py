@@ -20,7 +20,8 @@ class Candidate(NamedTuple):
     layers that no other split of them with this strategy and these options is shorter, never where there are scenarios; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
     ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary;
     offloaded: its activations go to the host, so many an iteration as offloads says; microbatch_order: as of Plan.microbatch_order,
-    None where they are not ordered; imbalance: of bubble.of_total what devices have less to do than the one that has most.
+    None where they are not ordered; device_order: the device that stands in each place, as the config numbers it, None where no order
+    was asked for; imbalance: of bubble.of_total what devices have less to do than the one that has most.
     """
 
     number: int
@@ -55,6 +56,7 @@ class Candidate(NamedTuple):
     offloads: int = 0
     microbatch_order: Optional[List[int]] = None
     imbalance: Optional[float] = None
+    device_order: Optional[List[int]] = None
 
     @property
     def fits(self) -> bool:

@@ -150,6 +150,7 @@ class Config:
     _map: List[int]        # the device of each stage, empty where the placement has a name
     _options: Dict[str, str]
     _carries: bool = False  # the placement is that of a schedule, which the caller did not ask for
+    device_order: Tuple[int, ...] = ()  # the device that stands in each place, as it was numbered before with_device_order
     microbatch_order: Tuple[int, ...] = ()  # of each, its number in the config that Schedule.order_microbatches was asked with
 
     @names_checked
@@ -212,7 +213,7 @@ class Config:
         config.units, config.split_backward, config.forward_only = self.units, self.split_backward, self.forward_only
         config.sender_waits = self.sender_waits
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
-        config.microbatch_order, config._carries = self.microbatch_order, self._carries
+        config.microbatch_order, config.device_order, config._carries = self.microbatch_order, self.device_order, self._carries
         return config
 
     def _placed(self, placement: Placement) -> "Config":
@@ -354,12 +355,30 @@ class Config:
         """The same batch in another number of microbatches: times, bytes and activation memory change by their ratio."""
         return self._like(new_handle(lib.ppsched_config_with_microbatches, self._handle, integer("microbatches", microbatches)))
 
+    def with_device_order(self, order: Sequence[int]) -> "Config":
+        """The same devices in other places: device order[p], as lists of devices and links number it, becomes device p."""
+        devices = device_numbers(order)
+        config = self.__copy__()
+        call(lib.ppsched_config_order_devices, config._handle, (ctypes.c_uint32 * len(devices))(*devices), len(devices))
+        config.device_order = tuple(self.device_order[device] for device in devices) if self.device_order else tuple(devices)
+        return config
+
     def __repr__(self) -> str:
         sizes = ", ".join([counted(self.devices, "device"), counted(self.stages, "stage"),
                            counted(self.microbatches, "microbatch", "es"), counted(self.iterations, "iteration"),
                            *([counted(self.slices, "slice") + " of each microbatch"] if self.slices > 1 else [])])
         given = [name for name in QUANTITIES if getattr(self, name)]
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
+
+
+def device_numbers(order: object) -> List[int]:
+    """An order of devices, whose numbers the library checks further."""
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise Error(f"the device order must be a list of devices, not {shown(order)}")
+    devices = [integer("the device order", device) for device in order]
+    if any(not 0 <= device < 2**32 for device in devices):
+        raise Error(f"the device order holds devices out of range: {devices}", _abi.Status.ERROR_RANGE)
+    return devices
 
 
 def config_of(value: object) -> Config:

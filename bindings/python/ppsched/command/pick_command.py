@@ -73,7 +73,7 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
     """The words that the user stated times and memory with; None where the numbers must be written out, as a file cannot be read
     twice, or options in the config file would change another strategy."""
     configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
-    if values["options"] or not all(map(os.path.isfile, configs + profiles)):
+    if values["options"] or values.get("device_order") is not None or not all(map(os.path.isfile, configs + profiles)):
         return None
     words = [word for path in configs for word in ("-c", _path_word(path))]
     if profiles:

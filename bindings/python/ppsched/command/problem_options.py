@@ -39,6 +39,8 @@ def _help_of(quantity: str) -> str:
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     """Times and memory, by list or by file."""
+    parser.add_argument("--device-order", nargs="+", type=whole, metavar="D",
+                        help="which device stands in each place of the pipeline, as lists of devices and links and --slow-rank number them")
     parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
     add_profile_arguments(parser)
     for name in QUANTITIES:
