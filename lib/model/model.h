@@ -44,9 +44,6 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error);
 /* Checks that the model can be divided as the training says. */
 ppsched_status ppi_model_check_division(const ppsched_model *model, ppsched_error *error);
 
-/* Fails with the nearest divisors of `number`, below and above `wanted`. */
-ppsched_status ppi_fail_divisor(ppsched_error *error, const char *what, uint32_t number, const char *by, uint32_t wanted);
-
 /* Fills in the rows; `rows` has space for all towers and kinds, and three more. */
 void ppi_model_list_rows(ppsched_model *model);
 
