@@ -232,6 +232,12 @@ double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double f
     return given != NULL ? ppi_value_at(given, stage) / ppi_speed_of(config, device) : forward;
 }
 
+double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device)
+{
+    const double time = ppi_plain_overlap(costs, forward_stage, backward_stage);
+    return costs->speeds.values != NULL ? time / ppi_value_at(&costs->speeds, device) : time;
+}
+
 double ppi_speed_of(const ppsched_config *config, uint32_t device)
 {
     return value_or(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, device, 1);

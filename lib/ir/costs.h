@@ -208,18 +208,19 @@ static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_s
                     : ppi_scaled_delay(instance->forward_delay, instance->forward_latency, factor);
 }
 
-/* The config's time of an overlapped pair on a device; the list is set. */
-static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage,
-                                       uint32_t device)
+/* The config's time of an overlapped pair at speed 1; the list is set. */
+static inline double ppi_plain_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage)
 {
     const struct ppi_values *given = &costs->overlapped;
-    const double speed = costs->speeds.values != NULL ? ppi_value_at(&costs->speeds, device) : 1;
     if (given->count == 1)
-        return given->values[0] / speed;
+        return given->values[0];
     if (given->count == costs->stages)
-        return given->values[forward_stage] / speed;
-    return given->values[(size_t)forward_stage * costs->stages + backward_stage] / speed;
+        return given->values[forward_stage];
+    return given->values[(size_t)forward_stage * costs->stages + backward_stage];
 }
+
+/* The same on a device. */
+double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device);
 
 /* Time of an overlapped pair; the sum of its ops' if the config gives none. A given time is scaled as that sum is. */
 static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule,

@@ -125,7 +125,7 @@ static void try_split(struct enumerating *all)
 }
 
 /* Finds what a stage adds to the chain at the speed of its device. */
-static void pass_chain(const struct enumerating *all, uint32_t stage)
+PPI_APART void pass_chain(const struct enumerating *all, uint32_t stage)
 {
     const struct ppi_splitting *splitting = all->splitting;
     const uint32_t begin = splitting->at[stage], end = splitting->at[stage + 1];
@@ -140,15 +140,15 @@ static bool add_stage(struct enumerating *all, uint32_t stage, double factor)
     const struct ppi_splitting *splitting = all->splitting;
     const struct ppi_placement *placement = &splitting->state.schedule->placement;
     uint32_t begin = splitting->at[stage], end = splitting->at[stage + 1];
+    const double *speed = splitting->state.speed, added = factor * all->passes * (all->work[end] - all->work[begin]);
     bool possible = true;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         uint32_t device = placement->device_of[(size_t)copy * splitting->state.stages + stage];
-        all->load[device] += factor * all->passes * (all->work[end] - all->work[begin]) /
-                             ppi_split_speed(&splitting->state, device);
+        all->load[device] += speed == NULL ? added : added / speed[device];
         all->taken[device] += factor > 0 ? 1 : PPSCHED_NONE; /* one less */
         if (factor > 0 && all->taken[device] == 1 && placement->copies == 1 && !splitting->state.walk.by_span) {
-            all->head[device] = all->gone[0] != NULL ? all->gone[0][stage] : all->forward[begin];
-            all->tail[device] = all->splits_backward ? 0 : all->gone[1] != NULL ? all->gone[1][stage] : all->input[begin];
+            all->head[device] = speed == NULL ? all->forward[begin] : all->gone[0][stage];
+            all->tail[device] = all->splits_backward ? 0 : speed == NULL ? all->input[begin] : all->gone[1][stage];
         }
         possible &= !is_worse(all, (all->load[device] + all->head[device] + all->tail[device]) * (1 - 1e-9));
     }
@@ -159,6 +159,8 @@ static void split_from(struct enumerating *all, uint32_t stage)
 {
     struct ppi_splitting *splitting = all->splitting;
     uint32_t stages = splitting->state.stages, behind = 0, begin = splitting->at[stage];
+    if (splitting->state.speed != NULL && stage > 0)
+        pass_chain(all, stage - 1);
     if (stage + 1 == stages) {
         if (add_stage(all, stage, 1))
             try_split(all);
@@ -170,8 +172,6 @@ static void split_from(struct enumerating *all, uint32_t stage)
     for (uint32_t end = begin + ppi_split_least(splitting, stage); end + behind <= splitting->blocks && goes_on(all); end++) {
         splitting->at[stage + 1] = end;
         bool possible = add_stage(all, stage, 1);
-        if (all->gone[0] != NULL)
-            pass_chain(all, stage);
         if (possible)
             split_from(all, stage + 1);
         splitting->at[stage + 1] = end;

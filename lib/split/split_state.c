@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/inline.h"
 #include "ir/costs.h"
 
 /* Visits counted for a price in addition to its walk: for itself, for each stage, each changed stage, and each changed
@@ -146,11 +147,22 @@ static double added_to(const struct ppi_split_state *state, uint32_t stage)
     return state->fronts != NULL ? state->fronts[stage].options[state->option[stage]].added : 0;
 }
 
-/* Sets the times of a stage on the devices of its copies. `plain`: at speed 1, without overhead. */
-static void load_times_at_speeds(struct ppi_split_state *state, uint32_t stage, const double *plain)
+/* The times of a stage at speed 1, without overhead. */
+PPI_INLINE void take_plain_times(double *out, const struct ppi_split_state *state, uint32_t stage)
+{
+    const double added = added_to(state, stage);
+    out[PPSCHED_KIND_F] = between(state, PPI_LAYER_FORWARD, stage);
+    out[PPSCHED_KIND_B] = between(state, PPI_LAYER_BACKWARD, stage) + added;
+    out[PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added;
+    out[PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage);
+}
+
+/* Sets the times of a stage on the devices of its copies. */
+PPI_APART void load_times_at_speeds(struct ppi_split_state *state, uint32_t stage)
 {
     const struct ppi_placement *placement = &state->schedule->placement;
-    double duration[PPI_COMPUTE_KINDS] = {0};
+    double plain[PPI_COMPUTE_KINDS] = {0}, duration[PPI_COMPUTE_KINDS] = {0};
+    take_plain_times(plain, state, stage);
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         const uint32_t row = copy * state->stages + stage;
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
@@ -160,19 +172,14 @@ static void load_times_at_speeds(struct ppi_split_state *state, uint32_t stage, 
     }
 }
 
-static void load_times(struct ppi_split_state *state, uint32_t stage)
+PPI_INLINE void load_times(struct ppi_split_state *state, uint32_t stage)
 {
-    double added = added_to(state, stage);
-    double duration[PPI_COMPUTE_KINDS] = {
-        [PPSCHED_KIND_F] = between(state, PPI_LAYER_FORWARD, stage),
-        [PPSCHED_KIND_B] = between(state, PPI_LAYER_BACKWARD, stage) + added,
-        [PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added,
-        [PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage),
-    };
+    double duration[PPI_COMPUTE_KINDS] = {0};
     if (state->speed != NULL) {
-        load_times_at_speeds(state, stage, duration);
+        load_times_at_speeds(state, stage);
         return;
     }
+    take_plain_times(duration, state, stage);
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
         duration[kind] += state->overhead[kind];
     ppi_walk_set_times(&state->walk, stage, duration);
@@ -301,7 +308,7 @@ static void fit_stale(struct ppi_split_state *state)
             load_times(state, stage);
             work += ppi_split_work(state, state->like[2 * stage], state->like[2 * stage + 1]) + added_to(state, stage);
         }
-        state->load[d] = work / ppi_split_speed(state, d);
+        state->load[d] = state->speed == NULL ? work : work / state->speed[d];
         state->is_stale[d] = false;
     }
 }
