@@ -53,10 +53,11 @@ class DevicesTest(unittest.TestCase):
             config = ppsched.Config(3, 6, device_speeds=speeds, p2p_time=links).with_device_order(order)
             self.assertEqual(config.device_speeds, [speeds[device] for device in order])
             self.assertEqual(config.p2p_time, [links[a][b] for a in order for b in order])
-            times.append(ppsched.plan(config, strategies="1f1b", layers=[{"name": "decoder", "count": 9}]).best.step_time)
+            times.append(ppsched.plan(config, strategies="1f1b", layers=[{"name": "decoder", "count": 9, "forward_time": 1, "backward_time": 2}]).best.step_time)
         found = ppsched.plan(ppsched.Config(3, 6, device_speeds=speeds, p2p_time=links), strategies="1f1b",
-                             layers=[{"name": "decoder", "count": 9}], free_device_order=True)
+                             layers=[{"name": "decoder", "count": 9, "forward_time": 1, "backward_time": 2}], free_device_order=True)
         self.assertEqual(found.best.step_time, min(times))
+        self.assertGreater(max(times), min(times))
         self.assertTrue(found.best.proved)
         self.assertEqual(list(found.config_of(found.best).device_speeds), [speeds[device] for device in found.best.device_order])
         self.assertEqual(found.timeline(found.best).metrics.makespan, min(times))
