@@ -76,12 +76,47 @@ extern "C" {
 enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* divides norms and residuals by t (Korthikanti
                                                     et al., arXiv 2205.05198) */
-    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2       /* keeps the s x s scores of the attention; else
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,      /* keeps the s x s scores of the attention; else
                                                     they are never in memory (FlashAttention) */
+    /* Collectives that run beside matrices. Without a flag all of their time counts. */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* of tensor parallelism */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, beside the last
+                                                        backwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, beside the first
+                                                        forwards */
+    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* scores in 8 bits too */
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops are launched as CUDA graphs: no time of
+                                                        the host */
+    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained, as with LoRA: no
+                                                        weight gradients, no optimizer; adapters
+                                                        are not counted */
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024    /* experts' rows cross to a node once, and are
+                                                       copied there (DeepEP, HybridEP) */
 };
 
-/* How the model is trained. Sized: set `size`. 0 means the default: 1 for counts, the number in the
- * comment for bytes. */
+/* Parts of a layer that are computed again one by one (Megatron-LM's --recompute-modules). */
+enum ppsched_recompute_module {
+    PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
+    PPSCHED_RECOMPUTE_MODULE_LAYERNORM = 2,
+    PPSCHED_RECOMPUTE_MODULE_MLP = 4,
+    PPSCHED_RECOMPUTE_MODULE_MOE = 8,
+    PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION = 16,
+    PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
+};
+
+/* The data type of the factors of linear layers. All else stays in 16 bits. */
+enum ppsched_precision {
+    PPSCHED_PRECISION_BF16 = 0,
+    PPSCHED_PRECISION_FP16 = 1,
+    PPSCHED_PRECISION_FP8 = 2,   /* one scale for a tensor or a block */
+    PPSCHED_PRECISION_MXFP8 = 3, /* one scale for 32 elements */
+    PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale for 16 elements */
+};
+
+/* How the model is trained. Sized: set `size`. 0 means the default: for counts that is 1, for bytes
+ * the number in the comment. */
 typedef struct ppsched_training {
     uint32_t size;
     uint32_t flags; /* enum ppsched_training_flag */
@@ -89,15 +124,19 @@ typedef struct ppsched_training {
     uint32_t micro_batch_size;
     uint32_t tensor_parallel;
     uint32_t context_parallel;
-    uint32_t expert_parallel; /* divides the experts; uses devices of t, c and data parallelism */
+    uint32_t expert_parallel; /* divides the experts, over devices of t, c and data parallelism */
     uint32_t expert_tensor_parallel; /* divides each expert; 0: `tensor_parallel` */
     uint32_t data_parallel;
     uint32_t sharding; /* over data and context parallelism: 0 none, 1 optimizer states (ZeRO-1), 2
-                          also gradients, 3 also weights (ZeRO-3, FSDP) (arXiv 1910.02054) */
+                          also gradients, 3 also weights (ZeRO-3, FSDP; arXiv 1910.02054) */
     double weight_bytes;     /* per parameter; 2 */
     double gradient_bytes;   /* 4 */
     double optimizer_bytes;  /* 12: Adam's two moments and main weights, of 4 each */
     double activation_bytes; /* per element; 2 */
+    int32_t precision;       /* enum ppsched_precision */
+    uint32_t
+        recompute_modules; /* enum ppsched_recompute_module: what layers with the recompute kind
+                                   "modules" compute again; 0: there is no such kind */
 } ppsched_training;
 
 /* --- the device --- */
@@ -121,7 +160,8 @@ typedef struct ppsched_link_rate {
 } ppsched_link_rate;
 
 /* The data sheet of a device. Sized: set `size`. Lists of efficiencies are in descending order of
- * `least`: the first entry that an op reaches counts, or else the last one. An empty list means 1.
+ * `least`: the first entry whose `least` an op reaches applies, else the last one. An empty list
+ * means 1.
  * */
 typedef struct ppsched_accelerator {
     uint32_t size;
@@ -137,14 +177,28 @@ typedef struct ppsched_accelerator {
     uint32_t matrix_efficiency_count;
     uint32_t vector_efficiency_count;
     uint32_t memory_efficiency_count;
-    uint32_t reserved;         /* 0 */
+    uint32_t shares_ports; /* 1: a collective of whole nodes uses the ports of all their devices */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
+    double rate_8bit;          /* as matrix_rate, with factors of 8 bits; 0: the device has none */
+    double rate_4bit;
+    /* What a data sheet does not say: measured. 0: none of it. */
+    double matrix_share;    /* of all matrix rates, in addition to the efficiency; 0 means 1 */
+    double attention_share; /* instead of that, for the products of the scores; 0: matrix_share */
+    double fp8_share;       /* in addition to matrix_share, with FP8; 0 means 1 */
+    double mxfp8_share;
+    double nvfp4_share;
+    double op_time;         /* seconds of the device for each op, however small */
+    double host_time;       /* seconds of the host for each op: a pass takes no less */
+    double hidden_share;    /* of an overlapped collective */
+    double permute_traffic; /* times that each row routed to an expert is read or written in
+                               addition, by sorting rows and back */
+    double slowdown;        /* of matrices while a collective runs beside them; 0 means 1 */
 } ppsched_accelerator;
 
 /* The data sheets of the devices that the library knows. `index` is 0 to
- * ppsched_accelerator_count() - 1; for a larger one the result is NULL. Static storage, also of
- * what the structs point to. */
+ * ppsched_accelerator_count() - 1; for a larger one the result is NULL. The structs, and what they
+ * point to, are static storage. */
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
 
@@ -210,10 +264,10 @@ typedef struct ppsched_model_row {
     int32_t role;        /* enum ppsched_model_role */
     const char *name;    /* "embedding", "mtp", "head", or the name of the kind or tower; it belongs
                             to the model */
-    uint32_t layers;     /* how many layers of the model it stands for */
+    uint32_t layers;     /* number of layers in the model */
     uint32_t index;      /* of the kind or the tower in the description */
     uint64_t parameters; /* of one layer, not divided by the training */
-    uint64_t active;     /* of these, what one token uses */
+    uint64_t active;     /* the part of these that one token uses */
     uint64_t mixers;     /* without norms */
     uint64_t feed_forwards;
     uint64_t feed_forwards_active;
@@ -221,7 +275,7 @@ typedef struct ppsched_model_row {
 } ppsched_model_row;
 
 /* The number of rows, and one of them.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a row that is not below the count. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a row past the last. */
 PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
 PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
                                                  uint32_t row, ppsched_error *error);
@@ -233,11 +287,12 @@ enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_WEIGHT = 2,    /* gradients of the weights */
     PPSCHED_MODEL_PASS_SELECTIVE = 3, /* what selective recomputation computes again: the scores
                                          (Korthikanti et al.) */
-    PPSCHED_MODEL_PASS_FULL = 4       /* what full recomputation computes again: a forward */
+    PPSCHED_MODEL_PASS_FULL = 4,      /* what full recomputation computes again: a forward */
+    PPSCHED_MODEL_PASS_MODULES = 5    /* what recomputation of modules computes again */
 };
 
 /* The cost of a pass of one layer, for one microbatch on one device. Sized. `time` is the sum of
- * the four times after it. */
+ * the four times after it and of launch_time. */
 typedef struct ppsched_pass_cost {
     uint32_t size;
     uint32_t reserved;
@@ -250,6 +305,10 @@ typedef struct ppsched_pass_cost {
     double vector_operations;
     double memory_bytes;
     double communication_bytes; /* `bytes` of the collectives, see ppsched_link_rate */
+    double tensor_time; /* parts of communication_time: tensor and expert tensor parallelism, */
+    double context_time;
+    double expert_time;
+    double launch_time; /* `op_time` of its ops, and what the host needs beyond all of this */
 } ppsched_pass_cost;
 
 /* Computes the cost of a pass of one layer of a row. `pass`: enum ppsched_model_pass. Without an
@@ -279,6 +338,7 @@ typedef struct ppsched_layer_memory {
     double full;                     /* the same with full recomputation: the layer's input */
     double output_bytes;             /* of the activation for the next stage */
     double expert_parameters;        /* the part of `parameters` that is of experts */
+    double modules;                  /* as `selective`, with recomputation of modules */
 } ppsched_layer_memory;
 
 /* Computes the memory of one layer of a row.
@@ -294,7 +354,9 @@ typedef struct ppsched_update_cost {
     uint32_t size;
     uint32_t reserved;
     double optimizer_time;
-    double reduce_time;
+    double reduce_time;    /* the sum of the next two */
+    double gradient_time;  /* sums of gradients */
+    double parameter_time; /* all-gathers of weights */
 } ppsched_update_cost;
 
 /* Computes the cost of the update for a device with so many parameters, of which
@@ -320,12 +382,12 @@ typedef struct ppsched_calibration {
  *   - Names are those of the rows. A run of equal layers is one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights, mem_static
  *     gradients and optimizer states.
- *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED, "mtp" PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, a
- *     tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer before one that shares its index has
- *     PPSCHED_LAYER_FLAG_WITH_NEXT.
- *   - output_bytes has all residual streams, and the keys and values that later layers read.
- *   - Kinds of recomputation, of all layers but embedding and head: "selective" and "full", each if
- *     it reduces the memory.
+ *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. "mtp" has PPSCHED_LAYER_FLAG_COPIES_EMBEDDING,
+ *     and a tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer has PPSCHED_LAYER_FLAG_WITH_NEXT if the
+ *     next one shares its index.
+ *   - output_bytes includes all residual streams, and the keys and values that later layers read.
+ *   - All layers except embedding and head have the kinds of recomputation "selective" and "full",
+ *     each if it reduces the memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or
  *   not finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
@@ -337,7 +399,7 @@ PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
 
 /* The result of megatron/training/theoretical_memory_usage.py (at d98e8a6) for the same model:
  * weights and optimizer of the most loaded device, and activations of the first stage. It assumes
- * bf16, counts full recomputation as none, and leaves experts and gates out of the activations.
+ * bf16, ignores full recomputation, and leaves experts and gates out of the activations.
  * Sized. */
 typedef struct ppsched_megatron_memory {
     uint32_t size;
@@ -360,8 +422,8 @@ typedef struct ppsched_megatron_pipeline {
 } ppsched_megatron_pipeline;
 
 /* Computes the estimate of Megatron-LM.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0, or if the model is not one of attention
- *   and one MLP or one size of experts in each layer, of which alone the formula is. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0, or for a model to which the formula does
+ *   not apply: it needs attention, and an MLP or experts of one size, in each layer. */
 PPSCHED_API ppsched_status
 ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that models are priced on: those that the library knows, and the caller's own."""
+"""Devices for which models are estimated: those that the library knows, and the caller's own."""
 import ctypes
-from typing import Any, List, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
@@ -10,14 +10,15 @@ from .shown import shown
 from .views import sized
 from .words import nearest
 
-# (operations or bytes of an op, at least; share of the rate), going down; or one share of all
+# pairs (least operations or bytes of an op, share of the rate), descending; or one share for all
 Efficiencies = Union[float, Sequence[Tuple[float, float]]]
 
 
 class LinkRate(NamedTuple):
-    """Between two devices, of one device in one direction: bytes a second, share of large messages, seconds.
+    """A link between two devices, for one device and one direction: bytes per second, the share that large messages reach, and latency in
+    seconds.
 
-    all_reduce, all_gather: factors of a collective's time; 1 is a ring's.
+    all_reduce, all_gather: factors on the time of a collective; 1 is that of a ring.
     """
 
     bandwidth: float
@@ -28,12 +29,12 @@ class LinkRate(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """What large messages reach."""
+        """The rate of large messages."""
         return self.bandwidth * self.efficiency
 
 
 class Accelerator(NamedTuple):
-    """A device and its links: operations and bytes a second, bytes of memory; `inside` links the node_devices of a node."""
+    """A device and its links: operations and bytes per second, and bytes of memory. `inside` links the node_devices of a node."""
 
     name: str
     matrix_rate: float
@@ -46,14 +47,29 @@ class Accelerator(NamedTuple):
     matrix_efficiency: Efficiencies = ()
     vector_efficiency: Efficiencies = ()
     memory_efficiency: Efficiencies = ()
+    shares_ports: bool = False
+    rate_8bit: float = 0.0
+    rate_4bit: float = 0.0
+    matrix_share: float = 0.0
+    attention_share: float = 0.0
+    fp8_share: float = 0.0
+    mxfp8_share: float = 0.0
+    nvfp4_share: float = 0.0
+    op_time: float = 0.0
+    host_time: float = 0.0
+    hidden_share: float = 0.0
+    permute_traffic: float = 0.0
+    slowdown: float = 0.0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
+MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
+            "hidden_share", "permute_traffic", "slowdown")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 
 def accelerator_record(device: Accelerator) -> _abi.Accelerator:
-    """The library's record; it keeps alive what it points to."""
+    """The library's record, which keeps alive what it points to."""
     record = sized(_abi.Accelerator)
     record.name, record.node_devices = encoded("name", device.name), device.node_devices
     for name in RATES:
@@ -66,6 +82,9 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
         setattr(record, name, ctypes.cast(kept, ctypes.POINTER(_abi.Efficiency)))
         setattr(record, f"{name}_count", len(pairs))
         setattr(record, f"_{name}", kept)
+    record.shares_ports = bool(device.shares_ports)
+    for name in MEASURED:
+        setattr(record, name, numbers(name, getattr(device, name))[0])
     record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
     return record
 
@@ -75,19 +94,21 @@ def _link(record: Any) -> LinkRate:
 
 
 def _known(record: Any) -> Accelerator:
-    lists = [tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
-             for name in EFFICIENCIES]
+    fields: Dict[str, Any] = {name: getattr(record, name) for name in MEASURED}
+    for name in EFFICIENCIES:
+        fields[name] = tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
     return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
-                       _link(record.inside), _link(record.between), record.node_devices, *lists)
+                       _link(record.inside), _link(record.between), record.node_devices,
+                       shares_ports=bool(record.shares_ports), **fields)
 
 
 def accelerators() -> List[Accelerator]:
-    """The devices that the library knows, by their data sheets."""
+    """The devices that the library knows from their data sheets."""
     return [_known(lib.ppsched_accelerator_at(index)[0]) for index in range(lib.ppsched_accelerator_count())]
 
 
 def find_accelerator(name: str) -> Accelerator:
-    """The one of a name, in any case."""
+    """Finds a device by name, in upper or lower case."""
     known = {device.name: device for device in accelerators()}
     if str(name).lower() not in known:
         raise Error(f"there is no device {shown(name)}; {nearest(str(name).lower(), known) or 'there are ' + ', '.join(known)}")

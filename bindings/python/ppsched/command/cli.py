@@ -6,8 +6,8 @@ from typing import List, Optional, Sequence, Union
 
 from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible
-from . import (compare_command, file_commands, layout_commands, live_command, model_command, pick_command, schedule_command,
-               strategies_command)
+from . import (calibrate_command, compare_command, file_commands, layout_commands, live_command, model_command, pick_command, price_command,
+               schedule_command, strategies_command)
 from .printing import drop_output, tell
 from .usage import Parser, UsageError
 
@@ -25,6 +25,8 @@ def _parser() -> argparse.ArgumentParser:
     file_commands.add_commands(commands)
     layout_commands.add_commands(commands)
     model_command.add_commands(commands)
+    price_command.add_commands(commands)
+    calibrate_command.add_commands(commands)
     live_command.add_commands(commands)
     return parser
 
@@ -36,7 +38,7 @@ def _fail(command: str, error: Union[BaseException, str]) -> int:
 
 
 def _finish(code: int) -> int:
-    """What is left of standard output; a failure there must not hide that of the command."""
+    """Flushes standard output. If that fails, the exit code of the command stays."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -56,7 +58,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
 
 
 def _run(words: Optional[Sequence[str]], command: List[str]) -> int:
-    """Appends the command's name to `command` when it is known."""
+    """Runs the command, and appends its name to `command` once it is known."""
     if sys.stdout is None:
         return _fail(command[-1], "standard output is closed")
     try:
