@@ -103,6 +103,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
     PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
+    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
@@ -172,6 +173,9 @@ PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
                                                               int64_t versions,
                                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_order_devices(ppsched_config *config,
+                                                        const uint32_t *order, size_t count,
+                                                        ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
                                                              uint32_t is_allowed,
                                                              ppsched_error *error);
@@ -677,16 +681,14 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_BIAS = 2,
     PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,
     PPSCHED_BLOCK_FLAG_QK_NORM = 8,
-    PPSCHED_BLOCK_FLAG_QK_NORM_ALL =
-        16,
+    PPSCHED_BLOCK_FLAG_QK_NORM_ALL = 16,
     PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32,
     PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,
     PPSCHED_BLOCK_FLAG_HEAD_GATE = 128,
     PPSCHED_BLOCK_FLAG_SINKS = 256,
     PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,
     PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,
-    PPSCHED_BLOCK_FLAG_SHARED_INDEX =
-        2048,
+    PPSCHED_BLOCK_FLAG_SHARED_INDEX = 2048,
     PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,
     PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192,
     PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,
@@ -701,8 +703,7 @@ typedef struct ppsched_block {
     uint32_t size;
     int32_t kind;
     uint32_t flags;
-    uint32_t
-        norms;
+    uint32_t norms;
     uint32_t heads;
     uint32_t key_value_heads;
     uint32_t head_size;
@@ -937,10 +938,8 @@ enum ppsched_layer_place {
 enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
     PPSCHED_LAYER_FLAG_TIED = 2,
-    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING =
-        4,
-    PPSCHED_LAYER_FLAG_NOT_COPIED =
-        8
+    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
+    PPSCHED_LAYER_FLAG_NOT_COPIED = 8
 };
 typedef struct ppsched_recompute {
     const char *name;
@@ -1710,7 +1709,8 @@ typedef struct ppsched_plan_options {
     uint32_t runtimes;
     int32_t runtime;
     uint32_t offload;
-    uint32_t reserved[9];
+    uint32_t free_device_order;
+    uint32_t reserved[8];
 } ppsched_plan_options;
 typedef struct ppsched_candidate {
     uint32_t size;
@@ -1743,13 +1743,11 @@ typedef struct ppsched_candidate {
     uint32_t proved;
     uint32_t slices;
     uint32_t ordered;
-    double
-        scenario_time;
+    double scenario_time;
     uint64_t offloads;
     uint32_t offloaded;
     uint32_t min_group_size;
-    double
-        imbalance;
+    double imbalance;
 } ppsched_candidate;
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
@@ -1774,6 +1772,9 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              const ppsched_plan *plan,
                                                              uint32_t candidate,
                                                              ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
+                                                         size_t *needed, const ppsched_plan *plan,
+                                                         uint32_t candidate, ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);
