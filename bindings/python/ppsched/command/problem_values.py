@@ -106,8 +106,8 @@ def make_config(values: Mapping[str, Any]) -> Config:
                   split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                   sender_waits=values.get("sender_waits") or "never",
                   options=values["options"], units=values.get("units", PLAIN),
-                    windows=values.get("windows"),
-                    **quantities_in({name: value for name, value in values.items() if value is not None}))
+                  windows=values.get("windows"),
+                  **quantities_in({name: value for name, value in values.items() if value is not None}))
     return config if values.get("device_order") is None else config.with_device_order(values["device_order"])
 
 
