@@ -21,6 +21,8 @@ from in_process import run_command
 
 import ppsched
 from ppsched import published
+from ppsched.command import running
+from ppsched.command.commands import COMMANDS
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -110,6 +112,15 @@ class ScheduleTest(CommandTest):
             self.assertEqual(cli.main(["compare", "--num-devices", "4", "-b", "8"]), 0)
             self.assertEqual(cli.main(["pick", "--num-devices", "4", "-b", "8"]), 0)
         self.assertTrue(output.getvalue())
+
+    def test_help_is_the_same_whatever_is_loaded(self):
+        every = running.parser_of()
+        self.assertEqual(run("--help").stdout, every.format_help())
+        self.assertEqual(running.parser_of(()).format_help(), every.format_help())
+        for name in COMMANDS:
+            result = run(name, "--help").stdout
+            self.assertTrue(result.startswith(f"usage: ppsched {name} "), name)
+            self.assertGreater(result.count("\n  -"), 2, name)
 
     def test_explanations_are_short(self):
         """At most 30 lines, the answer first, however large the schedule is."""

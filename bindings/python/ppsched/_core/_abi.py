@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 if TYPE_CHECKING:
     from ctypes import Array, _FuncPointer, _Pointer
 
-ABI_VERSION = 1
 MAX_BLOCKS = 16
 MAX_CELLS = 1073741824
 MAX_LAYERS = 65535
@@ -22,9 +21,6 @@ MAX_SCENARIOS = 16777216
 MAX_SLICES = 65535
 MAX_STAGES = 65535
 NONE = 4294967295
-VERSION_MAJOR = 0
-VERSION_MINOR = 2
-VERSION_PATCH = 0
 
 
 class Objective(enum.IntEnum):

@@ -21,14 +21,16 @@ from .._core.words import counted
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, PAGES
 from ..page.report import report
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .commands import COMMANDS, Commands
 from .config_file import read_config_file
 from .export_options import add_export_arguments
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .layer_options import add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
 from .limit_check import check_limit
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
-from .printing import print_text, tell_beside
-from .problem_options import Commands, add_cost_arguments
+from .order_telling import tell_beside
+from .printing import print_text
+from .problem_options import add_cost_arguments
 from .problem_values import plain_numbers
 from .profile_options import Measurement, profile_fault
 from .size_options import add_end_arguments
@@ -45,7 +47,7 @@ BY_LAYERS = ("layers", "num_layers", "embedding", "head", "empty_stages", "split
 
 
 def add_commands(commands: Commands) -> None:
-    check = commands.add_parser("check", help="tell whether a schedule in a file is complete and can be run", allow_abbrev=False,
+    check = commands.add_parser("check", help=COMMANDS["check"].summary, allow_abbrev=False,
                                 description="Reads a schedule and checks it: one line where it is good, else a line a finding, and 1 as "
                                             "exit code.")
     _add_file(check)
@@ -53,7 +55,7 @@ def add_commands(commands: Commands) -> None:
     add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none where one of the next three is "
                                  "given")
     check.set_defaults(run=run_check)
-    convert = commands.add_parser("convert", help="write a schedule from a file in another format", allow_abbrev=False,
+    convert = commands.add_parser("convert", help=COMMANDS["convert"].summary, allow_abbrev=False,
                                   description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
                                               "the options here: one number for all stages, or one a stage.")
     _add_file(convert)

@@ -20,6 +20,7 @@ from .._core.writing import ending_of, export_text
 from . import model_pick
 from .answer import Answer
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .commands import COMMANDS, Commands
 from .export_options import add_export_arguments
 from .layer_options import has_layers
 from .model_config import take_pick_config
@@ -29,7 +30,6 @@ from .pick_files import Files, files_of, write_schedule
 from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import groups_line, of_runtime, page_text, rows_text, why_none
 from .printing import print_text
-from .problem_options import Commands
 from .problem_values import merged
 from .text_columns import text_columns, with_width
 from .usage import UsageError
@@ -38,7 +38,7 @@ SPLIT_EFFORT = 3  # of plans, by default
 
 
 def add_commands(commands: Commands) -> None:
-    parser = commands.add_parser("pick", help="the best schedule for a problem", allow_abbrev=False,
+    parser = commands.add_parser("pick", help=COMMANDS["pick"].summary, allow_abbrev=False,
                                  description="As compare, but prints the best candidates that fit alone, by default one.")
     add_plan_problem(parser)
     parser.add_argument("--top", type=whole, metavar="N", default=1, help="the best N (default: 1)")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command prints: to standard output or a file, and in lines on standard error."""
-import os
 import sys
-from typing import Optional, Sequence
+from typing import Optional
 
-from .._core.microbatch_map import TELLS, tell_order, write_beside
 from .._core.output import write_text
 from .._core.shown import printable
+from .._start import drop_output
 
 
 def print_text(text: str, path: Optional[str] = None) -> None:
@@ -24,21 +23,7 @@ def print_text(text: str, path: Optional[str] = None) -> None:
         write_text(path, text)
 
 
-def tell_beside(command: str, order: Sequence[int], format: Optional[str], output: Optional[str]) -> None:
-    """Which microbatch goes where, beside a format that people do not see it in; of a CSV in a file of its own too."""
-    csv = output if format == "csv" else None
-    if csv is not None:
-        write_beside(csv, order)
-    if format not in TELLS:
-        tell_order(command, order, csv)
-
-
 def tell(command: str, message: str) -> None:
     """One line on standard error."""
     if sys.stderr is not None:
         print(f"ppsched {command}: {printable(message)}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
-
-
-def drop_output() -> None:
-    """What is still to be written goes nowhere, so that Python does not try again at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

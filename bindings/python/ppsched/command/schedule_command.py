@@ -11,6 +11,7 @@ from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .commands import COMMANDS, Commands
 from .explain_report import explain_row, explain_text
 from .export_options import add_export_arguments
 from .launch_options import add_launch_argument, add_runtime_argument, check_runtime, launch_fault, print_launch
@@ -22,8 +23,9 @@ from .memory_report import memory_rows, memory_text
 from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .microbatch_options import add_order_argument, in_best_order
 from .number_options import whole
-from .printing import print_text, tell_beside
-from .problem_options import Commands, add_problem_arguments
+from .order_telling import tell_beside
+from .printing import print_text
+from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .profile_options import add_measured_argument
 from .robust_objective_options import add_robust_objective_arguments, with_asked_objective
@@ -37,7 +39,7 @@ from .usage import UsageError
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "schedule", help="build and evaluate one schedule", allow_abbrev=False,
+        "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
         description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a "
                     "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
