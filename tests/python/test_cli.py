@@ -113,6 +113,24 @@ class ScheduleTest(CommandTest):
             self.assertEqual(cli.main(["pick", "--num-devices", "4", "-b", "8"]), 0)
         self.assertTrue(output.getvalue())
 
+    def test_texts_are_handed_over_in_pieces(self):
+        """However large the schedule is, Python holds a small part of its text."""
+        config = ppsched.Config(devices=4, microbatches=500, forward_times=1.25, units={"time": "ms"}, microbatch_order=[*range(1, 500), 0])
+        timeline = ppsched.generate("1f1b", config).evaluate()
+        timeline.schedule.name = "\u00e9\u20ac" * 30
+        for format in ("csv", "json", "chrome", "megatron", "deepspeed", "sail"):
+            pieces = []
+            timeline._stream(format, pieces.append)
+            self.assertLess(max(map(len, pieces)), 20000, format)
+            self.assertEqual(b"".join(pieces).decode("utf-8"), timeline.export(format))
+        self.assertEqual(json.loads(timeline.export("json"))["microbatch_order"][-1], 0)
+        words = ("schedule", "-s", 4, "-b", 500, "-f", 1.25, "--time-unit", "ms")
+        with mock.patch.object(ppsched.Timeline, "export", side_effect=AssertionError("a whole text")):
+            for format in ("csv", "json", "chrome"):
+                path = self.folder / f"pieces.{format}"
+                self.assertEqual(run(*words, "--format", format, "-o", path).returncode, 0)
+                self.assertEqual(run(*words, "--format", format).stdout, path.read_text(encoding="utf-8"))
+
     def test_help_is_the_same_whatever_is_loaded(self):
         every = running.parser_of()
         self.assertEqual(run("--help").stdout, every.format_help())

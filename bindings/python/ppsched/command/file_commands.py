@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from .._core._library import Error
 from .._core.chakra import read_chakra
 from .._core.config import QUANTITIES, Config, quantities_in
-from .._core.exporting import FORMAT_NAMES
+from .._core.exporting import FORMAT_NAMES, Stream
 from .._core.file_bytes import SCHEDULE, read_stream
 from .._core.layer_words import OF_LAYERS
 from .._core.layers import LayerSplit
@@ -29,7 +29,7 @@ from .layer_options import add_split_arguments, has_layers, read_layers, refuse_
 from .limit_check import check_limit
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
 from .order_telling import tell_beside
-from .printing import print_text
+from .printing import print_stream, print_text
 from .problem_options import add_cost_arguments
 from .problem_values import plain_numbers
 from .profile_options import Measurement, profile_fault
@@ -246,11 +246,11 @@ def _format(arguments: argparse.Namespace) -> str:
     return format or ""
 
 
-def _finish(config: Config, arguments: argparse.Namespace, format: str, text: Optional[str] = None) -> None:
+def _finish(config: Config, arguments: argparse.Namespace, format: str, stream: Optional[Stream] = None) -> None:
     """Prints a text, if there is one, and tells the order of microbatches beside what has no place for it."""
-    if text is not None:
-        print_text(text, arguments.output)
-    tell_beside(arguments.command, config.microbatch_order, format, arguments.output if text is not None else None)
+    if stream is not None:
+        print_stream(stream, arguments.output)
+    tell_beside(arguments.command, config.microbatch_order, format, arguments.output if stream is not None else None)
 
 
 def _draw(timeline: Timeline, path: str) -> None:
@@ -279,7 +279,7 @@ def _convert(arguments: argparse.Namespace, schedule: Schedule) -> None:
         print_launch(schedule, arguments, model)
         return
     if _is_untimed(arguments, format):
-        _finish(schedule.config, arguments, format, schedule.export(format))
+        _finish(schedule.config, arguments, format, lambda take: schedule._stream(format, take))
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
@@ -290,8 +290,9 @@ def _convert(arguments: argparse.Namespace, schedule: Schedule) -> None:
     if format in (CHAKRA, DRAWING):
         _finish(schedule.config, arguments, format)
         return
+    if format != "text":
+        _finish(schedule.config, arguments, format, lambda take: timeline._stream(format, take, time_scale=arguments.time_scale))
+        return
     columns = text_columns(arguments.text_columns, output)
-    text = timeline.export(format, text_columns=columns, time_scale=arguments.time_scale)
-    if format == "text":
-        text = with_width(text, columns, output)
-    _finish(schedule.config, arguments, format, text)
+    text = with_width(timeline.export(format, text_columns=columns, time_scale=arguments.time_scale), columns, output)
+    _finish(schedule.config, arguments, format, lambda take: take(text.encode("utf-8")))

@@ -16,7 +16,7 @@ from .._core.plan import Plan
 from .._core.progress import ProgressBar
 from .._core.runs_on import Runnable
 from .._core.units import number_word
-from .._core.writing import ending_of, export_text
+from .._core.writing import ending_of, export_stream
 from . import model_pick
 from .answer import Answer
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
@@ -29,7 +29,7 @@ from .page_options import PAGES, check_page_words
 from .pick_files import Files, files_of, write_schedule
 from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import groups_line, of_runtime, page_text, rows_text, why_none
-from .printing import print_text
+from .printing import print_stream, print_text
 from .problem_values import merged
 from .text_columns import text_columns, with_width
 from .usage import UsageError
@@ -112,11 +112,11 @@ def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
 
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
     best, columns = answer.best[0], text_columns(arguments.text_columns, None)
-    text = export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
-                       time_scale=arguments.time_scale)
     if arguments.format == "text":
-        text = with_width(text, columns, None)
-    print_text(text)
+        text = answer.timeline(best).export("text", text_columns=columns, time_scale=arguments.time_scale)
+        print_text(with_width(text, columns, None))
+    else:
+        print_stream(export_stream(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale=arguments.time_scale))
     if arguments.format not in TELLS:
         tell_order("pick", best.microbatch_order or ())
 

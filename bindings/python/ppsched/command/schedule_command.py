@@ -24,7 +24,7 @@ from .memory_saving_options import add_memory_saving_arguments, check_copies, ke
 from .microbatch_options import add_order_argument, in_best_order
 from .number_options import whole
 from .order_telling import tell_beside
-from .printing import print_text
+from .printing import print_stream, print_text
 from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .profile_options import add_measured_argument
@@ -35,6 +35,9 @@ from .slot_report import slot_rows
 from .split_finding import found_split
 from .text_columns import text_columns, with_width
 from .usage import UsageError
+
+
+BESIDE = ("explain", "explain_memory", "slots", "measured")  # what is told with the text of a schedule
 
 
 def add_commands(commands: Commands) -> None:
@@ -141,6 +144,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
+    if scenarios is None and chosen not in (None, "text") and not any(values.get(name) for name in BESIDE):
+        print_stream(lambda take: timeline._stream(chosen, take, time_scale=values["time_scale"]), output)
+        tell_beside("schedule", order, chosen, output)
+        return
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
         text = text.splitlines()[0] + "\n" + (order_line(order) if order else "")
