@@ -115,10 +115,11 @@ class ScheduleTest(CommandTest):
 
     def test_texts_are_handed_over_in_pieces(self):
         """However large the schedule is, Python holds a small part of its text."""
-        config = ppsched.Config(devices=4, microbatches=500, forward_times=1.25, units={"time": "ms"}, microbatch_order=[*range(1, 500), 0])
-        timeline = ppsched.generate("1f1b", config).evaluate()
-        timeline.schedule.name = "\u00e9\u20ac" * 30
-        for format in ("csv", "json", "chrome", "megatron", "deepspeed", "sail"):
+        config = ppsched.Config(devices=4, microbatches=500, forward_times=1.25, units=ppsched.Units(time="ms"))
+        named = ppsched.Schedule.from_queues(config, ppsched.generate("1f1b", config).queues, name="\u00e9\u20ac" * 30)
+        named.config.microbatch_order = (*range(1, 500), 0)
+        timeline = named.evaluate()
+        for format in ("csv", "json", "chrome", "deepspeed"):
             pieces = []
             timeline._stream(format, pieces.append)
             self.assertLess(max(map(len, pieces)), 20000, format)
