@@ -151,7 +151,12 @@ typedef struct ppsched_plan_options {
                               with a lowering or scenarios. With layers splits are looked for that
                               suit the copies, which need host_bandwidth, for groups of D and
                               (D+1)/2 or those that are named. Default: 0 */
-    uint32_t reserved[9];  /* 0 */
+    uint32_t top;          /* how many of the best are wanted: what bounds rule out of these ranks is
+                              left out, neither evaluated nor refused, and ranks behind all others.
+                              The wanted ranks are as without it. Everything is evaluated where
+                              the plan has layers, an `order_effort`, or ranks by scenarios.
+                              Default: all */
+    uint32_t reserved[8];  /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */
@@ -166,8 +171,8 @@ typedef struct ppsched_candidate {
     uint32_t group_size;   /* 0 where the strategy has none */
     int32_t placement;     /* enum ppsched_placement */
     uint32_t evaluated;    /* 1: it has been. Until then, and where it is refused, `fits` and
-                              the numbers from `step_time` to `transfers` are 0, and both devices
-                              PPSCHED_NONE */
+                              the numbers from `step_time` to `transfers` are 0, but for the `bound`
+                              of what a plan has left out, and both devices PPSCHED_NONE */
     uint32_t fits;         /* 1: evaluated, and within its limit on every device */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;

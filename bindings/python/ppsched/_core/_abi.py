@@ -1691,6 +1691,7 @@ class PlanOptions(Structure):
     runtimes: int
     runtime: int
     offload: int
+    top: int
     reserved: Array[c_uint32]
     _fields_ = [
         ("size", c_uint32),
@@ -1718,7 +1719,8 @@ class PlanOptions(Structure):
         ("runtimes", c_uint32),
         ("runtime", c_int32),
         ("offload", c_uint32),
-        ("reserved", c_uint32 * 9),
+        ("top", c_uint32),
+        ("reserved", c_uint32 * 8),
     ]
 
 
