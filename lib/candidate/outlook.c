@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outlook of a candidate: its lower bound, and bounds from the order of single devices. Such a device runs its queue as if all
- * other devices were free at any time: an op waits only for the path of its own microbatch, from where that was last on the device.
- * That takes the work of one device, not of all, and finds most of what a group size costs: the warm-up, the wait for what comes
- * back, and the memory, which follows from the order alone. */
+/* The outlook of a candidate: its lower bound, and bounds from the order of single devices. Such a device runs its queue as if
+ * all other devices were free at any time: an op waits only for the path of its own microbatch, from where that was last on the
+ * device. That takes the work of one device, not of all, and finds most of what a group size costs: the warm-up, the wait for
+ * what comes back, and the memory, which follows from the order alone. Where lowering or offload takes much longer than that,
+ * the order is timed without them. */
 #include "candidate/outlook.h"
 
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "eval/timeline.h"
 #include "ir/other_memory.h"
 
 /* Devices that are looked at: the first, the last and the one with the most work. */
@@ -89,6 +91,12 @@ static void sum_paths(struct outlook *outlook)
     outlook->end = 0;
     if (outlook->task->strategy->splits_backward)
         outlook->end = ppi_smaller(first->input + first->weight, first->whole) - first->back;
+}
+
+/* Whether copies to the host make its memory less than that of its order. */
+static bool saves(const struct ppi_candidate *candidate)
+{
+    return candidate->offloads || candidate->strategy->offloads;
 }
 
 /* --- one device --- */
@@ -207,7 +215,7 @@ static void look_at(struct outlook *outlook, struct ppi_outlook *out, const stru
     struct ppi_op_writer writer = {.next = outlook->ops, .end = outlook->ops + count, .slices = 1};
     outlook->task->strategy->order(outlook->task, device, &writer);
     out->step = ppi_larger(out->step, run_queue(outlook, outlook->ops, writer.next, by_span) * (1 - ROUNDING));
-    if (candidate->offloads || candidate->strategy->offloads)
+    if (saves(candidate))
         return;
     double peak = hold(outlook, device, outlook->ops, writer.next) * (1 - ROUNDING);
     out->memory = ppi_larger(out->memory, peak);
@@ -244,8 +252,8 @@ static ppsched_status look_at_orders(struct outlook *outlook, struct ppi_outlook
 
 /* --- all of it --- */
 
-/* Whether the order of a device, as the rule writes it, is that of the candidate: a search, slices, forwards alone, two copies of
- * the model and passes on backwards are left to the bound. So is a span over several iterations. */
+/* Whether the order of a device, as the rule writes it, is that of the candidate: a search, slices, forwards alone, two copies
+ * of the model and passes on backwards are left to the bound. So is a span over several iterations. */
 static bool has_orders(const struct outlook *outlook)
 {
     const ppsched_config *config = outlook->config;
@@ -277,6 +285,50 @@ static ppsched_status find_bounds(struct outlook *outlook, struct ppi_outlook *o
     return status;
 }
 
+enum ppi_outlook_depth ppi_outlook_depth_of(const ppsched_plan *plan, const struct ppi_candidate *candidate)
+{
+    const bool adds = plan->lower.lowering != PPSCHED_LOWERING_NONE || saves(candidate);
+    return adds ? PPI_OUTLOOK_TIMES : PPI_OUTLOOK_ORDERS;
+}
+
+/* Activations are held from op to op, so that transfers change nothing. Other memory they may give back earlier. */
+static void take_memory(struct ppi_outlook *out, const ppsched_timeline *timeline, const struct ppi_candidate *candidate,
+                        bool holds_more)
+{
+    if (saves(candidate) || holds_more)
+        return;
+    for (uint32_t d = 0; d < timeline->schedule->shape.devices; d++) {
+        const ppsched_device_metrics *device = &timeline->devices[d];
+        const double peak = device->peak_memory * (1 - ROUNDING);
+        out->memory = ppi_larger(out->memory, peak);
+        out->is_over |= ppi_is_over_limit(peak, device->memory_limit);
+    }
+}
+
+/* Times an iteration of the order by itself: transfers and offload only make it longer. */
+static ppsched_status time_order(struct outlook *outlook, struct ppi_outlook *out, const struct ppi_candidate *candidate,
+                                 ppsched_error *error)
+{
+    struct ppi_strategy rule = *candidate->strategy;
+    ppsched_config once = *outlook->config;
+    ppsched_schedule *schedule = NULL;
+    ppsched_timeline *timeline = NULL;
+    rule.finish = NULL;
+    once.shape.iterations = 1;
+    ppsched_status status = ppi_generate(&schedule, &rule, &once, error);
+    if (status == PPSCHED_OK)
+        status = ppi_evaluate(&timeline, schedule, &once, PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY, error);
+    if (status == PPSCHED_OK) {
+        const ppsched_metrics *metrics = &timeline->metrics;
+        const double step = outlook->plan->objective == PPSCHED_OBJECTIVE_SPAN ? metrics->span : metrics->makespan;
+        out->step = ppi_larger(out->step, step * (1 - ROUNDING));
+        take_memory(out, timeline, candidate, ppi_holds_more(&once));
+    }
+    ppi_timeline_destroy(timeline);
+    ppi_schedule_release(schedule);
+    return status;
+}
+
 ppsched_status ppi_candidate_outlook(struct ppi_outlook *out, struct ppi_outlook_bounds *known, const ppsched_plan *plan,
                                      const struct ppi_candidate *candidate, enum ppi_outlook_depth depth, ppsched_error *error)
 {
@@ -294,8 +346,10 @@ ppsched_status ppi_candidate_outlook(struct ppi_outlook *out, struct ppi_outlook
     if (status == PPSCHED_OK)
         status = find_bounds(&outlook, out, known, candidate, config, error);
     out->step *= 1 - ROUNDING;
-    if (status == PPSCHED_OK && depth == PPI_OUTLOOK_ORDERS && has_orders(&outlook))
+    if (status == PPSCHED_OK && depth >= PPI_OUTLOOK_ORDERS && has_orders(&outlook))
         status = look_at_orders(&outlook, out, candidate, error);
+    if (status == PPSCHED_OK && depth == PPI_OUTLOOK_TIMES && has_orders(&outlook))
+        status = time_order(&outlook, out, candidate, error);
     ppi_costs_clear(&outlook.costs);
     ppi_arena_clear(&outlook.arena);
     ppi_release(&config->host, outlook.placement.device_of);

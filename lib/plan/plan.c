@@ -151,10 +151,13 @@ void ppi_plan_destroy(ppsched_plan *plan)
 
 /* --- ranking --- */
 
-/* 0: fits its limit, 1: is over its limit, 2: refused. */
-static int group_of(const struct ppi_candidate *candidate)
+enum group { FITS, OVER_LIMIT, REFUSED, LEFT_OUT };
+
+static enum group group_of(const struct ppi_candidate *candidate)
 {
-    return ppi_candidate_fits(candidate) ? 0 : ppi_candidate_runs(candidate) ? 1 : 2;
+    if (!candidate->evaluated)
+        return LEFT_OUT;
+    return ppi_candidate_fits(candidate) ? FITS : ppi_candidate_runs(candidate) ? OVER_LIMIT : REFUSED;
 }
 
 /* Rounds to 40 bits, so that sums of the same times in another order are equal. */
@@ -166,12 +169,12 @@ static double rounded(double x)
 
 bool ppi_ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b)
 {
-    int group = group_of(a);
+    const enum group group = group_of(a);
     if (group != group_of(b))
         return group < group_of(b);
-    if (group == 2)
+    if (group >= REFUSED)
         return false;
-    if (group == 1 && rounded(a->overshoot) != rounded(b->overshoot))
+    if (group == OVER_LIMIT && rounded(a->overshoot) != rounded(b->overshoot))
         return rounded(a->overshoot) < rounded(b->overshoot);
     double step = rounded(ppi_candidate_rank_time(plan, a)), other = rounded(ppi_candidate_rank_time(plan, b));
     if (step != other)

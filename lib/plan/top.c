@@ -10,8 +10,8 @@
 /* A candidate that is neither evaluated nor left out. */
 struct hopeful {
     struct ppi_outlook outlook;
-    bool is_known;  /* there is an outlook; without one it is evaluated, as it is refused */
-    bool is_looked; /* at the order, too */
+    enum ppi_outlook_depth depth;
+    bool is_known; /* there is an outlook; without one it is evaluated, as it is refused */
     bool is_done;
 };
 
@@ -28,11 +28,29 @@ bool ppi_plan_may_leave_out(const ppsched_plan *plan)
            plan->rank_by == PPSCHED_RANK_BY_STEP;
 }
 
+/* The evaluated candidate with groups of D that has the same schedule, if there is one. */
+static const struct ppi_candidate *twin_of(const ppsched_plan *plan, size_t number)
+{
+    const struct ppi_candidate *own = &plan->candidates[number];
+    const uint32_t devices = plan->config->shape.devices;
+    if (!own->strategy->bounds_groups || own->group_size <= devices)
+        return NULL;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct ppi_candidate *other = &plan->candidates[i];
+        if (other->group_size == devices && ppi_candidates_are_alike(other, own))
+            return ppi_candidate_fits(other) ? other : NULL;
+    }
+    return NULL;
+}
+
 /* The candidate as good as its outlook allows. */
 static struct ppi_candidate at_best(const struct search *search, size_t number)
 {
     const struct ppi_outlook *outlook = &search->hopefuls[number].outlook;
-    struct ppi_candidate best = search->plan->candidates[number];
+    const struct ppi_candidate *twin = twin_of(search->plan, number);
+    struct ppi_candidate best = twin != NULL ? *twin : search->plan->candidates[number];
+    if (twin != NULL)
+        return best;
     best.evaluated = true;
     best.reason = NULL;
     best.metrics.limit_device = PPSCHED_NONE;
@@ -89,12 +107,14 @@ static size_t next_of(const struct search *search)
     return next;
 }
 
-static ppsched_status look(struct search *search, size_t number, enum ppi_outlook_depth depth, ppsched_error *error)
+/* Looks at a candidate, to its depth. */
+static ppsched_status look(struct search *search, size_t number, ppsched_error *error)
 {
     struct hopeful *hopeful = &search->hopefuls[number];
     struct ppi_candidate *candidate = &search->plan->candidates[number];
     ppsched_error reason;
-    ppsched_status status = ppi_candidate_outlook(&hopeful->outlook, &search->known, search->view, candidate, depth, &reason);
+    ppsched_status status = ppi_candidate_outlook(&hopeful->outlook, &search->known, search->view, candidate, hopeful->depth,
+                                                  &reason);
     hopeful->is_known = status == PPSCHED_OK;
     if (hopeful->is_known)
         candidate->bound = hopeful->outlook.bound;
@@ -114,14 +134,14 @@ static ppsched_status run(struct search *search, ppsched_error *error)
         search->hopefuls[i].is_done = plan->candidates[i].evaluated;
         share.done += plan->candidates[i].evaluated;
         if (!plan->candidates[i].evaluated)
-            status = look(search, i, PPI_OUTLOOK_BOUND, error);
+            status = look(search, i, error);
     }
     for (size_t next; status == PPSCHED_OK && (next = next_of(search)) < plan->count;) {
         struct hopeful *hopeful = &search->hopefuls[next];
         bool is_out = is_ruled_out(search, next);
-        if (!is_out && hopeful->is_known && !hopeful->is_looked) {
-            hopeful->is_looked = true;
-            status = look(search, next, PPI_OUTLOOK_ORDERS, error);
+        if (!is_out && hopeful->is_known && hopeful->depth < ppi_outlook_depth_of(plan, &plan->candidates[next])) {
+            hopeful->depth++;
+            status = look(search, next, error);
             continue;
         }
         if (!is_out)
