@@ -1024,6 +1024,7 @@ export interface PlanOptions {
   runtimes: number;
   runtime: number;
   offload: number;
+  top: number;
 }
 
 export interface DescriptionInfo {

@@ -997,7 +997,8 @@ export const STRUCTS = {
     runtimes: ["u32", 88, 1],
     runtime: ["i32", 92, 1],
     offload: ["u32", 96, 1],
-    reserved: ["u32", 100, 9],
+    top: ["u32", 100, 1],
+    reserved: ["u32", 104, 8],
   } },
   DescriptionInfo: { size: 88, fields: {
     size: ["u32", 0, 1],

@@ -151,12 +151,13 @@ typedef struct ppsched_plan_options {
                               with a lowering or scenarios. With layers splits are looked for that
                               suit the copies, which need host_bandwidth, for groups of D and
                               (D+1)/2 or those that are named. Default: 0 */
-    uint32_t top;          /* how many of the best are wanted: what bounds rule out of these ranks is
-                              left out, neither evaluated nor refused, and ranks behind all others.
-                              The wanted ranks are as without it. Everything is evaluated where
+    uint32_t top;         /* how many of the best are wanted: what bounds rule out of these ranks is
+                              left out, neither evaluated nor refused, and ranks after all others.
+                              The wanted ranks are as without it, but for times and memory that
+                              differ by less than 2^-40 of them. Everything is evaluated where
                               the plan has layers, an `order_effort`, or ranks by scenarios.
                               Default: all */
-    uint32_t reserved[8];  /* 0 */
+    uint32_t reserved[8]; /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */

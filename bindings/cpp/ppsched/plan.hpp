@@ -49,6 +49,7 @@ struct PlanOptions {
     ppsched_rank_by rank_by = PPSCHED_RANK_BY_STEP;
     double quantile = 0;  /* 0: the default */
     bool offload = false; /* each candidate a second time, with activations that go to the host */
+    uint32_t top = 0;     /* how many of the best are wanted; 0: all */
 };
 
 /* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
@@ -212,6 +213,7 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.runtimes = options.runtimes;
     own.runtime = options.runtime ? static_cast<int32_t>(*options.runtime) : 0;
     own.offload = options.offload;
+    own.top = options.top;
     own.lower = groups.lowers() ? &groups.lower : nullptr;
     own.channel = options.channel ? &*options.channel : nullptr;
     own.embedding = &options.embedding;

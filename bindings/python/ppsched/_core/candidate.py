@@ -12,8 +12,8 @@ class Candidate(NamedTuple):
 
     number: its place among the candidates as they were listed; rank: its place in the plan, 0 for the best.
     options: the strategy's own, such as {"group_size": 8}; chunks, stages, microbatches: its V, S and M; memory_limit: of all
-    devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
-    words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
+    devices, None where there is none, NaN where they differ. status: "fits", "over limit", "refused" or, where the
+    plan wants only the best, "left out"; reason: why, in words. Figures are None where it is refused or left out: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
     the first device over its limit; overshoot: the most that a device lacks; bound: what no schedule of this placement can do
     better, None where there are scenarios; least_bound: the least bound of all candidates under this memory limit, whatever their
     placement; bytes, transfers: what goes from device to device in an iteration; proved: that it fits and reaches its bound, or with

@@ -58,14 +58,17 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     if strategy == "auto":
         options = {"placement": placement, "objective": objective.name.lower(), **({"effort": effort} if effort else {})}
     refused = record.status != Status.OK
-    if not refused and not record.fits:
+    left_out = not refused and not record.evaluated
+    if left_out:
+        reason = "others rank before it, as its bound shows"
+    elif not refused and not record.fits:
         lack = f"{at_least(record.overshoot)}{units.after_memory}"
         reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {lack}"
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
-    status = "refused" if refused else "fits" if record.fits else "over limit"
+    status = "refused" if refused else "left out" if left_out else "fits" if record.fits else "over limit"
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
                      status, reason, slices=record.slices, offloaded=bool(record.offloaded), scenario_time=record.scenario_time if has_scenarios and not refused else None,
-                     **({} if refused else _figures(record)))
+                     **({} if refused else {"bound": record.bound} if left_out else _figures(record)))
 
 
 class _Channel(NamedTuple):
@@ -419,7 +422,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
-         empty_stages: bool = False, split_effort: int = 0,
+         empty_stages: bool = False, split_effort: int = 0, top: int = 0,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
@@ -434,6 +437,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
     the config says of stages is not read. empty_stages: those in the middle may be without layers.
     split_effort: 1 to 4, how long splits are searched for, each up to eight times as long as the one before (default: 3).
+    top: how many of the best are wanted, 0 for all: candidates that bounds show to be worse are left out, and rank last.
     runtimes: which are asked whether they run a candidate (Candidate.runs_on).
     runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
     With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
@@ -471,6 +475,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
     options.runtime = planned_for or 0
     options.order_effort, options.offload = _within("order_effort", order_effort, 10), bool(offload)
+    options.top = _within("top", top, 2**32 - 1)
     slicing, ranking = sized(_abi.SliceOptions), sized(_abi.RankingOptions)
     slicing.slice_time, slicing.attention_share = slice_time, attention_share
     ranking.rank_by, ranking.quantile = member(RankBy, "rank_by", rank_by), quantile

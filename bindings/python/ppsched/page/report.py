@@ -73,7 +73,7 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     strategies of which all candidates have theirs; command, profile: the line that made the page and what times are from, which it
     tells; variation: of the times, in scenarios whose makespans it tells; live: the page has the library in it, and ranks anew
     with other limits and times."""
-    config, shown = plan.config, list(plan[:] if candidates is None else candidates)
+    config, shown = plan.config, [candidate for candidate in (plan[:] if candidates is None else candidates) if candidate.status != "left out"]
     wanted = baseline_of(baseline)
     if live:
         check_library()
