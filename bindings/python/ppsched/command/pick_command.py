@@ -110,6 +110,13 @@ def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     return best
 
 
+def _wanted(arguments: argparse.Namespace, files: Files) -> int:
+    """How many of the best the plan is asked for; 0 for all where others are told of, too. With offload candidates may be refused late,
+    and their bounds would then count."""
+    tells_few = (arguments.json or arguments.format or files.answers) and all(ending_of(path, (".json",)) for path in files.answers)
+    return arguments.top if tells_few and arguments.runtime is None and not arguments.offload else 0
+
+
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
     best, columns = answer.best[0], text_columns(arguments.text_columns, None)
     if arguments.format == "text":
@@ -153,6 +160,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     values = merged(arguments)
     values["asks_runtimes"] = not (arguments.json or arguments.format or any(ending_of(path, (".json", *PAGES)) for path in files.answers))
+    values["wanted"] = _wanted(arguments, files)
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),
