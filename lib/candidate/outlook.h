@@ -5,8 +5,8 @@
 
 #include "candidate/candidate.h"
 
-/* The depth of an outlook: the lower bound of the placement; also the order of some devices; also the times of the order, as they
- * are without transfers and offload. */
+/* The depth of an outlook: the lower bound of the placement; also the order of some devices; also the times of the order, as
+ * they are without transfers and offload. */
 enum ppi_outlook_depth { PPI_OUTLOOK_BOUND, PPI_OUTLOOK_ORDERS, PPI_OUTLOOK_TIMES };
 
 struct ppi_outlook {
@@ -24,8 +24,8 @@ struct ppi_outlook_bounds {
 /* The depth that is worth its work: the last one only where lowering or offload takes much longer. */
 enum ppi_outlook_depth ppi_outlook_depth_of(const ppsched_plan *plan, const struct ppi_candidate *candidate);
 
-/* For candidates without layers and without an order of microbatches. Errors: those of the candidate's config and sizes, such as
- * REFUSED; NO_MEMORY. */
+/* For candidates without layers and without an order of microbatches. Errors: those of the candidate's config and sizes, such
+ * as REFUSED; NO_MEMORY. */
 ppsched_status ppi_candidate_outlook(struct ppi_outlook *out, struct ppi_outlook_bounds *known, const ppsched_plan *plan,
                                      const struct ppi_candidate *candidate, enum ppi_outlook_depth depth, ppsched_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates the best candidates alone. All others are left out by a bound: of the placement, else of the order of some devices. The
- * one with the least bound comes first, so few are evaluated. */
+/* Evaluates the best candidates alone. All others are left out by a bound: of the placement, else of the order of some devices,
+ * else of its times. The one with the least bound comes first, so few are evaluated. */
 #include "plan/plan.h"
 
 #include "base/checked.h"
