@@ -7,10 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAIN = ROUNDS(1500), LOWERED = ROUNDS(150), OFFLOADED = ROUNDS(40), MANY = ROUNDS(40), MOST_TOP = 4 };
+enum {
+    PLAIN = ROUNDS(1500),
+    LOWERED = ROUNDS(150),
+    OFFLOADED = ROUNDS(40),
+    NAMED = ROUNDS(60),
+    MANY = ROUNDS(40),
+    MOST_TOP = 4
+};
 
 /* What of a problem is drawn. */
-enum { GRID = 1, LOWER = 2, OFFLOAD = 4, LARGE = 8 };
+enum { GRID = 1, LOWER = 2, OFFLOAD = 4, LARGE = 8, NAMES = 16 };
 
 struct counts {
     uint64_t all, evaluated;
@@ -31,6 +38,13 @@ static void draw_list(ppsched_config *config, int32_t quantity, uint64_t *seed, 
     expect_ok(ppsched_config_set_values(config, quantity, list, count, NULL), NULL);
 }
 
+/* Transfers that occupy their links. */
+static void draw_bytes(ppsched_config *config, uint64_t *seed, int kinds)
+{
+    set_number(config, PPSCHED_QUANTITY_ACTIVATION_BYTES, draw_time(seed, kinds));
+    set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 4 * draw_time(seed, kinds));
+}
+
 static ppsched_config *draw_config(uint64_t *seed, int kinds)
 {
     const uint32_t devices = 2 + random_below(seed, 5), chunks = 1 + random_below(seed, 3) / 2;
@@ -47,8 +61,14 @@ static ppsched_config *draw_config(uint64_t *seed, int kinds)
         draw_list(config, PPSCHED_QUANTITY_MEM_STATIC, seed, kinds);
     if (random_below(seed, 4) == 0)
         draw_list(config, PPSCHED_QUANTITY_MEM_WEIGHTS, seed, kinds);
+    if (random_below(seed, (kinds & LOWER) != 0 ? 2 : 6) == 0)
+        draw_list(config, PPSCHED_QUANTITY_MEM_GRADIENTS, seed, kinds);
     if (random_below(seed, 6) == 0)
-        set_number(config, PPSCHED_QUANTITY_MEM_GRADIENTS, draw_time(seed, kinds));
+        draw_list(config, PPSCHED_QUANTITY_MEM_SEND_FORWARD, seed, kinds);
+    if (random_below(seed, 6) == 0)
+        draw_list(config, PPSCHED_QUANTITY_MEM_OUTPUT, seed, kinds);
+    if (random_below(seed, 4) == 0)
+        draw_bytes(config, seed, kinds);
     if (random_below(seed, 6) == 0)
         set_number(config, PPSCHED_QUANTITY_OP_OVERHEAD, 0.25);
     if (random_below(seed, 2) == 0 || (kinds & OFFLOAD) != 0)
@@ -62,13 +82,20 @@ static ppsched_config *draw_config(uint64_t *seed, int kinds)
     return config;
 }
 
+/* Rules with groups of which those above D are as D. */
+static const char *const with_offload[] = {"pipeoffload", "group_interleaved_1f1b", "interleaved_1f1b"};
+
 static struct plan_choice draw_choice(uint64_t *seed, int kinds)
 {
     struct plan_choice choice = {.size = sizeof choice};
     if (random_below(seed, 3) == 0)
         choice.objective = PPSCHED_OBJECTIVE_SPAN;
     if ((kinds & OFFLOAD) != 0)
-        choice.offload = 1;
+        choice.offload = (kinds & NAMES) == 0;
+    if ((kinds & NAMES) != 0) {
+        choice.strategies = with_offload;
+        choice.strategy_count = sizeof with_offload / sizeof *with_offload;
+    }
     if ((kinds & LOWER) != 0) {
         choice.lowering = random_below(seed, 2) == 0 ? PPSCHED_LOWERING_JUST_IN_TIME : PPSCHED_LOWERING_BY_TIME;
         choice.unshard = random_below(seed, 3) == 0;
@@ -93,17 +120,20 @@ static void compare(const ppsched_config *config, const struct plan_choice *all,
     some.top = top;
     ppsched_plan *whole = run_plan(config, all), *part = run_plan(config, &some);
     const uint32_t count = ppsched_plan_count(whole);
-    uint32_t evaluated = 0, fits = 0;
+    uint32_t evaluated = 0, fits = 0, left_out = 0;
     assert_int_equal(ppsched_plan_count(part), count);
     for (uint32_t i = 0; i < count; i++) {
         ppsched_candidate candidate = candidate_of(part, i), wanted = candidate_of(whole, i);
         evaluated += candidate.evaluated;
+        left_out += !candidate.evaluated && candidate.status == PPSCHED_OK;
         fits += wanted.fits;
         if (candidate.evaluated)
             assert_true(candidate.step_time == wanted.step_time && candidate.bound == wanted.bound);
         else
             assert_true(candidate.status == PPSCHED_OK && candidate.bound > 0 && candidate.step_time == 0);
     }
+    for (uint32_t rank = 0; rank < count; rank++)
+        assert_int_equal(ranked(part, rank).evaluated || ranked(part, rank).status != PPSCHED_OK, rank < count - left_out);
     for (uint32_t rank = 0; rank < count && (rank < top || fits < top); rank++) {
         ppsched_candidate found = ranked(part, rank), wanted = ranked(whole, rank);
         expect_same(&found, &wanted);
@@ -158,6 +188,13 @@ static void test_offloaded(void **state)
     assert_true(counts.evaluated < counts.all);
 }
 
+static void test_offloading_rules(void **state)
+{
+    struct counts counts = compare_many(NAMED, OFFLOAD | NAMES, 5);
+    (void)state;
+    assert_true(counts.evaluated < counts.all / 2);
+}
+
 /* What takes the plan's scenarios, layers or order of microbatches has all evaluated. */
 static void test_all_are_evaluated(void **state)
 {
@@ -175,7 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),     cmocka_unit_test(test_many_microbatches), cmocka_unit_test(test_lowered),
-        cmocka_unit_test(test_offloaded), cmocka_unit_test(test_all_are_evaluated),
+        cmocka_unit_test(test_offloaded), cmocka_unit_test(test_offloading_rules),  cmocka_unit_test(test_all_are_evaluated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
