@@ -23,6 +23,7 @@ from ._core.model_end import ModelEnd
 from ._core.number_lists import Numbers
 from ._core.op import Op
 from ._core.plan import Plan, plan
+from ._core.price import DevicePrice, StepPrice, price
 from ._core.robust_objective import with_robust_objective
 from ._core.scenarios import ScenarioMetrics, Scenarios
 from ._core.schedule import Builder, Finding, Schedule, generate, read
@@ -40,13 +41,13 @@ __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
     "Accelerator", "Arena", "Balance", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
-    "CriticalOp", "Description", "DeviceMetrics", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
+    "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
     "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link", "LinkRate",
     "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
-    "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan",
+    "StageSum", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan", "price",
     "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 
@@ -55,6 +56,6 @@ def __dir__() -> List[str]:
     return sorted([*__all__, "__version__"])
 
 
-for _name in __all__:  # so that help, errors and pickles call them by the names that they have here
+for _name in __all__:  # help texts, error messages and pickles then show the public names
     if isinstance(globals()[_name], (type, FunctionType)):
         globals()[_name].__module__ = "ppsched"

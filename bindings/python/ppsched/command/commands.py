@@ -21,5 +21,7 @@ COMMANDS: Dict[str, Command] = {
     "convert": Command("file_commands", "write a schedule from a file in another format"),
     "layout": Command("layout_commands", "tell which layers are in which stage"),
     "model": Command("model_command", "what the layers of a model cost, from its description"),
+    "price": Command("price_command", "what a step of a told layout takes and holds"),
+    "calibrate": Command("calibrate_command", "a device's constants from measured runs"),
     "live": Command("live_command", "the whole library as a web page: turn the knobs"),
 }
