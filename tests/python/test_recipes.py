@@ -86,7 +86,7 @@ class ScriptTest(Folder):
         self.assertFalse(marker.exists())
 
     def test_what_is_not_known(self):
-        self.refused("line 2: --num-layers has a value that the script takes from elsewhere", "m.sh", "N=$(cat x)\na --num-layers $N --hidden-size 4")
+        self.refused("line 2: --num-layers has a value from outside the script", "m.sh", "N=$(cat x)\na --num-layers $N --hidden-size 4")
         self.refused("there is no --num-layers", "m.sh", "echo --hello\n")
         self.refused("loops take more than", "m.sh", "for ((i=0; i<999999999; i++)); do a --x 1; done\na --num-layers 2")
         self.refused("unknown argument 'strange'", "m.sh", "a --num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8 --strange 1")
@@ -122,9 +122,9 @@ class PrimusTest(Folder):
 
     def test_bad_files(self):
         self.tree()
-        self.refused("takes 'no.yaml', which is neither beside it nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
+        self.refused("names 'no.yaml', which is neither in its folder nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
         self.refused("attn_res_block_size is in use", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\nattn_res_block_size: 12\n")
-        self.refused("model_type is 'deepseek_v4', whose layers Primus makes by itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
+        self.refused("model_type is 'deepseek_v4', whose layers Primus makes itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
         self.refused("its framework is 'torchtitan'", "x.yaml", "modules: {a: {framework: torchtitan, model: m.yaml}}\n")

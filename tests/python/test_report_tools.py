@@ -81,7 +81,7 @@ class ToolsTest(PageCase):
         start, end = self.window()
         self.assertLess(end - start, 0.6 * self.value("Number(document.querySelector('#window').textContent.split(' ').at(-1))"))
         self.find("9F999")
-        self.assertEqual(self.text("#found"), "there is no 9F999 in what is drawn")
+        self.assertEqual(self.text("#found"), "there is no 9F999 in the drawn timelines")
 
     def test_what_an_op_waits_for(self):
         self.open("small", small_data)

@@ -8,9 +8,9 @@ from .finding import load
 from .shown import shown
 
 class Error(Exception):
-    """What the library says when a call fails.
+    """A failed call, with the library's message.
 
-    status: the ppsched.Status; device, stage, microbatch, position: where, or None.
+    status: the ppsched.Status; device, stage, microbatch, position: where the error is, or None.
     """
 
     status: _abi.Status
@@ -28,22 +28,22 @@ class Error(Exception):
 
 
 class Refused(Error):
-    """A strategy cannot serve the problem, or a runtime the schedule; the message says why, and what would work."""
+    """A strategy does not support the problem, or a runtime the schedule. The message says why, and what would work."""
 
 
 class InvalidSchedule(Error):
-    """A schedule is incomplete, or cannot be run."""
+    """A schedule is incomplete or cannot run."""
 
 
 class Cancelled(Error):
-    """A progress function asked to stop."""
+    """A progress callback stopped the call."""
 
 
 _CLASSES: Dict[int, Type[Error]] = {_abi.Status.ERROR_CANCELLED: Cancelled, _abi.Status.ERROR_REFUSED: Refused,
                                     _abi.Status.ERROR_INVALID_SCHEDULE: InvalidSchedule}
 
 
-# What the library's messages call by its names in C, and Python's for that.
+# C names in the library's messages, and the Python names for them.
 _NAMES = {"without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY": "with latest=True", "PPSCHED_EVALUATE_FLAG_REUSABLE": "reusable=True",
           "PPSCHED_NONE": "None", "ppsched_schedule_renumber": "Schedule.renumber"}
 
@@ -61,24 +61,24 @@ lib = _typed(load(_abi.Library))
 
 
 def encoded(what: str, text: object) -> bytes:
-    """A text as C takes it; turns down what C would cut short or cannot hold."""
+    """Encodes a text for C. Raises for texts that C would cut or cannot hold."""
     if not isinstance(text, str):
         raise Error(f"{what} must be a text, not {shown(text)}")
     if "\0" in text:
-        raise Error(f"{what} {shown(text)} holds a NUL character")
+        raise Error(f"{what} {shown(text)} contains a NUL character")
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Error(f"{what} {shown(text)} is no Unicode text") from None
+        raise Error(f"{what} {shown(text)} is not valid Unicode") from None
 
 
 def decoded(text: Optional[bytes]) -> str:
-    """A text of the library; empty where there is none."""
+    """A text of the library; empty if there is none."""
     return "" if text is None else text.decode("utf-8", "replace")
 
 
 def call(function: Callable[..., int], *arguments: object) -> None:
-    """Calls a function whose last argument is an error record; raises where it fails."""
+    """Calls a function whose last argument is an error record; raises if it fails."""
     record = _abi.Error()
     status = function(*arguments, ctypes.byref(record))
     if status != _abi.Status.OK:

@@ -18,7 +18,7 @@ FORMAT_NAMES = tuple(_FORMATS)
 
 
 def export_format(name: Union[Format, str]) -> Format:
-    """A format from its name, one of FORMAT_NAMES: the first word of its enumerator."""
+    """The format with a name, one of FORMAT_NAMES: the first word of its enumerator."""
     if isinstance(name, Format):
         return name
     if not isinstance(name, str) or name not in _FORMATS:
@@ -27,7 +27,7 @@ def export_format(name: Union[Format, str]) -> Format:
 
 
 def format_name(format: Union[Format, str]) -> str:
-    """A format's name from itself, or from its name."""
+    """The name of a format, which may be given by name."""
     number = export_format(format)
     return next(name for name in FORMAT_NAMES if _FORMATS[name] == number)
 
@@ -40,7 +40,7 @@ def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], forma
     def write(_user: Optional[int], data: int, size: int) -> int:
         try:
             take(ctypes.string_at(data, size))
-        except BaseException as error:  # comes out again behind the C call
+        except BaseException as error:  # raised again after the C call
             raised.append(error)
             return 1
         return 0

@@ -17,7 +17,7 @@ _SONAME = f"libppsched.so.{_abi_version.ABI_VERSION}"
 
 
 def _candidates() -> List[str]:
-    """Where the library may be, best first: named by the caller, bundled, in the source tree's build, installed."""
+    """Where the library may be, in order: given by the caller, bundled, in a build of the source tree, installed."""
     if "PPSCHED_LIBRARY" in os.environ:
         return [os.environ["PPSCHED_LIBRARY"]]
     found = [os.path.join(_PACKAGE, _SONAME)]
@@ -40,7 +40,7 @@ def load(kind: Callable[[str], Loaded]) -> Loaded:
     reasons: List[str] = []
     for path in _candidates():
         if os.path.isabs(path) and not os.path.exists(path):
-            reasons.append(f"{path} (there is none)")
+            reasons.append(f"{path} (not found)")
             continue
         try:
             library = kind(path)
@@ -54,18 +54,18 @@ def load(kind: Callable[[str], Loaded]) -> Loaded:
 
 
 def _advice() -> str:
-    """What would work where there is no library."""
+    """What to do if the library is not found."""
     if "PPSCHED_LIBRARY" in os.environ:
         return f"set PPSCHED_LIBRARY to the path of {_SONAME}, or unset it"
     return "build it (meson setup build && ninja -C build), install it, or set PPSCHED_LIBRARY to its path"
 
 
 def check_version(library: ctypes.CDLL, path: str) -> None:
-    """Turns down a library of another ABI, or one that is older than this package."""
+    """Raises for a library with another ABI, or one older than this package."""
     wanted = 10000 * _abi_version.VERSION_MAJOR + 100 * _abi_version.VERSION_MINOR + _abi_version.VERSION_PATCH
     for name in ("ppsched_abi_version", "ppsched_version"):
         if not hasattr(library, name):
-            raise ImportError(f"{path} is no libppsched: it has no {name}")
+            raise ImportError(f"{path} is not libppsched: it has no {name}")
         getattr(library, name).restype = ctypes.c_uint32
     if library.ppsched_abi_version() != _abi_version.ABI_VERSION:
         raise ImportError(f"{path} has ABI {library.ppsched_abi_version()}; this package needs ABI {_abi_version.ABI_VERSION}")

@@ -25,12 +25,12 @@ ENDINGS = (".json", ".txt", ".csv", *PAGES)
 def add_commands(commands: Commands) -> None:
     compare = commands.add_parser(
         "compare", help=COMMANDS["compare"].summary, allow_abbrev=False,
-        description="Evaluates all strategies with all that they can vary, and ranks them by the time of a step. Costs are those of the "
-                    "stages of -s: one a device, or one a layer; they are divided or added up for other numbers of stages.")
+        description="Evaluates all strategies with all their sizes and options, and ranks them by step time. Costs are those of the "
+                    "stages of -s: one stage per device, or one per layer. For other numbers of stages they are divided or added up.")
     add_plan_problem(compare)
     compare.add_argument("-o", "--output", metavar="FILE",
                          help="write to a file: .json, .txt, .csv, or .html for a page with timelines")
-    compare.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
+    compare.add_argument("--all", action="store_true", help="try and show all group sizes, not only the best of each strategy")
     compare.set_defaults(run=run_compare)
 
 
@@ -54,7 +54,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     check_page_words(arguments, [arguments.output])
     if arguments.output is not None:
         if ending_of(arguments.output, (".trace.json",)):
-            raise UsageError(f"-o {arguments.output}: a table is no trace; pick -o writes that of the best")
+            raise UsageError(f"-o {arguments.output}: compare writes no traces; pick -o writes that of the best candidate")
         check_answer(arguments.output, arguments.json, ENDINGS)
     made = make_plan(merged(arguments))
     candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Config files of the command line: their keys, and what each must be."""
+"""Config files of the command line: their keys and the type of each."""
 from typing import Any, Dict, Optional, Sequence
 
 from .._core._library import Error
@@ -33,7 +33,7 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: {key} must be a list, not {shown(value)}")
     if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
-    if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # likewise
+    if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {shown(value)}")
     if key in BOOLEANS and not isinstance(value, bool):
         raise Error(f"{path}: {key} must be true or false, not {shown(value)}")
@@ -42,13 +42,13 @@ def _check_value(path: str, key: str, value: object) -> None:
 
 
 def read_layers_file(path: str) -> Any:
-    """The list of layers of a file that is one, or has one under "layers", as a config file may."""
+    """The list of layers of a file: the file itself, or its key "layers", as in a config file."""
     text = file_text(path)
     return _list_of_layers(path, read_yaml(path, text) if is_yaml(path) else read_json(path, text))
 
 
 def read_layers_text(name: str, text: str) -> Any:
-    """Likewise of JSON that is given itself."""
+    """The same for JSON that is given as text."""
     return _list_of_layers(name, read_json(name, text))
 
 
@@ -61,7 +61,7 @@ def _list_of_layers(path: str, values: Any) -> Any:
 
 
 def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others: Sequence[str] = ()) -> Dict[str, Any]:
-    """A config file's keys and values, which may have been read before; without those others, which are for whoever read them."""
+    """The keys and values of a config file, which may have been read before. Keys in `others` are left out; the caller reads them."""
     read = keys_checked(path, read_values(path) if values is None else values, (*KEYS, *others))
     values = {key: value for key, value in read.items() if key not in others}
     for key, value in values.items():

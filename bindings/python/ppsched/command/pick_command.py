@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pick command: the best schedule as a table, as rows, as a page, and as files that schedule would write."""
+"""The command pick: the best schedule as a table, as JSON, as a page, and as the files that schedule writes."""
 import argparse
 import os
 import sys
@@ -34,20 +34,20 @@ from .problem_values import merged
 from .text_columns import text_columns, with_width
 from .usage import UsageError
 
-SPLIT_EFFORT = 3  # of plans, by default
+SPLIT_EFFORT = 3  # the default of plans
 
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("pick", help=COMMANDS["pick"].summary, allow_abbrev=False,
-                                 description="As compare, but prints the best candidates that fit alone, by default one.")
+                                 description="Like compare, but prints only the best candidates that fit, by default one.")
     add_plan_problem(parser)
-    parser.add_argument("--top", type=whole, metavar="N", default=1, help="the best N (default: 1)")
-    parser.add_argument("--all", action="store_true", help="all group sizes are tried, also where they are many")
+    parser.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
+    parser.add_argument("--all", action="store_true", help="try all group sizes, even if they are many")
     parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
-                        help="print or write the schedule itself, in this format; chakra is a trace a rank, to -o PREFIX")
+                        help="print or write the schedule itself in this format; chakra writes one trace per rank, to -o PREFIX")
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
-                        help="write to a file: .json, .txt, or .html for a page with timelines; the best schedule itself: .png .svg .pdf "
-                             "draws it, .csv .trace.json writes it. May be given several times")
+                        help="write to a file: .json, .txt, or .html for a page with timelines; for the best schedule itself .png .svg "
+                             ".pdf (a picture), .csv or .trace.json. May be given several times")
     add_export_arguments(parser)
     add_chakra_arguments(parser)
     model_pick.add_arguments(parser)
@@ -62,16 +62,16 @@ def _check_count(arguments: argparse.Namespace, files: Files) -> None:
         raise UsageError(f"{what} writes one schedule; use --top 1")
 
 
-# --- the command that builds it again ---
+# --- the command that builds the schedule again ---
 
 def _path_word(path: str) -> str:
-    """That is no option."""
+    """The path as a word that is not read as an option."""
     return f"./{path}" if path.startswith("-") else path
 
 
 def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optional[List[str]]:
-    """The words that the user stated times and memory with; None where the numbers must be written out, as a file cannot be read
-    twice, or options in the config file would change another strategy."""
+    """The user's own options for times and memory. None if the numbers must be written out: because a file cannot be read twice, or
+    because options in the config file would apply to another strategy."""
     configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
     if values["options"] or not all(map(os.path.isfile, configs + profiles)):
         return None
@@ -139,7 +139,7 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
 
 
 def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple[Plan, str]:
-    """For one runtime, with less effort, as there are many."""
+    """The plan for one runtime, and the reason if nothing fits. It has less split effort, as there are several such plans."""
     effort = max((values.get("split_effort") or SPLIT_EFFORT) - 1, 1) if has_layers(values) else None
     made = make_plan({**values, "runtime": runtime, "split_effort": effort}, progress)
     return made, "" if made.best is not None else why_none(made)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command prints: to standard output or a file, and in lines on standard error."""
+"""Output of the command: to standard output or a file, and messages on standard error."""
 import codecs
 import sys
 from typing import Callable, Optional
@@ -10,7 +10,7 @@ from .._start import drop_output
 
 
 def print_text(text: str, path: Optional[str] = None) -> None:
-    """To a file, or to standard output. Who reads that may stop to: then the rest goes nowhere."""
+    """Writes to a file or to standard output. If the reader of standard output closes it, the rest is dropped."""
     if path is None:
         _print(lambda: _put(text))
     else:
@@ -18,7 +18,7 @@ def print_text(text: str, path: Optional[str] = None) -> None:
 
 
 def print_stream(stream: Callable[[Callable[[bytes], object]], object], path: Optional[str] = None) -> None:
-    """The same of a text that is handed over in pieces."""
+    """Does the same with a text in pieces."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     if path is None:
         _print(lambda: stream(lambda piece: _put(decoder.decode(piece))))
@@ -35,7 +35,7 @@ def _print(put_all: Callable[[], object]) -> None:
 
 
 def _put(text: str) -> None:
-    """To standard output, which may have no such letters."""
+    """Writes to standard output, also if its encoding lacks some letters."""
     try:
         sys.stdout.write(text)
     except UnicodeEncodeError:

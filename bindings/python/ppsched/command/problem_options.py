@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line that state a problem: its sizes, times and memory."""
+"""Options of the command line for a problem: its sizes, times and memory."""
 import argparse
 
 from .._core._abi import SenderWaits
@@ -8,25 +8,25 @@ from .._core.enums import names_of
 from .number_options import add_number_argument, whole
 from .profile_options import add_profile_arguments
 
-# Options of lists of numbers that have a short form.
+# Short forms of options.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
 
 
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
-    """What states a problem, on every command that needs one."""
-    parser.add_argument("-s", "--num-stages", type=whole, metavar="S", help="stages of the model; alone: that many devices too")
+    """Adds the options of a problem, for every command that needs one."""
+    parser.add_argument("-s", "--num-stages", type=whole, metavar="S", help="number of stages; if given alone, also of devices")
     parser.add_argument("-b", "--num-batches", type=whole, metavar="M", help="microbatches per iteration")
-    parser.add_argument("--num-devices", type=whole, metavar="D", help="devices; alone: that many stages too")
+    parser.add_argument("--num-devices", type=whole, metavar="D", help="number of devices; if given alone, also of stages")
     parser.add_argument("--iterations", type=whole, metavar="N", help="training iterations in the schedule (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
-                        help="each backward is one op, as in Megatron-LM and DeepSpeed: no strategy may split it")
+                        help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that split it refuse")
     parser.add_argument("--forward-only", action="store_true", default=None,
-                        help="no backwards, as in inference: gpipe, looped_bfs and interleaved_1f1b; with slices chunked prefill")
-    parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that live at once")
+                        help="no backwards, as in inference (only gpipe, looped_bfs and interleaved_1f1b); with slices: chunked prefill")
+    parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that a device holds at once")
     parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
-                        help="whether a device waits until what it sent is there: never (the default), or between ops of one kind and "
-                             "stage, as in Megatron-LM's warm-up and flush; not with --lower")
+                        help="whether a device waits until what it sent has arrived: never (the default), or before the next op of the "
+                             "same kind and stage (like_kind), as in Megatron-LM's warm-up and cool-down; not with --lower")
     add_cost_arguments(parser)
 
 
@@ -36,8 +36,8 @@ def _help_of(quantity: str) -> str:
 
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
-    """Times and memory, by list or by file."""
-    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
+    """Adds the options for times and memory, as lists or files."""
+    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with options; the command line takes precedence")
     add_profile_arguments(parser)
     for name in QUANTITIES:
         strings = [SHORT[name]] if name in SHORT else []

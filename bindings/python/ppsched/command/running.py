@@ -47,7 +47,7 @@ def _fail(command: str, error: Union[BaseException, str]) -> int:
 
 
 def _finish(code: int) -> int:
-    """What is left of standard output; a failure there must not hide that of the command."""
+    """Flushes standard output. If that fails, the exit code of the command stays."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -70,7 +70,7 @@ def run(words: List[str]) -> int:
 
 
 def _run(words: List[str], asked: Iterable[str], command: List[str]) -> int:
-    """Appends the command's name to `command` when it is known."""
+    """Runs the command, and appends its name to `command` once it is known."""
     if sys.stdout is None:
         return _fail(command[-1], "standard output is closed")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that builds and evaluates one schedule: schedule."""
+"""The command schedule, which builds and evaluates one schedule."""
 import argparse
 import json
 from typing import Optional
@@ -43,11 +43,11 @@ BESIDE = ("explain", "explain_memory", "slots", "measured")  # what is told with
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
-        description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a "
-                    "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
+        description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per "
+                    "stage, such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
-    parser.add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    parser.add_argument("--slices", type=whole, metavar="K", help="number of slices of each microbatch along its sequence (default: 1)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
     add_size_arguments(parser)
@@ -62,25 +62,25 @@ def add_commands(commands: Commands) -> None:
     add_runtime_argument(parser)
     add_split_arguments(parser)
     parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
-                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
-                             "rank, to -o PREFIX")
+                        help="format of the output (default: by the ending of the file, else text); csv is PyTorch's; chakra writes one "
+                             "trace per rank, to -o PREFIX")
     parser.add_argument("-o", "--output", metavar="FILE",
-                        help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
+                        help="write to a file: .png .svg .pdf (a picture), .csv, .json, .trace.json or .txt")
     add_export_arguments(parser)
     add_chakra_arguments(parser)
     parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
-    parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    parser.add_argument("--explain", action="store_true", help="with text or json: also critical path, slack, and which stage bounds the step")
     parser.add_argument("--explain-memory", action="store_true",
-                        help="with text or json: what stands in each device's memory at its peak")
-    parser.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
-    parser.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
+                        help="with text or json: also what each device holds in memory at its peak")
+    parser.add_argument("--link", action="store_true", help="only print a link to the live page (ppsched live) with this problem")
+    parser.add_argument("--link-base", metavar="URL", help="with --link: address of the page (default: ppsched.html)")
     parser.add_argument("--slots", action="store_true",
-                        help="with json: slots of activations and received values, and rounds in which devices connect")
+                        help="with json: also slots of activations and received values, and rounds in which devices connect")
     parser.set_defaults(run=run_schedule)
 
 
 def _build(values: Values) -> Timeline:
-    """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
+    """Builds and times the schedule of merged values, and checks its limits. Adds the split of the layers to the values."""
     values["model"] = found_split(values)
     asked = with_offload_option(values)
     problem = with_asked_objective(problem_of(asked), asked)
@@ -125,12 +125,12 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if fault:
         raise UsageError(fault)
     if values.get("measured") and chosen not in (None, "text", "json"):
-        raise UsageError(f"--measured goes with text and json, not with {chosen}")
+        raise UsageError(f"--measured works only with text and json, not with {chosen}")
     for name in ("explain", "explain_memory"):
         if values.get(name) and chosen not in (None, "text", "json"):
-            raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
+            raise UsageError(f"--{name.replace('_', '-')} works only with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
-        raise UsageError("--slots: it goes with json alone")
+        raise UsageError("--slots works only with json")
     is_told = tells_scenarios(values, vars(arguments), chosen)
     timeline = _build(values)
     scenarios = found_scenarios(timeline.schedule, values) if is_told else None
@@ -165,7 +165,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:
-    """A text or JSON with what explains it."""
+    """Adds the explanation to a text or JSON."""
     if format == "text":
         return text + explain_text(timeline)
     return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"

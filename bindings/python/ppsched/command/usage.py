@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong usage of the command line, which has an exit code of its own."""
+"""Wrong usage of the command line, which has its own exit code."""
 import argparse
 from typing import NoReturn
 
@@ -10,11 +10,11 @@ _MOST = 600  # characters of a message
 
 
 class UsageError(Error):
-    """The words of the command line are off."""
+    """The command line is wrong."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line; --help has the usage."""
+    """A parser that prints errors in one line; --help shows the usage."""
 
     def error(self, message: str) -> NoReturn:
         text = " ".join(message.split())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has
-them."""
+"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, or sizes with calculon's
+names."""
 import os
 import re
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
@@ -19,9 +19,9 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization
 
 
 class ModelFile(NamedTuple):
-    """description: the model; options: of the command, that the file holds; sequence: the longest that the model was made for, or 0;
-    not_taken: what the file holds that would change the answer, and is not read; warnings: lines for whoever asked; assumed: what differs
-    from Megatron-LM's launcher if the file does not say it; is_megatron: it has the launcher's names."""
+    """description: the model; options: options of the command that the file gives; sequence: the model's longest sequence, or 0;
+    not_taken: what is in the file and would change the answer, but is not used; warnings: lines for the user; assumed: values used for
+    missing arguments where Megatron-LM's launcher has another default; is_megatron: the file has Megatron-LM's names."""
 
     description: Description
     options: Dict[str, object]
@@ -45,19 +45,19 @@ def read_mapping_of(path: str) -> Mapping[str, Any]:
 
 
 def _gpt3_style(where: str, fields: Mapping[str, Any]) -> ModelFile:
-    """Sizes alone: an MLP of two matrices, biases, LayerNorm, learned positions, the output tied, no last norm."""
+    """A file with sizes only: an MLP of two matrices, biases, LayerNorm, learned positions, tied output, no final norm."""
     reader = Reader(where, fields)
     sequence = reader.count("seq_size")
     shape = Transformer(layers=reader.count("num_blocks"), hidden_size=reader.count("hidden"), heads=reader.count("attn_heads"),
                         vocabulary_size=reader.optional("vocab_size") or VOCABULARY_OF_GPT3, ffn_size=reader.count("feedforward"),
                         head_size=reader.optional("attn_size") or 0, positions=sequence, tied=True, norm_bias=True, qkv_bias=True,
                         projection_bias=True, mlp_bias=True, dropout=True, no_final_norm=True)
-    reader.check("model by its sizes")
+    reader.check("model given by its sizes")
     return ModelFile(_described(where, shape), {}, sequence, transformer=shape)
 
 
 def _described(where: str, values: Union[Mapping[str, Any], Transformer]) -> Description:
-    """With the file's name in front of what is wrong."""
+    """Makes the description. Errors begin with the file's name."""
     try:
         return Description(values)
     except Error as error:
@@ -66,7 +66,7 @@ def _described(where: str, values: Union[Mapping[str, Any], Transformer]) -> Des
 
 
 def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
-    """The model of a file's keys and values; a file may have the model's own under "config"."""
+    """The model of a file's keys and values; the model's fields may be under the key "config"."""
     if isinstance(fields.get("config"), dict):
         fields = fields["config"]
     if "num_blocks" in fields and "hidden" in fields:
@@ -83,7 +83,7 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 
 def guessed_model(path: str) -> Optional[Description]:
-    """The start of a description for a config.json of an unknown type; None of other files."""
+    """The start of a description from a config.json of an unknown type; None for other files."""
     if is_script(path):
         return None
     fields = read_mapping_of(path)
@@ -98,7 +98,7 @@ def guessed_model(path: str) -> Optional[Description]:
 
 
 def read_model(path: str) -> ModelFile:
-    """The model of a file; of a script the options that it gives to Megatron-LM."""
+    """Reads the model that a file describes; from a script, the options that it gives to Megatron-LM."""
     if not is_script(path):
         fields = read_mapping_of(path)
         if not is_primus(fields):
@@ -108,5 +108,5 @@ def read_model(path: str) -> ModelFile:
         return found._replace(assumed=[*found.assumed, *assumed])
     fields, others = read_arguments(path, file_text(path, MODEL))
     found = model_of(path, fields)
-    warning = [f"{path}: not known, and not counted: {', '.join(others)}"] if others else []
+    warning = [f"{path}: unknown, and not counted: {', '.join(others)}"] if others else []
     return found._replace(warnings=[*found.warnings, *warning])

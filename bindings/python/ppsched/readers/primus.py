@@ -42,7 +42,7 @@ def is_primus(fields: Mapping[str, Any]) -> bool:
 
 
 def _resolved(value: Any) -> Any:
-    """With the defaults of ${NAME:default}; a text that is a number, true, false or null by itself becomes that."""
+    """Replaces ${NAME:default} by its default. A text that is only a number, true, false or null becomes that value."""
     if isinstance(value, dict):
         return {key: _resolved(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -57,7 +57,7 @@ def _resolved(value: Any) -> Any:
 
 
 def _folders(path: str, parts: Tuple[str, ...], framework: str) -> List[str]:
-    """Where a file may stand: in the folder of the one that names it, and in Primus' own."""
+    """The places of a file: the folder of the file that names it, and Primus' own folder."""
     here = pathlib.Path(os.path.abspath(path)).parent
     return [str(here), *(str(folder.joinpath(*parts, framework)) for folder in (here, *here.parents))]
 
@@ -67,12 +67,12 @@ def _find(path: str, name: object, folders: List[str]) -> str:
         raise Error(f"{path}: {shown(name)} must be the name of a file")
     found = next((file for folder in folders if os.path.isfile(file := os.path.join(folder, name))), None)
     if found is None:
-        raise Error(f"{path}: it takes {shown(name)}, which is neither beside it nor in primus/configs above it; put it there")
+        raise Error(f"{path}: it names {shown(name)}, which is neither in its folder nor in primus/configs above it; put it there")
     return found
 
 
 def _extended(path: str, read: Read, parts: Tuple[str, ...], framework: str, depth: int = 0) -> Dict[str, Any]:
-    """The values of a file, over those of the files that it extends."""
+    """The values of a file, which take precedence over those of the files that it extends."""
     if depth == DEEPEST:
         raise Error(f"{path}: more than {DEEPEST} files extend each other")
     values: Dict[str, Any] = {}
@@ -84,7 +84,7 @@ def _extended(path: str, read: Read, parts: Tuple[str, ...], framework: str, dep
 
 
 def _run_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, Any]:
-    """Of a run: its module's defaults, the model, and what it overrides."""
+    """The values of a run: the defaults of its module, the model, and its overrides."""
     module = next(module for module in _resolved(fields["modules"]).values() if isinstance(module, dict) and "model" in module)
     framework = str(module.get("framework", "megatron"))
     if framework != "megatron":
@@ -100,7 +100,7 @@ def _run_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, A
 # --- names ---
 
 def _sinks(path: str, values: Dict[str, Any]) -> None:
-    """Primus' own switch for sinks, with windows in all or each second layer from the first."""
+    """Primus' own switch for sinks, with windows in all layers, or in every second one from the first."""
     if not values.pop("use_sink_attention", False):
         values.pop("sink_sliding_window", None)
         return
@@ -128,7 +128,7 @@ def _is_off(name: str, value: Any) -> bool:
 
 
 def _add_vocabulary(path: str, values: Dict[str, Any]) -> List[str]:
-    """Primus takes the vocabulary from the tokenizer, whose file is not here."""
+    """Primus takes the vocabulary from the tokenizer, whose file is not available."""
     if values.get("vocab_size") is not None or values.get("padded_vocab_size") is not None:
         return []
     name = str(values.get("tokenizer_model") or "")
@@ -140,18 +140,19 @@ def _add_vocabulary(path: str, values: Dict[str, Any]) -> List[str]:
 
 
 def primus_arguments(path: str, fields: Mapping[str, Any], read: Read) -> Tuple[Dict[str, Any], List[str]]:
-    """Megatron-LM's arguments of the file, and what is assumed. What Primus adds passes where it changes nothing, and is refused else."""
+    """Megatron-LM's arguments of the file, and assumed values. Primus' own arguments are accepted if they change nothing, else refused."""
     is_run = isinstance(fields.get("modules"), dict)
     values = _run_values(path, fields, read) if is_run else _extended(path, read, MODELS, "megatron")
     kind: Optional[object] = values.pop("model_type", None)
     if kind is not None and kind not in TYPES:
-        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes by itself; read are {', '.join(TYPES)}; give Hugging Face's config.json")
+        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join(TYPES)}; give Hugging Face's config.json")
     _sinks(path, values)
     if values.get("sequence_parallel") in (0, 1):  # as its scripts give it
         values["sequence_parallel"] = bool(values["sequence_parallel"])
     unknown = [name for name, value in values.items() if name not in KNOWN and name not in NOTHING and not PASSED.match(name) and not _is_off(name, value)]
     if unknown:
-        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if len(unknown) == 1 else 'are'} in use, which Megatron-LM does not have, and would not be counted; "
-                    "give Hugging Face's config.json, or a description (docs/model.md)")
+        is_one = len(unknown) == 1
+        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if is_one else 'are'} in use, but Megatron-LM does not have {'it' if is_one else 'them'}, "
+                    f"so {'it' if is_one else 'they'} would not be counted; give Hugging Face's config.json, or a description (docs/model.md)")
     assumed = _add_vocabulary(path, values)
     return {name: value for name, value in values.items() if name in KNOWN}, assumed

@@ -23,7 +23,7 @@ def _is_model(group: Group) -> bool:
 
 
 def _is_taken(option: Option, is_model: bool) -> bool:
-    """Of groups for other things only the arguments that are known."""
+    """Takes only known arguments from groups that are for other programs."""
     known = option.name in KNOWN
     return known if not is_model else option.name not in OF_OTHERS
 
@@ -33,7 +33,7 @@ def _changes_nothing(name: str) -> bool:
 
 
 def read_arguments(path: str, text: str) -> Tuple[Dict[str, Any], List[str]]:
-    """The arguments by their names, of which the last one counts; and the names of options that are not Megatron-LM's."""
+    """The arguments by name; of repeated ones the last counts. And the names of options that Megatron-LM does not have."""
     groups = script_groups(path, text)
     if not any(map(_is_model, groups)):
         raise Error(f"{path}: there is no --num-layers or --hybrid-layer-pattern in it; give a script with a model's arguments, or a config.json")
@@ -53,7 +53,7 @@ def read_arguments(path: str, text: str) -> Tuple[Dict[str, Any], List[str]]:
 
 
 def _check_spec(path: str, fields: Dict[str, Any]) -> None:
-    """Specs of slime take what differs between layers from the model's config.json."""
+    """Refuses slime's specs, which take the differences between layers from the model's config.json."""
     spec = fields.get("spec")
     words = spec if isinstance(spec, list) else [spec]
     if not str(words[0]).startswith("slime_plugins."):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options that a shell script gives to a launcher, without running it: assignments, arrays, arithmetic, counting loops and
-conditions are followed; what else a variable may hold is not known."""
+conditions are interpreted. Other values of variables are unknown."""
 import re
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
@@ -17,7 +17,7 @@ Value = Union[str, List[str]]
 
 
 class Option(NamedTuple):
-    """An option of a group: its name with underscores; its words, None for one that is not known; the line."""
+    """An option of a group: its name with underscores; its words, None for an unknown one; the line."""
 
     name: str
     words: Tuple[Optional[str], ...]
@@ -38,7 +38,7 @@ class Statement(NamedTuple):
 
 
 def _quotes_end(text: str, start: int) -> int:
-    """Where the quoted text that begins there ends."""
+    """The end of the quoted text that begins there."""
     quote, at = text[start], start + 1
     while at < len(text) and text[at] != quote:
         at += 2 if quote == '"' and text[at] == "\\" else 1
@@ -50,7 +50,7 @@ def _deeper(text: str, at: int) -> int:
 
 
 def _statements(text: str) -> List[Statement]:
-    """Parts between newlines and semicolons outside quotes and brackets; comments and continued lines are gone."""
+    """Parts between newlines and semicolons outside quotes and brackets, without comments, with continued lines joined."""
     found: List[Statement] = []
     start, at, depth, line, begin, piece = 0, 0, 0, 1, 1, ""
 
@@ -92,7 +92,7 @@ _LINE = re.compile(r"\0([0-9]+)\0")
 
 
 def _words(text: str, line: int) -> List[Tuple[str, int]]:
-    """Words with their lines, quotes still in them."""
+    """Words with their lines, including quotes."""
     found: List[Tuple[str, int]] = []
     word, at, depth = "", 0, 0
     while at <= len(text):
@@ -118,7 +118,7 @@ def _words(text: str, line: int) -> List[Tuple[str, int]]:
 # --- values ---
 
 class _Follower:
-    """Follows statements, and keeps what variables hold."""
+    """Interprets statements, and keeps the values of variables."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -138,7 +138,7 @@ class _Follower:
         return _calculated(values)
 
     def expanded(self, word: str) -> Optional[str]:
-        """The word without quotes, variables replaced; None if one of them is not known."""
+        """The word without quotes, with variables replaced; None if one of them is unknown."""
         found, at = "", 0
         while at < len(word):
             char = word[at]
@@ -181,7 +181,7 @@ class _Follower:
             self.groups.append(Group(found))
 
     def values(self, words: List[Tuple[str, int]]) -> List[Tuple[Optional[str], int]]:
-        """Expanded words; of one without quotes each part between blanks. Arrays are left out, as they are groups of their own."""
+        """Expanded words; a word without quotes is split at blanks. Arrays are left out, as they are groups themselves."""
         found: List[Tuple[Optional[str], int]] = []
         for word, line in words:
             if re.fullmatch(rf'"?\$\{{{_NAME}\[[@*]\]\}}"?', word):
@@ -264,7 +264,7 @@ class _Follower:
 
 
 def _sum_end(word: str, at: int) -> int:
-    """Where $(( ... )) ends."""
+    """The end of $(( ... ))."""
     depth, end = 0, at + 1
     while end < len(word):
         depth += {"(": 1, ")": -1}.get(word[end], 0)
@@ -279,7 +279,7 @@ def _without_quotes(text: str) -> str:
 
 
 def _block(statements: List[Statement], at: int) -> Tuple[List[Statement], int]:
-    """The statements between a `for` or `if` and its end, and where it goes on."""
+    """The statements between a `for` or `if` and its end, and the place after it."""
     body: List[Statement] = []
     depth, number = 0, at + 1
     while number < len(statements):
@@ -296,7 +296,7 @@ def _block(statements: List[Statement], at: int) -> Tuple[List[Statement], int]:
 
 
 def _calculated(values: List[str]) -> Optional[int]:
-    """By the usual order of + - * / %; None if that is no sum."""
+    """The value, with the usual precedence of + - * / %; None if it is no arithmetic."""
     def atom(at: int) -> Tuple[Optional[int], int]:
         if at < len(values) and values[at] == "(":
             value, at = total(at + 1)
@@ -337,9 +337,9 @@ def script_groups(where: str, text: str) -> List[Group]:
 
 
 def value_of(where: str, option: Option) -> object:
-    """True for an option alone, a number, a text, or a list of them; an error if it holds what is not known."""
+    """True for an option without words, else a number, a text, or a list of them. An error if a word is unknown."""
     if None in option.words:
-        raise Error(f"{where}, line {option.line}: --{option.name.replace('_', '-')} has a value that the script takes from elsewhere; write it there")
+        raise Error(f"{where}, line {option.line}: --{option.name.replace('_', '-')} has a value from outside the script; write the value there")
     values = [_plain(word) for word in option.words if word is not None]
     return True if not values else values[0] if len(values) == 1 else values
 
