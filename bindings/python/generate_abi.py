@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ppsched/_core/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes.
+"""Writes ppsched/_core/_abi.py from the public headers: constants, struct layouts, callbacks and prototypes; and _abi_version.py, which
+the command reads where it loads nothing else.
 
-usage: generate_abi.py [--check]     --check: exit 1 where the file in the tree is not what the headers say
+usage: generate_abi.py [--check]     --check: exit 1 where a file in the tree is not what the headers say
 """
 import argparse
 import difflib
@@ -12,7 +13,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = HERE.parent.parent / "include" / "ppsched"
-TARGET = HERE / "ppsched" / "_core" / "_abi.py"
+CORE = HERE / "ppsched" / "_core"
+FIRST_LINES = ["# SPDX-License-Identifier: Apache-2.0", "# Written by generate_abi.py from include/ppsched/*.h. Do not edit."]
 
 # Enums whose Python class is not named like them, or whose members have another prefix than the enum's name.
 CLASSES = {"ppsched_status_value": "Status"}
@@ -48,6 +50,10 @@ def read_headers():
         defines.update(re.findall(r"^#define (PPSCHED_[A-Z_]+) (\d+)u?$", source, flags=re.M))
         text += re.sub(r"^#.*$", "", source, flags=re.M)
     return text, defines
+
+
+def is_version(name):
+    return "VERSION" in name
 
 
 def seen_type(kind):
@@ -145,8 +151,7 @@ def write_callbacks(abi, takes_structs):
 
 def generate():
     abi = Abi()
-    lines = ["# SPDX-License-Identifier: Apache-2.0",
-             "# Written by generate_abi.py from include/ppsched/*.h. Do not edit.",
+    lines = [*FIRST_LINES,
              '"""The C ABI: constants, struct layouts and prototypes."""',
              "from __future__ import annotations",
              "",
@@ -158,7 +163,7 @@ def generate():
              "if TYPE_CHECKING:",
              "    from ctypes import Array, _FuncPointer, _Pointer",
              ""]
-    lines += [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(abi.defines.items())]
+    lines += [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(abi.defines.items()) if not is_version(name)]
     for name, body in abi.enums:
         lines += write_enum(name, body)
     lines += ["\n", *write_callbacks(abi, False)]
@@ -175,12 +180,13 @@ def generate():
     return "\n".join(lines + [""])
 
 
-def main(generate_text, target):
-    """Writes the text into the file, or with --check compares the two."""
-    parser = argparse.ArgumentParser(description=f"Writes {target.name} from the public headers.")
-    parser.add_argument("--check", action="store_true", help="compare only")
-    check = parser.parse_args().check
-    wanted = generate_text()
+def generate_version():
+    numbers = [f"{name.removeprefix('PPSCHED_')} = {value}" for name, value in sorted(Abi().defines.items()) if is_version(name)]
+    return "\n".join([*FIRST_LINES, '"""The version of the C ABI, and the release."""', *numbers, ""])
+
+
+def write(wanted, target, check):
+    """Writes the text into the file, or compares the two."""
     present = target.read_text(encoding="utf-8") if target.exists() else ""
     if not check:
         target.write_text(wanted, encoding="utf-8")
@@ -190,5 +196,13 @@ def main(generate_text, target):
     return 0
 
 
+def main(*files):
+    """Writes each file, a function that makes its text and its path, or with --check compares."""
+    parser = argparse.ArgumentParser(description=f"Writes {' and '.join(target.name for _, target in files)} from the public headers.")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    check = parser.parse_args().check
+    return max([write(generate_text(), target, check) for generate_text, target in files])
+
+
 if __name__ == "__main__":
-    sys.exit(main(generate, TARGET))
+    sys.exit(main((generate, CORE / "_abi.py"), (generate_version, CORE / "_abi_version.py")))

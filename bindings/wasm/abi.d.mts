@@ -1148,6 +1148,7 @@ export interface PlanOptions {
   runtime: number;
   offload: number;
   free_device_order: number;
+  top: number;
 }
 
 export interface DescriptionInfo {

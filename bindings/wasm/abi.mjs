@@ -1092,7 +1092,7 @@ export const STRUCTS = {
     kind: ["pointer", 28, 1],
     extra_parameters: ["u64", 32, 1],
   } },
-  PlanOptions: { size: 136, fields: {
+  PlanOptions: { size: 140, fields: {
     size: ["u32", 0, 1],
     objective: ["i32", 4, 1],
     strategies: ["pointer", 8, 1],
@@ -1119,7 +1119,8 @@ export const STRUCTS = {
     runtime: ["i32", 92, 1],
     offload: ["u32", 96, 1],
     free_device_order: ["u32", 100, 1],
-    reserved: ["u32", 104, 8],
+    top: ["u32", 104, 1],
+    reserved: ["u32", 108, 8],
   } },
   DescriptionInfo: { size: 88, fields: {
     size: ["u32", 0, 1],

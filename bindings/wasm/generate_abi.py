@@ -126,4 +126,4 @@ def generate():
 
 
 if __name__ == "__main__":
-    sys.exit(max(python_abi.main(generate, TARGET), python_abi.main(generate_types, TYPES)))
+    sys.exit(python_abi.main((generate, TARGET), (generate_types, TYPES)))

@@ -130,7 +130,7 @@ export class Timeline extends Handle {
 }
 
 /** Lists take the place of the header's pointers and counts, and objects that of groups; other fields are as there. */
-export interface PlanOptions extends Partial<Pick<AbiPlanOptions, "placements" | "effort" | "runtimes" | "runtime" | "order_effort" | "offload">> {
+export interface PlanOptions extends Partial<Pick<AbiPlanOptions, "placements" | "effort" | "runtimes" | "runtime" | "order_effort" | "offload" | "top">> {
   objective?: Of<typeof Objective>;
   strategies?: readonly string[];
   chunks?: readonly number[];

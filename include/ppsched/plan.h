@@ -174,6 +174,13 @@ typedef struct ppsched_plan_options {
                                    ppsched_plan_get_device_order. Lists of devices and links, and
                                    device_factors and link_factors of scenarios, number devices as
                                    the config does. Bounds hold for all orders. Default: 0 */
+    uint32_t top;               /* how many of the best are wanted. Default: all.
+                              - Candidates that bounds rule out of these ranks are left out: neither
+                                evaluated nor refused, and ranked after all others.
+                              - The wanted ranks are as without it, but for times and memory that
+                                differ by less than 2^-40 of them.
+                              - With layers, an `order_effort`, or ranks by scenarios, everything is
+                                evaluated */
     uint32_t reserved[8];       /* 0 */
 } ppsched_plan_options;
 
@@ -189,7 +196,8 @@ typedef struct ppsched_candidate {
     uint32_t group_size;   /* 0 if the strategy has none */
     int32_t placement;     /* enum ppsched_placement */
     uint32_t evaluated;    /* 1: it is evaluated. Until then, and if it is refused, `fits` and the
-                              figures from `step_time` on are 0, and both devices PPSCHED_NONE */
+                              figures from `step_time` on are 0, but the `bound` of a candidate that
+                              the plan has left out, and both devices PPSCHED_NONE */
     uint32_t fits;         /* 1: evaluated, and within its limit on every device */
     uint32_t limit_device; /* the first device over its limit, or PPSCHED_NONE */
     uint32_t peak_device;

@@ -10,7 +10,7 @@ ppsched_status ppsched_schedule_check(ppsched_finding *out, size_t capacity, siz
     struct ppi_findings found = {.out = out, .capacity = capacity};
     PPI_REQUIRE_BUFFER(out, capacity);
     PPI_REQUIRE(schedule);
-    ppsched_status status = ppi_check(schedule, &found, error);
+    ppsched_status status = ppi_check_anew(schedule, &found, error);
     return ppi_tell_count(count, found.count, status);
 }
 

@@ -138,6 +138,8 @@ ppsched_status ppsched_plan_get_candidate(ppsched_candidate *out, const ppsched_
     ppsched_candidate own = identity_of(plan, from);
     if (ppi_candidate_runs(from))
         fill_figures(&own, plan, from);
+    else if (!from->evaluated)
+        own.bound = from->bound;
     return ppi_give_sized(out, &own, sizeof own, sizeof own, "ppsched_candidate", error);
 }
 

@@ -34,6 +34,7 @@ static ppsched_status take_plain(struct ppi_plan_options *out, const ppsched_pla
                                      .runtime = own->runtime,
                                      .offload = own->offload,
                                      .free_device_order = own->free_device_order,
+                                     .top = own->top,
                                      .embedding = own->embedding,
                                      .head = own->head};
     for (size_t i = 0; i < sizeof own->reserved / sizeof own->reserved[0]; i++)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "bound/one_machine.h"
 #include "ir/costs.h"
+#include "ir/other_memory.h"
 
 /* The shortest times of a stage instance. An overlapped pair may be shorter than its two ops. */
 struct least {
@@ -321,16 +322,35 @@ static ppsched_status find_bound(struct bounds *bounds, bool by_span, ppsched_bo
     return PPSCHED_OK;
 }
 
+/* The problem of the one-machine bound. That of searches counts gradients, outputs, transfers and work space for longer than
+ * they are held, so a bound may not count them at all. */
+static ppsched_status make_sure_problem(struct ppi_problem *out, struct ppi_arena *arena, const ppsched_config *config,
+                                        const struct ppi_bound_question *question, ppsched_error *error)
+{
+    const bool by_span = question->objective == PPSCHED_OBJECTIVE_SPAN;
+    ppsched_config *sure = NULL;
+    ppsched_status status = ppi_config_copy(&sure, config, error);
+    for (int32_t q = PPSCHED_QUANTITY_MEM_GRADIENTS; q <= PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT && status == PPSCHED_OK;
+         q++)
+        status = ppi_config_set_values(sure, q, NULL, 0, error);
+    if (status == PPSCHED_OK)
+        status = ppi_problem_make(out, arena, sure, question->placement, by_span, error);
+    ppi_config_destroy(sure);
+    return status;
+}
+
 /* Adds the one-machine bound. It sums other terms than the rest of the bound: if it is larger only by rounding, the others are
  * kept. */
 static ppsched_status bound_machines(ppsched_bound *out, const ppsched_config *config,
                                      const struct ppi_bound_question *question, ppsched_error *error)
 {
-    bool by_span = question->objective == PPSCHED_OBJECTIVE_SPAN;
+    const bool by_span = question->objective == PPSCHED_OBJECTIVE_SPAN;
     struct ppi_arena arena = {.host = &config->host};
     struct ppi_problem problem;
     uint32_t device = 0;
-    ppsched_status status = ppi_problem_make(&problem, &arena, config, question->placement, by_span, error);
+    ppsched_status status = ppi_holds_more(config)
+                                ? make_sure_problem(&problem, &arena, config, question, error)
+                                : ppi_problem_make(&problem, &arena, config, question->placement, by_span, error);
     if (status == PPSCHED_OK)
         status = ppi_one_machine_bound(&out->one_machine, &device, &problem, question->poll, error);
     ppi_arena_clear(&arena);

@@ -101,16 +101,11 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
     return ppi_larger(work, size * least * path + least_on_links(schedule, config));
 }
 
-ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
-                                   const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
-                                   const ppsched_config *config, ppsched_error *error)
+ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                      const struct ppi_candidate *candidate, int32_t placement, uint32_t unflushed,
+                                      const ppsched_config *config, ppsched_error *error)
 {
-    uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
-    if (plan->layers != NULL) {
-        *out = bound_of_layers(plan, schedule, config);
-        return PPSCHED_OK;
-    }
-    const struct ppi_known_bound asked = {.placement = schedule->placement.kind,
+    const struct ppi_known_bound asked = {.placement = placement,
                                           .unflushed = unflushed,
                                           .stages = candidate->stages,
                                           .microbatches = candidate->microbatches,
@@ -119,6 +114,17 @@ ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, 
     if (candidate->offloads || candidate->strategy->offloads)
         return bound_without_limit(out, plan, &asked, config, error);
     return find_bound(out, candidate->microbatch_order == NULL ? known : NULL, plan, &asked, config, error);
+}
+
+ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                   const struct ppi_candidate *candidate, const ppsched_schedule *schedule,
+                                   const ppsched_config *config, ppsched_error *error)
+{
+    const uint32_t unflushed = schedule->flushes ? 1 : schedule->shape.iterations;
+    if (plan->layers == NULL)
+        return ppi_candidate_bound_at(out, known, plan, candidate, schedule->placement.kind, unflushed, config, error);
+    *out = bound_of_layers(plan, schedule, config);
+    return PPSCHED_OK;
 }
 
 /* --- what the bound proves --- */

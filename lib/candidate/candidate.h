@@ -67,6 +67,7 @@ struct ppsched_plan {
     uint64_t small_visited; /* as many at least, where all of few splits are tried */
     uint64_t last_visited;  /* most nodes, if the strategy comes last */
     uint32_t rounds;        /* rounds of longer searches that have chosen candidates */
+    uint32_t top;           /* how many ranks are wanted; 0: all */
     struct ppi_candidate *candidates;
     size_t count, capacity;
     uint32_t *order; /* candidates, best first; NULL until the plan is ranked */
@@ -133,6 +134,11 @@ struct ppi_known_bounds {
     uint32_t count; /* bounds found so far */
     struct ppi_known_bound bound[PPI_KNOWN_BOUNDS];
 };
+
+/* The lower bound of all candidates of a plan without layers, on a placement as in ppi_config_place. */
+ppsched_status ppi_candidate_bound_at(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,
+                                      const struct ppi_candidate *candidate, int32_t placement, uint32_t unflushed,
+                                      const ppsched_config *config, ppsched_error *error);
 
 /* The lower bound of all candidates with this placement, from the candidate's config and schedule; with layers for any
  * split. */

@@ -36,7 +36,7 @@ static ppsched_status report(const struct ppi_findings *findings, ppsched_error 
     return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place, "%s; %zu findings in all", text, findings->count);
 }
 
-ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
+ppsched_status ppi_check_anew(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
 {
     struct ppi_op_index index = {0};
     struct ppi_progress progress = {0};
@@ -51,6 +51,16 @@ ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *
     ppi_op_index_clear(&index, schedule);
     if (status == PPSCHED_OK && findings->count > 0)
         status = report(findings, error);
+    return status;
+}
+
+ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error)
+{
+    if (atomic_load_explicit(&schedule->is_sound, memory_order_relaxed))
+        return PPSCHED_OK;
+    ppsched_status status = ppi_check_anew(schedule, findings, error);
+    if (status == PPSCHED_OK)
+        atomic_store_explicit(&schedule->self->is_sound, true, memory_order_relaxed);
     return status;
 }
 

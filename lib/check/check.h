@@ -65,6 +65,9 @@ struct ppi_progress {
 };
 
 /* Adds to the findings; INVALID_SCHEDULE if there are any. */
+ppsched_status ppi_check_anew(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error);
+
+/* The same, but takes no work once nothing has been found. */
 ppsched_status ppi_check(const ppsched_schedule *schedule, struct ppi_findings *findings, ppsched_error *error);
 
 /* Allocates each; to be zeroed before, and cleared afterwards even on failure. */

@@ -194,6 +194,7 @@ ppsched_status ppi_builder_finish(ppsched_schedule **out, ppsched_builder *build
     schedule->self = schedule;
     schedule->host = *host;
     atomic_init(&schedule->references, 1);
+    atomic_init(&schedule->is_sound, false);
     schedule->shape = builder->shape;
     schedule->micro_slices = ppi_total_micro_slices(&builder->shape);
     schedule->placement = builder->placement;

@@ -20,9 +20,10 @@ struct ppsched_queue {
 };
 
 struct ppsched_schedule {
-    ppsched_schedule *self; /* mutable, to count references and to free; all else is constant */
+    ppsched_schedule *self; /* mutable, to count references, to free and to note a check; all else is constant */
     struct ppi_host host;
     atomic_uint references;
+    atomic_bool is_sound; /* a check has found nothing */
     struct ppi_shape shape;
     uint32_t micro_slices; /* over all iterations */
     struct ppi_placement placement;

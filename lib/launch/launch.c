@@ -152,7 +152,8 @@ static ppsched_status find_others(const struct ppi_launch *asked, const struct p
         if (table[i] == runtime)
             continue;
         ppsched_status same = ask(asked, table[i], true);
-        ppsched_status kind = same == PPSCHED_ERROR_REFUSED ? ask(asked, table[i], false) : same;
+        const bool asks_again = same == PPSCHED_ERROR_REFUSED && table[i]->may_plan_alike;
+        ppsched_status kind = asks_again ? ask(asked, table[i], false) : same;
         if (kind == PPSCHED_ERROR_NO_MEMORY)
             return kind;
         if (kind == PPSCHED_OK)
@@ -181,7 +182,7 @@ ppsched_status ppi_launch_fits(struct ppi_launch *launch, const struct ppi_runti
 {
     ppsched_error reason;
     ppsched_status status = ppi_launch_ask(launch, runtime, &reason);
-    if (status == PPSCHED_ERROR_REFUSED)
+    if (status == PPSCHED_ERROR_REFUSED && error != NULL)
         return add_others(launch, runtime, &reason, error);
     if (status != PPSCHED_OK && error != NULL)
         *error = reason;

@@ -48,7 +48,8 @@ struct ppi_runtime {
     struct ppi_split_rules rules;
     /* Whether `rules.first` is allowed with an order; NULL: with all that `fits`. */
     bool (*may_recompute_first)(const ppsched_schedule *schedule);
-    bool cuts; /* may run slices; `fits` checks which */
+    bool cuts;           /* may run slices; `fits` checks which */
+    bool may_plan_alike; /* `fits` asks whether the launch is exact, as it may plan an order of its kind */
 };
 
 #define PPI_RUNTIME(number, name, file) extern const struct ppi_runtime ppi_##name##_runtime;

@@ -193,4 +193,5 @@ const struct ppi_runtime ppi_primus_runtime = {
               .even_on_v = " on a v, as it numbers the layers of a layout as on a loop",
               .first = "full"},
     .may_recompute_first = may_recompute_first,
+    .may_plan_alike = true,
 };

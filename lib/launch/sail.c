@@ -185,4 +185,5 @@ const struct ppi_runtime ppi_sail_runtime = {
     .rules = {.refuses_hybrids = true, .first = "full", .all = {"selective"}},
     .may_recompute_first = may_recompute_first,
     .cuts = true,
+    .may_plan_alike = true,
 };

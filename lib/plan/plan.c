@@ -89,6 +89,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     plan->objective = options->objective != 0 ? options->objective : PPSCHED_OBJECTIVE_MAKESPAN;
     plan->lower = options->lower;
     plan->effort = options->effort;
+    plan->top = options->top;
     plan->slicing = (struct ppi_slicing){options->slice_time, options->attention_share};
     plan->order_effort = options->order_effort;
     plan->orders_devices = options->free_device_order != 0;
@@ -152,10 +153,13 @@ void ppi_plan_destroy(ppsched_plan *plan)
 
 /* --- ranking --- */
 
-/* 0: fits its limit, 1: is over its limit, 2: refused. */
-static int group_of(const struct ppi_candidate *candidate)
+enum group { FITS, OVER_LIMIT, REFUSED, LEFT_OUT };
+
+static enum group group_of(const struct ppi_candidate *candidate)
 {
-    return ppi_candidate_fits(candidate) ? 0 : ppi_candidate_runs(candidate) ? 1 : 2;
+    if (!candidate->evaluated)
+        return LEFT_OUT;
+    return ppi_candidate_fits(candidate) ? FITS : ppi_candidate_runs(candidate) ? OVER_LIMIT : REFUSED;
 }
 
 /* Rounds to 40 bits, so that sums of the same times in another order are equal. */
@@ -167,12 +171,12 @@ static double rounded(double x)
 
 bool ppi_candidate_ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b)
 {
-    int group = group_of(a);
+    const enum group group = group_of(a);
     if (group != group_of(b))
         return group < group_of(b);
-    if (group == 2)
+    if (group >= REFUSED)
         return false;
-    if (group == 1 && rounded(a->overshoot) != rounded(b->overshoot))
+    if (group == OVER_LIMIT && rounded(a->overshoot) != rounded(b->overshoot))
         return rounded(a->overshoot) < rounded(b->overshoot);
     double step = rounded(ppi_candidate_rank_time(plan, a)), other = rounded(ppi_candidate_rank_time(plan, b));
     if (step != other)
@@ -211,14 +215,7 @@ static ppsched_status rank(ppsched_plan *plan, ppsched_error *error)
 
 /* --- running --- */
 
-/* Progress of the whole plan, to which the share of the current candidate's search is added. */
-struct share {
-    const ppsched_plan *plan;
-    size_t done;
-    double best;
-};
-
-static int32_t tell_share(const struct share *whole, double share)
+static int32_t tell_share(const struct ppi_plan_share *whole, double share)
 {
     const ppsched_config *config = whole->plan->config;
     size_t count = whole->plan->count;
@@ -229,6 +226,26 @@ static int32_t tell_share(const struct share *whole, double share)
 static int32_t tell(void *user, const ppsched_progress *progress)
 {
     return tell_share(user, progress->share);
+}
+
+ppsched_status ppi_plan_evaluate(const ppsched_plan *view, struct ppi_plan_share *share, struct ppi_candidate *candidate,
+                                 struct ppi_known_bounds *known, ppsched_error *error)
+{
+    const ppsched_plan *plan = share->plan;
+    ppsched_progress_function progress = plan->config->progress != NULL ? tell : NULL;
+    ppsched_status status = PPSCHED_OK;
+    if (!candidate->evaluated)
+        status = ppi_candidate_evaluate(view, candidate, known, progress, share, error);
+    if (status == PPSCHED_OK && ppi_candidate_fits(candidate))
+        share->best = ppi_smaller(share->best, ppi_candidate_step(plan, candidate));
+    return status;
+}
+
+ppsched_status ppi_plan_go_on(const struct ppi_plan_share *share, ppsched_error *error)
+{
+    if (share->plan->config->progress != NULL && tell_share(share, 0) != 0)
+        return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
+    return PPSCHED_OK;
 }
 
 /* The best candidate so far that differs only in group size and was not refused, or NULL. */
@@ -270,26 +287,18 @@ static void plan_search(struct ppi_candidate *candidate, const ppsched_plan *pla
 /* Evaluates all candidates. `view` is a copy of the plan whose problem has its own memory. */
 static ppsched_status evaluate_all(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error)
 {
-    struct share share = {plan, 0, PPI_INFINITE};
+    struct ppi_plan_share share = {plan, 0, PPI_INFINITE};
     struct ppi_known_bounds known = {0};
     ppsched_plan own = *view;
-    ppsched_progress_function progress = plan->config->progress != NULL ? tell : NULL;
-    for (; share.done < plan->count; share.done++) {
+    ppsched_status status = ppi_plan_go_on(&share, error);
+    for (; share.done < plan->count && status == PPSCHED_OK; share.done++) {
         struct ppi_candidate *candidate = &plan->candidates[share.done];
-        ppsched_status status = PPSCHED_OK;
-        if (progress != NULL && tell_share(&share, 0) != 0)
-            return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
         plan_search(candidate, plan, view, &own);
-        if (!candidate->evaluated)
-            status = ppi_candidate_evaluate(&own, candidate, &known, progress, &share, error);
-        if (status != PPSCHED_OK)
-            return status;
-        if (ppi_candidate_fits(candidate))
-            share.best = ppi_smaller(share.best, ppi_candidate_step(plan, candidate));
+        status = ppi_plan_evaluate(&own, &share, candidate, &known, error);
+        if (status == PPSCHED_OK)
+            status = ppi_plan_go_on(&(struct ppi_plan_share){plan, share.done + 1, share.best}, error);
     }
-    if (progress != NULL && tell_share(&share, 0) != 0)
-        return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
-    return PPSCHED_OK;
+    return status;
 }
 
 /* --- longer searches for the best --- */
@@ -383,7 +392,7 @@ static void choose_best(ppsched_plan *plan, uint32_t round)
 
 static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *plan, uint32_t round, ppsched_error *error)
 {
-    struct share share = {plan, plan->count, PPI_INFINITE};
+    struct ppi_plan_share share = {plan, plan->count, PPI_INFINITE};
     ppsched_plan longer = *view;
     ppsched_status status = PPSCHED_OK;
     for (size_t i = 0; i < plan->count; i++)
@@ -397,8 +406,8 @@ static ppsched_status look_at_chosen(const ppsched_plan *view, ppsched_plan *pla
                                                                                        : visits_of(plan, round);
         status = look_again(plan, &longer, candidate, error);
         share.best = ppi_smaller(share.best, ppi_candidate_step(plan, candidate));
-        if (status == PPSCHED_OK && plan->config->progress != NULL && tell_share(&share, 0) != 0)
-            return ppi_fail(error, PPSCHED_ERROR_CANCELLED, "the plan was cancelled");
+        if (status == PPSCHED_OK)
+            status = ppi_plan_go_on(&share, error);
     }
     return status;
 }
@@ -441,7 +450,8 @@ ppsched_status ppi_plan_run(ppsched_plan *plan, ppsched_error *error)
     problem.host = ppi_recycler_host(&recycler);
     ppsched_plan view = *plan;
     view.config = &problem;
-    ppsched_status status = evaluate_all(&view, plan, error);
+    ppsched_status status = ppi_plan_may_leave_out(plan) ? ppi_plan_evaluate_top(&view, plan, error)
+                                                         : evaluate_all(&view, plan, error);
     if (status == PPSCHED_OK)
         status = plan->layers != NULL && plan->count > 1 ? rank_layered(&view, plan, error) : rank(plan, error);
     ppi_recycler_clear(&recycler);

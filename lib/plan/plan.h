@@ -13,7 +13,7 @@ struct ppi_plan_options {
     const uint32_t *chunks, *group_sizes, *microbatches, *slices;
     const double *memory_limits;
     uint32_t strategy_count, chunk_count, group_size_count, microbatch_count, slice_count, memory_limit_count;
-    uint32_t placements, effort, order_effort, runtimes, offload, free_device_order;
+    uint32_t placements, effort, order_effort, runtimes, offload, free_device_order, top;
     int32_t runtime;
     ppsched_lower_options lower; /* `lowering` NONE: candidates are not lowered */
     const ppsched_channel_model *channel;
@@ -65,6 +65,26 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
                                       ppsched_progress_function progress, void *user, ppsched_error *error);
 
 /* --- the whole plan --- */
+
+/* Progress of the whole plan, to which the share of the current candidate's search is added. */
+struct ppi_plan_share {
+    const ppsched_plan *plan;
+    size_t done;
+    double best;
+};
+
+/* Evaluates a candidate unless it is, and notes its step time. `view`: the plan, or a copy of it with its own memory. */
+ppsched_status ppi_plan_evaluate(const ppsched_plan *view, struct ppi_plan_share *share, struct ppi_candidate *candidate,
+                                 struct ppi_known_bounds *known, ppsched_error *error);
+
+/* Reports progress; CANCELLED if the callback asks to stop. */
+ppsched_status ppi_plan_go_on(const struct ppi_plan_share *share, ppsched_error *error);
+
+/* Whether candidates may be left out that cannot have one of the wanted ranks. */
+bool ppi_plan_may_leave_out(const ppsched_plan *plan);
+
+/* Evaluates candidates until no other can have one of the wanted ranks. */
+ppsched_status ppi_plan_evaluate_top(const ppsched_plan *view, ppsched_plan *plan, ppsched_error *error);
 
 /* The candidate at a place: by rank, or in the order of the list if the plan is not ranked. */
 static inline size_t ppi_candidate_at(const ppsched_plan *plan, size_t place)

@@ -54,6 +54,7 @@ struct ppi_strategy {
     bool is_for_slices;   /* with whole microbatches identical to another strategy: plans of these leave it out */
     bool offloads;        /* its schedules have copies: left out by auto, and by plans, which add copies to others */
     bool searches_long;   /* takes milliseconds to seconds: plans leave it out unless an effort is set */
+    bool bounds_groups;   /* a group size above D is the same as D */
     bool comes_last;      /* searched after the others, with its own work: what these find stays the same */
     uint64_t most_memory; /* bytes of its search, in addition to memory linear in the ops */
     const struct ppi_option_row *options;

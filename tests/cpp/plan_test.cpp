@@ -86,6 +86,13 @@ CASE(test_plan_options)
     CHECK(thrown<ppsched::Refused>([&] { (void)limited.timeline(last); }));
 
     options = {};
+    options.top = 1;
+    Plan few(config, options);
+    few.run();
+    const ppsched::Candidate least_known = few.candidate(few.candidate_at_rank(few.size() - 1).value());
+    CHECK(few.candidate(best_of(few)).fits && least_known.evaluated == 0 && least_known.status == PPSCHED_OK);
+
+    options = {};
     options.strategies = {"interleaved_1f1b"};
     options.lowering = PPSCHED_LOWERING_JUST_IN_TIME;
     options.unshard = 1;

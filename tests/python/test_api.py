@@ -19,7 +19,7 @@ import unittest
 from unittest import mock
 
 import ppsched
-from ppsched._core import _abi, _library
+from ppsched._core import _abi, _abi_version, _library, finding
 from ppsched._core.enums import names_of
 from ppsched._core.exporting import FORMAT_NAMES, export_format
 from ppsched._core.progress import ProgressBar
@@ -667,12 +667,12 @@ class ProgressBarTest(unittest.TestCase):
 
 class LibraryTest(unittest.TestCase):
     def test_version_check(self):
-        with mock.patch.object(_abi, "ABI_VERSION", 77), self.assertRaisesRegex(ImportError, "this package needs ABI 77"):
-            _library._check_version(_library.lib, "libppsched.so")
-        with mock.patch.object(_abi, "VERSION_MAJOR", 99), self.assertRaisesRegex(ImportError, "or newer"):
-            _library._check_version(_library.lib, "libppsched.so")
+        with mock.patch.object(_abi_version, "ABI_VERSION", 77), self.assertRaisesRegex(ImportError, "this package needs ABI 77"):
+            finding.check_version(_library.lib, "libppsched.so")
+        with mock.patch.object(_abi_version, "VERSION_MAJOR", 99), self.assertRaisesRegex(ImportError, "or newer"):
+            finding.check_version(_library.lib, "libppsched.so")
         with self.assertRaisesRegex(ImportError, "is not libppsched"):
-            _library._check_version(ctypes.CDLL(None), "libc")
+            finding.check_version(ctypes.CDLL(None), "libc")
 
     def test_missing_library(self):
         run = subprocess.run([sys.executable, "-c", "import ppsched"], capture_output=True, text=True, check=False,

@@ -21,6 +21,8 @@ from in_process import run_command
 
 import ppsched
 from ppsched import published
+from ppsched.command import running
+from ppsched.command.commands import COMMANDS
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -110,6 +112,34 @@ class ScheduleTest(CommandTest):
             self.assertEqual(cli.main(["compare", "--num-devices", "4", "-b", "8"]), 0)
             self.assertEqual(cli.main(["pick", "--num-devices", "4", "-b", "8"]), 0)
         self.assertTrue(output.getvalue())
+
+    def test_texts_are_handed_over_in_pieces(self):
+        """However large the schedule is, Python holds a small part of its text."""
+        config = ppsched.Config(devices=4, microbatches=500, forward_times=1.25, units=ppsched.Units(time="ms"))
+        named = ppsched.Schedule.from_queues(config, ppsched.generate("1f1b", config).queues, name="\u00e9\u20ac" * 30)
+        named.config.microbatch_order = (*range(1, 500), 0)
+        timeline = named.evaluate()
+        for format in ("csv", "json", "chrome", "deepspeed"):
+            pieces = []
+            timeline._stream(format, pieces.append)
+            self.assertLess(max(map(len, pieces)), 20000, format)
+            self.assertEqual(b"".join(pieces).decode("utf-8"), timeline.export(format))
+        self.assertEqual(json.loads(timeline.export("json"))["microbatch_order"][-1], 0)
+        words = ("schedule", "-s", 4, "-b", 500, "-f", 1.25, "--time-unit", "ms")
+        with mock.patch.object(ppsched.Timeline, "export", side_effect=AssertionError("a whole text")):
+            for format in ("csv", "json", "chrome"):
+                path = self.folder / f"pieces.{format}"
+                self.assertEqual(run(*words, "--format", format, "-o", path).returncode, 0)
+                self.assertEqual(run(*words, "--format", format).stdout, path.read_text(encoding="utf-8"))
+
+    def test_help_is_the_same_whatever_is_loaded(self):
+        every = running.parser_of()
+        self.assertEqual(run("--help").stdout, every.format_help())
+        self.assertEqual(running.parser_of(()).format_help(), every.format_help())
+        for name in COMMANDS:
+            result = run(name, "--help").stdout
+            self.assertTrue(result.startswith(f"usage: ppsched {name} "), name)
+            self.assertGreater(result.count("\n  -"), 2, name)
 
     def test_explanations_are_short(self):
         """At most 30 lines, the answer first, however large the schedule is."""

@@ -19,6 +19,8 @@ BELOW = {"_core": set(), "readers": {"_core"}, "page": {"_core", "readers"}, "to
          "command": {"_core", "readers", "page"}, "": {"_core", "readers", "page"}}
 OF_THE_COMMAND = {"ppsched.__main__"}  # which may import it
 OF_THE_PROCESS = "ppsched._start"      # which all may import, as it imports nothing
+OF_THE_NAMES = "ppsched._names"        # which the package itself imports
+LATE = {"ppsched", "ppsched.command.cli"}  # which import of the package what takes long, only where it is needed
 # What need not be installed; all else that is imported within a function takes long to load, as a comment there says.
 OPTIONAL = {"matplotlib", "numpy", "torch", "yaml"}
 
@@ -103,7 +105,7 @@ def faults_of(folder):
             own = [target for target in one.targets if target in known]
             if one.place == "function":
                 told = "#" in lines[one.line - 1] or one.targets[0].split(".")[0] in OPTIONAL
-                faults += [f"{module}, line {one.line}: within a function"] * (bool(own) or not told)
+                faults += [f"{module}, line {one.line}: within a function"] * (bool(own) and module not in LATE or not told)
             if one.place != "types":
                 graph.setdefault(module, set()).update(own)
             faults += [f"{module} imports {target}" for target in own if not may_import(module, target, known, one.place)]
@@ -114,6 +116,8 @@ def faults_of(folder):
 def may_import(module, target, known, place):
     """Whether a package may; for types alone no other package's modules."""
     here, there = package_of(module, known), package_of(target, known)
+    if module == "ppsched" and target == OF_THE_NAMES:
+        return True
     if there == here:
         return target != "ppsched" and (bool(here) or target == OF_THE_PROCESS)
     if there == "command" and module in OF_THE_COMMAND:

@@ -19,6 +19,7 @@ from in_process import run_command
 
 import ppsched
 from ppsched._core.config import QUANTITIES
+from ppsched.page.report import report_data
 from ppsched.published import INTERLEAVED, TABLE_5, TABLE_8, bubble_by_wrap_around
 
 
@@ -152,6 +153,36 @@ class PlanTest(unittest.TestCase):
         self.assertGreater(plan.best.step_time, free.best.step_time)
         self.assertGreater(sum(idle.head_of_line for idle in plan.timeline(plan.best).idle), 0)
 
+    def test_no_step_is_below_its_bound(self):
+        """Gradients come with the first weight gradient of a stage, outputs and work space for a while."""
+        for name in ("mem_gradients", "mem_output", "mem_send_forward", "mem_work_backward"):
+            for limit in (4.9, 5.5, 6, 8):
+                config = ppsched.Config(devices=2, microbatches=2, forward_times=[3, 2], backward_input_times=[3, 2], mem_limit=limit,
+                                        backward_weight_times=[1, 1.75], mem_forward=[2.5, .75], p2p_time=0.5, **{name: 2.25})
+                for candidate in ppsched.plan(config):
+                    if candidate.fits:
+                        self.assertLessEqual(candidate.bound, candidate.step_time * (1 + 1e-12), (name, limit, candidate))
+
+    def test_the_best_alone(self):
+        config = ppsched.Config(devices=4, microbatches=12, mem_limit=6)
+        whole, some = ppsched.plan(config), ppsched.plan(config, top=2)
+        self.assertEqual(some[:2], whole[:2])
+        left_out = [candidate for candidate in some if candidate.status == "left out"]
+        self.assertEqual(some[len(some) - len(left_out):], left_out)
+        self.assertGreater(len(left_out), len(some) // 2)
+        for candidate in left_out:
+            self.assertEqual((candidate.step_time, candidate.fits, candidate.proved), (None, False, False))
+            self.assertGreater(candidate.bound, 0)
+            self.assertIn("others rank before it", repr(candidate))
+        for at in range(2, len(some)):
+            self.assertNotEqual(some[at].status == "left out", some[at].step_time is not None or some[at].status == "refused")
+        self.assertEqual(len(some.rows()), len(whole))
+        self.assertEqual(some.csv().count("left out"), len(left_out))
+        self.assertEqual(len(report_data(some)["candidates"]), len(some) - len(left_out))
+        self.assertNotIn("<td>None", some._repr_html_())
+        with self.assertRaisesRegex(ppsched.Error, "top is -1"):
+            ppsched.plan(config, top=-1)
+
     def test_bad_input(self):
         config = ppsched.Config(4, 8)
         for arguments, message in (({"strategies": ["1f1c"]}, "did you mean 1f1b"), ({"chunks": [0]}, "must be at least 1"),
@@ -222,6 +253,15 @@ class CommandTest(unittest.TestCase):
             self.assertIn(key, rows[0])
         self.assertEqual((len(rows[0]["peak_memory_by_device"]), len(rows[0]["idle_by_device"])), (4, 4))
         self.assertEqual(len(json.loads(run("pick", "-s", 4, "-b", 8, "--json", "--top", 3).stdout)), 3)
+
+    def test_pick_tells_the_same_of_few_and_of_all(self):
+        words = ["-s", "4", "-b", "9", "--mem-limit", "5", "--p2p-time", "0.25"]
+        for lowered in ([], ["--lower", "just_in_time"]):
+            for top in (1, 3):
+                rows = json.loads(run("pick", *words, *lowered, "--json", "--top", str(top)).stdout)
+                compared = json.loads(run("compare", *words, *lowered, "--json").stdout)[:top]
+                asked = [{**{key: row[key] for key in of_all}, "runs_on": None} for row, of_all in zip(rows, compared)]
+                self.assertEqual((asked, len(rows)), (compared, top))
 
     def test_compare(self):
         result = run("compare", "-s", 4, "-b", 8, "--json", "--mem-limit", 3)

@@ -14,7 +14,7 @@ from in_process import run_command
 
 import ppsched
 from ppsched._core.former_names import FORMER
-from ppsched.command import cli
+from ppsched.command import running
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = ROOT / "include" / "ppsched"
@@ -146,7 +146,7 @@ class PythonTest(unittest.TestCase):
 
 class OptionTest(unittest.TestCase):
     def test_old_ones_are_aliases(self):
-        options = options_of(cli._parser())
+        options = options_of(running.parser_of())
         for old, new, commands in TABLES["Command line"]:
             self.assertEqual(set(commands.split(", ")), {name for name, known in options.items() if new in known}, new)
             for command in commands.split(", "):

@@ -78,11 +78,12 @@ class StartTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (130, said), (words, environment))
 
     def test_ctrl_c_while_python_imports(self):
-        listed = self.run_command(*MODULE, "strategies", LIST_IMPORTS="1").stderr.split()
+        words = ("schedule", "-s", "2", "-b", "2")
+        listed = self.run_command(*MODULE, *words, LIST_IMPORTS="1").stderr.split()
         modules = list(dict.fromkeys(name for name in listed[listed.index("ppsched._start"):] if name.startswith("ppsched.")))
         self.assertGreater(len(modules), 20)
         for module in modules[1:]:
-            self.expect_interrupted(*MODULE, "strategies", INTERRUPT_AT=module)
+            self.expect_interrupted(*MODULE, *words, INTERRUPT_AT=module)
         for module in ("ctypes", "ppsched", "ppsched._core._library", "ppsched.command.cli", "argparse"):
             result = self.run_command(*SCRIPT, "strategies", INTERRUPT_AT=module)
             self.assertEqual(result.returncode, 130, module)
@@ -99,6 +100,25 @@ class StartTest(unittest.TestCase):
     def test_ctrl_c_at_the_end(self):
         for words in (MODULE, SCRIPT):
             self.expect_interrupted(*words, "strategies", INTERRUPT_AT_END="1")
+
+    def test_only_what_is_needed_is_imported(self):
+        for words in (MODULE, SCRIPT):
+            result = self.run_command(*words, "--version", LIST_IMPORTS="1")
+            self.assertEqual((result.returncode, result.stdout), (0, f"ppsched {ppsched.__version__}\n"))
+            self.assertIn("ppsched._core.finding", result.stderr.split())
+            for module in ("argparse", "typing", "ppsched._names", "ppsched._core._abi", "ppsched._core._library"):
+                self.assertNotIn(module, result.stderr.split())
+        listed = self.run_command(*MODULE, "strategies", LIST_IMPORTS="1").stderr.split()
+        self.assertIn("ppsched._core.strategy", listed)
+        for module in ("ppsched._core.plan", "ppsched._core.timeline", "ppsched.readers.profile"):
+            self.assertNotIn(module, listed)
+
+    def test_names_in_a_program_called_like_the_command(self):
+        path = pathlib.Path(self.site, "ppsched")
+        path.write_text("import ppsched; print(ppsched.generate.__module__)", encoding="utf-8")
+        self.addCleanup(path.unlink)
+        code = f"import runpy, sys; sys.argv = ['ppsched']; runpy.run_path({str(path)!r})"
+        self.assertEqual(self.run_command(sys.executable, "-c", code).stdout, "ppsched\n")
 
     def test_in_the_background_it_is_ignored(self):
         for words in (MODULE, SCRIPT):

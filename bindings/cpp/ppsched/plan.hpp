@@ -50,6 +50,7 @@ struct PlanOptions {
     double quantile = 0;            /* 0: the default */
     bool free_device_order = false; /* with layers: the order of devices is searched, too */
     bool offload = false;           /* also list candidates with offload */
+    uint32_t top = 0;               /* how many of the best are wanted; 0: all */
 };
 
 /* The result of Plan::least_limit: the least memory limit, the same for all devices, and the candidate that fits it. */
@@ -220,6 +221,7 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.runtime = options.runtime ? static_cast<int32_t>(*options.runtime) : 0;
     own.offload = options.offload;
     own.free_device_order = options.free_device_order;
+    own.top = options.top;
     own.lower = groups.lowers() ? &groups.lower : nullptr;
     own.channel = options.channel ? &*options.channel : nullptr;
     own.embedding = &options.embedding;

@@ -29,6 +29,9 @@ def _is_command() -> bool:
     return "-m" in words[:-1] and words[words.index("-m") + 1].split(".")[0] == "ppsched"
 
 
+IS_COMMAND = _is_command()  # while Python looks for the module; later it cannot be told
+
+
 def _say(text: str) -> None:
     """Prints a line on standard error, also if Python is not ready yet, or is already ending."""
     try:
@@ -61,22 +64,24 @@ def _quit(number: int, _frame: Optional[FrameType] = None) -> NoReturn:
     os._exit(128 + number)
 
 
+def drop_output() -> None:
+    """What is still to be written goes nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 class Start:
     """A context manager around the imports of the package: if the command misses something that they need, it prints one line."""
 
-    def __init__(self) -> None:
-        self._is_command = _is_command()
-
     def __enter__(self) -> None:
-        if self._is_command and callable(_signal.getsignal(_signal.SIGINT)):  # else it is ignored, as in the background
+        if IS_COMMAND and callable(_signal.getsignal(_signal.SIGINT)):  # else it is ignored, as in the background
             _signal.signal(_signal.SIGINT, _leave)
-        for number in _ENDING if self._is_command else ():
+        for number in _ENDING if IS_COMMAND else ():
             if _signal.getsignal(number) == _signal.SIG_DFL:  # else it is ignored, as with nohup
                 _signal.signal(number, _quit)
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
-        if self._is_command and isinstance(error, ImportError):
+        if IS_COMMAND and isinstance(error, ImportError):
             _say(" ".join(str(error).split()))
             raise SystemExit(1) from None
 

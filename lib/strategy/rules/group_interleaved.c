@@ -228,6 +228,7 @@ const struct ppi_strategy ppi_group_interleaved_1f1b = {
     .option_count = 2,
     .fits = fits,
     .order = order,
+    .bounds_groups = true,
     .take_costs = take_costs,
 };
 
@@ -288,6 +289,7 @@ const struct ppi_strategy ppi_pipeoffload = {
     .option_count = 3,
     .fits = fits,
     .order = order,
+    .bounds_groups = true,
     .take_costs = take_costs,
     .finish = offload,
 };

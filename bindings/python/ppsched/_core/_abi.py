@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 if TYPE_CHECKING:
     from ctypes import Array, _FuncPointer, _Pointer
 
-ABI_VERSION = 1
 EXACT_WINDOWS = 24
 MAX_BLOCKS = 16
 MAX_CELLS = 1073741824
@@ -25,9 +24,6 @@ MAX_STAGES = 65535
 MAX_WINDOWS = 1000
 MAX_WINDOW_CHANNELS = 4
 NONE = 4294967295
-VERSION_MAJOR = 0
-VERSION_MINOR = 2
-VERSION_PATCH = 0
 
 
 class Objective(enum.IntEnum):
@@ -1914,6 +1910,7 @@ class PlanOptions(Structure):
     runtime: int
     offload: int
     free_device_order: int
+    top: int
     reserved: Array[c_uint32]
     _fields_ = [
         ("size", c_uint32),
@@ -1942,6 +1939,7 @@ class PlanOptions(Structure):
         ("runtime", c_int32),
         ("offload", c_uint32),
         ("free_device_order", c_uint32),
+        ("top", c_uint32),
         ("reserved", c_uint32 * 8),
     ]
 

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds, loads and checks libppsched, and turns its statuses into exceptions."""
+"""The library with the types of its functions; turns its statuses into exceptions."""
 import ctypes
-import os
-import pathlib
-from typing import Callable, Dict, List, Optional, Type
+from typing import Callable, Dict, Optional, Type
 
 from . import _abi
+from .finding import load
 from .shown import shown
-
-_HERE = pathlib.Path(__file__).resolve().parent.parent  # the folder of the package
-_SONAME = f"libppsched.so.{_abi.ABI_VERSION}"
-
 
 class Error(Exception):
     """A failed call, with the library's message.
@@ -53,65 +48,16 @@ _NAMES = {"without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY": "with latest=True", "PP
           "PPSCHED_NONE": "None", "ppsched_schedule_renumber": "Schedule.renumber"}
 
 
-def _candidates() -> List[str]:
-    """Where the library may be, in order: given by the caller, bundled, in a build of the source tree, installed."""
-    if "PPSCHED_LIBRARY" in os.environ:
-        return [os.environ["PPSCHED_LIBRARY"]]
-    found = [_HERE / _SONAME]
-    if len(_HERE.parents) > 2 and (_HERE.parents[2] / "meson.build").exists():
-        pattern = f"build*/lib/{_SONAME}"
-        builds = [path for path in sorted(_HERE.parents[2].glob(pattern)) if "sanitize" not in str(path)]
-        found += sorted(builds, key=lambda path: path.parts[-3] != "build-run")  # the build of run.sh first, as it is kept up to date
-        found += [] if builds else [_HERE.parents[2] / pattern]
-    installed = _HERE / "_installed_library.txt"
-    if installed.exists():
-        found.append(pathlib.Path(installed.read_text(encoding="utf-8").strip()))
-    return [str(path) for path in found] + [_SONAME]
+def _typed(library: _abi.Library) -> _abi.Library:
+    for name, (result, arguments) in _abi.FUNCTIONS.items():
+        function = getattr(library, name, None)
+        if function is None:
+            raise ImportError(f"{library._name} has no {name}; it is older than this package, build it again")
+        function.restype, function.argtypes = result, arguments
+    return library
 
 
-def _load() -> _abi.Library:
-    reasons: List[str] = []
-    for path in _candidates():
-        if os.path.isabs(path) and not os.path.exists(path):
-            reasons.append(f"{path} (not found)")
-            continue
-        try:
-            library = _abi.Library(path)
-        except OSError as error:
-            reason = str(error).removeprefix(f"{path}: ")
-            reasons.append(f"{path if os.path.isabs(path) else path + ' of the system'} ({reason})")
-            continue
-        _check_version(library, path)
-        for name, (result, arguments) in _abi.FUNCTIONS.items():
-            function = getattr(library, name, None)
-            if function is None:
-                raise ImportError(f"{path} has no {name}; it is older than this package, build it again")
-            function.restype, function.argtypes = result, arguments
-        return library
-    raise ImportError(f"cannot load {_SONAME}; tried {', '.join(reasons)}; {_advice()}")
-
-
-def _advice() -> str:
-    """What to do if the library is not found."""
-    if "PPSCHED_LIBRARY" in os.environ:
-        return f"set PPSCHED_LIBRARY to the path of {_SONAME}, or unset it"
-    return "build it (meson setup build && ninja -C build), install it, or set PPSCHED_LIBRARY to its path"
-
-
-def _check_version(library: ctypes.CDLL, path: str) -> None:
-    """Raises for a library with another ABI, or one older than this package."""
-    wanted = 10000 * _abi.VERSION_MAJOR + 100 * _abi.VERSION_MINOR + _abi.VERSION_PATCH
-    for name in ("ppsched_abi_version", "ppsched_version"):
-        if not hasattr(library, name):
-            raise ImportError(f"{path} is not libppsched: it has no {name}")
-        getattr(library, name).restype = ctypes.c_uint32
-    if library.ppsched_abi_version() != _abi.ABI_VERSION:
-        raise ImportError(f"{path} has ABI {library.ppsched_abi_version()}; this package needs ABI {_abi.ABI_VERSION}")
-    if library.ppsched_version() < wanted:
-        raise ImportError(f"{path} is release {library.ppsched_version()}; this package needs {wanted} or newer")
-
-
-lib = _load()
+lib = _typed(load(_abi.Library))
 
 
 def encoded(what: str, text: object) -> bytes:

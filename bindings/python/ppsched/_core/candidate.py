@@ -13,8 +13,8 @@ class Candidate(NamedTuple):
     number: its number in the list of candidates; rank: its rank in the plan, 0 for the best.
     options: those of the strategy, such as {"group_size": 8}; chunks, stages, microbatches, slices: V, S, M, and slices per microbatch.
     memory_limit: the limit of all devices; None if there is none, NaN if they differ.
-    status: "fits", "over limit" or "refused"; reason: why it does not fit or is refused, in words.
-    Figures are None if it is refused:
+    status: "fits", "over limit", "refused", or "left out" if the plan wants only the best; reason: why, in words.
+    Figures are None if it is refused or left out, but a candidate that is left out has a bound:
       step_time, makespan, span, bubble; peak_memory, on peak_device; bytes, transfers: between devices in an iteration.
       limit_device: the first device over its limit; overshoot: the largest overshoot of a device over its limit.
       bound: lower bound for this placement, None with scenarios; least_bound: the least bound of all candidates under this memory limit,

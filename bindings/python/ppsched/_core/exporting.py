@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules and timelines as texts."""
 import ctypes
-from typing import Dict, List, Optional, Union
+from typing import Callable, Dict, List, Optional, Union
 
 from . import _abi
 from ._abi import Format
 from ._library import Error, call, lib
 from .shown import shown
 from .views import sized
+
+Take = Callable[[bytes], object]    # takes the next piece of a text
+Stream = Callable[[Take], object]  # hands the pieces of a text over, in order
+_END = 16  # bytes or more that the last piece has, unless the text has less: as many as the end of a JSON object
 
 _FORMATS: Dict[str, Format] = {format.name.split("_")[0].lower(): format for format in Format}
 FORMAT_NAMES = tuple(_FORMATS)
@@ -28,15 +32,14 @@ def format_name(format: Union[Format, str]) -> str:
     return next(name for name in FORMAT_NAMES if _FORMATS[name] == number)
 
 
-def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], format: Format, *, text_columns: int = 0,
-           time_scale: float = 0.0) -> str:
-    """The text of an export; both arguments are handles of the library."""
-    pieces: List[bytes] = []
+def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], format: Format, take: Take, *, text_columns: int = 0,
+           time_scale: float = 0.0) -> None:
+    """Hands over the text of an export in pieces, as the library writes it; both handles are the library's."""
     raised: List[BaseException] = []
 
     def write(_user: Optional[int], data: int, size: int) -> int:
         try:
-            pieces.append(ctypes.string_at(data, size))
+            take(ctypes.string_at(data, size))
         except BaseException as error:  # raised again after the C call
             raised.append(error)
             return 1
@@ -54,4 +57,26 @@ def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], forma
         if raised:
             raise raised[0] from None
         raise
+
+
+def whole_text(stream: Stream) -> str:
+    pieces: List[bytes] = []
+    stream(pieces.append)
     return b"".join(pieces).decode("utf-8")
+
+
+def with_end(stream: Stream, take: Take, ended: Callable[[str], str]) -> None:
+    """Hands over a text whose last piece is made anew by a function that adds ASCII to its end."""
+    held = b""
+
+    def hold(piece: bytes) -> None:
+        nonlocal held
+        if len(piece) < _END:
+            held += piece
+            return
+        if held:
+            take(held)
+        held = piece
+
+    stream(hold)
+    take(ended(held.decode("latin-1")).encode("latin-1"))

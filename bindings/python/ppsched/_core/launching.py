@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Union
 
 from . import _abi
 from ._abi import Kind, Runtime
-from ._library import Error, Refused, decoded, encoded, lib
+from ._library import Error, Refused, call, decoded, encoded, lib
 from .enums import member
 from .filling import text_of
 from .layers import LayerSplit, split_record
@@ -21,10 +21,8 @@ COMPUTE = {Kind.F, Kind.B, Kind.I, Kind.W}
 RUNTIME_NAMES = tuple(decoded(lib.ppsched_runtime_name(runtime)) for runtime in Runtime)
 
 
-def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool,
-                layers: int, model: Optional[LayerSplit], micro_batch: int, data_parallel: int) -> str:
-    """The launch line; `schedule` is the library's handle."""
-    number = member(Runtime, "runtime", runtime)
+def _options(csv: Optional[str], exact: bool, layers: int, model: Optional[LayerSplit], micro_batch: int,
+             data_parallel: int) -> _abi.LaunchOptions:
     options = sized(_abi.LaunchOptions)
     options.exact = bool(exact)
     options.layers = _count("layers", layers)
@@ -35,7 +33,25 @@ def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Op
         record = split_record(*model)
         options.model, options.split = model.layers._handle.value, ctypes.pointer(record)
     options.csv = None if csv is None else encoded("csv", csv)
+    return options
+
+
+def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool,
+                layers: int, model: Optional[LayerSplit], micro_batch: int, data_parallel: int) -> str:
+    """The line; `schedule` is the library's handle."""
+    number = member(Runtime, "runtime", runtime)
+    options = _options(csv, exact, layers, model, micro_batch, data_parallel)
     return text_of(lib.ppsched_schedule_write_launch_arguments, schedule, number, ctypes.byref(options))
+
+
+def can_launch(schedule: ctypes.c_void_p, runtime: str, exact: bool, model: Optional[LayerSplit]) -> bool:
+    """Whether there is a line. It goes without an error record, as to find the others for its message takes longer."""
+    options = _options(None, exact, 0, model, 0, 1)
+    asked = (None, 0, ctypes.byref(ctypes.c_size_t()), schedule, member(Runtime, "runtime", runtime), ctypes.byref(options))
+    status = lib.ppsched_schedule_write_launch_arguments(*asked, None)
+    if status not in (_abi.Status.OK, _abi.Status.ERROR_REFUSED):
+        call(lib.ppsched_schedule_write_launch_arguments, *asked)
+    return bool(status == _abi.Status.OK)
 
 
 def _count(name: str, value: int) -> int:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import stat
-from typing import Iterator, Optional
+from typing import Callable, Iterator, Optional
 
 from .._start import unfinished
 from ._library import Error
@@ -57,6 +57,11 @@ def _temporary_beside(path: str, mode: int) -> str:
 
 def write_text(path: str, text: str) -> None:
     """Writes a text file in full, or not at all."""
+    write_stream(path, lambda take: take(text.encode("utf-8")))
+
+
+def write_stream(path: str, stream: Callable[[Callable[[bytes], object]], object]) -> None:
+    """Does the same with a text in pieces."""
     with whole_file(path) as temporary:
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(temporary, "wb") as file:
+            stream(file.write)

@@ -104,7 +104,7 @@ def _rounded(number: float) -> float:
 
 
 def _key(candidate: Candidate) -> Tuple[float, ...]:
-    group = ("fits", "over limit", "refused").index(candidate.status)
+    group = ("fits", "over limit", "refused", "left out").index(candidate.status)
     if candidate.overshoot is None or candidate.step_time is None or candidate.peak_memory is None:
         return (group,)
     overshoot = _rounded(candidate.overshoot) if group == 1 else 0.0

@@ -58,14 +58,17 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     if strategy == "auto":
         options = {"placement": placement, "objective": objective.name.lower(), **({"effort": effort} if effort else {})}
     refused = record.status != Status.OK
-    if not refused and not record.fits:
+    left_out = not refused and not record.evaluated
+    if left_out:
+        reason = "others rank before it, as its bound shows"
+    elif not refused and not record.fits:
         lack = f"{at_least(record.overshoot)}{units.after_memory}"
         reason = f"device {record.limit_device} is over its limit; the largest overshoot of a device is {lack}"
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
-    status = "refused" if refused else "fits" if record.fits else "over limit"
+    status = "refused" if refused else "left out" if left_out else "fits" if record.fits else "over limit"
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
                      status, reason, slices=record.slices, offloaded=bool(record.offloaded), scenario_time=record.scenario_time if has_scenarios and not refused else None,
-                     **({} if refused else _figures(record)))
+                     **({} if refused else {"bound": record.bound} if left_out else _figures(record)))
 
 
 class _Channel(NamedTuple):
@@ -440,7 +443,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
-         empty_stages: bool = False, split_effort: int = 0, free_device_order: bool = False,
+         empty_stages: bool = False, split_effort: int = 0, free_device_order: bool = False, top: int = 0,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
@@ -465,6 +468,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
       search, 1 to 4; each value takes up to eight times as long as the one before (default: 3).
     free_device_order: with layers, the order of devices is searched, too (Candidate.device_order). Lists of devices and links, and
       device_factors and link_factors, number devices as the config does.
+    top: how many of the best are wanted, 0 for all. Candidates that bounds rule out of these ranks are left out, and rank last.
     runtimes: runtimes for which Candidate.runs_on is computed. runtime: refuses candidates that this runtime cannot run, and makes splits by
       its rules.
     lowering: candidates are timed with their transfers in the channel model (see Schedule.prove), and with the gathering and reducing of
@@ -499,6 +503,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     options.runtime = planned_for or 0
     options.order_effort, options.offload = _within("order_effort", order_effort, 10), bool(offload)
     options.free_device_order = bool(free_device_order)
+    options.top = _within("top", top, 2**32 - 1)
     slicing, ranking = sized(_abi.SliceOptions), sized(_abi.RankingOptions)
     slicing.slice_time, slicing.attention_share = slice_time, attention_share
     ranking.rank_by, ranking.quantile = member(RankBy, "rank_by", rank_by), quantile

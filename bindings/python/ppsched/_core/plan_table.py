@@ -102,7 +102,7 @@ def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
     folds the others, too."""
     seen: Dict[Tuple[object, ...], Candidate] = {}
     for candidate in candidates:
-        if candidate.status != "refused":
+        if candidate.step_time is not None:
             seen.setdefault((candidate.strategy, candidate.slices, candidate.offloaded, str(candidate.memory_limit)), candidate)  # as text, as NaN is not NaN
     return list(seen.values())
 
@@ -132,7 +132,7 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, ru
 
     shown = candidates if everything else best_of_each(candidates)
     fitting, over = ([candidate for candidate in shown if candidate.status == status] for status in ("fits", "over limit"))
-    refused = [candidate for candidate in candidates if candidate.status == "refused"]
+    refused, left_out = ([candidate for candidate in candidates if candidate.status == status] for status in ("refused", "left out"))
     lines: List[str] = []
     if fitting or over:
         numbered = [(candidate.rank + 1 if everything else number, candidate) for number, candidate in enumerate([*fitting, *over], 1)]
@@ -142,7 +142,8 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, ru
             lines += ["over their memory limit:", *(paint(FAINT, row) for row in rows[len(fitting):])]
     if refused:
         lines += ["refused:", *(paint(FAINT, line) for line in _refusals(refused))]
-    lines += _folded_line(0 if everything else len(candidates) - len(refused) - len(shown))
+    lines += [f"left out: {counted(len(left_out), 'candidate')}, as others rank before"] if left_out else []
+    lines += _folded_line(0 if everything else len(candidates) - len(refused) - len(left_out) - len(shown))
     return "\n".join(lines) + "\n"
 
 
@@ -169,7 +170,7 @@ def split_row(made: "Plan", candidate: Candidate) -> Dict[str, Any]:
 
 def html_table(candidates: Sequence[Candidate], units: Units) -> str:
     """The first candidates by rank, and the number of others. The plan has the reasons of refused ones."""
-    able = [candidate for candidate in candidates if candidate.status != "refused"]
+    able = [candidate for candidate in candidates if candidate.step_time is not None]
     columns, lefts = _columns([_cells(candidate.rank + 1, candidate, {}, {}) for candidate in able[:MOST_IN_HTML]], units)
     if not able:
         return f"<p>no candidate of {len(candidates)} can be made</p>"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Op
 from ._library import Error, Refused
 from .candidate import Candidate
 from .config import Config
-from .launching import RUNTIME_NAMES, without_others
+from .launching import RUNTIME_NAMES, can_launch, without_others
 from .layers import LayerSplit
 from .listener import Progress
 from .rounding import at_least
@@ -30,18 +30,10 @@ class RunsOn(NamedTuple):
         return " ".join([*self.order, *(f"({name})" for name in self.alike)]) or "none"
 
 
-def _can(schedule: Schedule, runtime: str, exact: bool, model: Optional[LayerSplit]) -> bool:
-    try:
-        schedule.launch(runtime, exact=exact, model=model)
-    except Refused:
-        return False
-    return True
-
-
 def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
     """Which runtimes run a schedule, together with the split of a model's layers."""
-    able = [name for name in RUNTIME_NAMES if _can(schedule, name, False, model)]
-    order = [name for name in able if _can(schedule, name, True, model)]
+    able = [name for name in RUNTIME_NAMES if can_launch(schedule._handle, name, False, model)]
+    order = [name for name in able if can_launch(schedule._handle, name, True, model)]
     return RunsOn(order, [name for name in able if name not in order])
 
 

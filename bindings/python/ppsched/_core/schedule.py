@@ -10,7 +10,7 @@ from . import _abi, timeline
 from ._abi import ChannelOrder, Connecting, Dispatch, FindingKind, Format, Kind, Lowering, Objective, Placement, Runtime, SlotUse
 from ._library import Error, InvalidSchedule, call, decoded, encoded, lib, new_handle
 from .config import Config, Quantities, config_of, quantities_in
-from .exporting import export, export_format
+from .exporting import Take, export, export_format, whole_text, with_end
 from .filling import text_of
 from .launching import launch_line
 from .layers import LayerSplit
@@ -345,8 +345,13 @@ class Schedule(Shared):
 
     def export(self, format: Union[Format, str]) -> str:
         """The schedule without times, as "csv", "json", "megatron" or "deepspeed"; json has config.microbatch_order."""
+        return whole_text(lambda take: self._stream(format, take))
+
+    def _stream(self, format: Union[Format, str], take: Take) -> None:
+        """The text of export, handed over in pieces."""
         chosen = export_format(format)
-        return with_order(export(self._handle, None, chosen), chosen, self.config.microbatch_order)
+        with_end(lambda taking: export(self._handle, None, chosen, taking), take,
+                 lambda text: with_order(text, chosen, self.config.microbatch_order))
 
     @names_checked
     def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,

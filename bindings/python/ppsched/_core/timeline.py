@@ -9,7 +9,7 @@ from ._abi import Format, Kind, MemoryCause, Objective
 from ._library import call, lib
 from .config import Config, config_of
 from .explain import CriticalOp, Relief, Sensitivity
-from .exporting import export, export_format
+from .exporting import Take, export, export_format, whole_text, with_end
 from .memory import IdleWindow, MemoryItem, MemoryPoint, curve, idle_windows, peak_by_cause, peak_items
 from .microbatch_map import with_order
 from .number_lists import integer
@@ -213,14 +213,27 @@ class Timeline(Shared):
         time_scale: microseconds per unit of time in a trace (default: by the config's unit, if it has one, else 1). A trace
         contains the windows of overlapped pairs, if the config has windows.
         """
+        return whole_text(lambda take: self._stream(format, take, text_columns, time_scale))
+
+    def _stream(self, format: Union[Format, str], take: Take, text_columns: int = 0, time_scale: float = 0.0) -> None:
+        """The text of export, handed over in pieces."""
         chosen, units = export_format(format), self.config.units
         text_columns = integer("text_columns", text_columns)
         columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
         scale = time_scale or units.microseconds
-        text = export(self.schedule._handle, self._handle, chosen, text_columns=columns, time_scale=scale)
-        if chosen == Format.CHROME_TRACE:
-            text = with_windows(text, self, scale or 1.0)
-        return with_order(with_units(text, chosen, units), chosen, self.config.microbatch_order)
+
+        def written(taking: Take) -> None:
+            export(self.schedule._handle, self._handle, chosen, taking, text_columns=columns, time_scale=scale)
+
+        def ended(text: str) -> str:
+            return with_order(with_units(text, chosen, units), chosen, self.config.microbatch_order)
+
+        if chosen == Format.CHROME_TRACE and self.config.windows:
+            take(ended(with_windows(whole_text(written), self, scale or 1.0)).encode("utf-8"))
+        elif chosen == Format.TEXT:  # whose lines are few, and told their units each
+            take(ended(whole_text(written)).encode("utf-8"))
+        else:
+            with_end(written, take, ended)
 
     def rows(self) -> List[Dict[str, Plain]]:
         """All ops with their times as plain rows: pandas.DataFrame(timeline.rows()), or polars.DataFrame."""

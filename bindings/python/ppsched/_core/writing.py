@@ -3,8 +3,9 @@
 from typing import Callable, Dict, Iterable, Optional
 
 from ._library import Error
+from .exporting import Stream
 from .microbatch_map import write_beside
-from .output import whole_file, write_text
+from .output import whole_file, write_stream
 from .picture import draw
 from .scenarios import Scenarios
 from .schedule import Schedule
@@ -35,14 +36,15 @@ def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline
     format = format or FORMATS.get(ending_of(path, FORMATS) or "")
     if format is None:
         raise Error(f"{path}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or name the format")
-    write_text(path, export_text(format, timeline, order, time_scale=time_scale))
+    write_stream(path, export_stream(format, timeline, order, time_scale=time_scale))
     if format == "csv":
         write_beside(path, order().config.microbatch_order)
 
 
-def export_text(format: str, timeline: Callable[[], Timeline], order: Callable[[], Schedule], *, text_columns: int = 0,
-                time_scale: float = 0.0) -> str:
-    """The text of a schedule in a format."""
+def export_stream(format: str, timeline: Callable[[], Timeline], order: Callable[[], Schedule], *, time_scale: float = 0.0) -> Stream:
+    """The text of a format, made in the same way, in pieces."""
     if format == "csv":
-        return order().export(format)
-    return timeline().export(format, text_columns=text_columns, time_scale=time_scale)
+        ordered = order()
+        return lambda take: ordered._stream(format, take)
+    timed = timeline()
+    return lambda take: timed._stream(format, take, time_scale=time_scale)

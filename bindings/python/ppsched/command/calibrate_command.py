@@ -9,16 +9,16 @@ from .._core.accelerators import Accelerator
 from ..readers.device_files import read_device
 from ..readers.model_files import read_model
 from ..readers.runs import Run, read_runs
+from .commands import COMMANDS, Commands
 from .device_fit import Fit, constants, fit
 from .model_command import columns
 from .price_runs import errors_of
 from .printing import print_text, tell
-from .problem_options import Commands
 
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "calibrate", help="a device's constants from measured runs", allow_abbrev=False,
+        "calibrate", help=COMMANDS["calibrate"].summary, allow_abbrev=False,
         description="Fits the few constants of a device to measured runs of any layouts, and writes a device file that price, model and pick take. "
         "docs/price.md has the columns.")
     parser.add_argument("runs", metavar="RUNS.csv", help="a row for each measured run")

@@ -11,11 +11,11 @@ from .._core.microbatch_map import device_order_line, order_line
 from .._core.plan import Plan
 from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
 from .._core.writing import ending_of
+from .commands import COMMANDS, Commands
 from .page_options import PAGES, check_page_words
 from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import check_answer, groups_line, of_runtime, page_text, rows_text, why_none
 from .printing import print_text
-from .problem_options import Commands
 from .problem_values import merged
 from .usage import UsageError
 
@@ -24,7 +24,7 @@ ENDINGS = (".json", ".txt", ".csv", *PAGES)
 
 def add_commands(commands: Commands) -> None:
     compare = commands.add_parser(
-        "compare", help="rank all candidate schedules for a problem", allow_abbrev=False,
+        "compare", help=COMMANDS["compare"].summary, allow_abbrev=False,
         description="Evaluates all strategies with all their sizes and options, and ranks them by step time. Costs are those of the "
                     "stages of -s: one stage per device, or one per layer. For other numbers of stages they are divided or added up.")
     add_plan_problem(compare)

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from .._core._library import Error
 from .._core.chakra import read_chakra
 from .._core.config import QUANTITIES, Config, quantities_in
-from .._core.exporting import FORMAT_NAMES
+from .._core.exporting import FORMAT_NAMES, Stream
 from .._core.file_bytes import SCHEDULE, read_stream
 from .._core.layer_words import OF_LAYERS
 from .._core.layers import LayerSplit
@@ -22,14 +22,16 @@ from .._core.words import counted
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, PAGES
 from ..page.report import report
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .commands import COMMANDS, Commands
 from .config_file import read_config_file
 from .export_options import add_export_arguments
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .layer_options import add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
 from .limit_check import check_limit
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
-from .printing import print_text, tell_beside
-from .problem_options import Commands, add_cost_arguments
+from .order_telling import tell_beside
+from .printing import print_stream, print_text
+from .problem_options import add_cost_arguments
 from .problem_values import plain_numbers
 from .profile_options import Measurement, profile_fault
 from .size_options import add_end_arguments
@@ -47,7 +49,7 @@ BY_LAYERS = ("layers", "num_layers", "embedding", "head", "empty_stages", "split
 
 
 def add_commands(commands: Commands) -> None:
-    check = commands.add_parser("check", help="check whether a schedule in a file is complete and can run", allow_abbrev=False,
+    check = commands.add_parser("check", help=COMMANDS["check"].summary, allow_abbrev=False,
                                 description="Reads a schedule and checks it. Prints one line if it is valid, else one line per finding, with "
                                             "exit code 1.")
     _add_file(check)
@@ -55,7 +57,7 @@ def add_commands(commands: Commands) -> None:
     add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none if one of the next three options is "
                                  "given")
     check.set_defaults(run=run_check)
-    convert = commands.add_parser("convert", help="write a schedule from a file in another format", allow_abbrev=False,
+    convert = commands.add_parser("convert", help=COMMANDS["convert"].summary, allow_abbrev=False,
                                   description="Reads a schedule and writes it in another format. If that format has times, they follow from these "
                                               "options: one number for all stages, or one per stage.")
     _add_file(convert)
@@ -250,11 +252,11 @@ def _format(arguments: argparse.Namespace) -> str:
     return format or ""
 
 
-def _finish(config: Config, arguments: argparse.Namespace, format: str, text: Optional[str] = None) -> None:
+def _finish(config: Config, arguments: argparse.Namespace, format: str, stream: Optional[Stream] = None) -> None:
     """Prints a text, if there is one, and the order of microbatches on standard error if the output cannot contain it."""
-    if text is not None:
-        print_text(text, arguments.output)
-    tell_beside(arguments.command, config.microbatch_order, format, arguments.output if text is not None else None)
+    if stream is not None:
+        print_stream(stream, arguments.output)
+    tell_beside(arguments.command, config.microbatch_order, format, arguments.output if stream is not None else None)
 
 
 def _draw(timeline: Timeline, path: str) -> None:
@@ -283,7 +285,7 @@ def _convert(arguments: argparse.Namespace, schedule: Schedule) -> None:
         print_launch(schedule, arguments, model)
         return
     if _is_untimed(arguments, format):
-        _finish(schedule.config, arguments, format, schedule.export(format))
+        _finish(schedule.config, arguments, format, lambda take: schedule._stream(format, take))
         return
     timeline = evaluate(schedule, vars(arguments))
     check_limit(timeline)
@@ -294,8 +296,9 @@ def _convert(arguments: argparse.Namespace, schedule: Schedule) -> None:
     if format in (CHAKRA, DRAWING):
         _finish(schedule.config, arguments, format)
         return
+    if format != "text":
+        _finish(schedule.config, arguments, format, lambda take: timeline._stream(format, take, time_scale=arguments.time_scale))
+        return
     columns = text_columns(arguments.text_columns, output)
-    text = timeline.export(format, text_columns=columns, time_scale=arguments.time_scale)
-    if format == "text":
-        text = with_width(text, columns, output)
-    _finish(schedule.config, arguments, format, text)
+    text = with_width(timeline.export(format, text_columns=columns, time_scale=arguments.time_scale), columns, output)
+    _finish(schedule.config, arguments, format, lambda take: take(text.encode("utf-8")))

@@ -8,7 +8,7 @@ from .._core._library import Error, Refused
 from .._core.launching import RUNTIME_NAMES, launch_notes
 from .._core.layers import LayerSplit
 from .._core.microbatch_map import tell_order, write_beside
-from .._core.output import write_text
+from .._core.output import write_stream
 from .._core.schedule import Schedule
 from .._core.words import nearest
 from .number_options import whole
@@ -93,7 +93,7 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
         error.args = (str(error).replace("Schedule.renumber", "-o FILE.csv"),)
         raise
     if arguments.output is not None:
-        write_text(arguments.output, schedule.export("csv"))
+        write_stream(arguments.output, lambda take: schedule._stream("csv", take))
         write_beside(arguments.output, schedule.config.microbatch_order)
     print(line)
     for note in launch_notes(schedule, arguments.launch, model, layers):

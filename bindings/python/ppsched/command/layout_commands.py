@@ -9,9 +9,9 @@ from typing import Any, Dict, Iterator, List, Optional
 from .._core._library import Error, Refused
 from .._core.layout import TITAN_SCHEDULES, Layout
 from .._core.words import counted
+from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
-from .problem_options import Commands
 from .usage import UsageError
 
 # Flags of Megatron-LM's launcher that take a number, and the library's names for them.
@@ -25,7 +25,7 @@ OF_STRING = ("vp", "mtp_num_layers")
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "layout", help="show which layers each stage has", allow_abbrev=False,
+        "layout", help=COMMANDS["layout"].summary, allow_abbrev=False,
         description="Reads a layout string of Megatron-LM, or splits a model like torchtitan or the flags of Megatron-LM's launcher.")
     parser.add_argument("layout", nargs="?", metavar="STRING", help="such as Et*3|(tt|)*29,m|L: E embedding, t decoder, m MTP, L head")
     parser.add_argument("--pp", "--pipeline-model-parallel-size", type=whole, metavar="P", dest="pp", help="devices of a pipeline")

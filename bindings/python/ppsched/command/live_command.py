@@ -11,11 +11,12 @@ from .._core.output import write_text
 from .._core.shown import printable
 from .._core.strategy import find_strategy
 from ..page.live import link_of, live_html
+from .commands import COMMANDS, Commands
 from .layer_options import add_split_arguments
 from .memory_saving_options import add_memory_saving_arguments, memory_saving_words, link_hosts, take_recomputed_chunks
 from .number_options import whole
 from .printing import print_text
-from .problem_options import Commands, add_problem_arguments
+from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .size_options import add_size_arguments
 from .split_finding import found_split
@@ -24,7 +25,7 @@ from .usage import UsageError
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "live", help="open the library as a web page to try other options", allow_abbrev=False,
+        "live", help=COMMANDS["live"].summary, allow_abbrev=False,
         description="Opens a web page with the given problem, which computes everything in the browser; or writes the page to a file.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)

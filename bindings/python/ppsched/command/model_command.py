@@ -10,12 +10,12 @@ from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from ..readers.device_files import read_device
 from ..readers.model_files import guessed_model, read_model
+from .commands import COMMANDS, Commands
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory
 from .model_options import DEFAULT_DEVICE, RECOMPUTE, Job, add_model_arguments, described, job_of
 from .printing import tell, print_text
-from .problem_options import Commands
 from .usage import UsageError
 
 CAUSES = ("weights", "gradients", "optimizer", "activations", "total")
@@ -24,7 +24,7 @@ PASSES = ("forward", "input", "weight")
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "model", help="estimate the costs of a model's layers from its description", allow_abbrev=False,
+        "model", help=COMMANDS["model"].summary, allow_abbrev=False,
         description="Reads the description of a model and estimates parameters, times and memory of its layers on a device, without a run.")
     add_model_arguments(parser, beside_batches=False)
     parser.add_argument("-c", "--config", metavar="FILE",

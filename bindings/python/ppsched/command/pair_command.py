@@ -9,9 +9,9 @@ from .._core.shown import printable
 from .._core.units import Units
 from .._core.windows import Cycle, PairTime, PairWindow, StageWindows, checked_windows, cycle_of, pair_of, repeated, time_of_pair
 from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
+from .commands import COMMANDS, Commands
 from .number_options import whole
 from .printing import print_text
-from .problem_options import Commands
 from .usage import UsageError
 from .windows_option import plain_windows, read_value, windows_of_trace
 
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "pair", help="what an overlapped forward and backward take", allow_abbrev=False,
+        "pair", help=COMMANDS["pair"].summary, allow_abbrev=False,
         description="Finds the best order of the windows of a forward and a backward that run at the same time: attention, dispatch, experts and so "
                     "on, each on its channel. A window starts as soon as it is ready and its channel is free.")
     parser.add_argument("file", metavar="FILE", help="JSON or YAML: {\"forward\": [[\"compute\", 3], [\"network\", 2]], \"backward\": [...]}, optional "

@@ -16,10 +16,11 @@ from .._core.plan import Plan
 from .._core.progress import ProgressBar
 from .._core.runs_on import Runnable
 from .._core.units import number_word
-from .._core.writing import ending_of, export_text
+from .._core.writing import ending_of, export_stream
 from . import model_pick
 from .answer import Answer
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .commands import COMMANDS, Commands
 from .export_options import add_export_arguments
 from .layer_options import has_layers
 from .model_config import take_pick_config
@@ -28,8 +29,7 @@ from .page_options import PAGES, check_page_words
 from .pick_files import Files, files_of, write_schedule
 from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import groups_line, of_runtime, page_text, rows_text, why_none
-from .printing import print_text
-from .problem_options import Commands
+from .printing import print_stream, print_text
 from .problem_values import merged
 from .text_columns import text_columns, with_width
 from .usage import UsageError
@@ -38,7 +38,7 @@ SPLIT_EFFORT = 3  # the default of plans
 
 
 def add_commands(commands: Commands) -> None:
-    parser = commands.add_parser("pick", help="find the best schedule for a problem", allow_abbrev=False,
+    parser = commands.add_parser("pick", help=COMMANDS["pick"].summary, allow_abbrev=False,
                                  description="Like compare, but prints only the best candidates that fit, by default one.")
     add_plan_problem(parser)
     parser.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
@@ -112,13 +112,20 @@ def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     return best
 
 
+def _wanted(arguments: argparse.Namespace, files: Files) -> int:
+    """How many of the best the plan is asked for; 0 for all where others are told of, too. With offload candidates may be refused late,
+    and their bounds would then count."""
+    tells_few = (arguments.json or arguments.format or files.answers) and all(ending_of(path, (".json",)) for path in files.answers)
+    return arguments.top if tells_few and arguments.runtime is None and not arguments.offload else 0
+
+
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
     best, columns = answer.best[0], text_columns(arguments.text_columns, None)
-    text = export_text(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), text_columns=columns,
-                       time_scale=arguments.time_scale)
     if arguments.format == "text":
-        text = with_width(text, columns, None)
-    print_text(text)
+        text = answer.timeline(best).export("text", text_columns=columns, time_scale=arguments.time_scale)
+        print_text(with_width(text, columns, None))
+    else:
+        print_stream(export_stream(arguments.format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale=arguments.time_scale))
     if arguments.format not in TELLS:
         tell_order("pick", best.microbatch_order or ())
 
@@ -155,6 +162,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     values = merged(arguments)
     values["asks_runtimes"] = not (arguments.json or arguments.format or any(ending_of(path, (".json", *PAGES)) for path in files.answers))
+    values["wanted"] = _wanted(arguments, files)
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),

@@ -131,7 +131,7 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
                     lowering=values.get("lower") or "none", order=order, progress=progress or bar, unshard=values.get("unshard", 0),
                     unshard_lookahead=values.get("unshard_lookahead") or "full", reduce_grad=bool(values.get("reduce_grad")), receive_prefetch=values.get("receive_prefetch"),
                     offload=bool(values.get("offload")), embedding=end_of("embedding", values.get("embedding")), head=end_of("head", values.get("head")),
-                    layers=layers, empty_stages=bool(values.get("empty_stages")), split_effort=values.get("split_effort") or 0, **_asked(values, layers is not None), **given)
+                    layers=layers, empty_stages=bool(values.get("empty_stages")), split_effort=values.get("split_effort") or 0, top=values.get("wanted") or 0, **_asked(values, layers is not None), **given)
 
 
 def check_words(arguments: argparse.Namespace) -> None:

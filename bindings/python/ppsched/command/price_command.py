@@ -12,6 +12,7 @@ from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_step import TAKEN, step_options
 from ..readers.model_files import read_mapping_of, read_model
 from ..readers.runs import read_runs
+from .commands import COMMANDS, Commands
 from .model_command import columns
 from .model_config import take_model_config
 from .model_estimate import GIB
@@ -20,7 +21,6 @@ from .number_options import whole
 from .price_runs import Priced, price_run, runs_row, runs_table
 from .price_job import OVERLAPS, PRECISIONS, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
-from .problem_options import Commands
 from .step_errors import error_line, error_of
 
 OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
@@ -29,7 +29,7 @@ CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathere
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "price", help="what a step of a told layout takes and holds", allow_abbrev=False,
+        "price", help=COMMANDS["price"].summary, allow_abbrev=False,
         description="Prices one layout as it is told: the time of a step with its parts, tokens a second, and the memory of each device. "
         "A file of Megatron-LM's arguments may say all of it; an option wins over the file.")
     add_model_arguments(parser, beside_batches=False)

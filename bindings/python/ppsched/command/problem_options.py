@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for a problem: its sizes, times and memory."""
 import argparse
-from typing import Any
 
 from .._core._abi import SenderWaits
 from .._core.config import QUANTITIES, Config
@@ -9,7 +8,6 @@ from .._core.enums import names_of
 from .number_options import add_number_argument, whole
 from .profile_options import add_profile_arguments
 
-Commands = Any  # a type of argparse without a public name
 # Short forms of options.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
 

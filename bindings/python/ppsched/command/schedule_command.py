@@ -12,6 +12,7 @@ from .._core.timeline import Timeline
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of
 from .capture_report import capture_rows, capture_text
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
+from .commands import COMMANDS, Commands
 from .explain_report import explain_row, explain_text
 from .export_options import add_export_arguments
 from .launch_options import add_launch_argument, add_runtime_argument, check_runtime, launch_fault, print_launch
@@ -23,8 +24,9 @@ from .memory_report import memory_rows, memory_text
 from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .microbatch_options import add_order_argument, in_best_order
 from .number_options import whole
-from .printing import print_text, tell_beside
-from .problem_options import Commands, add_problem_arguments
+from .order_telling import tell_beside
+from .printing import print_stream, print_text
+from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .profile_options import add_measured_argument
 from .robust_objective_options import add_robust_objective_arguments, with_asked_objective
@@ -36,9 +38,12 @@ from .text_columns import text_columns, with_width
 from .usage import UsageError
 
 
+BESIDE = ("explain", "explain_memory", "slots", "measured")  # what is told with the text of a schedule
+
+
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "schedule", help="build and evaluate one schedule", allow_abbrev=False,
+        "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
         description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per "
                     "stage, such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
@@ -142,6 +147,10 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
+    if scenarios is None and chosen not in (None, "text") and not any(values.get(name) for name in BESIDE):
+        print_stream(lambda take: timeline._stream(chosen, take, time_scale=values["time_scale"]), output)
+        tell_beside("schedule", order, chosen, output)
+        return
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
     if picture and chosen is None:
         text = text.splitlines()[0] + "\n" + (order_line(order) if order else "")

@@ -5,12 +5,12 @@ import json
 from typing import Any, Dict
 
 from .._core.strategy import Strategy, find_strategy, strategies
+from .commands import COMMANDS, Commands
 from .printing import print_text
-from .problem_options import Commands
 
 
 def add_commands(commands: Commands) -> None:
-    parser = commands.add_parser("strategies", help="list the strategies and their options", allow_abbrev=False)
+    parser = commands.add_parser("strategies", help=COMMANDS["strategies"].summary, allow_abbrev=False)
     parser.add_argument("name", nargs="?", help="describe only this strategy")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")

@@ -73,7 +73,7 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
     candidates all get timelines; command, profile: the command that made the page, and the source of times, which the page shows;
     variation: how times vary, to show makespans in scenarios; live: include the library, so that the page can rank again with other limits
     and times."""
-    config, shown = plan.config, list(plan[:] if candidates is None else candidates)
+    config, shown = plan.config, [candidate for candidate in (plan[:] if candidates is None else candidates) if candidate.status != "left out"]
     wanted = baseline_of(baseline)
     if live:
         check_library()

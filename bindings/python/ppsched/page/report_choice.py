@@ -38,19 +38,19 @@ def baseline_of(text: Optional[str]) -> Baseline:
 def found_baseline(candidates: Sequence[Candidate], wanted: Baseline) -> Optional[Candidate]:
     """The best candidate of the baseline. Raises if the caller gave the baseline and there is none."""
     matching = [candidate for candidate in candidates if wanted.suits(candidate)]
-    able = [candidate for candidate in matching if candidate.status != "refused"]
+    able = [candidate for candidate in matching if candidate.step_time is not None]
     if able or not wanted.asked:
         return able[0] if able else None
     if matching:
         raise Error(f"baseline {wanted.strategy} was refused: {matching[0].reason}")
-    names = ", ".join(dict.fromkeys(candidate.strategy for candidate in candidates if candidate.status != "refused"))
+    names = ", ".join(dict.fromkeys(candidate.strategy for candidate in candidates if candidate.step_time is not None))
     chunks = "" if wanted.chunks is None else f" with {wanted.chunks} stages per device"
     raise Error(f"baseline {wanted.strategy}{chunks} is not a candidate; there are {names or 'none that can be made'}")
 
 
 def _others(candidates: Sequence[Candidate], timelines: Timelines) -> List[Candidate]:
     """Candidates to draw in addition to the best and the baseline."""
-    able = [candidate for candidate in candidates if candidate.status != "refused"]
+    able = [candidate for candidate in candidates if candidate.step_time is not None]
     if isinstance(timelines, int):
         return best_of_each(candidates)
     if timelines == ALL:

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that the package offers by the name of ppsched."""
+from types import FunctionType
+from typing import List
+
+from ._core._abi import (ChakraLinks, ChakraSizes, ChannelOrder, Connecting, FindingKind, Format, Kind, Lowering, MemoryCause,
+                         Objective, Placement, Reason, Runtime, SenderWaits, SlotUse, Status)
+from ._core._library import Cancelled, Error, InvalidSchedule, Refused, decoded, lib
+from ._core.accelerators import Accelerator, LinkRate, accelerators, find_accelerator
+from ._core.bound import Bound, lower_bound
+from ._core.candidate import Candidate, LeastLimit
+from ._core.chakra import chakra_schedule, chakra_traces, read_chakra, write_chakra
+from ._core.config import Config, Quantities
+from ._core.explain import CriticalOp, Relief, Sensitivity
+from ._core.layers import Layer, LayerSplit, Layers, Recompute, Split, config_from_layers
+from ._core.layout import Layout, LayoutStage
+from ._core.lowering import Buffer, Link, Proof, Wait
+from ._core.memory import IdleWindow, MemoryItem, MemoryPoint
+from ._core.microbatches import Balance, balance_microbatches
+from ._core.description import Description, Transformer, model_families
+from ._core.model import LayerMemory, MegatronMemory, Model, ModelRow, Parameters, PassCost, Training, UpdateCost
+from ._core.model_end import ModelEnd
+from ._core.number_lists import Numbers
+from ._core.op import Op
+from ._core.plan import Plan, plan
+from ._core.price import DevicePrice, StepPrice, price
+from ._core.robust_objective import with_robust_objective
+from ._core.scenarios import ScenarioMetrics, Scenarios
+from ._core.schedule import Builder, Finding, Schedule, generate, read
+from ._core.slots import Arena, Connection, Lifetime
+from ._core.strategy import Option, Strategy, find_strategy, strategies
+from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
+from ._core.units import Units
+from ._core.views import View
+from ._core.windows import PairTime, PairWindow, StageWindows, pair_time
+from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
+from .readers.model_files import ModelFile, read_model
+from .readers.profile import Measured, Profile, Spread
+from .page.report import report
+
+__version__: str = decoded(lib.ppsched_version_text())
+
+__all__ = [
+    "Accelerator", "Arena", "Balance", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
+    "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
+    "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link", "LinkRate",
+    "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Numbers",
+    "Objective", "Op", "OpTimes", "Option", "PairTime", "PairWindow", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
+    "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
+    "StageSum", "StageWindows", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "pair_time", "plan", "price",
+    "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
+]
+
+
+def __dir__() -> List[str]:
+    return sorted([*__all__, "__version__"])
+
+
+for _name in __all__:  # help texts, error messages and pickles then show the public names
+    if isinstance(globals()[_name], (type, FunctionType)):
+        globals()[_name].__module__ = "ppsched"

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of ppsched: what each is for, and which module has it, which is imported where that command is run."""
+from typing import Any, Dict, NamedTuple
+
+Commands = Any  # of argparse, which has no public name for it
+
+
+class Command(NamedTuple):
+    """module: the one whose add_commands adds its parser; summary: its line in the help."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Dict[str, Command] = {
+    "strategies": Command("strategies_command", "list the strategies and their options"),
+    "schedule": Command("schedule_command", "build and evaluate one schedule"),
+    "compare": Command("compare_command", "rank all candidate schedules for a problem"),
+    "pick": Command("pick_command", "find the best schedule for a problem"),
+    "check": Command("file_commands", "check whether a schedule in a file is complete and can run"),
+    "convert": Command("file_commands", "write a schedule from a file in another format"),
+    "layout": Command("layout_commands", "show which layers each stage has"),
+    "model": Command("model_command", "estimate the costs of a model's layers from its description"),
+    "pair": Command("pair_command", "what an overlapped forward and backward take"),
+    "price": Command("price_command", "what a step of a told layout takes and holds"),
+    "calibrate": Command("calibrate_command", "a device's constants from measured runs"),
+    "live": Command("live_command", "open the library as a web page to try other options"),
+}
