@@ -31,6 +31,7 @@
 #include <ppsched/microbatches.hpp>
 #include <ppsched/model.hpp>
 #include <ppsched/op.hpp>
+#include <ppsched/pair.hpp>
 #include <ppsched/plan.hpp>
 #include <ppsched/price.hpp>
 #include <ppsched/scenarios.hpp>

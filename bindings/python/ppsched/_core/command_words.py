@@ -14,6 +14,7 @@ from .robust_objective import robust_objective_words
 from .same_units import places, worded
 from .strategy import find_strategy
 from .units import Units
+from .windows import OF_WINDOWS, StageWindows
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -37,10 +38,29 @@ def list_words(config: Config, name: str) -> List[str]:
     return [option_word(name), *(config.units.word(name, value) for value in values)] if values else []
 
 
+def _windows_row(stage: StageWindows, units: Units) -> Dict[str, object]:
+    row: Dict[str, object] = {}
+    for name, windows in stage.lists.items():
+        if windows:
+            row[name] = [[channel, units.word("window_time", time) if units.time else time, *([after] if after else [])]
+                         for channel, time, after in windows]
+    return {**row, **({"slowdown": stage.slowdown} if stage.slowdown else {})}
+
+
+def _windows_words(config: Config) -> List[str]:
+    """The windows of stages as JSON."""
+    if not config.windows:
+        return []
+    rows = [_windows_row(stage, config.units) for stage in config.windows]
+    return ["--windows", json.dumps(rows[0] if len(rows) == 1 else rows)]
+
+
 def cost_words(config: Config, has_layers: bool = False) -> List[str]:
     """The options for all lists except memory limits; with layers also without lists of stages, which are not read."""
     unread = (OF_CANDIDATES, *OF_LAYERS, *UNREAD) if has_layers else (OF_CANDIDATES,)
-    return [word for name in QUANTITIES if name not in unread for word in list_words(config, name)]
+    if config.windows:
+        unread = (*unread, *OF_WINDOWS, *(() if config._pairs_given else ("overlapped_times",)))
+    return [*_windows_words(config), *(word for name in QUANTITIES if name not in unread for word in list_words(config, name))]
 
 
 def _option_words(plan: "Plan", candidate: Candidate) -> List[str]:

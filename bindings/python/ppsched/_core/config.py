@@ -13,6 +13,7 @@ from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
+from .windows import OF_WINDOWS, StageWindows, checked_windows, set_windows
 from .words import counted, names_checked
 
 # The quantity of each list of numbers, by the library's name for it.
@@ -149,6 +150,10 @@ class Config:
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
       One number: backward_input_share.
     All of them are also attributes: lists as they were given, or empty for the default.
+
+    windows: instead of times of ops, what is in them, as ppsched.pair_time takes it: one for all stages, or a list of one per stage.
+    An overlapped pair of stages i and j then takes what pair_time finds for the forward of i with the backward of j, unless
+    overlapped_times are given.
     """
 
     units: Units
@@ -160,6 +165,8 @@ class Config:
     _options: Dict[str, str]
     _carries: bool = False  # the placement comes from a schedule, not from the caller
     device_order: Tuple[int, ...] = ()  # the device in each place, as it was numbered before with_device_order
+    windows: Tuple[StageWindows, ...] = ()  # of all stages in one, or of each, from which times of ops and of pairs follow
+    _pairs_given: bool = False  # though there are windows, the times of pairs are given
     microbatch_order: Tuple[int, ...] = ()  # for each microbatch its number in the config that was given to Schedule.order_microbatches
 
     @names_checked
@@ -183,7 +190,8 @@ class Config:
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
-                 device_speeds: Numbers = (), units: Units = PLAIN) -> None:
+                 device_speeds: Numbers = (), windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
+                 units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -208,6 +216,8 @@ class Config:
             self._set_placement(placement)
         for name, value in given.items():
             self._set_list(name, value)
+        if windows is not None:
+            self._set_windows(checked_windows(windows))
         for name, value in self._options.items():
             call(lib.ppsched_config_set_option, self._handle, encoded("option", name), encoded("value", value))
 
@@ -240,7 +250,13 @@ class Config:
         return Placement.DEFAULT if self._carries else self.placement
 
     def __copy__(self) -> "Config":
-        return self._like(new_handle(lib.ppsched_config_copy, self._handle))
+        return self._like(new_handle(lib.ppsched_config_copy, self._handle))._with_windows_of(self)
+
+    def _with_windows_of(self, other: "Config") -> "Config":
+        """This one, which the library made of the other: with its windows, where they are still those of its stages."""
+        if (self.stages, self.microbatches) == (other.stages, other.microbatches):
+            self.windows, self._pairs_given = other.windows, other._pairs_given
+        return self
 
     def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
@@ -267,6 +283,14 @@ class Config:
         flat = numbers(name, value)
         values = (ctypes.c_double * len(flat))(*flat)
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], values, len(flat))
+
+    def _set_windows(self, windows: Sequence[StageWindows]) -> None:
+        both = next((name for name in (*OF_WINDOWS, *(["backward_input_share"] if windows[0].lists["weight"] else [])) if getattr(self, name)), None)
+        if both is not None:
+            raise Error(f"windows and {both} both say what ops take; give one of them")
+        pairs = self.overlapped_times
+        set_windows(self._handle, windows)
+        self.windows, self._pairs_given = tuple(windows), bool(pairs)
 
     def _take_back(self, name: str) -> None:
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], None, 0)

@@ -27,7 +27,7 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
         call(lib.ppsched_schedule_order_microbatches, order, len(order), None, ctypes.byref(handle), schedule._handle, told._handle,
              ctypes.byref(options))
         call(lib.ppsched_config_set_progress, handle, ctypes.cast(0, _abi.ProgressFunction), None)  # the listener's callback ends here
-    config = schedule.config._like(handle)
+    config = schedule.config._like(handle)._with_windows_of(schedule.config)
     before = schedule.config.microbatch_order
     config.microbatch_order = tuple(before[number] if before else number for number in order)
     return config, list(config.microbatch_order)

@@ -18,6 +18,7 @@ from .microbatch_map import order_line
 from .op import Op
 from .scenarios import QUANTILES, Found, Scenarios
 from .shown import printable
+from .window_trace import placed_windows
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -28,6 +29,8 @@ LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gr
 _COMPUTES = (Kind.F, Kind.B, Kind.I, Kind.W, Kind.RECOMPUTE)
 _TRACKS = {Kind.OFFLOAD: -0.42, Kind.RELOAD: 0.30}  # positions of copies in a device's row
 _TRACK = 0.12       # their height, as a share of the row
+_STRIP = 0.06       # height of the windows of a forward, a backward or a weight gradient in a pair, as a share of the row
+_CHANNELS = ("#202020", "#ffe14d", "#8a8a8a", "#d8d8d8")  # of windows, as on the page
 GROUND = "#ffffff"
 
 _ROW = 0.36         # inches, per device
@@ -86,10 +89,15 @@ class _Box(NamedTuple):
     height: float
 
 
+def _top(timeline: "Timeline") -> float:
+    """Of a row's ops, from its middle; copies stand outside."""
+    has_copies = any(op.kind in _TRACKS for ops in timeline.schedule.queues for op in ops)
+    return -0.27 if has_copies else -0.42
+
+
 def _boxes(timeline: "Timeline") -> Iterator[_Box]:
     """The box of each op. The two ops of an overlapped pair share the row. Copies to the host are in a track above, copies back below."""
-    has_copies = any(op.kind in _TRACKS for ops in timeline.schedule.queues for op in ops)
-    top = -0.27 if has_copies else -0.42
+    top = _top(timeline)
     for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
         follows = False
         for op, span in zip(ops, spans):
@@ -172,6 +180,21 @@ def _chunk(chunks: Optional[List[int]], device: int, op: Op) -> int:
     return int(op.stage != device) if chunks is None else chunks[op.stage]
 
 
+def _draw_windows(axes: Any, timeline: "Timeline") -> Dict[str, str]:
+    """Those of pairs, as strips at the edges of their rows; the colours of their channels."""
+    from matplotlib.collections import PolyCollection
+    colours: Dict[str, str] = {}
+    top, shapes, faces = _top(timeline), [], []
+    strips = {"forward": top, "backward": -top - 2 * _STRIP, "weight": -top - _STRIP}
+    for window in placed_windows(timeline):
+        lower = window.device + strips[window.of]
+        shapes.append([(window.start, lower), (window.end, lower), (window.end, lower + _STRIP), (window.start, lower + _STRIP)])
+        faces.append(colours.setdefault(window.channel, _CHANNELS[len(colours)]))
+    if shapes:
+        axes.add_collection(PolyCollection(shapes, facecolors=faces, edgecolors="#303030", linewidths=0.3))
+    return colours
+
+
 def _draw_rows(axes: Any, timeline: "Timeline") -> None:
     devices = timeline.schedule.devices
     axes.set_ylim(devices - 0.5, -0.5)
@@ -183,7 +206,7 @@ def _draw_rows(axes: Any, timeline: "Timeline") -> None:
         axes.spines[side].set_visible(False)
 
 
-def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
+def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int, channels: Dict[str, str]) -> None:
     from matplotlib.patches import Rectangle
     handles = [Rectangle((0, 0), 1, 1, color=shade_of(kind, 0)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
@@ -191,6 +214,9 @@ def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
         handles.append(Rectangle((0, 0), 1, 1, facecolor=shade_of(Kind.F, chunk), edgecolor=edge_of(Kind.F), linewidth=0.6,
                                  hatch="---" if is_lined(chunk) else None))
         labels.append(f"chunk {chunk}")
+    for channel, colour in channels.items():
+        handles.append(Rectangle((0, 0), 1, 0.4, facecolor=colour, edgecolor="#303030", linewidth=0.6))
+        labels.append(f"window on {printable(channel)}".replace("$", r"\$"))
     axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=8, borderaxespad=0,
                 handlelength=1, handleheight=1, labelspacing=0.35)
 
@@ -324,7 +350,7 @@ def _figure_of(timeline: "Timeline", scenarios: Optional[Scenarios], ready: Opti
     ops.tick_params(axis="x", labelbottom=False)
     kinds = _draw_ops(ops, timeline, width, min(_ROW, rows / devices))
     _draw_rows(ops, timeline)
-    _draw_legend(ops, kinds, _most_chunks(timeline.schedule))
+    _draw_legend(ops, kinds, _most_chunks(timeline.schedule), _draw_windows(ops, timeline))
     _draw_memory(memory, timeline)
     if scenarios is not None:
         _draw_scenarios(others[0], timeline, scenarios, ready)

@@ -178,7 +178,7 @@ class Plan(Shared, Sequence[Candidate]):
         """The config of a candidate."""
         if self._number(candidate) in self._own:
             return self._own[candidate.number].config
-        config = self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
+        config = self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))._with_windows_of(self.config)
         config._carries = config._carries or config.placement != self.config.placement
         if candidate.ordered:
             config.microbatch_order = tuple(self.microbatch_order(candidate))

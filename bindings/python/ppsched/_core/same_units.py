@@ -10,6 +10,7 @@ from .config import QUANTITIES
 from .unit_advice import LARGE, unit_meant
 from .units import BYTES, KIND_OF, KINDS, PLAIN, TIMES, Amount, Units, dimension_of, number_word, parse
 from .whole_numbers import number_of
+from .windows import leaf_times
 
 SECONDS_AND_BYTES = Units("s", "B", "B")
 Files = Mapping[str, str]  # the file of a value, by its name; values of the command line are not in it
@@ -108,6 +109,11 @@ def _in_layers(rows: Any, path: str) -> Iterator[Place]:
                     yield Place(key, f"{path}: {name}: {key}: ", holder[key], _putting(holder, key))
 
 
+def _in_windows(given: Any, words: str) -> Iterator[Place]:
+    for where, row, index in leaf_times(given):
+        yield Place("window_time", f"{words}: {where}: ", row[index], _putting(row, index))
+
+
 def places(values: Dict[str, Any], files: Files) -> List[Place]:
     """All places of times, memory, bytes and bandwidths."""
     found = []
@@ -117,6 +123,7 @@ def places(values: Dict[str, Any], files: Files) -> List[Place]:
             found.append(Place(name, words, values[name], _putting(values, name)))
     for name in ENDS:
         found += _in_end(name, values.get(name), files)
+    found += _in_windows(values.get("windows"), files.get("windows", "--windows"))
     return [*found, *_in_layers(values.get("layers"), files.get("layers", "--layers"))]
 
 
@@ -172,6 +179,7 @@ def _refuse_defaults(values: Mapping[str, Any], amounts: List[Given]) -> None:
              for dimension, dimensions in GROUPS.items()}
     time, memory = first["time"], first["memory"]
     has = {name for name in QUANTITIES if values.get(name) is not None}
+    has |= {"forward_times", "backward_times"} if values.get("windows") is not None else set()
     if values.get("layers") is not None:
         return
     if time is not None and "forward_times" not in has:
@@ -226,7 +234,7 @@ def _converted(place: Place, units: Units) -> Any:
 def in_same_units(values: Mapping[str, Any], files: Files, *, has_defaults: bool = True) -> Tuple[Dict[str, Any], Units]:
     """Values with all numbers converted to plain ones, and their units: the largest given unit of each dimension; B for bytes.
     has_defaults: values that are not given have defaults without units."""
-    copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers") else value for name, value in values.items()}
+    copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers", "windows") else value for name, value in values.items()}
     found = places(copied, files)
     amounts = given_amounts(found)
     if not amounts:

@@ -16,6 +16,7 @@ from .number_lists import integer
 from .scenarios import Scenarios
 from .unit_texts import with_units
 from .views import Item, Plain, Shared, View, none_if_unset, sized
+from .window_trace import with_windows
 from .words import counted, names_checked
 
 if TYPE_CHECKING:
@@ -209,13 +210,16 @@ class Timeline(Shared):
         """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or "sail".
 
         json, chrome and text contain the config's microbatch_order, if there is one. text_columns: most columns of a line of text;
-        time_scale: microseconds per unit of time in a trace (default: by the config's unit, if it has one, else 1).
+        time_scale: microseconds per unit of time in a trace (default: by the config's unit, if it has one, else 1). A trace
+        contains the windows of overlapped pairs, if the config has windows.
         """
         chosen, units = export_format(format), self.config.units
         text_columns = integer("text_columns", text_columns)
         columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
-        text = export(self.schedule._handle, self._handle, chosen, text_columns=columns,
-                      time_scale=time_scale or units.microseconds)
+        scale = time_scale or units.microseconds
+        text = export(self.schedule._handle, self._handle, chosen, text_columns=columns, time_scale=scale)
+        if chosen == Format.CHROME_TRACE:
+            text = with_windows(text, self, scale or 1.0)
         return with_order(with_units(text, chosen, units), chosen, self.config.microbatch_order)
 
     def rows(self) -> List[Dict[str, Plain]]:

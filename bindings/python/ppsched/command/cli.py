@@ -6,7 +6,7 @@ from typing import List, Optional, Sequence, Union
 
 from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible
-from . import (calibrate_command, compare_command, file_commands, layout_commands, live_command, model_command, pick_command, price_command,
+from . import (calibrate_command, compare_command, file_commands, layout_commands, live_command, model_command, pair_command, pick_command, price_command,
                schedule_command, strategies_command)
 from .printing import drop_output, tell
 from .usage import Parser, UsageError
@@ -25,6 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     file_commands.add_commands(commands)
     layout_commands.add_commands(commands)
     model_command.add_commands(commands)
+    pair_command.add_commands(commands)
     price_command.add_commands(commands)
     calibrate_command.add_commands(commands)
     live_command.add_commands(commands)

@@ -16,7 +16,7 @@ TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", 
 MAPPINGS = ("options", "embedding", "head")
 LISTS = ("device_order", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches", "free_device_order")
-OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
+OTHERS = ("placement", "windows", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
@@ -39,6 +39,8 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {shown(value)}")
     if key in BOOLEANS and not isinstance(value, bool):
         raise Error(f"{path}: {key} must be true or false, not {shown(value)}")
+    if key == "windows" and not isinstance(value, (dict, list)):
+        raise Error(f"{path}: windows must be an object with forward and backward, or a list of them, not {shown(value)}")
     if key == "placement" and not isinstance(value, (str, list)):
         raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {shown(value)}")
 

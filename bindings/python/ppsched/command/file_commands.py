@@ -17,6 +17,7 @@ from .._core.reader import FORMATS as READ_FORMATS, config_for, format_of
 from .._core.schedule import Finding, Schedule
 from .._core.shown import printable
 from .._core.timeline import Timeline
+from .._core.windows import OF_WINDOWS, checked_windows
 from .._core.words import counted
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, PAGES
 from ..page.report import report
@@ -35,6 +36,7 @@ from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
 from .transfer_report import TransferReport, error_row
 from .usage import UsageError
+from .windows_option import take_windows
 
 DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
 
@@ -165,6 +167,7 @@ def run_check(arguments: argparse.Namespace) -> None:
 
 def _costs_below(config: Config, above: Mapping[str, Any]) -> Dict[str, List[float]]:
     """Costs from the file itself, for those that are not given. If one backward time is given, none is taken from the file."""
+    above = {**above, **(dict.fromkeys((*OF_WINDOWS, "overlapped_times")) if above.get("windows") is not None else {})}
     taken = {"backward_" if name.startswith("backward_") else name for name in above}
     costs = {name: list(getattr(config, name)) for name in QUANTITIES if getattr(config, name)}
     return {name: values for name, values in costs.items() if ("backward_" if name.startswith("backward_") else name) not in taken}
@@ -183,10 +186,11 @@ def _stated(arguments: argparse.Namespace, schedule: Schedule) -> Dict[str, Any]
     if "split" in given:
         values.pop("recompute", None)  # which is for the split of the file
     files = {name: arguments.config for name in values if name not in given}
-    stated = {name: value for name, value in {**values, **given}.items() if name in (*QUANTITIES, *BY_LAYERS)}
+    stated = {name: value for name, value in {**values, **given}.items() if name in (*QUANTITIES, *BY_LAYERS, "windows")}
     if stated.get("layers") is not None and stated.get("num_layers") is None:
         refuse_beside(stated)  # before units are checked
         stated["layers"] = read_layers(stated["layers"])
+    take_windows(arguments.config, stated, {})
     return {**stated, "files": files}
 
 
@@ -215,6 +219,8 @@ def _problem(arguments: argparse.Namespace, schedule: Schedule, format: str) -> 
     model = None if _is_untimed(arguments, format) else _split({**values, "files": files}, arguments, schedule)
     of_stages = values if model is None else {name: value for name, value in values.items() if name not in OF_LAYERS}
     config = config_for(schedule, quantities_in(of_stages), values["units"], schedule.config.microbatch_order)
+    if values.get("windows") is not None:
+        config._set_windows(checked_windows(values["windows"]))
     return config if model is None else split_config(config, model), model
 
 

@@ -62,10 +62,9 @@ def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Option
     """What is wrong with the options, or None."""
     if format is not None:
         return "--launch prints launch arguments; it cannot be combined with a format"
-    if getattr(arguments, "explain", False):
-        return "--launch prints launch arguments; it cannot be combined with --explain"
-    if getattr(arguments, "explain_memory", False):
-        return "--launch prints launch arguments; it cannot be combined with --explain-memory"
+    told = next((name for name in ("explain", "explain_memory", "capture") if getattr(arguments, name, False)), None)
+    if told is not None:
+        return f"--launch prints launch arguments; it cannot be combined with --{told.replace('_', '-')}"
     if arguments.num_layers is not None and arguments.num_layers < 1:
         return f"--num-layers {arguments.num_layers}: it must be 1 or more"
     output = arguments.output

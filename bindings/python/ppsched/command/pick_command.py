@@ -86,6 +86,8 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
         for name in ("embedding", "head"):
             given = getattr(arguments, name)
             words += ["--" + name, *given] if given is not None else []
+    if arguments.windows is not None:
+        words += ["--windows", _path_word(arguments.windows)]
     if arguments.host_links is not None:
         words += ["--host-links", arguments.host_links]
     for name in QUANTITIES:

@@ -29,6 +29,9 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
                         help="whether a device waits until what it sent has arrived: never (the default), or before the next op of the "
                              "same kind and stage (like_kind), as in Megatron-LM's warm-up and cool-down; not with --lower")
+    parser.add_argument("--windows", metavar="FILE",
+                        help="what is in the ops, as ppsched pair reads it: one object for all stages, or a list of one per stage; instead of -f and "
+                             "-bw, and for the times of overlapped pairs; or JSON itself")
     add_cost_arguments(parser)
 
 

@@ -19,6 +19,7 @@ from .profile_options import Measurement, profile_fault
 from .scenario_options import take_file_words, take_idle
 from .size_options import resized
 from .usage import UsageError
+from .windows_option import take_windows
 
 Values = Dict[str, Any]  # values from the command line and the config file, by name
 
@@ -69,6 +70,7 @@ def merged(arguments: argparse.Namespace) -> Values:
     if values.get("layers") is not None and values.get("num_layers") is None:
         refuse_beside(values)  # before units are checked
         values["layers"] = read_layers(values["layers"])
+    take_windows(arguments.config, values, given)
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}
     values = plain_numbers(arguments.command, values, files, measurement)
@@ -100,10 +102,11 @@ def make_config(values: Mapping[str, Any]) -> Config:
         raise UsageError("give --num-batches, or a config file with num_batches")
     _check_slice_scale(values)
     config = Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
-                  slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
-                  split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
-                  sender_waits=values.get("sender_waits") or "never",
-                  options=values["options"], units=values.get("units", PLAIN),
+                    slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
+                    split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
+                    sender_waits=values.get("sender_waits") or "never",
+                    options=values["options"], units=values.get("units", PLAIN),
+                    windows=values.get("windows"),
                     **quantities_in({name: value for name, value in values.items() if value is not None}))
     return config if values.get("device_order") is None else config.with_device_order(values["device_order"])
 

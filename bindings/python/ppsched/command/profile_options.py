@@ -8,6 +8,7 @@ from .._core.same_units import has_units, worded
 from .._core.timeline import Timeline
 from .._core.unit_texts import with_member
 from .._core.units import TIMES
+from .._core.windows import OF_WINDOWS
 from ..readers.comparison import compare_run
 from ..readers.profile import Profile
 from .comparison_report import json_row, text
@@ -62,6 +63,11 @@ class Measurement:
             return {**lists}
         return {name: worded(name, values, units) for name, values in lists.items()}
 
+    def _beside(self, above: Mapping[str, Any]) -> Dict[str, Any]:
+        """Without what windows say."""
+        said = (*OF_WINDOWS, "overlapped_times") if above.get("windows") is not None else ()
+        return {name: values for name, values in self._lists(above).items() if name not in said}
+
     def below(self, values: Dict[str, Any]) -> Dict[str, Any]:
         """Merged values, with measured ones for those that are not given. If only stages are given, there are as many devices."""
         if self.profile is None:
@@ -70,7 +76,7 @@ class Measurement:
         sizes = {"num_stages": self.profile.stages, "num_batches": self.profile.microbatches}
         if "num_stages" not in values:
             sizes["num_devices"] = self.profile.devices
-        return {**{name: size for name, size in sizes.items() if size is not None}, **self._lists(values), **values}
+        return {**{name: size for name, size in sizes.items() if size is not None}, **self._beside(values), **values}
 
     def check(self, stages: int) -> None:
         if self.profile is not None and self.profile.stages != stages:

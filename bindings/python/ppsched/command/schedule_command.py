@@ -10,6 +10,7 @@ from .._core.progress import ProgressBar
 from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of
+from .capture_report import capture_rows, capture_text
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .explain_report import explain_row, explain_text
 from .export_options import add_export_arguments
@@ -71,6 +72,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--link-base", metavar="URL", help="with --link: address of the page (default: ppsched.html)")
     parser.add_argument("--slots", action="store_true",
                         help="with json: also slots of activations and received values, and rounds in which devices connect")
+    parser.add_argument("--capture", action="store_true",
+                        help="with text or json: whether the order can be captured as a CUDA graph, with its communicators and buffers, or why not")
     parser.set_defaults(run=run_schedule)
 
 
@@ -121,7 +124,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         raise UsageError(fault)
     if values.get("measured") and chosen not in (None, "text", "json"):
         raise UsageError(f"--measured works only with text and json, not with {chosen}")
-    for name in ("explain", "explain_memory"):
+    for name in ("explain", "explain_memory", "capture"):
         if values.get(name) and chosen not in (None, "text", "json"):
             raise UsageError(f"--{name.replace('_', '-')} works only with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
@@ -149,6 +152,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
         text = _memory_explained(timeline, text, chosen or "text")
+    if values.get("capture"):
+        text = _with_capture(timeline, text, chosen or "text", bool(values.get("blocking")))
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
     print_text(values["measurement"].beside(timeline, text, chosen), output)
@@ -166,3 +171,10 @@ def _memory_explained(timeline: Timeline, text: str, format: str) -> str:
     if format == "text":
         return text + memory_text(timeline)
     return json.dumps({**json.loads(text), "explain_memory": memory_rows(timeline)}) + "\n"
+
+
+def _with_capture(timeline: Timeline, text: str, format: str, blocking: bool) -> str:
+    """A text or JSON with whether the order can be captured."""
+    if format == "text":
+        return text + capture_text(timeline.schedule, blocking)
+    return json.dumps({**json.loads(text), **capture_rows(timeline.schedule, blocking)}) + "\n"

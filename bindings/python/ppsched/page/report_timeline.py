@@ -13,6 +13,7 @@ from .._core.op import units
 from .._core.plan import Plan
 from .._core.scenarios import Factors, scenario_row
 from .._core.timeline import Timeline
+from .._core.window_trace import pair_times
 
 _BINS = 40  # bins of the histogram of makespans
 
@@ -62,11 +63,21 @@ def _scenarios(timeline: Timeline, variation: Optional[Variation]) -> Dict[str, 
     return {"scenarios": {**scenario_row(made), "histogram": _histogram(made.makespans)}}
 
 
+def _windows(timeline: Timeline) -> Dict[str, Any]:
+    """Those in overlapped pairs, by stages: of what, channel, and start and end as shares of the pair."""
+    found = pair_times(timeline)
+    channels = list(dict.fromkeys(window.channel for pair in found.values() for window in pair.windows))
+    pairs = [{"forward": forward, "backward": backward, "windows": [[window.of, channels.index(window.channel), window.start / pair.time, window.end / pair.time]
+                                                                    for window in pair.windows]}
+             for (forward, backward), pair in found.items() if pair.time > 0]
+    return {"windows": {"channels": channels, "pairs": pairs}} if pairs else {}
+
+
 def drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
     limits = [figures.memory_limit for figures in timeline.device_metrics]
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
             "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
-            "memory_limits": _finite(limits), **_explained(timeline)}
+            "memory_limits": _finite(limits), **_windows(timeline), **_explained(timeline)}
 
 
 def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:

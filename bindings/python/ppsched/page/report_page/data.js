@@ -207,6 +207,20 @@ function readHeld(parts) {
   return Object.fromEntries(found.map((cause) => [cause, list(parts[cause])]));
 }
 
+const CHANNELS = ["#202020", "#ffe14d", "#8a8a8a", "#d8d8d8"]; // of windows in a pair
+
+/** What is in overlapped pairs: channels, and by the stages of both ops [of, channel, start, end], as shares of the pair. */
+function readWindows(given) {
+  const byStages = new Map(list(given?.pairs)
+    .map(({ forward, backward, windows }) => [`${forward} ${backward}`, list(windows)]));
+  return { channels: list(given?.channels).slice(0, CHANNELS.length), byStages };
+}
+
+/** The windows of an entry, which has some where it is such a pair. Timelines of the live page have none. */
+function windowsOf(timeline, entry) {
+  return (entry.second && timeline.windows?.byStages.get(`${entry.stage} ${entry.second.stage}`)) || [];
+}
+
 /** What the page needs of one of the data's timelines. */
 function readTimeline(raw) {
   const schedule = raw.schedule ?? {};
@@ -226,6 +240,7 @@ function readTimeline(raw) {
     held: readHeld(schedule.peak_by_cause),
     busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle),
     idle: readIdle(schedule.idle_by_cause, end),
+    windows: readWindows(raw.windows),
   };
 }
 

@@ -8,6 +8,7 @@ const DARK_INK = "#000000";
 const LEAST_EDGED = 6;                             // least pixels of an op with an edge
 const COARSE = 5;                                  // mean pixels per op below which ops are drawn by columns
 const LEAST_NUMBER = 8, LARGEST_NUMBER = 11;       // pixels of a microbatch number
+const LEAST_HALF = 8, LEAST_PAIR = 24;             // pixels of an op of a pair, and of the pair, with its windows
 const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 
 let rowScale = 2;       // index into ROW_SCALES
@@ -135,7 +136,18 @@ function addLane(painting, lane, device, timeline, width) {
     else
       addBlock(painting, entry, left, y + parts.top, right - left, parts.block,
         roomOf(xOf(entry.end, width) - xOf(entry.start, width), right - left + 1));
+    if (entry.second && parts.block >= 2 * LEAST_HALF && right - left >= LEAST_PAIR)
+      addWindows(painting, entry, timeline, y + parts.top, parts.block, width);
   }
+}
+
+/** Strips at the edges of a pair: the windows of its forward above, those of its backward and weight gradient below. */
+function addWindows(painting, entry, timeline, y, height, width) {
+  const strip = Math.max(1.5, 0.07 * height);
+  const tops = { forward: y, backward: y + height - 2 * strip, weight: y + height - strip };
+  const place = (share) => clamp(xOf(entry.start + share * (entry.end - entry.start), width), GUTTER - 1, width - MARGIN + 1);
+  for (const [of, channel, start, end] of windowsOf(timeline, entry))
+    painting.lines.add(CHANNELS[channel], place(start), tops[of], place(end) - place(start), strip);
 }
 
 /** The space for a number is the exact visible width, so that ops of the same duration look the same. */

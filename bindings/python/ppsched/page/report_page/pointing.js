@@ -58,6 +58,14 @@ function stageText(op, timeline) {
   return op.stage === null ? DASH : `${op.stage}${timeline.chunks > 1 ? ` (chunk ${op.chunk})` : ""}`;
 }
 
+/** How long each channel is busy in a pair. */
+function channelRows(timeline, entry) {
+  const windows = windowsOf(timeline, entry);
+  const busy = (number) => sum(windows.map(([, channel, start, end]) => (channel === number ? end - start : 0)));
+  return windows.length === 0 ? [] : timeline.windows.channels.map((channel, number) =>
+    [`busy on ${channel}`, timeFigure(busy(number) * (entry.end - entry.start))]);
+}
+
 /** A title and [[name, value]] of an entry. */
 function describe(entry, device, timeline) {
   const ops = opsOf(entry);
@@ -66,7 +74,7 @@ function describe(entry, device, timeline) {
     title: ops.map((op) => `${op.token} ${wordsOf(op.kind)}`).join(" and ") + (entry.second ? ", overlapped" : ""),
     rows: [["stage", both(stageText)], ["microbatch", both(microbatchText)], ["device", String(device)],
            ["start", timeFigure(entry.start)], ["end", timeFigure(entry.end)],
-           ["duration", timeFigure(entry.end - entry.start)], ...linkRows(timeline, entry)],
+           ["duration", timeFigure(entry.end - entry.start)], ...channelRows(timeline, entry), ...linkRows(timeline, entry)],
   };
 }
 

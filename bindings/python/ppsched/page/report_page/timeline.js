@@ -88,10 +88,23 @@ function makeStyleSwatch({ fill, edge, isLined }) {
   return swatch;
 }
 
+/** Of a colour that may be that of the page. */
+function makeOutlinedSwatch(colour) {
+  const swatch = makeSwatch(colour);
+  swatch.style.outline = "1px solid var(--muted)";
+  return swatch;
+}
+
 /** A swatch for each chunk that looks different. */
 function chunkItems(chunks) {
   const several = Math.min(chunks, 2 * KINDS.F.shades.length);
   return Array.from({ length: several - 1 }, (_, i) => [styles[styleNumber("F", i + 1)], `chunk ${i + 1}`]);
+}
+
+/** Of the timeline whose windows have most. */
+function largestChannels(timelines) {
+  return timelines.map((timeline) => timeline.windows?.channels ?? [])
+    .reduce((most, own) => (own.length > most.length ? own : most), []);
 }
 
 /** The legend of colours, for the chosen candidates. */
@@ -107,6 +120,8 @@ function showKinds() {
   if (has("hasPairs"))
     items.push([makeSwatch(`linear-gradient(${KINDS.F.shades[0]} 50%, ${KINDS.B.shades[0]} 50%)`),
                 "two halves: an overlapped pair"]);
+  for (const [i, channel] of largestChannels(timelines).entries())
+    items.push([makeOutlinedSwatch(CHANNELS[i]), `strip in a pair: its windows on ${channel}`]);
   if (has("hasMarks"))
     items.push([makeSwatch("var(--send)"), "thin, above: sends and other outgoing transfers"],
                [makeSwatch("var(--receive)"), "thin, below: receives"]);
