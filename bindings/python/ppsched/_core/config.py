@@ -164,9 +164,9 @@ class Config:
     _map: List[int]        # the device of each stage; empty if the placement has a name
     _options: Dict[str, str]
     _carries: bool = False  # the placement comes from a schedule, not from the caller
-    device_order: Tuple[int, ...] = ()  # the device in each place, as it was numbered before with_device_order
     windows: Tuple[StageWindows, ...] = ()  # of all stages in one, or of each, from which times of ops and of pairs follow
     _pairs_given: bool = False  # though there are windows, the times of pairs are given
+    device_order: Tuple[int, ...] = ()  # the device in each place, as it was numbered before with_device_order
     microbatch_order: Tuple[int, ...] = ()  # for each microbatch its number in the config that was given to Schedule.order_microbatches
 
     @names_checked
@@ -190,8 +190,8 @@ class Config:
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
-                 device_speeds: Numbers = (), windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
-                 units: Units = PLAIN) -> None:
+                 windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
+                 device_speeds: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
