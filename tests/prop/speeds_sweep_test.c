@@ -188,7 +188,7 @@ static void test_refused(void **state)
     ppsched_error error;
     (void)state;
     assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, three, 3, &error), PPSCHED_ERROR_LENGTH);
-    assert_string_equal(error.message, "device_speeds has 3 values; give 1 for all devices or 2, one a device");
+    assert_string_equal(error.message, "device_speeds has 3 values; give 1 for all devices or 2, one per device");
     assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, zero, 2, &error), PPSCHED_ERROR_RANGE);
     assert_string_equal(error.message, "device_speeds of device 1 is 0; it must be finite and above 0");
     assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, negative, 2, &error),

@@ -110,8 +110,8 @@ class DevicesTest(unittest.TestCase):
         pick, schedule = ("pick", *PROBLEM, *ONE), ("schedule", "-s", 4, "-b", 8)
         for words, told in (((*pick, "--device-speeds", 1, 1, 1, 0), "device_speeds of device 3 is 0; it must be finite and above 0"),
                             ((*pick, "--device-speeds", 1, 1, -1, 1), "device_speeds of device 2 is -1; it must be finite and above 0"),
-                            ((*pick, "--device-speeds", 1, 2, 1), "device_speeds has 3 values; give 1 for all devices or 4, one a device"),
-                            ((*pick, "--device-order", 0, 1, 2), "the device order has 3 values; give 4, one a device"),
+                            ((*pick, "--device-speeds", 1, 2, 1), "device_speeds has 3 values; give 1 for all devices or 4, one per device"),
+                            ((*pick, "--device-order", 0, 1, 2), "the device order has 3 values; give 4, one per device"),
                             ((*pick, "--device-order", 0, 1, 2, 2), "the device order has device 2 twice; it must have each device once"),
                             ((*schedule, "--device-order", 0, 1, 2, 4), "the device order has device 4; devices are 0 to 3"),
                             ((*pick, "--slow-rank", "3:2", "--device-order", 0, 1, 2, 9), "the device order has device 9; devices are 0 to 3"),
