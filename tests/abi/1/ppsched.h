@@ -677,16 +677,14 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_BIAS = 2,
     PPSCHED_BLOCK_FLAG_OUTPUT_BIAS = 4,
     PPSCHED_BLOCK_FLAG_QK_NORM = 8,
-    PPSCHED_BLOCK_FLAG_QK_NORM_ALL =
-        16,
+    PPSCHED_BLOCK_FLAG_QK_NORM_ALL = 16,
     PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32,
     PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,
     PPSCHED_BLOCK_FLAG_HEAD_GATE = 128,
     PPSCHED_BLOCK_FLAG_SINKS = 256,
     PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,
     PPSCHED_BLOCK_FLAG_SHARED_KEYS = 1024,
-    PPSCHED_BLOCK_FLAG_SHARED_INDEX =
-        2048,
+    PPSCHED_BLOCK_FLAG_SHARED_INDEX = 2048,
     PPSCHED_BLOCK_FLAG_MAMBA_1 = 4096,
     PPSCHED_BLOCK_FLAG_CONVOLUTION_BIAS = 8192,
     PPSCHED_BLOCK_FLAG_NO_GATE_NORM = 16384,
@@ -701,8 +699,7 @@ typedef struct ppsched_block {
     uint32_t size;
     int32_t kind;
     uint32_t flags;
-    uint32_t
-        norms;
+    uint32_t norms;
     uint32_t heads;
     uint32_t key_value_heads;
     uint32_t head_size;
@@ -937,10 +934,8 @@ enum ppsched_layer_place {
 enum ppsched_layer_flag {
     PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
     PPSCHED_LAYER_FLAG_TIED = 2,
-    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING =
-        4,
-    PPSCHED_LAYER_FLAG_NOT_COPIED =
-        8
+    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
+    PPSCHED_LAYER_FLAG_NOT_COPIED = 8
 };
 typedef struct ppsched_recompute {
     const char *name;
@@ -1743,13 +1738,11 @@ typedef struct ppsched_candidate {
     uint32_t proved;
     uint32_t slices;
     uint32_t ordered;
-    double
-        scenario_time;
+    double scenario_time;
     uint64_t offloads;
     uint32_t offloaded;
     uint32_t min_group_size;
-    double
-        imbalance;
+    double imbalance;
 } ppsched_candidate;
 PPSCHED_API ppsched_status ppsched_plan_create(ppsched_plan **out, const ppsched_config *config,
                                                const ppsched_plan_options *options,
