@@ -127,6 +127,8 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
+    if given["global_batch"] is not None:
+        options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
     options.update({name: value for name, value in given.items() if value is not None})
     arguments.assumed = list(found.assumed)

@@ -71,6 +71,15 @@ def _is_other(one: Any, other: Any) -> bool:
     return one is not None and other is not None and (one != other or isinstance(one, bool) != isinstance(other, bool))
 
 
+def negated(name: str) -> Optional[str]:
+    """The switch that an option of the command line turns off, as --no-fp8-wgrad and --disable-fp8-wgrad do; None of others."""
+    start = next((start for start in ("no_", "disable_") if name.startswith(start)), None)
+    if start is None or name in KNOWN:
+        return None
+    rest = name[len(start):]
+    return next((each for each in (rest, rest.replace("batching_prefix", "batching_enable_prefix")) if each in KNOWN), None)
+
+
 def plain(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     """Arguments with underscores for dashes and yes, no and none as values. Two spellings of an argument must have the same value."""
     found: Dict[str, Any] = {}
@@ -78,6 +87,9 @@ def plain(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     for given, value in fields.items():
         name = given.replace("-", "_")
         value = _word(name, value)
+        switch = negated(name)
+        if switch is not None and isinstance(value, bool):
+            name, value = switch, not value
         if _is_other(found.get(name), value):
             raise Error(f"{where}: {given} is {shown(value)}, but {spelt[name]} is {shown(found[name])}; give one of them")
         if found.get(name) is None:
@@ -183,7 +195,7 @@ def _vocabulary(where: str, fields: Mapping[str, Any]) -> int:
         return integer_of(where, "padded_vocab_size", fields["padded_vocab_size"])
     tensor = fields.get("tp") or fields.get("tensor_model_parallel_size") or 1
     each = integer_of(where, "make_vocab_size_divisible_by", fields.get("make_vocab_size_divisible_by") or 128)
-    multiple = each * max(integer_of(where, "tp", tensor), 1)
+    multiple = each * max(integer_of(where, "tp", tensor), 1) if switch_of(where, fields, "pad_vocab_size", True) else 1
     return -(-integer_of(where, "vocab_size", fields["vocab_size"]) // multiple) * multiple
 
 

@@ -44,7 +44,7 @@ def switch_of(where: str, fields: Mapping[str, Any], name: str, default: bool = 
 
 
 def _known(where: str, name: str, value: Any, known: Mapping[str, int]) -> int:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise Error(f"{where}: {name} is {shown(value)}; {nearest(value, known) or 'known are ' + ', '.join(known)}")
     return known[value]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, or sizes with calculon's
-names."""
+"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, recipes of other
+launchers, or sizes with calculon's names."""
 import os
 import re
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
@@ -9,10 +9,13 @@ from .._core._library import Error
 from .._core.file_bytes import MODEL
 from .._core.description import Description, Transformer
 from .field_reader import Reader
+from .hub_models import config_of
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
-from .megatron_names import is_megatron, read_megatron
-from .primus import is_primus, primus_arguments
-from .shell_arguments import is_script, read_arguments
+from .megatron_names import is_megatron, not_taken, plain, read_megatron
+from .megatron_training import training_options
+from .recipes import is_recipe, read_recipe
+from .shell_arguments import Script, is_script, read_arguments
+from .torchtitan import is_name, is_toml, named_values, read_toml
 
 VOCABULARY_OF_GPT3 = 51200
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization and model
@@ -38,7 +41,7 @@ def read_mapping_of(path: str) -> Mapping[str, Any]:
     if _HUB_NAME.fullmatch(path) and not os.path.exists(path):
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
-    values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
+    values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
     return values
@@ -84,11 +87,11 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 def guessed_model(path: str) -> Optional[Description]:
     """The start of a description from a config.json of an unknown type; None for other files."""
-    if is_script(path):
+    if is_script(path) or is_name(path):
         return None
     fields = read_mapping_of(path)
     fields = fields["config"] if isinstance(fields.get("config"), dict) else fields
-    if is_primus(fields) or is_megatron(fields) or "kinds" in fields:
+    if is_recipe(path, fields) or is_megatron(fields) or "kinds" in fields:
         return None
     try:
         found = Description.guess(fields)
@@ -97,16 +100,37 @@ def guessed_model(path: str) -> Optional[Description]:
     return found if found.warnings[:1] == ["model_type"] else None
 
 
+def _of_hub(path: str, script: Script) -> ModelFile:
+    """The model of Hugging Face that a script names, and how the script trains it."""
+    file, training = config_of(path, script.hub), plain(path, script.fields)
+    found = _with_towers(path, model_of(file, read_mapping_of(file)), script.freezes_towers)
+    return found._replace(options=training_options(path, training), not_taken=[*found.not_taken, *not_taken(training), *script.others])
+
+
+def _with_towers(path: str, found: ModelFile, are_frozen: bool) -> ModelFile:
+    """Frozen, if whoever trains it freezes them."""
+    values: Dict[str, Any] = dict(found.description.values())
+    if not are_frozen or not values.get("towers"):
+        return found
+    values["towers"] = [{**tower, "frozen": True} for tower in values["towers"]]
+    return found._replace(description=_described(path, values), assumed=[*found.assumed, "towers that do not learn (freeze_vit, which is ms-swift's own)"])
+
+
 def read_model(path: str) -> ModelFile:
-    """Reads the model that a file describes; from a script, the options that it gives to Megatron-LM."""
+    """Reads the model that a file or a name describes; from a script, the options that it gives to Megatron-LM."""
+    if is_name(path):
+        return model_of(path, named_values(path))
     if not is_script(path):
         fields = read_mapping_of(path)
-        if not is_primus(fields):
+        recipe = read_recipe(path, fields, read_mapping_of)
+        if recipe is None:
             return model_of(path, fields)
-        fields, assumed = primus_arguments(path, fields, read_mapping_of)
-        found = model_of(path, fields)
-        return found._replace(assumed=[*found.assumed, *assumed])
-    fields, others = read_arguments(path, file_text(path, MODEL))
-    found = model_of(path, fields)
-    warning = [f"{path}: unknown, and not counted: {', '.join(others)}"] if others else []
-    return found._replace(warnings=[*found.warnings, *warning])
+        found = _with_towers(path, model_of(recipe.path, recipe.fields), recipe.freezes_towers)
+        return found._replace(options=found.options if recipe.options is None else recipe.options, not_taken=[*found.not_taken, *recipe.not_taken],
+                              assumed=[*found.assumed, *recipe.assumed])
+    script = read_arguments(path, file_text(path, MODEL))
+    if script.hub is not None:
+        return _of_hub(path, script)
+    found = model_of(path, script.fields)
+    warning = [f"{path}: unknown, and not counted: {', '.join(script.others)}"] if script.others else []
+    return found._replace(warnings=[*found.warnings, *warning], assumed=[*found.assumed, *script.assumed])
