@@ -75,6 +75,7 @@ export const Quantity: {
   readonly BACKWARD_INPUT_SHARE: 20;
   readonly OVERLAPPED_TIMES: 21;
   readonly OP_OVERHEAD: 22;
+  readonly DEVICE_SPEEDS: 23;
   readonly MEM_FORWARD: 32;
   readonly MEM_BACKWARD_INPUT: 33;
   readonly MEM_BACKWARD_WEIGHT: 34;
@@ -1146,6 +1147,7 @@ export interface PlanOptions {
   runtimes: number;
   runtime: number;
   offload: number;
+  free_device_order: number;
 }
 
 export interface DescriptionInfo {

@@ -85,6 +85,10 @@ enum ppsched_quantity {
      * multiply it like the op's time. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
 
+    /* Speed of a device, which divides the times of F, B, I, W, overlapped pairs and RECOMPUTE, not
+     * OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies: 1 or D, > 0. Default: 1. */
+    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
+
     /* --- memory of stage passes and stages, and memory limits --- */
 
     /* Memory that a stage pass takes when its F starts: 1 or S, >= 0. Default: 1; if both of the
@@ -325,10 +329,15 @@ PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *co
                                                               int64_t versions,
                                                               ppsched_error *error);
 
+/* Device `order[p]` becomes device p, and lists of devices and their pairs follow; `count` is D.
+ * Errors: ARGUMENT; LENGTH; RANGE where devices are missing; NO_MEMORY. */
+PPSCHED_API ppsched_status ppsched_config_order_devices(ppsched_config *config,
+                                                        const uint32_t *order, size_t count,
+                                                        ppsched_error *error);
+
 /* Sets whether a backward may run as two ops, I and W (1, the default), or always runs as one B
  * (0), as in Megatron-LM and DeepSpeed. With 0, strategies that must split backwards refuse, plans
- * leave them out, and auto, bounds and searches use F and B alone. Times and memory of B do not
- * change.
+ * leave them out, and auto, bounds and searches use F and B alone. B itself does not change.
  * Errors: ARGUMENT; RANGE where `is_allowed` is not 0 or 1. */
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
                                                              uint32_t is_allowed,

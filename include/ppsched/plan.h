@@ -169,7 +169,12 @@ typedef struct ppsched_plan_options {
                                 D and (D+1)/2, or those in `group_sizes`.
                               - With `lower`, offload comes before the lowering. With scenarios
                                 offload is an ARGUMENT error */
-    uint32_t reserved[9];  /* 0 */
+    uint32_t free_device_order; /* 1, with layers: the order of devices is searched, too: all orders
+                                   if only few differ, otherwise some. See
+                                   ppsched_plan_get_device_order. Lists of devices and links, and
+                                   device_factors and link_factors of scenarios, number devices as
+                                   the config does. Bounds hold for all orders. Default: 0 */
+    uint32_t reserved[8];       /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */
@@ -291,6 +296,14 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              const ppsched_plan *plan,
                                                              uint32_t candidate,
                                                              ppsched_error *error);
+
+/* With `free_device_order`, the device in each place, as the config numbers it. The candidate's
+ * config, and all its figures, number devices by place. It fills a buffer: see ppsched.h.
+ * Errors: ARGUMENT; RANGE past the last; REFUSED if it is not evaluated, is refused, or no order
+ *   was searched; BUFFER. */
+PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
+                                                         size_t *needed, const ppsched_plan *plan,
+                                                         uint32_t candidate, ppsched_error *error);
 
 /* Makes the candidate's own problem, with its stages, microbatches, limit and the strategy's
  * options. It also has the placement if that is V or bidirectional, so that a builder places the

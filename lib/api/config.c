@@ -7,6 +7,7 @@
 #include "base/sized.h"
 #include "candidate/restage.h"
 #include "ir/costs.h"
+#include "ir/device_order.h"
 
 ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices, int64_t stages, int64_t microbatches,
                                      const ppsched_environment *environment, ppsched_error *error)
@@ -131,6 +132,14 @@ ppsched_status ppsched_config_set_forward_only(ppsched_config *config, uint32_t 
 uint32_t ppsched_config_forward_only(const ppsched_config *config)
 {
     return config != NULL && config->is_forward_only;
+}
+
+ppsched_status ppsched_config_order_devices(ppsched_config *config, const uint32_t *order, size_t count, ppsched_error *error)
+{
+    PPI_REQUIRE(config);
+    PPI_REQUIRE(order);
+    ppsched_status status = ppi_check_device_order(config->shape.devices, order, count, &config->host, error);
+    return status == PPSCHED_OK ? ppi_config_order_devices(config, order, error) : status;
 }
 
 ppsched_status ppsched_config_set_sender_waits(ppsched_config *config, int32_t sender_waits, ppsched_error *error)

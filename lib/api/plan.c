@@ -195,17 +195,38 @@ ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size_t capacity,
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no order of microbatches: %s", candidate,
                         from->reason != NULL ? "it is refused"
                         : !from->evaluated   ? "it is not evaluated"
-                                             : "they are in the order of the config");
+                                             : "none was looked for");
     status = ppi_check_room(out, capacity, from->microbatches, "microbatches", error);
     if (status == PPSCHED_OK && out != NULL)
         memcpy(out, from->microbatch_order, from->microbatches * sizeof *out);
     return ppi_tell_needed(needed, from->microbatches, status);
 }
 
-/* A candidate with its split and its order. If it is not evaluated, both are made for this call and freed after it. */
+ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity, size_t *needed, const ppsched_plan *plan,
+                                             uint32_t candidate, ppsched_error *error)
+{
+    PPI_REQUIRE_BUFFER(out, capacity);
+    PPI_REQUIRE(plan);
+    ppsched_status status = check_candidate(plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    const struct ppi_candidate *from = &plan->candidates[candidate];
+    if (!ppi_candidate_runs(from) || from->device_order == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "candidate %u has no order of devices: %s", candidate,
+                        from->reason != NULL ? "it is refused"
+                        : !from->evaluated   ? "it is not evaluated"
+                                             : "none was looked for");
+    const size_t devices = plan->config->shape.devices;
+    status = ppi_check_room(out, capacity, devices, "devices", error);
+    if (status == PPSCHED_OK && out != NULL)
+        memcpy(out, from->device_order, devices * sizeof *out);
+    return ppi_tell_needed(needed, devices, status);
+}
+
+/* A candidate with its split and its orders. If it is not evaluated, they are made for this call and freed after it. */
 struct lent {
     struct ppi_candidate candidate;
-    bool has_own_split, has_own_order;
+    bool has_own_split, has_own_order, has_own_device_order;
 };
 
 static ppsched_status lend(struct lent *out, const ppsched_plan *plan, uint32_t candidate, ppsched_error *error)
@@ -216,7 +237,8 @@ static ppsched_status lend(struct lent *out, const ppsched_plan *plan, uint32_t 
     *out = (struct lent){.candidate = plan->candidates[candidate]};
     out->has_own_split = out->candidate.layers == NULL;
     out->has_own_order = out->candidate.microbatch_order == NULL;
-    status = ppi_candidate_split(plan, &out->candidate, NULL, NULL, error);
+    out->has_own_device_order = out->candidate.device_order == NULL;
+    status = ppi_candidate_arrange(plan, &out->candidate, NULL, NULL, error);
     if (status == PPSCHED_OK && !out->candidate.evaluated)
         status = ppi_candidate_order(plan, &out->candidate, NULL, NULL, error);
     return status;
@@ -228,6 +250,8 @@ static void end_lent(struct lent *lent, const ppsched_plan *plan)
         ppi_candidate_drop_split(plan, &lent->candidate);
     if (lent->has_own_order)
         ppi_candidate_drop_order(plan, &lent->candidate);
+    if (lent->has_own_device_order)
+        ppi_release(&plan->host, lent->candidate.device_order);
 }
 
 /* Sets the placement of the config, unless a builder would choose the same one by default. */

@@ -33,6 +33,7 @@ static ppsched_status take_plain(struct ppi_plan_options *out, const ppsched_pla
                                      .runtimes = own->runtimes,
                                      .runtime = own->runtime,
                                      .offload = own->offload,
+                                     .free_device_order = own->free_device_order,
                                      .embedding = own->embedding,
                                      .head = own->head};
     for (size_t i = 0; i < sizeof own->reserved / sizeof own->reserved[0]; i++)
@@ -220,6 +221,16 @@ static ppsched_status check_options(const struct ppi_plan_options *options, ppsc
     return status == PPSCHED_OK ? check_lists(options, error) : status;
 }
 
+static ppsched_status check_device_order(const struct ppi_plan_options *options, ppsched_error *error)
+{
+    if (options->free_device_order > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "free_device_order is %u; it must be 0 or 1", options->free_device_order);
+    if (options->free_device_order == 1 && options->layers == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
+                        "free_device_order needs layers, which follow their devices; give the model by its layers");
+    return PPSCHED_OK;
+}
+
 /* Checks that a plan with offload has no scenarios and knows how fast copies are. */
 static ppsched_status check_offload(const struct ppi_plan_options *options, const ppsched_config *config, ppsched_error *error)
 {
@@ -260,6 +271,8 @@ ppsched_status ppi_take_plan_options(struct ppi_plan_options *out, struct ppi_ta
         status = check_scenarios(out, config, error);
     if (status == PPSCHED_OK)
         status = check_offload(out, config, error);
+    if (status == PPSCHED_OK)
+        status = check_device_order(out, error);
     if (status == PPSCHED_OK && own.channel != NULL) {
         status = ppi_take_channel_model(&taken->channel, own.channel, error);
         out->channel = &taken->channel;

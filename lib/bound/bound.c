@@ -98,27 +98,37 @@ static double shortest_as_backward(const struct ppi_values *given, uint32_t stag
     return shortest;
 }
 
-/* How much shorter than its two ops a pair with the stage's F may be. */
-static double most_saved(const struct bounds *bounds, uint32_t stage)
+/* The longest B of a stage, in any copy of the model. */
+static double longest_of(const struct bounds *bounds, uint32_t stage)
+{
+    double longest = 0;
+    for (uint32_t copy = 0; copy < bounds->place.copies; copy++)
+        longest = ppi_larger(longest, bounds->costs.instances[copy * bounds->costs.stages + stage].duration[PPSCHED_KIND_B]);
+    return longest;
+}
+
+/* How much shorter than its two ops a pair with the F of an instance may be, on a device of that speed. */
+static double most_saved(const struct bounds *bounds, size_t instance, double speed)
 {
     const struct ppi_values *given = &bounds->costs.overlapped;
-    const struct ppi_instance *instances = bounds->costs.instances;
-    double forward = instances[stage].duration[PPSCHED_KIND_F], most = 0;
-    if (given->count <= bounds->costs.stages)
-        return ppi_larger(0, forward + bounds->longest_backward - ppi_value_at(given, stage));
-    for (uint32_t b = 0; b < bounds->costs.stages; b++)
-        most = ppi_larger(most, forward + instances[b].duration[PPSCHED_KIND_B] -
-                                    given->values[(size_t)stage * bounds->costs.stages + b]);
+    const uint32_t stages = bounds->costs.stages, stage = (uint32_t)(instance % stages);
+    double forward = bounds->costs.instances[instance].duration[PPSCHED_KIND_F], most = 0;
+    if (given->count <= stages)
+        return ppi_larger(0, forward + bounds->longest_backward - ppi_value_at(given, stage) / speed);
+    for (uint32_t b = 0; b < stages; b++)
+        most = ppi_larger(most, forward + longest_of(bounds, b) - given->values[(size_t)stage * stages + b] / speed);
     return most;
 }
 
 /* Subtracts the most that overlapped pairs could save. */
-static void overlap(const struct bounds *bounds, uint32_t stage, struct least *least)
+static void overlap(const struct bounds *bounds, size_t instance, struct least *least)
 {
     const struct ppi_values *given = &bounds->costs.overlapped;
-    double saved = most_saved(bounds, stage), backward = least->input + least->weight;
-    double pair = shortest_as_backward(given, bounds->costs.stages, stage);
-    least->forward = ppi_smaller(least->forward, shortest_as_forward(given, bounds->costs.stages, stage));
+    const uint32_t stages = bounds->costs.stages, stage = (uint32_t)(instance % stages);
+    const double speed = ppi_speed_of(bounds->config, bounds->costs.instances[instance].device);
+    double saved = most_saved(bounds, instance, speed), backward = least->input + least->weight;
+    double pair = shortest_as_backward(given, stages, stage) / speed;
+    least->forward = ppi_smaller(least->forward, shortest_as_forward(given, stages, stage) / speed);
     least->input = ppi_smaller(least->input, pair);
     least->weight = ppi_smaller(backward, pair) - least->input;
     least->chain -= saved;
@@ -138,7 +148,7 @@ static void find_least(struct bounds *bounds)
 {
     uint32_t stages = bounds->costs.stages;
     for (uint32_t s = 0; s < stages; s++)
-        bounds->longest_backward = ppi_larger(bounds->longest_backward, bounds->costs.instances[s].duration[PPSCHED_KIND_B]);
+        bounds->longest_backward = ppi_larger(bounds->longest_backward, longest_of(bounds, s));
     for (size_t i = 0; i < (size_t)bounds->place.copies * stages; i++) {
         const double *duration = bounds->costs.instances[i].duration;
         struct least *least = &bounds->least[i];
@@ -155,7 +165,7 @@ static void find_least(struct bounds *bounds)
                                 .pass = forward + backward,
                                 .rise = least_rise(bounds, (uint32_t)(i % stages))};
         if (bounds->costs.overlapped.values != NULL && !bounds->config->is_forward_only)
-            overlap(bounds, (uint32_t)(i % stages), least);
+            overlap(bounds, i, least);
     }
 }
 

@@ -79,11 +79,13 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
     double least = PPI_INFINITE;
     struct ppi_split_load load = {.layers = plan->layers,
                                   .device_of = schedule->placement.device_of,
+                                  .speeds = &config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS],
                                   .devices = shape->devices,
                                   .stages = shape->stages,
                                   .copies = schedule->placement.copies,
                                   .overhead = overhead_of_pass(config) / size,
                                   .may_be_empty = plan->may_be_empty,
+                                  .any_order = plan->orders_devices && config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS].count > 1,
                                   .has_whole_backwards = config->has_whole_backwards};
     for (uint32_t i = 0; i < shape->microbatches * shape->slices; i++) {
         const double time = ppi_config_factor(config, i / shape->slices, i % shape->slices).time;
@@ -95,7 +97,8 @@ static double bound_of_layers(const ppsched_plan *plan, const ppsched_schedule *
     const double work = size * ppi_split_bound(&load);
     if (!schedule->flushes)
         return work;
-    return ppi_larger(work, size * least * ppi_split_path(plan->layers) + least_on_links(schedule, config));
+    const double path = ppi_split_path(plan->layers) / ppi_split_fastest(load.speeds);
+    return ppi_larger(work, size * least * path + least_on_links(schedule, config));
 }
 
 ppsched_status ppi_candidate_bound(double *out, struct ppi_known_bounds *known, const ppsched_plan *plan,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "channel/evaluate_transfers.h"
 #include "eval/timeline.h"
+#include "ir/device_order.h"
 #include "lower/lower.h"
 #include "microbatches/order.h"
 #include "offload/offload.h"
@@ -28,17 +29,43 @@ static void drop_foreign_options(ppsched_config *config, const struct ppi_strate
     }
 }
 
-/* Sets the robust objective for a search, so that the search minimises what the plan ranks by. */
-static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, ppsched_error *error)
+ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, const ppsched_plan *plan,
+                                             const struct ppi_candidate *candidate, ppsched_error *error)
 {
-    const struct ppi_robust_objective goal = {
-        .options = plan->scenarios, .count = plan->scenario_count, .rank_by = plan->rank_by, .quantile = plan->quantile};
+    const uint32_t devices = plan->config->shape.devices;
+    const size_t device_count = plan->scenarios.device_factor_count, link_count = plan->scenarios.link_factor_count;
+    *out = (struct ppi_ordered_scenarios){plan->scenarios, NULL};
+    if (candidate->device_order == NULL || device_count + link_count == 0)
+        return PPSCHED_OK;
+    out->lists = ppi_allocate(&plan->host, device_count + link_count, sizeof *out->lists);
+    if (out->lists == NULL)
+        return ppi_fail_memory(error, "the factors");
+    ppi_order_by_device(out->lists, plan->scenarios.device_factors, device_count, candidate->device_order, devices);
+    if (link_count > 0)
+        ppi_order_by_pair(out->lists + device_count, plan->scenarios.link_factors, candidate->device_order, devices);
+    out->options.device_factors = device_count > 0 ? out->lists : NULL;
+    out->options.link_factors = link_count > 0 ? out->lists + device_count : NULL;
+    return PPSCHED_OK;
+}
+
+/* Sets the robust objective for a search, so that the search minimises what the plan ranks by. */
+static ppsched_status set_goal(ppsched_config *config, const ppsched_plan *plan, const struct ppi_candidate *candidate,
+                               ppsched_error *error)
+{
+    struct ppi_robust_objective goal = {.count = plan->scenario_count, .rank_by = plan->rank_by, .quantile = plan->quantile};
+    struct ppi_ordered_scenarios ordered;
     if (plan->scenario_count == 0 || plan->rank_by == PPSCHED_RANK_BY_STEP || plan->effort == 0 ||
         plan->scenarios.dispatch != PPSCHED_DISPATCH_PLANNED)
         return PPSCHED_OK;
     ppi_robust_objective_destroy(config->goal, &config->host);
     config->goal = NULL;
-    return ppi_robust_objective_make(&config->goal, &config->host, &goal, error);
+    ppsched_status status = ppi_candidate_order_scenarios(&ordered, plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    goal.options = ordered.options;
+    status = ppi_robust_objective_make(&config->goal, &config->host, &goal, error);
+    ppi_release(&plan->host, ordered.lists);
+    return status;
 }
 
 /* Sets the options of the strategy in which the candidate differs from others. */
@@ -67,7 +94,7 @@ static ppsched_status specialise(ppsched_config *config, const ppsched_plan *pla
     drop_foreign_options(config, candidate->strategy);
     set_roles(config, plan, candidate);
     if (ppi_option_for(candidate->strategy, PPI_ROLE_EFFORT) != NULL)
-        status = set_goal(config, plan, error);
+        status = set_goal(config, plan, candidate, error);
     if (status == PPSCHED_OK && candidate->memory_limit >= 0)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_MEM_LIMIT, &candidate->memory_limit, 1, error);
     return status;
@@ -113,6 +140,8 @@ ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *pl
         status = ppi_config_copy(&config, plan->config, error);
     else
         status = ppi_restage(&config, plan->config, &shape, &plan->embedding, &plan->head, &plan->slicing, error);
+    if (status == PPSCHED_OK && candidate->device_order != NULL)
+        status = ppi_config_order_devices(config, candidate->device_order, error);
     if (status == PPSCHED_OK)
         status = specialise(config, plan, candidate, error);
     if (status == PPSCHED_OK && candidate->microbatch_order != NULL)

@@ -27,6 +27,7 @@ struct ppi_candidate {
     uint64_t transfers;
     double scenario_time;       /* of a step; 0 without scenarios */
     uint32_t *microbatch_order; /* microbatch of the config at each place; NULL: unchanged */
+    uint32_t *device_order;     /* the config's device at each place; NULL: unchanged */
     uint32_t *layers;           /* number of each stage, once evaluated; NULL without layers */
     uint8_t *recomputes;
     bool proved;
@@ -50,11 +51,13 @@ struct ppsched_plan {
     ppsched_model_end embedding, head;
     struct ppi_slicing slicing;
     uint32_t order_effort;              /* 0: microbatches stay in order */
+    bool orders_devices;                /* the order of devices is searched, too */
     ppsched_scenario_options scenarios; /* its lists are the next two */
     double *device_factors, *link_factors;
     uint32_t scenario_count;
     int32_t rank_by;
     double quantile;
+    bool has_average;                  /* the speeds and links of its config are those of the average scenario */
     const ppsched_layers *layers;      /* NULL if the config has stages */
     uint32_t runtimes;                 /* bits of the runtimes to ask */
     const struct ppi_runtime *runtime; /* the runtime that must run each candidate, or NULL */
@@ -79,6 +82,15 @@ static inline bool ppi_candidates_are_alike(const struct ppi_candidate *a, const
 
 /* The size of a microbatch or slice of a candidate's config, relative to that of the plan. */
 double ppi_candidate_size(const ppsched_plan *plan, const ppsched_config *config);
+
+/* The plan's scenarios for a candidate's order of devices. `lists`: the caller releases it. */
+struct ppi_ordered_scenarios {
+    ppsched_scenario_options options;
+    double *lists;
+};
+
+ppsched_status ppi_candidate_order_scenarios(struct ppi_ordered_scenarios *out, const ppsched_plan *plan,
+                                             const struct ppi_candidate *candidate, ppsched_error *error);
 
 /* The problem of a candidate. */
 ppsched_status ppi_candidate_config(ppsched_config **out, const ppsched_plan *plan, const struct ppi_candidate *candidate,

@@ -154,16 +154,22 @@ static double time_of(const ppsched_plan *plan, const ppsched_timeline *timeline
     return plan->objective == PPSCHED_OBJECTIVE_SPAN ? metrics.span : metrics.makespan;
 }
 
-bool ppi_codesign_note(struct ppi_codesign *codesign, const ppsched_timeline *timeline, const ppsched_config *config)
+bool ppi_codesign_note_time(struct ppi_codesign *codesign, double overshoot, double time, double second)
 {
-    double overshoot = ppi_overshoot_of(timeline), time = time_of(codesign->plan, timeline, config);
-    if (overshoot > codesign->overshoot || (overshoot == codesign->overshoot && time >= codesign->time))
+    if (overshoot > codesign->overshoot || (overshoot == codesign->overshoot && time > codesign->time) ||
+        (overshoot == codesign->overshoot && time == codesign->time && second >= codesign->second))
         return false;
     codesign->overshoot = overshoot;
     codesign->time = time;
+    codesign->second = second;
     memcpy(codesign->layers, codesign->candidate->layers, codesign->candidate->stages * sizeof *codesign->layers);
     memcpy(codesign->recomputes, codesign->candidate->recomputes, codesign->plan->layers->count);
     return true;
+}
+
+bool ppi_codesign_note(struct ppi_codesign *codesign, const ppsched_timeline *timeline, const ppsched_config *config)
+{
+    return ppi_codesign_note_time(codesign, ppi_overshoot_of(timeline), time_of(codesign->plan, timeline, config), 0);
 }
 
 ppsched_status ppi_codesign_keep_better(bool *better, struct ppi_codesign *codesign, const ppsched_config *config,
@@ -246,6 +252,8 @@ ppsched_status ppi_candidate_split(const ppsched_plan *plan, struct ppi_candidat
     struct ppi_codesign codesign = {.plan = plan, .candidate = candidate, .progress = progress, .user = user};
     if (plan->layers == NULL || candidate->layers != NULL)
         return PPSCHED_OK;
+    if (ppi_codesign_varies(plan))
+        return ppi_candidate_split_varied(plan, candidate, progress, user, error);
     candidate->layers = ppi_allocate(&plan->host, candidate->stages, sizeof *candidate->layers);
     candidate->recomputes = ppi_allocate(&plan->host, plan->layers->count, 1);
     ppsched_status status = candidate->layers != NULL && candidate->recomputes != NULL ? PPSCHED_OK

@@ -59,6 +59,7 @@ struct ppi_codesign {
     uint32_t *layers;                /* best split so far: layers by stage */
     uint8_t *recomputes;
     double overshoot, time; /* of the best */
+    double second;          /* decides where both are equal; 0 where nothing does */
     ppsched_progress_function progress;
     void *user;
     double from, to; /* share of progress of the present part */
@@ -78,6 +79,9 @@ ppsched_status ppi_codesign_fit_for(struct ppi_codesign *codesign, uint64_t visi
 
 /* Keeps the present split where its timeline is better than those before; returns whether it is. */
 bool ppi_codesign_note(struct ppi_codesign *codesign, const ppsched_timeline *timeline, const ppsched_config *config);
+
+/* The same for its overshoot, its time, and what decides where these are equal. */
+bool ppi_codesign_note_time(struct ppi_codesign *codesign, double overshoot, double time, double second);
 
 /* The same for a schedule of the present split. */
 ppsched_status ppi_codesign_keep_better(bool *better, struct ppi_codesign *codesign, const ppsched_config *config,
@@ -136,6 +140,19 @@ ppsched_status ppi_codesign_search(struct ppi_codesign *codesign, ppsched_error 
  * device: keeps the best split over distances. The candidate keeps the distance where its order is not the default one.
  * REFUSED where there is none. */
 ppsched_status ppi_codesign_distances(struct ppi_codesign *codesign, ppsched_error *error);
+
+/* Whether layers may move from the kept split: the runtime can express the recomputation after that. */
+bool ppi_codesign_may_move(const struct ppi_codesign *codesign);
+
+/* Whether the split must be searched for varying times: by the plan's ranking, and not yet for their average. */
+static inline bool ppi_codesign_varies(const ppsched_plan *plan)
+{
+    return plan->scenario_count > 0 && plan->rank_by != PPSCHED_RANK_BY_STEP && !plan->has_average;
+}
+
+/* For varying times: the best split for their average, then moves that improve the time by which candidates are ranked. */
+ppsched_status ppi_candidate_split_varied(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                          ppsched_progress_function progress, void *user, ppsched_error *error);
 
 /* Keeps the best of several splits with offload. REFUSED where there is none. */
 ppsched_status ppi_codesign_offload(struct ppi_codesign *codesign, ppsched_error *error);

@@ -263,8 +263,7 @@ static ppsched_status price_all_kinds(bool *better, struct ppi_codesign *codesig
     return ppi_codesign_price_all_kinds(better, codesign, ppi_codesign_try_order, error);
 }
 
-/* Whether the runtime can express the recomputation after layers have moved. */
-static bool may_move(const struct ppi_codesign *codesign)
+bool ppi_codesign_may_move(const struct ppi_codesign *codesign)
 {
     bool any = false;
     for (uint32_t i = 0; i < codesign->plan->layers->count; i++)
@@ -282,7 +281,7 @@ static ppsched_status look_near(struct ppi_codesign *codesign, uint64_t tries, p
     for (bool goes_on = true; goes_on && tries > 0 && status == PPSCHED_OK;) {
         bool moved;
         goes_on = false;
-        if (may_move(codesign))
+        if (ppi_codesign_may_move(codesign))
             status = ppi_codesign_move_blocks(&moved, codesign, ppi_codesign_try_order, &tries, error);
         if (status == PPSCHED_OK && changes_kinds)
             status = ppi_codesign_change_kinds(&goes_on, codesign, ppi_codesign_try_order, &tries, error);

@@ -96,12 +96,13 @@ static ppsched_status fill_instance(struct ppi_saving_cost *out, const ppsched_c
     const struct ppi_values *kept = &config->values[PPSCHED_QUANTITY_MEM_RECOMPUTE],
                             *moved = &config->values[PPSCHED_QUANTITY_MEM_OFFLOAD];
     double whole = instance->memory[PPSCHED_KIND_F];
-    *out = (struct ppi_saving_cost){.recompute = ppi_recompute_time(config, stage, instance->duration[PPSCHED_KIND_F]),
-                                    .offload = ppi_copy_time(config, stage, true, instance->device),
-                                    .reload = ppi_copy_time(config, stage, false, instance->device),
-                                    .latency = ppi_copy_latency(config, instance->device),
-                                    .kept = kept->values != NULL ? ppi_value_at(kept, stage) : 0,
-                                    .moved = moved->values != NULL ? ppi_value_at(moved, stage) : whole};
+    *out = (struct ppi_saving_cost){
+        .recompute = ppi_recompute_time(config, stage, instance->duration[PPSCHED_KIND_F], instance->device),
+        .offload = ppi_copy_time(config, stage, true, instance->device),
+        .reload = ppi_copy_time(config, stage, false, instance->device),
+        .latency = ppi_copy_latency(config, instance->device),
+        .kept = kept->values != NULL ? ppi_value_at(kept, stage) : 0,
+        .moved = moved->values != NULL ? ppi_value_at(moved, stage) : whole};
     if (out->kept > whole)
         return fail_memory_of("mem_recompute", stage, out->kept, whole, error);
     return out->moved > whole ? fail_memory_of("mem_offload", stage, out->moved, whole, error) : PPSCHED_OK;

@@ -226,9 +226,21 @@ bool ppi_has_sharding_times(const ppsched_config *config)
            (has_bytes && list_of(config, PPSCHED_QUANTITY_SHARDING_BANDWIDTH) != NULL);
 }
 
-double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward)
+double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward, uint32_t device)
 {
-    return value_or(config, PPSCHED_QUANTITY_RECOMPUTE_TIMES, stage, forward);
+    const struct ppi_values *given = list_of(config, PPSCHED_QUANTITY_RECOMPUTE_TIMES);
+    return given != NULL ? ppi_value_at(given, stage) / ppi_speed_of(config, device) : forward;
+}
+
+double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device)
+{
+    const double time = ppi_plain_overlap(costs, forward_stage, backward_stage);
+    return costs->speeds.values != NULL ? time / ppi_value_at(&costs->speeds, device) : time;
+}
+
+double ppi_speed_of(const ppsched_config *config, uint32_t device)
+{
+    return value_or(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, device, 1);
 }
 
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device)
@@ -273,7 +285,7 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
     out[2] = value_or(config, PPSCHED_QUANTITY_MEM_OPTIMIZER, stage, 0);
 }
 
-/* Times with op_overhead added must be finite; the lists themselves are. */
+/* Times divided by speeds and with op_overhead added must be finite; the lists themselves are. */
 static ppsched_status check_durations(const double *duration, uint32_t stage, ppsched_error *error)
 {
     struct ppi_place place = PPI_NOWHERE;
@@ -282,6 +294,20 @@ static ppsched_status check_durations(const double *duration, uint32_t stage, pp
         if (!ppi_is_finite(duration[kind]))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
                                "stage %u: a time and op_overhead sum to more than a double holds", stage);
+    return PPSCHED_OK;
+}
+
+static ppsched_status divide_by_speed(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
+                                      ppsched_error *error)
+{
+    const double speed = ppi_speed_of(config, device);
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
+        duration[kind] /= speed;
+        if (!ppi_is_finite(duration[kind]))
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device, stage, PPSCHED_NONE, PPSCHED_NONE},
+                               "stage %u: a time divided by device_speeds of device %u (%g) is too large for a double", stage,
+                               device, speed);
+    }
     return PPSCHED_OK;
 }
 
@@ -294,6 +320,8 @@ static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
     if (stage + 1 < config->shape.stages)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
+    if (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL && status == PPSCHED_OK)
+        status = divide_by_speed(instance->duration, config, device[stage], stage, error);
     if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {
         ppi_add_op_overhead(instance->duration, config);
         status = check_durations(instance->duration, stage, error);
@@ -369,6 +397,7 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     const uint32_t stages = config->shape.stages;
     ppsched_status status = PPSCHED_OK;
     costs->overlapped = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
+    costs->speeds = config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
     costs->stages = stages;
     costs->senders_wait = config->senders_wait;
     if (costs->factors != NULL || ppi_has_factors(config))

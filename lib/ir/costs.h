@@ -37,7 +37,8 @@ enum { PPI_FIXED_STAGE_CAUSES = 3, PPI_FIXED_CAUSES = 4 };
 
 struct ppi_costs {
     struct ppi_host host;
-    struct ppi_values overlapped; /* borrowed from the config */
+    struct ppi_values overlapped; /* borrowed from the config, */
+    struct ppi_values speeds;     /* like these; for overlapped pairs, as durations are divided by them */
     uint32_t stages;
     bool senders_wait;              /* as in the config */
     struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
@@ -73,8 +74,8 @@ double ppi_sharding_slowdown(const ppsched_config *config, uint32_t device);
 /* Whether the config gives times of UNSHARD or REDUCE_GRAD. */
 bool ppi_has_sharding_times(const ppsched_config *config);
 
-/* Time of a stage's RECOMPUTE; `forward`: that of its F. */
-double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward);
+/* Time of a stage's RECOMPUTE on a device; `forward`: that of its F there. */
+double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward, uint32_t device);
 
 /* Time of the copy of a stage's OFFLOAD (else RELOAD) on a device. */
 double ppi_copy_time(const ppsched_config *config, uint32_t stage, bool offloads, uint32_t device);
@@ -94,7 +95,10 @@ void ppi_add_other_memory(double *sum, const ppsched_config *config, uint32_t de
 /* Static memory of a stage by cause. */
 void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *config, uint32_t stage, uint32_t versions);
 
-/* Durations and memory of a stage, without op_overhead; RANGE if the lists contradict each other. */
+/* The speed of a device: its ops take their time divided by it. */
+double ppi_speed_of(const ppsched_config *config, uint32_t device);
+
+/* Durations at speed 1 and memory of a stage, without op_overhead; RANGE if the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error);
 
 /* Whether some stage's memory rises when an I or a B starts, and by how much that of one stage does. */
@@ -204,8 +208,8 @@ static inline double ppi_delay_of(const struct ppi_costs *costs, const ppsched_s
                     : ppi_scaled_delay(instance->forward_delay, instance->forward_latency, factor);
 }
 
-/* The config's time of an overlapped pair; the list is set. */
-static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage)
+/* The config's time of an overlapped pair at speed 1; the list is set. */
+static inline double ppi_plain_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage)
 {
     const struct ppi_values *given = &costs->overlapped;
     if (given->count == 1)
@@ -214,6 +218,9 @@ static inline double ppi_given_overlap(const struct ppi_costs *costs, uint32_t f
         return given->values[forward_stage];
     return given->values[(size_t)forward_stage * costs->stages + backward_stage];
 }
+
+/* The same on a device. */
+double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device);
 
 /* Time of an overlapped pair; the sum of its ops' if the config gives none. A given time is scaled as that sum is. */
 static inline double ppi_overlapped_duration(const struct ppi_costs *costs, const ppsched_schedule *schedule,
@@ -226,7 +233,7 @@ static inline double ppi_overlapped_duration(const struct ppi_costs *costs, cons
                      : ppi_duration_of(costs, schedule, &pair[0]) + ppi_duration_of(costs, schedule, &pair[1]);
     if (costs->overlapped.values == NULL)
         return sum;
-    double given = ppi_given_overlap(costs, pair[0].stage, pair[1].stage);
+    double given = ppi_given_overlap(costs, pair[0].stage, pair[1].stage, ppi_instance_of(costs, schedule, pair)->device);
     return costs->factors == NULL || plain == 0 ? given : given * (sum / plain);
 }
 

@@ -69,6 +69,7 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
                                                   NO_BOUND},
     [PPSCHED_QUANTITY_SLICE_SCALE] = {"slice_scale", PER_SLICE, PPI_OF_RUN, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_OP_OVERHEAD] = {"op_overhead", PER_KIND, PPI_OF_RUN, 0, NO_BOUND},
+    [PPSCHED_QUANTITY_DEVICE_SPEEDS] = {"device_speeds", PER_DEVICE, PPI_OF_RUN, LEAST_POSITIVE, NO_BOUND},
     [PPSCHED_QUANTITY_COPY_SLOWDOWN] = {"copy_slowdown", PER_DEVICE, PPI_OF_RUN, 1, PPI_INFINITE},
     [PPSCHED_QUANTITY_SEND_OVERHEAD] = {"send_overhead", PER_DEVICE, PPI_OF_RUN, 0, NO_BOUND},
     [PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT] = {"mem_recomputed_backward_input", PER_STAGE, PPI_OF_PASS, 0, NO_BOUND},
@@ -78,6 +79,16 @@ static const struct row rows[PPI_LAST_QUANTITY + 1] = {
 bool ppi_quantity_known(int32_t quantity)
 {
     return quantity >= 1 && quantity <= PPI_LAST_QUANTITY && rows[quantity].name != NULL;
+}
+
+bool ppi_quantity_is_by_device(int32_t quantity)
+{
+    return rows[quantity].extent == PER_DEVICE;
+}
+
+bool ppi_quantity_is_by_device_pair(int32_t quantity)
+{
+    return rows[quantity].extent == PER_DEVICE_PAIR;
 }
 
 const char *ppi_quantity_name(int32_t quantity)

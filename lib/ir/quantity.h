@@ -34,6 +34,10 @@ static inline double ppi_value_at(const struct ppi_values *list, size_t index)
     return list->values[list->count == 1 ? 0 : index];
 }
 
+/* Whether a list has a value for each device, or for each pair of devices. */
+bool ppi_quantity_is_by_device(int32_t quantity);
+bool ppi_quantity_is_by_device_pair(int32_t quantity);
+
 bool ppi_quantity_known(int32_t quantity);
 const char *ppi_quantity_name(int32_t quantity);
 enum ppi_owner ppi_quantity_owner(int32_t quantity); /* 0 for a number that no quantity has */

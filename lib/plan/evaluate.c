@@ -99,7 +99,7 @@ ppsched_status ppi_candidate_evaluate(const ppsched_plan *plan, struct ppi_candi
     const ppsched_schedule *order = NULL;
     struct rest rest = {progress, user, plan->layers != NULL ? PPI_SPLIT_SHARE : plan->order_effort > 0 ? PPI_ORDER_SHARE : 0};
     ppsched_error reason;
-    ppsched_status status = ppi_candidate_split(plan, candidate, progress, user, &reason);
+    ppsched_status status = ppi_candidate_arrange(plan, candidate, progress, user, &reason);
     if (status == PPSCHED_OK)
         status = ppi_candidate_order(plan, candidate, progress, user, &reason);
     if (status == PPSCHED_OK)

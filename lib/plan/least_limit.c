@@ -19,10 +19,13 @@ static ppsched_status peak_under(double *out, const ppsched_plan *plan, struct p
     candidate.recomputes = NULL;
     candidate.like = NULL;
     candidate.only_near = false;
+    const uint32_t *device_order = candidate.device_order;
     ppsched_status status = ppi_candidate_evaluate(plan, &candidate, NULL, NULL, NULL, error);
     *out = ppi_candidate_runs(&candidate) ? candidate.metrics.peak_memory : PPI_INFINITE;
     ppi_release(&plan->host, candidate.reason);
     ppi_candidate_drop_split(plan, &candidate);
+    if (candidate.device_order != device_order)
+        ppi_release(&plan->host, candidate.device_order);
     return status;
 }
 

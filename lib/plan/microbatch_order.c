@@ -115,9 +115,14 @@ ppsched_status ppi_candidate_take_scenarios(const ppsched_plan *plan, struct ppi
                                             ppsched_error *error)
 {
     ppsched_scenarios *scenarios = NULL;
+    struct ppi_ordered_scenarios ordered;
     if (plan->scenario_count == 0)
         return PPSCHED_OK;
-    ppsched_status status = ppi_scenarios_run(&scenarios, schedule, config, plan->scenario_count, &plan->scenarios, error);
+    ppsched_status status = ppi_candidate_order_scenarios(&ordered, plan, candidate, error);
+    if (status != PPSCHED_OK)
+        return status;
+    status = ppi_scenarios_run(&scenarios, schedule, config, plan->scenario_count, &ordered.options, error);
+    ppi_release(&plan->host, ordered.lists);
     if (status == PPSCHED_OK)
         candidate->scenario_time = ppi_scenarios_figure(scenarios, plan->rank_by, plan->quantile) / config->shape.iterations;
     ppi_scenarios_destroy(scenarios);

@@ -91,6 +91,7 @@ static ppsched_status fill(ppsched_plan *plan, const ppsched_config *config, con
     plan->effort = options->effort;
     plan->slicing = (struct ppi_slicing){options->slice_time, options->attention_share};
     plan->order_effort = options->order_effort;
+    plan->orders_devices = options->free_device_order != 0;
     plan->channel = (ppsched_channel_model){.order = PPSCHED_CHANNEL_ORDER_NONE};
     if (options->channel != NULL)
         plan->channel = *options->channel;
@@ -138,6 +139,7 @@ void ppi_plan_destroy(ppsched_plan *plan)
         ppi_release(&host, plan->candidates[i].reason);
         ppi_candidate_drop_split(plan, &plan->candidates[i]);
         ppi_candidate_drop_order(plan, &plan->candidates[i]);
+        ppi_release(&host, plan->candidates[i].device_order);
     }
     ppi_release(&host, plan->device_factors);
     ppi_release(&host, plan->link_factors);
@@ -163,7 +165,7 @@ static double rounded(double x)
     return ppi_is_finite(large) ? large - (large - x) : x;
 }
 
-static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b)
+bool ppi_candidate_ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b)
 {
     int group = group_of(a);
     if (group != group_of(b))
@@ -181,7 +183,7 @@ static bool ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a
 static bool goes_before(const void *plan, uint32_t a, uint32_t b)
 {
     const struct ppi_candidate *candidates = ((const ppsched_plan *)plan)->candidates;
-    return ranks_before(plan, &candidates[a], &candidates[b]);
+    return ppi_candidate_ranks_before(plan, &candidates[a], &candidates[b]);
 }
 
 /* Ranks all candidates. Equal ones stay in the order of the list. */
@@ -239,7 +241,7 @@ static const struct ppi_candidate *find_like(const ppsched_plan *plan, const str
             break;
         if (!ppi_candidates_are_alike(other, candidate))
             continue;
-        if (other->layers != NULL && (best == NULL || ranks_before(plan, other, best)))
+        if (other->layers != NULL && (best == NULL || ppi_candidate_ranks_before(plan, other, best)))
             best = other;
     }
     return best;
@@ -304,7 +306,7 @@ static ppsched_status look_again(ppsched_plan *plan, const ppsched_plan *view, s
     again.like = candidate;
     again.only_near = false;
     ppsched_status status = ppi_candidate_evaluate(view, &again, NULL, NULL, NULL, error);
-    if (status == PPSCHED_OK && ranks_before(plan, &again, candidate)) {
+    if (status == PPSCHED_OK && ppi_candidate_ranks_before(plan, &again, candidate)) {
         struct ppi_candidate old = *candidate;
         *candidate = again;
         again = old;

@@ -13,7 +13,7 @@ struct ppi_plan_options {
     const uint32_t *chunks, *group_sizes, *microbatches, *slices;
     const double *memory_limits;
     uint32_t strategy_count, chunk_count, group_size_count, microbatch_count, slice_count, memory_limit_count;
-    uint32_t placements, effort, order_effort, runtimes, offload;
+    uint32_t placements, effort, order_effort, runtimes, offload, free_device_order;
     int32_t runtime;
     ppsched_lower_options lower; /* `lowering` NONE: candidates are not lowered */
     const ppsched_channel_model *channel;
@@ -44,6 +44,10 @@ ppsched_status ppi_candidate_order(const ppsched_plan *plan, struct ppi_candidat
 /* Frees the order. */
 void ppi_candidate_drop_order(const ppsched_plan *plan, struct ppi_candidate *candidate);
 
+/* Finds the split of a candidate's layers, and where the plan asks for it the order of its devices, unless it has them. */
+ppsched_status ppi_candidate_arrange(const ppsched_plan *plan, struct ppi_candidate *candidate,
+                                     ppsched_progress_function progress, void *user, ppsched_error *error);
+
 /* Fills in the step time over the plan's scenarios, if there are any. `config` and `schedule` are those of the candidate. */
 ppsched_status ppi_candidate_take_scenarios(const ppsched_plan *plan, struct ppi_candidate *candidate,
                                             const ppsched_schedule *schedule, const ppsched_config *config,
@@ -51,6 +55,9 @@ ppsched_status ppi_candidate_take_scenarios(const ppsched_plan *plan, struct ppi
 
 /* The time by which a candidate is ranked. */
 double ppi_candidate_rank_time(const ppsched_plan *plan, const struct ppi_candidate *candidate);
+
+/* Whether a candidate is better than another; both are evaluated. */
+bool ppi_candidate_ranks_before(const ppsched_plan *plan, const struct ppi_candidate *a, const struct ppi_candidate *b);
 
 /* Fills in the figures of a candidate. `progress` replaces the progress callback of the config and may be NULL. A refusal is
  * kept in `reason`. `known` belongs to the caller's thread, or is NULL. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The average scenario as a config, for searches that use only one vector of times. */
+/* The average scenario as a config, for searches that use only one vector of times: for a placement and its stages, or in the
+ * speeds of devices alone. */
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/config.h"
@@ -34,12 +35,14 @@ static double stage_factor(const struct expecting *e, uint32_t stage)
            mean_factor(options->stage_factors, options->stage_factor_count, e->stages, stage, e->count);
 }
 
-/* Sets whole op times, op_overhead included. */
+/* Sets whole op times, op_overhead included, at speed 1. */
 static ppsched_status set_times(ppsched_config *config, const struct expecting *e, ppsched_error *error)
 {
     static const int32_t quantities[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
                                          PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES};
     ppsched_status status = ppi_config_set_values(config, PPSCHED_QUANTITY_OP_OVERHEAD, NULL, 0, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, NULL, 0, error);
     if (status == PPSCHED_OK)
         status = ppi_config_set_values(config, PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE, NULL, 0, error);
     for (uint8_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W && status == PPSCHED_OK; kind++) {
@@ -59,7 +62,7 @@ static ppsched_status set_pairs(ppsched_config *config, const struct expecting *
         return PPSCHED_OK;
     for (uint32_t s = 0; s < e->stages; s++)
         for (size_t b = 0; b < each; b++)
-            e->room[s * each + b] = (each == 1 ? ppi_value_at(&given, s) : given.values[s * each + b]) * stage_factor(e, s);
+            e->room[s * each + b] = ppi_given_overlap(e->costs, s, (uint32_t)b, e->place->device_of[s]) * stage_factor(e, s);
     return ppi_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, e->room, e->stages * each, error);
 }
 
@@ -131,5 +134,39 @@ ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *c
         *out = expected;
     else
         ppi_config_destroy(expected);
+    return status;
+}
+
+/* Divides the speeds by the mean factors. A factor of 0 would be no speed: such a device counts as very fast. */
+static ppsched_status slow_devices(ppsched_config *config, const struct expecting *e, ppsched_error *error)
+{
+    for (uint32_t d = 0; d < e->devices; d++) {
+        const double factor = mean_factor(e->options->device_factors, e->options->device_factor_count, e->devices, d, e->count);
+        e->room[d] = ppi_speed_of(config, d) / ppi_larger(factor, 1e-9);
+    }
+    return e->options->device_factor_count > 0
+               ? ppi_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, e->room, e->devices, error)
+               : PPSCHED_OK;
+}
+
+ppsched_status ppi_average_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
+                                  uint32_t count, ppsched_error *error)
+{
+    struct expecting e = {.options = options, .count = count, .devices = config->shape.devices};
+    ppsched_config *average = NULL;
+    e.room = ppi_allocate(&config->host, (size_t)e.devices * e.devices, sizeof *e.room);
+    ppsched_status status = e.room != NULL ? ppi_config_copy(&average, config, error)
+                                           : ppi_fail_memory(error, "the average scenario");
+    if (status == PPSCHED_OK)
+        status = slow_devices(average, &e, error);
+    if (status == PPSCHED_OK)
+        status = set_links(average, &e, PPSCHED_QUANTITY_P2P_TIME, false, error);
+    if (status == PPSCHED_OK)
+        status = set_links(average, &e, PPSCHED_QUANTITY_P2P_BANDWIDTH, true, error);
+    ppi_release(&config->host, e.room);
+    if (status == PPSCHED_OK)
+        *out = average;
+    else
+        ppi_config_destroy(average);
     return status;
 }

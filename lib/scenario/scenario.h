@@ -80,6 +80,10 @@ double ppi_scenarios_figure(const ppsched_scenarios *scenarios, int32_t rank_by,
 ppsched_status ppi_expected_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
                                    uint32_t count, int32_t placement, ppsched_error *error);
 
+/* The config with the speeds of devices divided by their mean factors, and links by theirs. For any placement and stages. */
+ppsched_status ppi_average_config(ppsched_config **out, const ppsched_config *config, const ppsched_scenario_options *options,
+                                  uint32_t count, ppsched_error *error);
+
 /* See ppsched_scenarios_get_quantile; q is valid. */
 double ppi_scenarios_quantile(const ppsched_scenarios *scenarios, double q);
 

@@ -17,11 +17,23 @@ static double work_of(const struct ppi_splitting *splitting, uint32_t begin, uin
     return ppi_split_work(&splitting->state, splitting->cut[begin], splitting->cut[end]);
 }
 
+/* The speed at which a stage runs; with two copies of the model that of the slower device. */
+static double speed_of(const struct ppi_splitting *splitting, uint32_t stage)
+{
+    const struct ppi_split_state *state = &splitting->state;
+    const uint32_t *device_of = state->schedule->placement.device_of;
+    double speed = ppi_split_speed(state, device_of[stage]);
+    if (state->schedule->placement.copies == 2)
+        speed = ppi_smaller(speed, ppi_split_speed(state, device_of[state->stages + stage]));
+    return speed;
+}
+
 /* A stage's share of the work. */
 static double share_of(const struct ppi_splitting *splitting, uint32_t stage, int start)
 {
     uint32_t devices = splitting->state.schedule->shape.devices, chunks = splitting->state.stages / devices;
-    return chunks > 1 ? 1 + tilts[start] * (2.0 * (stage / devices) / (chunks - 1) - 1) : 1;
+    double share = chunks > 1 ? 1 + tilts[start] * (2.0 * (stage / devices) / (chunks - 1) - 1) : 1;
+    return splitting->state.speed != NULL ? share * speed_of(splitting, stage) : share;
 }
 
 /* Fills stages up to `most` times their share, leaving enough for later ones; the last has the rest. Returns whether that is
@@ -48,6 +60,8 @@ static bool fill(struct ppi_splitting *splitting, double most, int start)
 static void fill_evenly(struct ppi_splitting *splitting, int start)
 {
     double low = 0, high = 4 * work_of(splitting, 0, splitting->blocks);
+    for (uint32_t d = 0; d < splitting->state.schedule->shape.devices && splitting->state.speed != NULL; d++)
+        high = ppi_larger(high, 4 * work_of(splitting, 0, splitting->blocks) / splitting->state.speed[d]);
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
         if (fill(splitting, middle, start))
@@ -74,7 +88,8 @@ static void sum_loads(const struct ppi_splitting *splitting, double *load)
     const struct ppi_placement *placement = &splitting->state.schedule->placement;
     memset(load, 0, splitting->state.schedule->shape.devices * sizeof *load);
     for (uint32_t s = 0; s < splitting->state.stages; s++)
-        load[placement->device_of[s]] += work_of(splitting, splitting->at[s], splitting->at[s + 1]);
+        load[placement->device_of[s]] += work_of(splitting, splitting->at[s], splitting->at[s + 1]) /
+                                         ppi_split_speed(&splitting->state, placement->device_of[s]);
 }
 
 /* The nearest pair of a stage of one device and one of another. */
@@ -200,7 +215,15 @@ static void put_rest(struct ppi_splitting *splitting, uint32_t border, bool grow
     }
 }
 
-/* Puts equally many blocks on each stage of a chunk. False where that is impossible. */
+static double speeds_of(const struct ppi_splitting *splitting)
+{
+    double sum = 0;
+    for (uint32_t d = 0; d < splitting->state.schedule->shape.devices; d++)
+        sum += ppi_split_speed(&splitting->state, d);
+    return sum;
+}
+
+/* Puts equally many blocks on each stage of a chunk, or by the speeds of devices. False where that is impossible. */
 static bool put_chunks(struct ppi_splitting *splitting, double tilt)
 {
     const struct ppi_split_state *state = &splitting->state;
@@ -210,6 +233,8 @@ static bool put_chunks(struct ppi_splitting *splitting, double tilt)
     bool grows;
     for (uint32_t s = 0; s <= stages; s++) {
         uint32_t count = s < stages ? of_chunk(s / devices, chunks, each, tilt) : 0;
+        if (s < stages && state->speed != NULL)
+            count = (uint32_t)(count * speed_of(splitting, s) * devices / speeds_of(splitting) + 0.5);
         count = s == 0 ? with_end(count, first) : s + 1 == stages ? with_end(count, last) : count;
         splitting->at[s] = begin;
         begin += s == stages || count > ppi_split_least(splitting, s) ? count : ppi_split_least(splitting, s);

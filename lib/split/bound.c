@@ -13,6 +13,24 @@ enum { HALVINGS = 60 };
  * MOST_SUMS. Both bound the work; with more the bound is lower than it could be. */
 enum { MOST_KINDS = 8, MOST_SUMS = 64 };
 
+/* Units of devices by speed, in addition to the one or two with the ends; more speeds are rounded up to faster ones. */
+enum { MOST_SPEEDS = 16 };
+
+/* --- speeds --- */
+
+static double speed_of(const struct ppi_split_load *load, uint32_t device)
+{
+    return load->speeds->values != NULL ? ppi_value_at(load->speeds, device) : 1;
+}
+
+double ppi_split_fastest(const struct ppi_values *speeds)
+{
+    double fastest = speeds->values != NULL ? 0 : 1;
+    for (size_t i = 0; i < speeds->count; i++)
+        fastest = ppi_larger(fastest, speeds->values[i]);
+    return fastest;
+}
+
 /* --- blocks --- */
 
 /* The least backward time of a layer: an order may have full backwards or split ones. */
@@ -67,22 +85,24 @@ static bool is_within(double needed, double time, double *next)
 }
 
 /* Whether stages that end by `time`, each filled as much as possible, hold all layers: in a chain a device starts after the
- * forwards of the stages before it. Weight gradients may be its last ops, so nothing needs to follow. */
+ * forwards of the stages before it, here at the speed of the fastest device: so fuller stages never delay those after them by
+ * more than they relieve these. Weight gradients may be its last ops, so nothing needs to follow. */
 static bool chain_holds_all(const struct ppi_split_load *load, double time, double *next)
 {
-    const double passes = load->passes[0];
-    double gone = 0, before = 0, work = load->overhead, own, path;
+    const double passes = load->passes[0], fastest = ppi_split_fastest(load->speeds);
+    double gone = 0, before = 0, work = load->overhead, own, path, speed = speed_of(load, load->device_of[0]);
     uint32_t stage = 1;
     for (uint32_t i = 0, end; i < load->layers->count; i = end) {
         end = sum_block(load, i, &own, &path);
-        if (!is_within(before + passes * (work + own), time, next)) {
+        while (!is_within(before + passes * (work + own / speed), time, next)) { /* a slower stage may stay empty here */
             before = load->is_chain ? gone : 0;
             work = load->overhead;
-            if (i == 0 || ++stage > load->stages || !is_within(before + passes * (work + own), time, next))
+            if (i == 0 || ++stage > load->stages)
                 return false;
+            speed = speed_of(load, load->device_of[stage - 1]);
         }
-        work += own;
-        gone += path;
+        work += own / speed;
+        gone += path / fastest;
     }
     return true;
 }
@@ -101,15 +121,17 @@ struct kinds {
 /* Identical devices: each with all its stages, or pairs with the same two stages, one of each copy. */
 struct unit {
     uint32_t number;
-    uint32_t least;    /* blocks that stages must have */
-    double own[2];     /* work of its stages without these blocks; of pairs that of each stage */
-    double both, more; /* passes of both stages, and those that the larger one of two has in addition */
+    uint32_t least;       /* blocks that stages must have */
+    double own[2];        /* work of its stages without these blocks; of pairs that of each stage */
+    double both, more;    /* passes of both stages, and those that the larger one of two has in addition */
+    double speed, slower; /* of the device; of a pair, of its faster device and of its slower one */
+    double overhead;      /* of a stage of a pair, which `own` has multiplied by `speed`, as times are divided by it */
 };
 
 struct loading {
     const struct ppi_split_load *load;
     struct kinds kinds;
-    struct unit units[3];
+    struct unit units[MOST_SPEEDS + 2];
     uint32_t units_count;
     uint32_t largest; /* the kind with the most blocks; combinations of the others are tried */
     bool tries_sums;
@@ -168,49 +190,109 @@ static void list_kinds(struct loading *loading)
     loading->tries_sums = kinds->is_exact && kinds->count > 0 && sums <= MOST_SUMS && kinds->work[loading->largest] > 0;
 }
 
-/* Adds `number` of a unit, unless that is 0. */
-static void add_unit(struct loading *loading, uint32_t number, struct unit unit)
+/* Adds a unit with ends, which is always the only one of its kind. */
+static void add_unit(struct loading *loading, struct unit unit)
 {
-    unit.number = number;
-    if (number > 0)
-        loading->units[loading->units_count++] = unit;
+    unit.number = 1;
+    loading->units[loading->units_count++] = unit;
+}
+
+/* Adds one more of the units from `first` on: to those of its speed or, where there are too many speeds, to the nearest that is
+ * at least as fast; the last one then gets the larger speeds of both. */
+static void add_alike(struct loading *loading, uint32_t first, struct unit unit)
+{
+    struct unit *nearest = NULL;
+    for (uint32_t u = first; u < loading->units_count; u++) {
+        struct unit *other = &loading->units[u];
+        if (other->speed == unit.speed && other->slower == unit.slower) {
+            other->number++;
+            return;
+        }
+        if (other->speed >= unit.speed && other->slower >= unit.slower && (nearest == NULL || other->speed < nearest->speed))
+            nearest = other;
+    }
+    if (loading->units_count < first + MOST_SPEEDS) {
+        add_unit(loading, unit);
+        return;
+    }
+    nearest = nearest != NULL ? nearest : &loading->units[loading->units_count - 1];
+    for (int i = 0; i < 2; i++) /* the overhead stays what it is */
+        nearest->own[i] = nearest->own[i] > 0 ? nearest->overhead * ppi_larger(nearest->speed, unit.speed) : 0;
+    nearest->speed = ppi_larger(nearest->speed, unit.speed);
+    nearest->slower = ppi_larger(nearest->slower, unit.slower);
+    nearest->number++;
+}
+
+/* A device with so many stages, without their blocks. */
+static struct unit unit_of(const struct ppi_split_load *load, uint32_t device, uint32_t chunks, uint32_t least)
+{
+    const double speed = speed_of(load, device), own = chunks * load->overhead;
+    return (struct unit){
+        .least = least, .own = {own * speed}, .both = load->passes[0], .speed = speed, .slower = speed, .overhead = own};
 }
 
 /* Units of single devices: those with the first and the last stage, which may be one device, and all others. */
 static void list_devices(struct loading *loading)
 {
     const struct ppi_split_load *load = loading->load;
-    const uint32_t chunks = load->stages / load->devices;
-    const double passes = load->passes[0], own = chunks * load->overhead;
-    const bool are_one = load->device_of[0] == load->device_of[load->stages - 1];
+    const uint32_t chunks = load->stages / load->devices, ends[2] = {load->device_of[0], load->device_of[load->stages - 1]};
     const uint32_t least = load->may_be_empty ? 0 : chunks, but_end = least > 0 ? 1 : 0;
-    struct unit first = {.least = least - but_end, .own = {own + loading->ends[0]}, .both = passes};
-    struct unit last = {.least = least - but_end, .own = {own + loading->ends[1]}, .both = passes};
-    if (are_one) {
-        first.own[0] += loading->ends[1];
-        first.least -= but_end;
+    const bool are_one = ends[0] == ends[1];
+    for (int i = 0; i < (are_one ? 1 : 2); i++) {
+        struct unit unit = unit_of(load, ends[i], chunks, least - but_end);
+        unit.own[0] += loading->ends[i];
+        if (are_one) {
+            unit.own[0] += loading->ends[1];
+            unit.least -= but_end;
+        }
+        add_unit(loading, unit);
     }
-    add_unit(loading, 1, first);
-    add_unit(loading, are_one ? 0 : 1, last);
-    add_unit(loading, load->devices - (are_one ? 1 : 2), (struct unit){.least = least, .own = {own}, .both = passes});
+    for (uint32_t d = 0, first = loading->units_count; d < load->devices; d++)
+        if (d != ends[0] && d != ends[1])
+            add_alike(loading, first, unit_of(load, d, chunks, least));
+}
+
+/* The devices of a stage in both copies, without its blocks. */
+static struct unit pair_of(const struct ppi_split_load *load, uint32_t stage)
+{
+    const double *passes = load->passes;
+    const double a = speed_of(load, load->device_of[stage]), b = speed_of(load, load->device_of[load->stages - 1 - stage]);
+    struct unit pair = {.least = load->may_be_empty ? 0 : 2,
+                        .both = ppi_smaller(passes[0], passes[1]),
+                        .speed = ppi_larger(a, b),
+                        .slower = ppi_smaller(a, b),
+                        .overhead = load->overhead};
+    pair.own[0] = pair.own[1] = pair.overhead * pair.speed;
+    pair.more = ppi_larger(passes[0], passes[1]) - pair.both;
+    return pair;
 }
 
 /* Units of two copies: the outer pair has the ends, and a device in the middle has one stage in both copies. */
 static void list_pairs(struct loading *loading)
 {
     const struct ppi_split_load *load = loading->load;
-    const double *passes = load->passes, own = load->overhead;
-    const uint32_t least = load->may_be_empty ? 0 : 1;
-    struct unit pair = {.own = {own, own}, .both = ppi_smaller(passes[0], passes[1])};
-    pair.more = ppi_larger(passes[0], passes[1]) - pair.both;
-    pair.least = 2 * least;
-    struct unit outer = pair;
+    struct unit outer = pair_of(load, 0);
     outer.least = 0;
     outer.own[0] += loading->ends[0];
     outer.own[1] += loading->ends[1];
-    add_unit(loading, 1, outer);
-    add_unit(loading, load->devices / 2 - 1, pair);
-    add_unit(loading, load->devices % 2, (struct unit){.least = least, .own = {own}, .both = passes[0] + passes[1]});
+    add_unit(loading, outer);
+    for (uint32_t stage = 1; stage < load->devices / 2; stage++)
+        add_alike(loading, 1, pair_of(load, stage));
+    if (load->devices % 2 != 0) {
+        struct unit middle = unit_of(load, load->device_of[load->devices / 2], 1, load->may_be_empty ? 0 : 1);
+        middle.both = load->passes[0] + load->passes[1];
+        add_unit(loading, middle);
+    }
+}
+
+/* The larger of a time at the speed of a pair's faster device and the least that its slower one takes for its `work`, which has
+ * the overhead at the faster speed. */
+static double slowest_of(const struct unit *unit, double time, double work)
+{
+    if (unit->slower == unit->speed)
+        return time;
+    const double overhead = 2 * unit->overhead;
+    return ppi_larger(time, unit->both * (overhead + (work - overhead * unit->speed) / unit->slower));
 }
 
 /* The time of a unit's fullest device with `count` more blocks of `work`, distributed best. */
@@ -219,13 +301,13 @@ static double time_of(const struct unit *unit, uint32_t count, double work)
     const double both = unit->own[0] + unit->own[1] + count * work;
     const double low = ppi_smaller(unit->own[0], unit->own[1]), high = ppi_larger(unit->own[0], unit->own[1]);
     if (!(unit->more > 0))
-        return unit->both * both;
+        return slowest_of(unit, unit->both * both / unit->speed, both);
     const double even = work > 0 ? (high - low + count * work) / (2 * work) : 0; /* blocks for the smaller stage */
     const uint32_t here = even < count ? (uint32_t)even : count;
     double most = ppi_larger(low + here * work, high + (count - here) * work);
     if (here < count)
         most = ppi_smaller(most, ppi_larger(low + (here + 1) * work, high + (count - here - 1) * work));
-    return unit->both * both + unit->more * most;
+    return slowest_of(unit, (unit->both * both + unit->more * most) / unit->speed, both);
 }
 
 /* How many blocks of `work` a unit can run by `time`, at most `most`. */
@@ -247,9 +329,12 @@ static uint32_t number_by(const struct unit *unit, double work, uint32_t most, d
 /* Work of any blocks that a unit can run by `time`. */
 static double room_by(const struct unit *unit, double time)
 {
-    double room = time / (unit->both + unit->more / 2);
+    const double at_speed = time * unit->speed;
+    double room = at_speed / (unit->both + unit->more / 2);
     if (unit->more > 0 && unit->both > 0)
-        room = ppi_smaller(room, (time - unit->more * ppi_larger(unit->own[0], unit->own[1])) / unit->both);
+        room = ppi_smaller(room, (at_speed - unit->more * ppi_larger(unit->own[0], unit->own[1])) / unit->both);
+    if (unit->slower != unit->speed && unit->both > 0)
+        room = ppi_smaller(room, (time / unit->both - 2 * unit->overhead) * unit->slower + 2 * unit->overhead * unit->speed);
     return ppi_larger(0, room - unit->own[0] - unit->own[1]);
 }
 
@@ -351,11 +436,16 @@ static double least_time(holds_function holds, const void *what, double low, dou
 
 double ppi_split_bound(const struct ppi_split_load *load)
 {
-    const double all = sum_all(load) + load->stages * load->overhead;
-    const double low = (load->passes[0] + load->passes[1]) * all / load->devices;
-    const double high = 2 * (load->passes[0] + load->passes[1]) * all;
+    double speeds = 0, slowest = 1;
+    for (uint32_t d = 0; d < load->devices; d++) {
+        speeds += speed_of(load, d);
+        slowest = ppi_smaller(slowest, speed_of(load, d));
+    }
+    const double layers = sum_all(load), overhead = load->stages * load->overhead;
+    const double low = (load->passes[0] + load->passes[1]) * (layers + overhead * (speeds / load->devices)) / speeds;
+    const double high = 2 * (load->passes[0] + load->passes[1]) * (layers + overhead) / slowest;
     struct loading loading = {.load = load};
-    if (load->devices == 1 || !(low > 0) || !ppi_is_finite(high))
+    if (load->devices == 1 || load->any_order || !(low > 0) || !ppi_is_finite(high))
         return low;
     if (load->copies == 1 && load->stages == load->devices)
         return least_time(chain_holds, load, low, high);

@@ -26,6 +26,7 @@ struct enumerating {
     double *load;         /* of each device, for the stages that have blocks so far */
     uint32_t *taken;      /* of each device: the number of these stages */
     double *head, *tail;  /* of each device: least time before its first op starts, and after its last ends */
+    double *gone[2];      /* where speeds differ, of each stage: `forward` and `input` at the speeds of the stages before it */
     uint32_t *option;
     uint64_t most_visited;
 };
@@ -123,20 +124,31 @@ static void try_split(struct enumerating *all)
     choose_device(all, 0);
 }
 
+/* Finds what a stage adds to the chain at the speed of its device. */
+PPI_APART void pass_chain(const struct enumerating *all, uint32_t stage)
+{
+    const struct ppi_splitting *splitting = all->splitting;
+    const uint32_t begin = splitting->at[stage], end = splitting->at[stage + 1];
+    const double speed = ppi_split_speed(&splitting->state, splitting->state.schedule->placement.device_of[stage]);
+    all->gone[0][stage + 1] = all->gone[0][stage] + (all->forward[end] - all->forward[begin]) / speed;
+    all->gone[1][stage + 1] = all->gone[1][stage] + (all->input[end] - all->input[begin]) / speed;
+}
+
 /* Adds a stage to its devices' loads, or with `factor` -1 removes it; returns whether a better split remains possible. */
 static bool add_stage(struct enumerating *all, uint32_t stage, double factor)
 {
     const struct ppi_splitting *splitting = all->splitting;
     const struct ppi_placement *placement = &splitting->state.schedule->placement;
     uint32_t begin = splitting->at[stage], end = splitting->at[stage + 1];
+    const double *speed = splitting->state.speed, added = factor * all->passes * (all->work[end] - all->work[begin]);
     bool possible = true;
     for (uint32_t copy = 0; copy < placement->copies; copy++) {
         uint32_t device = placement->device_of[(size_t)copy * splitting->state.stages + stage];
-        all->load[device] += factor * all->passes * (all->work[end] - all->work[begin]);
+        all->load[device] += speed == NULL ? added : added / speed[device];
         all->taken[device] += factor > 0 ? 1 : PPSCHED_NONE; /* one less */
         if (factor > 0 && all->taken[device] == 1 && placement->copies == 1 && !splitting->state.walk.by_span) {
-            all->head[device] = all->forward[begin];
-            all->tail[device] = all->splits_backward ? 0 : all->input[begin];
+            all->head[device] = speed == NULL ? all->forward[begin] : all->gone[0][stage];
+            all->tail[device] = all->splits_backward ? 0 : speed == NULL ? all->input[begin] : all->gone[1][stage];
         }
         possible &= !is_worse(all, (all->load[device] + all->head[device] + all->tail[device]) * (1 - 1e-9));
     }
@@ -147,6 +159,8 @@ static void split_from(struct enumerating *all, uint32_t stage)
 {
     struct ppi_splitting *splitting = all->splitting;
     uint32_t stages = splitting->state.stages, behind = 0, begin = splitting->at[stage];
+    if (splitting->state.speed != NULL && stage > 0)
+        pass_chain(all, stage - 1);
     if (stage + 1 == stages) {
         if (add_stage(all, stage, 1))
             try_split(all);
@@ -222,6 +236,8 @@ static ppsched_status make(struct enumerating *all, struct ppi_arena *arena, pps
     all->head = ppi_arena_take_zeroed(arena, devices, sizeof *all->head);
     all->tail = ppi_arena_take_zeroed(arena, devices, sizeof *all->tail);
     all->option = ppi_arena_take_zeroed(arena, state->stages, sizeof *all->option);
+    for (int i = 0; i < 2 && state->speed != NULL; i++)
+        all->gone[i] = ppi_arena_take_zeroed(arena, state->stages + 1, sizeof **all->gone);
     return ppi_arena_check(arena, "all splits", error);
 }
 

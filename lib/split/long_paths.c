@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each path is a vector of counts by stage and kind, so its time is a dot product with the present times. The path that was
+/* Each path is a vector of counts by row and kind, so its time is a dot product with the present times. The path that was
  * longer last is tried first. */
 #include "split/long_paths.h"
 
@@ -11,21 +11,20 @@
 enum { A_VISIT = 8 };
 
 ppsched_status ppi_long_paths_open(struct ppi_long_paths *out, struct ppi_arena *arena, const struct ppi_walk *walk,
-                                   ppsched_error *error)
+                                   uint32_t rows, ppsched_error *error)
 {
-    uint32_t stages = walk->schedule->shape.stages;
-    *out = (struct ppi_long_paths){.stages = stages, .kinds = walk->splits_backward ? 4 : 2};
-    out->width = (stages * out->kinds + 3) / 4 * 4;
-    out->full = ppi_arena_take(arena, (size_t)stages * PPI_LONG_PATH_KINDS, sizeof *out->full);
+    *out = (struct ppi_long_paths){.rows = rows, .kinds = walk->splits_backward ? 4 : 2};
+    out->width = (rows * out->kinds + 3) / 4 * 4;
+    out->full = ppi_arena_take(arena, (size_t)rows * PPI_LONG_PATH_KINDS, sizeof *out->full);
     out->duration = ppi_arena_take_zeroed(arena, out->width, sizeof *out->duration);
     for (int i = 0; i < PPI_LONG_PATHS; i++)
         out->paths[i].weight = ppi_arena_take_zeroed(arena, out->width, sizeof *out->duration);
     return ppi_arena_check(arena, "the split", error);
 }
 
-void ppi_long_paths_set_times(struct ppi_long_paths *paths, uint32_t stage, const double *duration)
+void ppi_long_paths_set_times(struct ppi_long_paths *paths, uint32_t row, const double *duration)
 {
-    memcpy(paths->duration + (size_t)stage * paths->kinds, duration + 1, paths->kinds * sizeof *duration);
+    memcpy(paths->duration + (size_t)row * paths->kinds, duration + 1, paths->kinds * sizeof *duration);
 }
 
 /* In four sums, which a processor adds at once. */
@@ -65,9 +64,9 @@ void ppi_long_paths_keep(struct ppi_long_paths *paths, const struct ppi_walk *wa
     if (paths->count < PPI_LONG_PATHS)
         paths->count++;
     struct ppi_long_path path = paths->paths[paths->count - 1];
-    memset(paths->full, 0, (size_t)paths->stages * PPI_LONG_PATH_KINDS * sizeof *paths->full);
-    ppi_walk_weigh(walk, paths->full);
-    for (uint32_t s = 0; s < paths->stages; s++)
+    memset(paths->full, 0, (size_t)paths->rows * PPI_LONG_PATH_KINDS * sizeof *paths->full);
+    ppi_walk_weigh(walk, paths->rows, paths->full);
+    for (uint32_t s = 0; s < paths->rows; s++)
         memcpy(path.weight + (size_t)s * paths->kinds, paths->full + (size_t)s * PPI_LONG_PATH_KINDS,
                paths->kinds * sizeof *path.weight);
     path.rest = has_delays ? 0 : ppi_larger(0, time - sum_of(paths, path.weight));

@@ -9,7 +9,8 @@
 /* Paths that are kept: a new one replaces the last. */
 enum { PPI_LONG_PATHS = 32, PPI_LONG_PATH_KINDS = PPI_COMPUTE_KINDS - 1 };
 
-/* `weight`: how often each stage's ops are on the path, by kind - 1; `rest`: its time in addition to them. */
+/* A row is a stage, or where copies of the model take unlike times a stage of a copy. `weight`: how often each row's ops are on
+ * the path, by kind - 1; `rest`: its time in addition to them. */
 struct ppi_long_path {
     double *weight;
     double rest;
@@ -17,16 +18,16 @@ struct ppi_long_path {
 
 struct ppi_long_paths {
     struct ppi_long_path paths[PPI_LONG_PATHS]; /* the one that was longer last comes first */
-    uint32_t count, kinds, stages, width;       /* width: numbers of a path, a multiple of 4 */
-    double *full;                               /* scratch, of each stage and kind */
-    double *duration;                           /* present times, of each stage and kind */
+    uint32_t count, kinds, rows, width;         /* width: numbers of a path, a multiple of 4 */
+    double *full;                               /* scratch, of each row and kind */
+    double *duration;                           /* present times, of each row and kind */
 };
 
 ppsched_status ppi_long_paths_open(struct ppi_long_paths *out, struct ppi_arena *arena, const struct ppi_walk *walk,
-                                   ppsched_error *error);
+                                   uint32_t rows, ppsched_error *error);
 
-/* Sets a stage's times, by kind. */
-void ppi_long_paths_set_times(struct ppi_long_paths *paths, uint32_t stage, const double *duration);
+/* Sets a row's times, by kind. */
+void ppi_long_paths_set_times(struct ppi_long_paths *paths, uint32_t row, const double *duration);
 
 /* Whether a known path takes longer than `most`, by more than rounding. Adds the work to `visited`. */
 bool ppi_long_paths_take_longer(struct ppi_long_paths *paths, double most, uint64_t *visited);

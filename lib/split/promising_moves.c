@@ -185,7 +185,12 @@ static double unevenness_of(const struct ppi_split_moves *moves, double work, ui
 {
     const struct ppi_split_state *state = &moves->splitting->state;
     const uint32_t *device_of = state->schedule->placement.device_of;
-    return device_of[from] != device_of[to] ? work * (state->load[device_of[to]] - state->load[device_of[from]] + work) : 0;
+    if (device_of[from] == device_of[to])
+        return 0;
+    if (state->speed == NULL)
+        return work * (state->load[device_of[to]] - state->load[device_of[from]] + work);
+    const double taken = work / state->speed[device_of[to]], given = work / state->speed[device_of[from]];
+    return taken * (state->load[device_of[to]] + taken / 2) - given * (state->load[device_of[from]] - given / 2);
 }
 
 static double worth_of_move(const struct ppi_split_moves *moves, const struct giving *giving, uint32_t from, uint32_t to)

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/inline.h"
 #include "ir/costs.h"
 
 /* Visits counted for a price in addition to its walk: for itself, for each stage, each changed stage, and each changed
@@ -66,6 +67,25 @@ static ppsched_status take_room(struct ppi_split_state *state, bool has_same, pp
     return ppi_arena_check(arena, "the split", error);
 }
 
+/* Takes the speeds of devices, unless all are 1. */
+static ppsched_status take_speeds(struct ppi_split_state *state, ppsched_error *error)
+{
+    const uint32_t devices = state->schedule->shape.devices;
+    const size_t instances = (size_t)state->schedule->placement.copies * state->stages;
+    bool differs = false;
+    for (uint32_t d = 0; d < devices; d++)
+        differs |= ppi_speed_of(state->config, d) != 1;
+    if (!differs)
+        return PPSCHED_OK;
+    double *speed = ppi_arena_take(state->arena, devices, sizeof *speed);
+    state->instance_weight = ppi_arena_take_zeroed(state->arena, instances * KINDS, sizeof *state->instance_weight);
+    ppsched_status status = ppi_arena_check(state->arena, "the split", error);
+    for (uint32_t d = 0; d < devices && status == PPSCHED_OK; d++)
+        speed[d] = ppi_speed_of(state->config, d);
+    state->speed = speed;
+    return status;
+}
+
 ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_arena *arena, const ppsched_config *config,
                                     const ppsched_layers *layers, const ppsched_schedule *schedule, const double *overhead,
                                     const struct ppi_same_kind *same, bool by_span, ppsched_error *error)
@@ -81,6 +101,8 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_aren
     out->versions = config->weight_versions != 0 ? config->weight_versions : schedule->weight_versions;
     ppsched_status status = take_room(out, same != NULL, error);
     if (status == PPSCHED_OK)
+        status = take_speeds(out, error);
+    if (status == PPSCHED_OK)
         status = ppi_walk_make(&out->walk, arena, schedule, by_span, config->senders_wait, error);
     if (status == PPSCHED_OK)
         status = ppi_holding_make(&out->holdings, arena, schedule, ppi_layers_rise(layers), error);
@@ -89,7 +111,7 @@ ppsched_status ppi_split_state_make(struct ppi_split_state *out, struct ppi_aren
     if (status == PPSCHED_OK)
         status = ppi_fitted_open(&out->fitted, arena, schedule->shape.devices, out->stages, error);
     if (status == PPSCHED_OK)
-        status = ppi_long_paths_open(&out->long_paths, arena, &out->walk, error);
+        status = ppi_long_paths_open(&out->long_paths, arena, &out->walk, ppi_split_state_rows(out), error);
     if (status != PPSCHED_OK)
         return status;
     for (uint32_t d = 0; d < schedule->shape.devices; d++)
@@ -125,15 +147,39 @@ static double added_to(const struct ppi_split_state *state, uint32_t stage)
     return state->fronts != NULL ? state->fronts[stage].options[state->option[stage]].added : 0;
 }
 
-static void load_times(struct ppi_split_state *state, uint32_t stage)
+/* The times of a stage at speed 1, without overhead. */
+PPI_INLINE void take_plain_times(double *out, const struct ppi_split_state *state, uint32_t stage)
 {
-    double added = added_to(state, stage);
-    double duration[PPI_COMPUTE_KINDS] = {
-        [PPSCHED_KIND_F] = between(state, PPI_LAYER_FORWARD, stage),
-        [PPSCHED_KIND_B] = between(state, PPI_LAYER_BACKWARD, stage) + added,
-        [PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added,
-        [PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage),
-    };
+    const double added = added_to(state, stage);
+    out[PPSCHED_KIND_F] = between(state, PPI_LAYER_FORWARD, stage);
+    out[PPSCHED_KIND_B] = between(state, PPI_LAYER_BACKWARD, stage) + added;
+    out[PPSCHED_KIND_I] = between(state, PPI_LAYER_INPUT, stage) + added;
+    out[PPSCHED_KIND_W] = between(state, PPI_LAYER_WEIGHT, stage);
+}
+
+/* Sets the times of a stage on the devices of its copies. */
+PPI_APART void load_times_at_speeds(struct ppi_split_state *state, uint32_t stage)
+{
+    const struct ppi_placement *placement = &state->schedule->placement;
+    double plain[PPI_COMPUTE_KINDS] = {0}, duration[PPI_COMPUTE_KINDS] = {0};
+    take_plain_times(plain, state, stage);
+    for (uint32_t copy = 0; copy < placement->copies; copy++) {
+        const uint32_t row = copy * state->stages + stage;
+        for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+            duration[kind] = plain[kind] / state->speed[placement->device_of[row]] + state->overhead[kind];
+        ppi_walk_set_times_in(&state->walk, copy, stage, duration);
+        ppi_long_paths_set_times(&state->long_paths, row, duration);
+    }
+}
+
+PPI_INLINE void load_times(struct ppi_split_state *state, uint32_t stage)
+{
+    double duration[PPI_COMPUTE_KINDS] = {0};
+    if (state->speed != NULL) {
+        load_times_at_speeds(state, stage);
+        return;
+    }
+    take_plain_times(duration, state, stage);
     for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
         duration[kind] += state->overhead[kind];
     ppi_walk_set_times(&state->walk, stage, duration);
@@ -262,7 +308,7 @@ static void fit_stale(struct ppi_split_state *state)
             load_times(state, stage);
             work += ppi_split_work(state, state->like[2 * stage], state->like[2 * stage + 1]) + added_to(state, stage);
         }
-        state->load[d] = work;
+        state->load[d] = state->speed == NULL ? work : work / state->speed[d];
         state->is_stale[d] = false;
     }
 }
@@ -296,7 +342,7 @@ static ppsched_status change_stage(struct ppi_split_state *state, uint32_t stage
     return ppi_front_make(&state->fronts[stage], &state->builder, state->border[stage], state->border[stage + 1], error);
 }
 
-static uint32_t most_loaded(const struct ppi_split_state *state)
+uint32_t ppi_split_state_most_loaded(const struct ppi_split_state *state)
 {
     uint32_t most = 0;
     for (uint32_t d = 1; d < state->schedule->shape.devices; d++)
@@ -309,7 +355,7 @@ static double time_left_out(const struct ppi_split_state *state)
 {
     if (state->left_out <= 0)
         return 0;
-    double load = state->load[most_loaded(state)] / state->schedule->placement.copies;
+    double load = state->load[ppi_split_state_most_loaded(state)] / state->schedule->placement.copies;
     return state->left_out * (load + state->pass_overhead);
 }
 
@@ -370,29 +416,6 @@ void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t
     ppi_split_state_set_pin(state, stage, pin);
     fit_stale(state);
     *price = price_of(state);
-}
-
-/* Microbatches left out add to the criticality of the most loaded device. */
-static void weigh_left_out(struct ppi_split_state *state)
-{
-    const struct ppi_held_passes *holding = &state->holdings[most_loaded(state)];
-    const double passes = state->left_out / state->schedule->placement.copies;
-    const bool splits = state->walk.splits_backward;
-    for (uint32_t i = 0; i < holding->count; i++) {
-        double *weight = &state->weight[(size_t)holding->stages[i] * KINDS];
-        weight[PPSCHED_KIND_F - 1] += passes;
-        weight[PPSCHED_KIND_B - 1] += splits ? 0 : passes;
-        weight[PPSCHED_KIND_I - 1] += splits ? passes : 0;
-        weight[PPSCHED_KIND_W - 1] += splits ? passes : 0;
-    }
-}
-
-void ppi_split_state_weigh(struct ppi_split_state *state)
-{
-    memset(state->weight, 0, (size_t)state->stages * KINDS * sizeof *state->weight);
-    ppi_walk_weigh(&state->walk, state->weight);
-    if (state->left_out > 0)
-        weigh_left_out(state);
 }
 
 static void make_stale(struct ppi_split_state *state)

@@ -39,16 +39,18 @@ struct ppi_split_state {
     uint32_t *border;                   /* first layer of each stage, then the number of layers */
     uint32_t *like;                     /* by stage: first and end of identical layers, as a key */
     uint32_t *option;                   /* by stage */
-    double *weight;                     /* by stage and kind: criticality, how often it is on the critical path */
-    double *backward_weight;            /* by stage: cost of time added to a backward, for the choice of options */
-    uint32_t *pin;                      /* by stage: the option that it must have, or PPSCHED_NONE */
-    double *load;                       /* by device: work of a microbatch */
-    bool *is_stale;                     /* by device: a stage changed, so that it must be fitted again */
-    double overshoot, *overshoots;      /* the sum, and by device */
-    double most_overshoot;              /* above which a split is not timed */
-    double most_time;                   /* above which the exact time is not needed */
-    uint64_t worked;                    /* of `builder.work`, what `visited` includes */
-    uint64_t visited;                   /* nodes of all walks */
+    double *speed;                      /* by device; NULL: all are 1 */
+    double *instance_weight;       /* by stage instance and kind: how often it is on the critical path; NULL without speeds */
+    double *weight;                /* by stage and kind: criticality, the time that a unit of it takes on the critical path */
+    double *backward_weight;       /* by stage: cost of time added to a backward, for the choice of options */
+    uint32_t *pin;                 /* by stage: the option that it must have, or PPSCHED_NONE */
+    double *load;                  /* by device: work of a microbatch */
+    bool *is_stale;                /* by device: a stage changed, so that it must be fitted again */
+    double overshoot, *overshoots; /* the sum, and by device */
+    double most_overshoot;         /* above which a split is not timed */
+    double most_time;              /* above which the exact time is not needed */
+    uint64_t worked;               /* of `builder.work`, what `visited` includes */
+    uint64_t visited;              /* nodes of all walks */
 };
 
 /* For a schedule with stages made of `layers`, whose ops take `overhead` longer. All memory is from `arena`. */
@@ -80,6 +82,15 @@ static inline void ppi_split_state_set_pin(struct ppi_split_state *state, uint32
 /* Prices the same borders with another option pinned for a stage, or none. */
 void ppi_split_state_pin(struct ppi_split_state *state, uint32_t stage, uint32_t pin, struct ppi_split_price *price);
 
+/* The device with most work of a microbatch. */
+uint32_t ppi_split_state_most_loaded(const struct ppi_split_state *state);
+
+/* The rows of known paths: stages, or stages of each copy where these take unlike times. */
+static inline uint32_t ppi_split_state_rows(const struct ppi_split_state *state)
+{
+    return state->speed != NULL ? state->schedule->placement.copies * state->stages : state->stages;
+}
+
 /* Fills in `weight` for the present split. */
 void ppi_split_state_weigh(struct ppi_split_state *state);
 
@@ -106,7 +117,13 @@ struct ppi_fit ppi_split_state_fit(const struct ppi_split_state *state, uint32_t
 /* The device that has the same stages in the other copy of the model; itself where there is one copy. */
 uint32_t ppi_split_state_partner(const struct ppi_split_state *state, uint32_t device);
 
-/* Time of the layers from `begin` to before `end`, forward and backward, without recomputation. */
+/* The speed of a device. */
+static inline double ppi_split_speed(const struct ppi_split_state *state, uint32_t device)
+{
+    return state->speed != NULL ? state->speed[device] : 1;
+}
+
+/* Time of the layers from `begin` to before `end` at speed 1, forward and backward, without recomputation. */
 static inline double ppi_split_work(const struct ppi_split_state *state, uint32_t begin, uint32_t end)
 {
     const double *forward = state->sums[PPI_LAYER_FORWARD], *backward = state->sums[PPI_LAYER_BACKWARD];

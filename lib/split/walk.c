@@ -230,6 +230,13 @@ void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *dur
             walk->costs[instance * KINDS + (uint32_t)kind - 1].duration = duration[kind];
 }
 
+void ppi_walk_set_times_in(struct ppi_walk *walk, uint32_t copy, uint32_t stage, const double *duration)
+{
+    const uint32_t instance = copy * walk->schedule->shape.stages + stage;
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        walk->costs[instance * KINDS + (uint32_t)kind - 1].duration = duration[kind];
+}
+
 void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward)
 {
     uint32_t instance = copy * walk->schedule->shape.stages + stage;
@@ -316,20 +323,20 @@ double ppi_walk_price(struct ppi_walk *walk)
 
 /* --- a critical path --- */
 
-static void add_weight(const struct ppi_walk *walk, const struct ppi_walk_node *node, double *weight)
+static void add_weight(const struct ppi_walk *walk, uint32_t rows, const struct ppi_walk_node *node, double *weight)
 {
-    uint32_t stages = walk->schedule->shape.stages, cost = node->cost;
+    uint32_t cost = node->cost;
     if (cost < walk->instances * KINDS) {
-        weight[(size_t)(cost / KINDS % stages) * KINDS + cost % KINDS]++;
+        weight[(size_t)(cost / KINDS % rows) * KINDS + cost % KINDS]++;
     } else if (cost >= walk->instances * (KINDS + 1)) {
         const struct ppi_walk_pair *pair = &walk->pairs[cost - walk->instances * (KINDS + 1)];
-        weight[(size_t)(pair->forward % stages) * KINDS + PPSCHED_KIND_F - 1]++;
-        weight[(size_t)(pair->backward % stages) * KINDS + pair->kind - 1]++;
+        weight[(size_t)(pair->forward % rows) * KINDS + PPSCHED_KIND_F - 1]++;
+        weight[(size_t)(pair->backward % rows) * KINDS + pair->kind - 1]++;
     }
 }
 
 /* Follows the path back from the end of the longest device; by span up to the start of that device's first op. */
-void ppi_walk_weigh(const struct ppi_walk *walk, double *weight)
+void ppi_walk_weigh(const struct ppi_walk *walk, uint32_t rows, double *weight)
 {
     uint32_t device = 0;
     double most = -1;
@@ -341,7 +348,7 @@ void ppi_walk_weigh(const struct ppi_walk *walk, double *weight)
     for (uint32_t i = walk->last[device]; i >= PPI_WALK_FIRST;) {
         const struct ppi_walk_node *node = &walk->nodes[i];
         double there = walk->end[node->input] + walk->costs[node->cost].delay;
-        add_weight(walk, node, weight);
+        add_weight(walk, rows, node, weight);
         if (walk->by_span && i == walk->first[device])
             break;
         double turn = turn_of(walk, i), held = walk->holds != NULL ? held_until(walk, i) : -PPI_INFINITE;

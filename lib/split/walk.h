@@ -54,15 +54,17 @@ struct ppi_walk {
 ppsched_status ppi_walk_make(struct ppi_walk *out, struct ppi_arena *arena, const ppsched_schedule *schedule, bool by_span,
                              bool senders_wait, ppsched_error *error);
 
-/* Sets a stage's times (F, B, I, W by kind), and the delays of its inputs from the stage before and after it, by model
- * copy. */
+/* Sets the times (F, B, I, W by kind) of a stage in all copies of the model, or in one; and the delays of its inputs from the
+ * stage before and after it, by copy. */
 void ppi_walk_set_times(struct ppi_walk *walk, uint32_t stage, const double *duration);
+void ppi_walk_set_times_in(struct ppi_walk *walk, uint32_t copy, uint32_t stage, const double *duration);
 void ppi_walk_set_delays(struct ppi_walk *walk, uint32_t copy, uint32_t stage, double forward, double backward);
 
 /* The time of the schedule: span or makespan. */
 double ppi_walk_price(struct ppi_walk *walk);
 
-/* Adds up how often each stage's ops are on a critical path of that price: `weight` has four values per stage, by kind - 1. */
-void ppi_walk_weigh(const struct ppi_walk *walk, double *weight);
+/* Adds up how often ops are on a critical path of that price: `weight` has four values, by kind - 1, for each of `rows` rows:
+ * stages, or stages of each copy. */
+void ppi_walk_weigh(const struct ppi_walk *walk, uint32_t rows, double *weight);
 
 #endif

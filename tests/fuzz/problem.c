@@ -55,7 +55,8 @@ static const int32_t quantities[QUANTITIES] = {PPSCHED_QUANTITY_FORWARD_TIMES,
                                                PPSCHED_QUANTITY_COPY_SLOWDOWN,
                                                PPSCHED_QUANTITY_SEND_OVERHEAD,
                                                PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT,
-                                               PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD};
+                                               PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD,
+                                               PPSCHED_QUANTITY_DEVICE_SPEEDS};
 
 int32_t quantity_at(int32_t index)
 {

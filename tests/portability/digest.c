@@ -83,10 +83,9 @@ static void add_micro_slices(const char *subject, int64_t slices)
     add_results(subject, &results);
 }
 
-/* Each strategy where calls of sends and receives take time, another on each device. */
-static void add_calls(const char *subject)
+/* Each strategy with a list of three devices that differ. */
+static void add_devices(const char *subject, int32_t quantity, const double *list)
 {
-    static const double calls[] = {0.1, 0.03, 0.2};
     struct results results;
     int number = 0;
     results_start(&results);
@@ -96,7 +95,7 @@ static void add_calls(const char *subject)
         if (info.offloads || info.searches != 0)
             continue;
         ppsched_config *config = make_problem(3, 3 * (info.chunks != 0 ? info.chunks : 2), 6, 2, COSTS_DECIMAL);
-        expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, calls, 3, NULL), NULL);
+        expect_ok(ppsched_config_set_values(config, quantity, list, 3, NULL), NULL);
         results_add(&results, config, info.name, number++);
         ppsched_config_destroy(config);
     }
@@ -179,7 +178,8 @@ static void add_all(void)
         add_strategy(strategy);
     add_micro_slices("microbatches", 1);
     add_micro_slices("slices", 3);
-    add_calls("calls");
+    add_devices("calls", PPSCHED_QUANTITY_SEND_OVERHEAD, (const double[]){0.1, 0.03, 0.2});
+    add_devices("speeds", PPSCHED_QUANTITY_DEVICE_SPEEDS, (const double[]){1, 0.3, 0.7});
     add_all_golden();
     add_line("all", "bounds", digest_of_bounds());
     add_line("all", "restaged", digest_of_restaged());

@@ -159,6 +159,11 @@ static double after_sending(const struct graph *graph, const struct split_proble
     return start;
 }
 
+static double speed_of(const struct split_problem *problem, uint32_t device)
+{
+    return problem->speed[device] > 0 ? problem->speed[device] : 1;
+}
+
 /* The longest path: each unit starts when the last of its inputs is there. */
 static double makespan_of(const struct graph *graph, const struct split_problem *problem, const struct split_cost *stage)
 {
@@ -172,7 +177,8 @@ static double makespan_of(const struct graph *graph, const struct split_problem 
             start = there > start ? there : start;
         }
         for (uint32_t i = 0; i < unit->ops; i++)
-            start += stage[unit->op[i].stage].time[unit->op[i].kind] + problem->overhead[unit->op[i].kind];
+            start += stage[unit->op[i].stage].time[unit->op[i].kind] / speed_of(problem, unit->device) +
+                     problem->overhead[unit->op[i].kind];
         end[graph->sorted[k]] = start;
         makespan = start > makespan ? start : makespan;
     }

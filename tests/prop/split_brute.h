@@ -46,6 +46,7 @@ struct split_problem {
     struct split_entry entry[SPLIT_ENTRIES];
     uint32_t least[SPLIT_STAGES];               /* layers of a stage at least, those with a place of their own counted */
     double delay[SPLIT_DEVICES][SPLIT_DEVICES]; /* from, to */
+    double speed[SPLIT_DEVICES];                /* layers take their time divided by it; 0: 1 */
     double overhead[5];                         /* of each op, by kind */
     int senders_wait;                           /* as PPSCHED_SENDER_WAITS_LIKE_KIND */
     double limit[SPLIT_DEVICES]; /* infinite: none; exceeded where a peak is above it by more than a share of 1e-9 */

@@ -183,6 +183,8 @@ ppsched_config *config_of_stages(const struct split_problem *problem, const stru
     for (uint32_t i = 0; i < devices * devices; i++)
         list[i] = problem->delay[i / devices][i % devices];
     set_list(config, PPSCHED_QUANTITY_P2P_TIME, list, devices * devices);
+    if (problem->speed[0] > 0)
+        set_list(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, problem->speed, devices);
     set_list(config, PPSCHED_QUANTITY_OP_OVERHEAD, problem->overhead + PPSCHED_KIND_F, PPSCHED_KIND_W);
     if (problem->senders_wait)
         expect_ok(ppsched_config_set_sender_waits(config, PPSCHED_SENDER_WAITS_LIKE_KIND, &error), &error);

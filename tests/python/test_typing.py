@@ -141,7 +141,7 @@ class NamesTest(unittest.TestCase):
         sizes = {"overlapped_times": 16, "p2p_time": 16, "p2p_bandwidth": 16, "backward_input_share": 1, "microbatch_scale": 8,
                  "microbatch_memory_scale": 8, "slice_scale": 1, "op_overhead": 4}
         for name in QUANTITIES:
-            positive = "bandwidth" in name or "slowdown" in name or name.endswith("_scale")
+            positive = "bandwidth" in name or "slowdown" in name or name.endswith(("_scale", "_speeds"))
             least = 1.0 if positive else 0.0
             values = [least] * sizes.get(name, 4)
             config = ppsched.Config(4, 8, **{name: values})

@@ -111,15 +111,27 @@ static int flushed(const struct brute *brute, const ppsched_schedule *schedule, 
     return 1;
 }
 
+/* On a device. */
+static double at_speed(const struct brute_costs *costs, uint32_t device, double time)
+{
+    return costs->speed[device] > 0 ? time / costs->speed[device] : time;
+}
+
+static double plain_duration(const struct brute_costs *costs, const struct brute_op *b)
+{
+    double overhead = costs->overhead[b->op.kind], own = costs->duration[b->op.kind][b->op.stage];
+    return costs->speed[b->device] > 0 ? at_speed(costs, b->device, own - overhead) + overhead : own;
+}
+
 static double unit_duration(const struct brute_costs *costs, const ppsched_schedule *schedule, const struct brute_op *first,
                             const struct brute_op *second)
 {
-    double plain = costs->duration[first->op.kind][first->op.stage];
+    double plain = plain_duration(costs, first);
     double own = plain * brute_time_factor(costs, schedule, &first->op);
     if (second == NULL)
         return own;
-    double given = costs->overlapped[first->op.stage][second->op.stage];
-    double other = costs->duration[second->op.kind][second->op.stage];
+    double given = at_speed(costs, first->device, costs->overlapped[first->op.stage][second->op.stage]);
+    double other = plain_duration(costs, second);
     own += other * brute_time_factor(costs, schedule, &second->op);
     plain += other;
     return given < 0 ? own : plain == 0 || own == plain ? given : given * (own / plain);

@@ -11,6 +11,8 @@ enum { BRUTE_STAGES = 32, BRUTE_DEVICES = 16, BRUTE_MICRO_SLICES = 64 };
 struct brute_costs {
     double duration[5][BRUTE_STAGES];              /* by kind */
     double overlapped[BRUTE_STAGES][BRUTE_STAGES]; /* negative: the sum */
+    double speed[BRUTE_DEVICES];                   /* of devices; 0: 1 */
+    double overhead[5];                            /* in `duration`, by kind, whatever the speed */
     double delay[BRUTE_DEVICES][BRUTE_DEVICES];
     double memory[5][BRUTE_STAGES];
     double sent[2][BRUTE_STAGES]; /* bytes of F, and of B or I, times the memory factor */

@@ -128,6 +128,29 @@ static void make_varied_plan(struct handles *handles)
     expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
 }
 
+/* Devices that differ, in orders of their own. */
+static void make_ordered_plan(struct handles *handles)
+{
+    static const double speeds[] = {0.5, 1}, slow[] = {1, 1.5};
+    static const char *const strategies[] = {"1f1b", "zb_auto"};
+    static const uint32_t chunks[] = {1};
+    const ppsched_scenario_options scenarios = {.size = sizeof scenarios, .device_factors = slow, .device_factor_count = 2};
+    const struct plan_choice options = {.size = sizeof options,
+                                        .strategies = strategies,
+                                        .strategy_count = 2,
+                                        .chunks = chunks,
+                                        .chunk_count = 1,
+                                        .layers = handles->layers,
+                                        .free_device_order = 1,
+                                        .scenario_options = &scenarios,
+                                        .scenario_count = 5,
+                                        .rank_by = PPSCHED_RANK_BY_WORST};
+    ppsched_error error;
+    expect_ok(ppsched_config_set_values(handles->plain, PPSCHED_QUANTITY_DEVICE_SPEEDS, speeds, 2, &error), &error);
+    expect_ok(create_plan(&handles->plan, handles->plain, &options, &error), &error);
+    expect_ok(ppsched_plan_evaluate(handles->plan, 0, &error), &error);
+}
+
 static void make_layer_list(struct handles *handles)
 {
     static const ppsched_recompute kinds[] = {{"selective", 0.25, 0.5}, {"full", 1, 0}};
@@ -169,6 +192,8 @@ static void fill_handles(struct handles *handles, int with_plan)
         make_layered_plan(handles);
     else if (with_plan == 3)
         make_varied_plan(handles);
+    else if (with_plan == 4)
+        make_ordered_plan(handles);
 }
 
 void make_handles(struct handles *handles, int with_plan)

@@ -12,7 +12,7 @@ struct plan_choice {
     const uint32_t *chunks, *group_sizes, *microbatches, *slices;
     const double *memory_limits;
     uint32_t strategy_count, chunk_count, group_size_count, microbatch_count, slice_count, memory_limit_count;
-    uint32_t placements, effort, order_effort, runtimes, offload, reserved;
+    uint32_t placements, effort, order_effort, runtimes, offload, free_device_order, reserved;
     int32_t runtime, lowering, unshard_lookahead, rank_by;
     uint32_t unshard, reduce_grad, receive_prefetch;
     const ppsched_channel_model *channel;
@@ -71,6 +71,7 @@ static inline ppsched_status create_plan(ppsched_plan **out, const ppsched_confi
                                           .runtimes = c->runtimes,
                                           .runtime = c->runtime,
                                           .offload = c->offload,
+                                          .free_device_order = c->free_device_order,
                                           .lower = lowers ? &lower : NULL,
                                           .channel = c->channel,
                                           .embedding = c->embedding,

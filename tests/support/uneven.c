@@ -103,6 +103,7 @@ static const struct {
     {UNEVEN_COPIES, PPSCHED_QUANTITY_HOST_BANDWIDTH, BY_DEVICE, 1},
     {UNEVEN_COPIES, PPSCHED_QUANTITY_HOST_LATENCY, BY_DEVICE, 0.125},
     {UNEVEN_RUNTIME, PPSCHED_QUANTITY_OP_OVERHEAD, BY_KIND, 0.125},
+    {UNEVEN_SPEEDS, PPSCHED_QUANTITY_DEVICE_SPEEDS, BY_DEVICE, 0.25},
 };
 
 void add_uneven(ppsched_config *config, unsigned parts, uint64_t *seed)
@@ -153,6 +154,10 @@ void brute_costs_of(struct brute_costs *out, const ppsched_config *config)
             out->overlapped[s][t] = value_at(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, pairs == stages ? s : s * stages + t,
                                              -1);
     }
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        out->overhead[kind] = value_at(config, PPSCHED_QUANTITY_OP_OVERHEAD, (size_t)kind - PPSCHED_KIND_F, 0);
+    for (uint32_t d = 0; d < devices; d++)
+        out->speed[d] = value_at(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, d, 0);
     for (uint32_t from = 0; from < devices; from++)
         for (uint32_t to = 0; to < devices; to++) {
             out->delay[from][to] = value_at(config, PPSCHED_QUANTITY_P2P_TIME, from * devices + to, 0);

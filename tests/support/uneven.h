@@ -35,7 +35,8 @@ enum uneven_part {
     UNEVEN_SHARDING = 1 << 4, /* bytes of parameters, bandwidth and slowdown of devices */
     UNEVEN_COPIES = 1 << 5,   /* recomputation, and copies to the host by bytes, bandwidth and latency */
     UNEVEN_RUNTIME = 1 << 6,  /* overhead by kind of op */
-    UNEVEN_ALL = (1 << 7) - 1
+    UNEVEN_SPEEDS = 1 << 7,   /* of devices */
+    UNEVEN_ALL = (1 << 7) - 1 /* but speeds */
 };
 
 /* Sets these parts of a config of any sizes. */

@@ -91,6 +91,10 @@ int main(void)
         SHORTAGE(plan_run, .variants = 1, .with_plan = 3, .keeps_work = 1),
         SHORTAGE(plan_create_config, .variants = 3, .with_plan = 3),
         SHORTAGE(plan_create_timeline, .variants = 3, .with_plan = 3),
+        SHORTAGE(plan_evaluate, .variants = 1, .with_plan = 4),
+        SHORTAGE(plan_run, .variants = 1, .with_plan = 4, .keeps_work = 1),
+        SHORTAGE(plan_create_config, .variants = 2, .with_plan = 4),
+        SHORTAGE(plan_create_timeline, .variants = 2, .with_plan = 4),
     };
     return cmocka_run_group_tests_name("allocation_plan", tests, NULL, NULL);
 }

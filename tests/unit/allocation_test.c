@@ -81,6 +81,20 @@ static ppsched_status config_set_placement(struct attempt *attempt)
                                         &attempt->error);
 }
 
+/* The second variant is of links. */
+static void prepare_devices(struct attempt *attempt)
+{
+    const int32_t quantity = attempt->variant == 0 ? PPSCHED_QUANTITY_DEVICE_SPEEDS : PPSCHED_QUANTITY_P2P_TIME;
+    expect_ok(
+        ppsched_config_set_values(attempt->own.config, quantity, (double[]){0.5, 1, 2, 4}, attempt->variant == 0 ? 2 : 4, NULL),
+        NULL);
+}
+
+static ppsched_status config_order_devices(struct attempt *attempt)
+{
+    return ppsched_config_order_devices(attempt->own.config, (uint32_t[]){1, 0}, 2, &attempt->error);
+}
+
 /* Another length of a list that is there already, and a new one. */
 static ppsched_status config_set_values(struct attempt *attempt)
 {
@@ -464,6 +478,7 @@ int main(void)
         SHORTAGE(config_from_layers, .variants = 1),
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_set_placement, .variants = 1),
+        SHORTAGE(config_order_devices, .variants = 2, .prepare = prepare_devices),
         SHORTAGE(config_set_values, .variants = 2),
         SHORTAGE(config_set_windows, .variants = 2),
         SHORTAGE(pair_find_order, .variants = 2),

@@ -646,6 +646,17 @@ static void test_varied_plans(void **state)
     destroy_handles(own);
 }
 
+static void test_ordered_plans(void **state)
+{
+    struct handles handles, *own = &handles;
+    uint32_t order[2];
+    (void)state;
+    make_handles(own, 4);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_plan_get_device_order(order, 2, NULL, own->plan, 0, NULL));
+    destroy_handles(own);
+}
+
 static void test_plans_and_frees(void **state)
 {
     struct handles handles, *own = &handles;
@@ -706,6 +717,7 @@ int main(void)
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_varied_plans),
+        cmocka_unit_test(test_ordered_plans),
         cmocka_unit_test(test_plans_and_frees),
     };
     return cmocka_run_group_tests_name("allocation_use", tests, NULL, NULL);

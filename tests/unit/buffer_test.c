@@ -92,6 +92,11 @@ static ppsched_status get_microbatch_order(const struct filling *f)
     return ppsched_plan_get_microbatch_order(OUT(f), OWN(f, plan), 0, f->error);
 }
 
+static ppsched_status get_device_order(const struct filling *f)
+{
+    return ppsched_plan_get_device_order(OUT(f), OWN(f, plan), 0, f->error);
+}
+
 static ppsched_status write_layout(const struct filling *f)
 {
     return ppsched_layout_write_text(OUT(f), OWN(f, layout), f->error);
@@ -221,6 +226,7 @@ static const struct row rows[] = {
     ROW(ppsched_plan_get_split, uint32_t, get_split),
     ROW(ppsched_plan_get_recomputes, uint8_t, get_recomputes),
     ROW(ppsched_plan_get_microbatch_order, uint32_t, get_microbatch_order),
+    ROW(ppsched_plan_get_device_order, uint32_t, get_device_order),
     ROW(ppsched_layout_write_text, char, write_layout),
     ROW(ppsched_layout_write_modules, char, write_modules),
     ROW(ppsched_schedule_order_microbatches, uint32_t, order_microbatches),
@@ -326,7 +332,7 @@ static void test_buffers(void **state)
     struct handles own;
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        make_handles(&own, rows[i].call == get_microbatch_order ? 3 : 2);
+        make_handles(&own, rows[i].call == get_device_order ? 4 : rows[i].call == get_microbatch_order ? 3 : 2);
         size_t needed = ask(&rows[i], &own);
         fill_with_enough(&rows[i], &own, needed);
         for (size_t capacity = 0; capacity < needed; capacity++)

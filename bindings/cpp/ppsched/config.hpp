@@ -75,6 +75,11 @@ public:
     void set_iterations(int64_t iterations) { detail::call(ppsched_config_set_iterations, get(), iterations); }
     void set_slices(int64_t slices) { detail::call(ppsched_config_set_slices, get(), slices); }
     void set_weight_versions(int64_t versions) { detail::call(ppsched_config_set_weight_versions, get(), versions); }
+    /* Device order[p] becomes device p; see ppsched_config_order_devices. */
+    void order_devices(const std::vector<uint32_t> &order)
+    {
+        detail::call(ppsched_config_order_devices, get(), order.data(), order.size());
+    }
     /* What searches minimise if times vary; see ppsched_config_set_robust_objective. */
     void set_goal(ppsched_rank_by rank_by, int64_t scenarios, const ppsched_scenario_options &options, double quantile = 0.9)
     {

@@ -47,8 +47,9 @@ struct PlanOptions {
     uint32_t scenario_count = 0; /* in which times vary as the next members say */
     ScenarioOptions scenarios;
     ppsched_rank_by rank_by = PPSCHED_RANK_BY_STEP;
-    double quantile = 0;  /* 0: the default */
-    bool offload = false; /* also list candidates with offload */
+    double quantile = 0;            /* 0: the default */
+    bool free_device_order = false; /* with layers: the order of devices is searched, too */
+    bool offload = false;           /* also list candidates with offload */
 };
 
 /* The result of Plan::least_limit: the least memory limit, the same for all devices, and the candidate that fits it. */
@@ -101,6 +102,12 @@ public:
     std::vector<uint32_t> microbatch_order(uint32_t candidate) const
     {
         return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_microbatch_order, get(), candidate);
+    }
+
+    /* The device in each place of a candidate, of a plan with free_device_order. */
+    std::vector<uint32_t> device_order(uint32_t candidate) const
+    {
+        return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_device_order, get(), candidate);
     }
 
     /* A candidate's own problem, with the progress callback of the plan. */
@@ -212,6 +219,7 @@ inline ppsched_plan *Plan::list(const Config &config, const PlanOptions &options
     own.runtimes = options.runtimes;
     own.runtime = options.runtime ? static_cast<int32_t>(*options.runtime) : 0;
     own.offload = options.offload;
+    own.free_device_order = options.free_device_order;
     own.lower = groups.lowers() ? &groups.lower : nullptr;
     own.channel = options.channel ? &*options.channel : nullptr;
     own.embedding = &options.embedding;

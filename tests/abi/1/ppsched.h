@@ -103,6 +103,7 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
     PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
+    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
@@ -172,6 +173,9 @@ PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
 PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
                                                               int64_t versions,
                                                               ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_order_devices(ppsched_config *config,
+                                                        const uint32_t *order, size_t count,
+                                                        ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_split_backward(ppsched_config *config,
                                                              uint32_t is_allowed,
                                                              ppsched_error *error);
@@ -1705,7 +1709,8 @@ typedef struct ppsched_plan_options {
     uint32_t runtimes;
     int32_t runtime;
     uint32_t offload;
-    uint32_t reserved[9];
+    uint32_t free_device_order;
+    uint32_t reserved[8];
 } ppsched_plan_options;
 typedef struct ppsched_candidate {
     uint32_t size;
@@ -1767,6 +1772,9 @@ PPSCHED_API ppsched_status ppsched_plan_get_microbatch_order(uint32_t *out, size
                                                              const ppsched_plan *plan,
                                                              uint32_t candidate,
                                                              ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_plan_get_device_order(uint32_t *out, size_t capacity,
+                                                         size_t *needed, const ppsched_plan *plan,
+                                                         uint32_t candidate, ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_plan_create_config(ppsched_config **out,
                                                       const ppsched_plan *plan, uint32_t candidate,
                                                       ppsched_error *error);

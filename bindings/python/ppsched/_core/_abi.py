@@ -79,6 +79,7 @@ class Quantity(enum.IntEnum):
     BACKWARD_INPUT_SHARE = 20
     OVERLAPPED_TIMES = 21
     OP_OVERHEAD = 22
+    DEVICE_SPEEDS = 23
     MEM_FORWARD = 32
     MEM_BACKWARD_INPUT = 33
     MEM_BACKWARD_WEIGHT = 34
@@ -1912,6 +1913,7 @@ class PlanOptions(Structure):
     runtimes: int
     runtime: int
     offload: int
+    free_device_order: int
     reserved: Array[c_uint32]
     _fields_ = [
         ("size", c_uint32),
@@ -1939,7 +1941,8 @@ class PlanOptions(Structure):
         ("runtimes", c_uint32),
         ("runtime", c_int32),
         ("offload", c_uint32),
-        ("reserved", c_uint32 * 9),
+        ("free_device_order", c_uint32),
+        ("reserved", c_uint32 * 8),
     ]
 
 
@@ -2013,6 +2016,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_placement": (c_int32, [c_void_p]),
     "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
+    "ppsched_config_order_devices": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_config_split_backward": (c_uint32, [c_void_p]),
     "ppsched_config_set_forward_only": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
@@ -2134,6 +2138,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_get_split": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_get_recomputes": (c_int32, [POINTER(c_uint8), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_get_microbatch_order": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_plan_get_device_order": (c_int32, [POINTER(c_uint32), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
@@ -2217,6 +2222,7 @@ class Library(CDLL):
     ppsched_config_set_placement: Callable[..., int]
     ppsched_config_placement: Callable[..., int]
     ppsched_config_set_weight_versions: Callable[..., int]
+    ppsched_config_order_devices: Callable[..., int]
     ppsched_config_set_split_backward: Callable[..., int]
     ppsched_config_split_backward: Callable[..., int]
     ppsched_config_set_forward_only: Callable[..., int]
@@ -2338,6 +2344,7 @@ class Library(CDLL):
     ppsched_plan_get_split: Callable[..., int]
     ppsched_plan_get_recomputes: Callable[..., int]
     ppsched_plan_get_microbatch_order: Callable[..., int]
+    ppsched_plan_get_device_order: Callable[..., int]
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]

@@ -25,6 +25,7 @@ class Candidate(NamedTuple):
       ordered: its microbatches have another order than in the config; microbatch_order: that order, or None (Plan.microbatch_order).
       scenario_time: time of a step over the scenarios.
       offloaded: it has offload; offloads: number of offloaded activations in an iteration.
+      device_order: the device in each place, as the config numbers devices; None if no order was asked for.
       imbalance: the part of bubble.of_total that exists because devices have less work than the busiest one.
     """
 
@@ -60,6 +61,7 @@ class Candidate(NamedTuple):
     offloads: int = 0
     microbatch_order: Optional[List[int]] = None
     imbalance: Optional[float] = None
+    device_order: Optional[List[int]] = None
 
     @property
     def fits(self) -> bool:

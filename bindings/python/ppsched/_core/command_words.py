@@ -140,15 +140,39 @@ def _offload_words(plan: "Plan", candidate: Candidate) -> List[str]:
     return ["--offload", "limit" if plan.config_of(candidate).mem_limit else "all"]
 
 
+def _device_order_words(plan: "Plan", candidate: Candidate) -> List[str]:
+    """Which device stands where, where the plan found that; costs number devices as the plan's config does."""
+    order = plan.device_order(candidate)
+    return [] if order == sorted(order) else ["--device-order", *map(str, order)]
+
+
+def _by_place(words: List[str], order: List[int]) -> List[str]:
+    """Words of slow ranks and links, by the places that their devices have."""
+    moved = list(words)
+    for i, option in enumerate(words[:-1]):
+        *devices, factor = words[i + 1].split(":")
+        if option in ("--slow-rank", "--slow-link"):
+            moved[i + 1] = ":".join([*(str(order.index(int(device))) for device in devices), factor])
+    return moved
+
+
+def _limit_words(plan: "Plan", candidate: Candidate) -> List[str]:
+    """Memory limits: the candidate's own one, or those of the plan's devices."""
+    own = plan.config_of(candidate)
+    return list_words(own if len(set(own.mem_limit)) < 2 else plan.config, OF_CANDIDATES)
+
+
 def schedule_words(plan: "Plan", candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
     """The words of the command. costs: words for times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
-    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *robust_objective_words(plan, candidate.strategy)]
+    robust = robust_objective_words(plan, candidate.strategy)
+    words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate)]
     if is_own(plan, candidate):
         own = plan.config_of(candidate)
+        words += _by_place(robust, plan.device_order(candidate))
         return [*words, *_size_words(own, False), *cost_words(own), *list_words(own, OF_CANDIDATES), *_lowering_words(plan), *_offload_words(plan, candidate)]
     model = plan.model(candidate)
-    words += _size_words(plan.config, model is not None) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
-    words += list_words(plan.config_of(candidate), OF_CANDIDATES)
+    words += robust + _size_words(plan.config, model is not None) + (cost_words(plan.config, model is not None) if costs is None else list(costs))
+    words += _limit_words(plan, candidate) + _device_order_words(plan, candidate)
     if model is not None:
         words += split_words(model)
         if costs is None:

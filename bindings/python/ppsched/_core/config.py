@@ -75,13 +75,14 @@ class Quantities(TypedDict, total=False):
     send_overhead: Numbers
     mem_recomputed_backward_input: Numbers
     mem_recomputed_backward: Numbers
+    device_speeds: Numbers
 
 
 DEFAULT: Numbers = ()  # the value of a list that is not given
 # Lists that are not by stage: by device, by microbatch or slice, or by kind of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
           "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "slice_scale",
-          "op_overhead")
+          "op_overhead", "device_speeds")
 
 
 def quantities_in(values: Mapping[str, Any]) -> Quantities:
@@ -140,7 +141,7 @@ class Config:
       Per stage, for sharded parameters: unshard_times, reduce_grad_times, unshard_bytes, reduce_grad_bytes.
       Per stage, for recompute and offload: recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload,
         mem_recomputed_backward_input, mem_recomputed_backward.
-      Per device: mem_limit, mem_other, sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown,
+      Per device: device_speeds, mem_limit, mem_other, sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown,
         send_overhead (time of the call of each send or receive, in evaluations with transfers).
       Per pair of devices: p2p_time, p2p_bandwidth.
       Per forward stage, or pair of stages: overlapped_times.
@@ -165,6 +166,7 @@ class Config:
     _carries: bool = False  # the placement comes from a schedule, not from the caller
     windows: Tuple[StageWindows, ...] = ()  # of all stages in one, or of each, from which times of ops and of pairs follow
     _pairs_given: bool = False  # though there are windows, the times of pairs are given
+    device_order: Tuple[int, ...] = ()  # the device in each place, as it was numbered before with_device_order
     microbatch_order: Tuple[int, ...] = ()  # for each microbatch its number in the config that was given to Schedule.order_microbatches
 
     @names_checked
@@ -189,7 +191,7 @@ class Config:
                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
-                 units: Units = PLAIN) -> None:
+                 device_speeds: Numbers = (), units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
@@ -230,7 +232,7 @@ class Config:
         config.units, config.split_backward, config.forward_only = self.units, self.split_backward, self.forward_only
         config.sender_waits = self.sender_waits
         config._weight_versions, config._map, config._options = self._weight_versions, self._map, self._options
-        config.microbatch_order, config._carries = self.microbatch_order, self._carries
+        config.microbatch_order, config.device_order, config._carries = self.microbatch_order, self.device_order, self._carries
         return config
 
     def _placed(self, placement: Placement) -> "Config":
@@ -368,6 +370,7 @@ class Config:
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
     send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
     mem_recomputed_backward_input = Values("Memory that an I recomputes at its start, and which is held until W ends, per stage.")
+    device_speeds = Values("Speed: the times of ops are divided by it, per device (default: 1; 0.5: half as fast).")
     mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: that of an I).")
 
     def validate(self) -> None:
@@ -385,12 +388,30 @@ class Config:
         """The same batch in another number of microbatches. Times, bytes and activation memory change by the ratio."""
         return self._like(new_handle(lib.ppsched_config_with_microbatches, self._handle, integer("microbatches", microbatches)))
 
+    def with_device_order(self, order: Sequence[int]) -> "Config":
+        """The same devices in other places: device order[p], as lists of devices and links number it, becomes device p."""
+        devices = device_numbers(order)
+        config = self.__copy__()
+        call(lib.ppsched_config_order_devices, config._handle, (ctypes.c_uint32 * len(devices))(*devices), len(devices))
+        config.device_order = tuple(self.device_order[device] for device in devices) if self.device_order else tuple(devices)
+        return config
+
     def __repr__(self) -> str:
         sizes = ", ".join([counted(self.devices, "device"), counted(self.stages, "stage"),
                            counted(self.microbatches, "microbatch", "es"), counted(self.iterations, "iteration"),
                            *([counted(self.slices, "slice") + " of each microbatch"] if self.slices > 1 else [])])
         given = [name for name in QUANTITIES if getattr(self, name)]
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
+
+
+def device_numbers(order: object) -> List[int]:
+    """An order of devices, whose numbers the library checks further."""
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise Error(f"the device order must be a list of devices, not {shown(order)}")
+    devices = [integer("the device order", device) for device in order]
+    if any(not 0 <= device < 2**32 for device in devices):
+        raise Error(f"the device order holds devices out of range: {devices}", _abi.Status.ERROR_RANGE)
+    return devices
 
 
 def config_of(value: object) -> Config:

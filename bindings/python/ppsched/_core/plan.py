@@ -116,6 +116,7 @@ class Plan(Shared, Sequence[Candidate]):
         self._own: Dict[int, Own] = {}  # by number, after the library's
         self._has_listed = True         # False: there are only the caller's own candidates
         self._ranks_by_step = True      # False: ranks by scenarios
+        self._frees_device_order = False
 
     def __len__(self) -> int:
         return self._listed_count() + len(self._own)
@@ -148,7 +149,8 @@ class Plan(Shared, Sequence[Candidate]):
         record = sized(_abi.Candidate)
         call(lib.ppsched_plan_get_candidate, ctypes.byref(record), self._handle, number)
         candidate = _candidate(number, record, self.objective, self._effort, self._has_scenarios, self.config.units)
-        return candidate._replace(runs_on=self._runs_on(record), microbatch_order=self._order(candidate))
+        return candidate._replace(runs_on=self._runs_on(record), microbatch_order=self._order(candidate),
+                                  device_order=self._device_order(number, record.status))
 
     def _runs_on(self, record: _abi.Candidate) -> Optional[List[str]]:
         if not self._has_asked or record.status != Status.OK:
@@ -180,6 +182,8 @@ class Plan(Shared, Sequence[Candidate]):
         config._carries = config._carries or config.placement != self.config.placement
         if candidate.ordered:
             config.microbatch_order = tuple(self.microbatch_order(candidate))
+        if candidate.device_order is not None:
+            config.device_order = tuple(candidate.device_order)
         return config
 
     def microbatch_order(self, candidate: Candidate) -> List[int]:
@@ -188,12 +192,27 @@ class Plan(Shared, Sequence[Candidate]):
         order = candidate.microbatch_order
         return list(range(candidate.microbatches)) if order is None else list(order)
 
+    def device_order(self, candidate: Candidate) -> List[int]:
+        """Which of the config's devices stands in each place, in the order that the plan found or as they are."""
+        order = candidate.device_order
+        if not self._frees_device_order or order is None:
+            return list(range(self.config.devices))
+        before = self.config.device_order
+        return [before.index(device) for device in order] if before else list(order)
+
     def _order(self, candidate: Candidate) -> Optional[List[int]]:
         if not candidate.ordered:
             return None
         order = self._numbers(lib.ppsched_plan_get_microbatch_order, ctypes.c_uint32, candidate.number)
         before = self.config.microbatch_order
         return [before[number] for number in order] if before else order
+
+    def _device_order(self, number: int, status: int) -> Optional[List[int]]:
+        if status != Status.OK or not self._frees_device_order:
+            return list(self.config.device_order) or None
+        order = self._numbers(lib.ppsched_plan_get_device_order, ctypes.c_uint32, number)
+        before = self.config.device_order
+        return [before[device] for device in order] if before else order
 
     def split(self, candidate: Candidate) -> Split:
         """The split of a candidate: the layers of each stage, and the recomputed layers. Only for a plan with layers."""
@@ -421,7 +440,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          message_jitter: float = 0.0, device_factors: Factors = (), link_factors: Factors = (), dispatch: Union[Dispatch, str] = "planned", rank_by: Union[RankBy, str] = "step",
          quantile: float = 0.9, offload: bool = False, embedding: Optional[ModelEnd] = None,
          head: Optional[ModelEnd] = None, layers: Union[Layers, Iterable[Layer], None] = None,
-         empty_stages: bool = False, split_effort: int = 0,
+         empty_stages: bool = False, split_effort: int = 0, free_device_order: bool = False,
          runtime: Union[Runtime, str, None] = None, runtimes: Optional[Iterable[Union[Runtime, str]]] = None,
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
@@ -444,6 +463,8 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
       if it needs them to fit, recomputed layers (Plan.split). By default chunks are then all numbers for which there are enough layers.
       Costs of stages in the config are not read. empty_stages: stages in the middle may have no layers. split_effort: work of the split
       search, 1 to 4; each value takes up to eight times as long as the one before (default: 3).
+    free_device_order: with layers, the order of devices is searched, too (Candidate.device_order). Lists of devices and links, and
+      device_factors and link_factors, number devices as the config does.
     runtimes: runtimes for which Candidate.runs_on is computed. runtime: refuses candidates that this runtime cannot run, and makes splits by
       its rules.
     lowering: candidates are timed with their transfers in the channel model (see Schedule.prove), and with the gathering and reducing of
@@ -477,6 +498,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     planned_for = None if runtime is None else member(Runtime, "runtime", runtime)
     options.runtime = planned_for or 0
     options.order_effort, options.offload = _within("order_effort", order_effort, 10), bool(offload)
+    options.free_device_order = bool(free_device_order)
     slicing, ranking = sized(_abi.SliceOptions), sized(_abi.RankingOptions)
     slicing.slice_time, slicing.attention_share = slice_time, attention_share
     ranking.rank_by, ranking.quantile = member(RankBy, "rank_by", rank_by), quantile
@@ -506,6 +528,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
             made._robust_words = words_of_robust_objective(ranking, config.devices)
         made._varying = {} if not scenarios else {"scenarios": scenarios, "seed": seed, "jitter": jitter, "message_jitter": message_jitter,
                                                   "device_factors": device_factors, "link_factors": link_factors}
+        made._frees_device_order = bool(free_device_order)
         made._has_listed = bool(named) or not own
         made._listing = {"strategies": [decoded(name) for name in named], "chunks": _counts("chunks", chunks), "group_sizes": _counts("group_sizes", group_sizes),
                          "microbatches": _counts("microbatches", microbatches), "memory_limits": limits or [], "placements": options.placements,

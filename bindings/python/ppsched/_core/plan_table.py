@@ -152,6 +152,8 @@ def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
     del row["number"]
     if candidate.microbatch_order is None:
         del row["microbatch_order"]
+    if candidate.device_order is None:
+        del row["device_order"]
     row["bubble"] = None if candidate.bubble is None else candidate.bubble._asdict()
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
@@ -182,7 +184,8 @@ def plain_row(candidate: Candidate) -> Dict[str, Plain]:
     """A row without nested values: options and runtimes are texts, the figures of the bubble are columns."""
     row = {**candidate_row(candidate, Units()), "options": " ".join(f"{name}={value}" for name, value in candidate.options.items()),
            "runs_on": None if candidate.runs_on is None else " ".join(candidate.runs_on),
-           "microbatch_order": None if candidate.microbatch_order is None else words_of(candidate.microbatch_order)}
+           "microbatch_order": None if candidate.microbatch_order is None else words_of(candidate.microbatch_order),
+           "device_order": None if candidate.device_order is None else words_of(candidate.device_order)}
     del row["units"], row["bubble"]
     bubble = [None] * len(Bubble._fields) if candidate.bubble is None else candidate.bubble
     return {**row, **{f"bubble_{name}": value for name, value in zip(Bubble._fields, bubble)}}

@@ -5,7 +5,7 @@ from typing import List, Optional, Tuple
 from .._core.candidate import Candidate
 from .._core.chosen import Chosen
 from .._core.launching import launch_notes
-from .._core.microbatch_map import order_line, order_told
+from .._core.microbatch_map import device_order_line, device_order_told, order_line, order_told
 from .._core.plan import Plan
 from .._core.plan_table import table
 from .._core.progress import ProgressBar
@@ -36,7 +36,8 @@ class Answer(Chosen):
         notes = launch_notes(self.iteration(best), name, self.plan.model(best))
         line = self.iteration(best).launch(name, csv=csv, model=self.plan.model(best), micro_batch=micro_batch, data_parallel=replicas)
         order = [order_told(best.microbatch_order)] if best.microbatch_order else []
-        return [f"{name}: {line}", *(f"note: {text}" for text in (*notes, *order))]
+        places = [device_order_told(best.device_order)] if best.device_order else []
+        return [f"{name}: {line}", *(f"note: {text}" for text in (*notes, *order, *places))]
 
     def _shown(self, candidate: Candidate) -> Candidate:
         """The candidate with its memory in the unit of the text."""
@@ -85,4 +86,5 @@ class Answer(Chosen):
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
         order = self.best[0].microbatch_order
         told = [*self._idle(), *lines, self.command(self.plan, self.best[0])]
-        return shown + (order_line(order) if order else "") + "".join(line + "\n" for line in told)
+        devices = self.best[0].device_order
+        return shown + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + "".join(line + "\n" for line in told)

@@ -7,7 +7,7 @@ from typing import List
 from .._core._library import Error
 from .._core.candidate import Candidate
 from .._core.former_names import with_former
-from .._core.microbatch_map import order_line
+from .._core.microbatch_map import device_order_line, order_line
 from .._core.plan import Plan
 from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
 from .._core.writing import ending_of
@@ -46,7 +46,8 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
     text = table(candidates, everything=arguments.all, colour=output is None and sys.stdout.isatty(), runs=runs, units=units,
                  splits={rank: split_cells(model) for rank, model in (made.models(candidates) or {}).items()})
     order = candidates[0].microbatch_order if candidates else None
-    return text + (order_line(order) if order else "") + groups_line(made, arguments)
+    devices = candidates[0].device_order if candidates else None
+    return text + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + groups_line(made, arguments)
 
 
 def run_compare(arguments: argparse.Namespace) -> None:

@@ -73,7 +73,7 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
     """The user's own options for times and memory. None if the numbers must be written out: because a file cannot be read twice, or
     because options in the config file would apply to another strategy."""
     configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
-    if values["options"] or not all(map(os.path.isfile, configs + profiles)):
+    if values["options"] or values.get("device_order") is not None or not all(map(os.path.isfile, configs + profiles)):
         return None
     words = [word for path in configs for word in ("-c", _path_word(path))]
     if profiles:

@@ -56,6 +56,8 @@ def add_plan_problem(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: also try v_search and auto, with this search effort")
     add_end_arguments(parser)
     add_layer_arguments(parser)
+    parser.add_argument("--free-device-order", action="store_true", default=None,
+                        help="with layers: look for the order of the devices, too: which stands where")
     parser.add_argument("--split-effort", type=whole, metavar="N",
                         help="work of the search for splits of layers, 1 to 4; each value takes up to eight times as long as the one before "
                              "(default: 3)")
@@ -90,6 +92,17 @@ def stages_a_device(values: Mapping[str, Any]) -> Optional[List[int]]:
     return chunks
 
 
+def _device_order(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
+    """Whether the order of devices is looked for."""
+    if not values.get("free_device_order"):
+        return {}
+    if values.get("device_order") is not None:
+        raise UsageError("--free-device-order: --device-order states the order; leave one of them out")
+    if not has_layers:
+        raise UsageError("--free-device-order: give --layers or --num-layers, which follow their devices")
+    return {"free_device_order": True}
+
+
 def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) -> Plan:
     """Makes the plan of merged values, without the options of the config file, which are for its one strategy. progress: a callback
     instead of the progress bar."""
@@ -102,6 +115,7 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
     config = make_config({**values, "options": values.get("options_of_orders", {})})
     link_hosts(config, values)
     given.update(ranking_of(values, config.devices))
+    given.update(_device_order(values, layers is not None))
     if values.get("order_microbatches"):
         check_order(values)
         given["order_effort"] = ORDER_EFFORT

@@ -42,6 +42,8 @@ def _help_of(quantity: str) -> str:
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options for times and memory, as lists or files."""
+    parser.add_argument("--device-order", nargs="+", type=whole, metavar="D",
+                        help="the device in each place of the pipeline, as lists of devices and links and --slow-rank number them")
     parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with options; the command line takes precedence")
     add_profile_arguments(parser)
     for name in QUANTITIES:

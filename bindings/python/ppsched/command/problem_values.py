@@ -101,13 +101,14 @@ def make_config(values: Mapping[str, Any]) -> Config:
     if "num_batches" not in values:
         raise UsageError("give --num-batches, or a config file with num_batches")
     _check_slice_scale(values)
-    return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
+    config = Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                   split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                   sender_waits=values.get("sender_waits") or "never",
                   options=values["options"], units=values.get("units", PLAIN),
                   windows=values.get("windows"),
                   **quantities_in({name: value for name, value in values.items() if value is not None}))
+    return config if values.get("device_order") is None else config.with_device_order(values["device_order"])
 
 
 def _check_slice_scale(values: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import contextlib
 import math
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .._core._library import Error
 from .._core.shown import printable, shown
@@ -77,10 +77,19 @@ def factors_of(name: str, words: Sequence[str], count: int) -> List[float]:
     return factors
 
 
+def _in_order(factors: List[float], order: Optional[Sequence[int]], numbers: int) -> List[float]:
+    """Factors of devices, or of pairs of these, by the places that a checked order gives them."""
+    if order is None:
+        return factors
+    if numbers == 1:
+        return [factors[device] for device in order]
+    return [factors[source * len(order) + target] for source in order for target in order]
+
+
 def slow_factors(values: Mapping[str, Any], devices: int) -> Dict[str, List[float]]:
     """The factors of devices and links, as arguments of Schedule.scenarios."""
     found: Dict[str, List[float]] = {}
     for name, argument in (("slow_rank", "device_factors"), ("slow_link", "link_factors")):
         if values.get(name):
-            found[argument] = factors_of(name, values[name], devices)
+            found[argument] = _in_order(factors_of(name, values[name], devices), values.get("device_order"), SLOW[name].numbers)
     return found

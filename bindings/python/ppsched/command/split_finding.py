@@ -15,7 +15,7 @@ OF_ORDER = "min_group_size"  # the option, in addition to the group size, on whi
 def _planned(values: Mapping[str, Any], runtime: Optional[str]) -> Plan:
     chunks = values.get("chunks")
     group = values["options"].get("group_size", values.get("num_devices") or values.get("num_stages"))
-    one: Dict[str, Any] = {"strategies": [values.get("strategy", "1f1b")], "chunks": [chunks] if isinstance(chunks, int) else None, "group_sizes": group and [int(group)],
+    one: Dict[str, Any] = {"free_device_order": None, "strategies": [values.get("strategy", "1f1b")], "chunks": [chunks] if isinstance(chunks, int) else None, "group_sizes": group and [int(group)],
                            "runtime": runtime, "options_of_orders": {name: value for name, value in values["options"].items() if name == OF_ORDER}}
     return make_plan({**values, **one})
 

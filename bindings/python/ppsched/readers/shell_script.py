@@ -435,7 +435,7 @@ def value_of(where: str, option: Option) -> object:
     """True for an option alone, a number, a text, or a list of them; an error if it holds what is not known."""
     place, name = f"{option.file or where}, line {option.line}", option.name.replace("_", "-")
     if any(UNKNOWN in word for word in option.words):
-        raise Error(f"{place}: --{name} has a value from outside the script; write it there")
+        raise Error(f"{place}: --{name} has a value from outside the script; write the value there")
     if not option.is_sure:
         raise Error(f"{place}: --{name} depends on a condition from outside the script; write it without one")
     values = [_plain(word) for word in option.words]

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices that differ in the package and on the command line: speeds, the order in which they stand, and what is slow."""
+import itertools
+import json
+import pathlib
+import shlex
+import tempfile
+import unittest
+
+import in_process
+import ppsched
+
+PROBLEM = ("--num-devices", 4, "-b", 16, "--num-layers", 32)
+ONE = ("--strategies", "1f1b")
+
+
+class DevicesTest(unittest.TestCase):
+    def run_command(self, *words):
+        run = in_process.run_command(words)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def best(self, *words):
+        return json.loads(self.run_command("pick", *PROBLEM, *ONE, *words, "--json"))[0]
+
+    @staticmethod
+    def layers_of(row):
+        return [sum(stage["layers"].values()) for stage in row["split"]]
+
+    def test_slow_ranks_move_layers(self):
+        row = self.best("--slow-rank", "3:2")
+        self.assertEqual((self.layers_of(row), row["scenario_time"], row["step_time"]), ([10, 10, 9, 3], 542, 534))
+        self.assertNotIn("device_order", row)
+
+    def test_speeds_make_the_step_time(self):
+        row = self.best("--device-speeds", 1, 1, 1, 0.5)
+        self.assertEqual((self.layers_of(row), row["step_time"]), ([10, 10, 10, 2], 542))
+        both = self.best("--device-speeds", 1, 1, 1, 0.8, "--slow-rank", "3:1.6")
+        self.assertEqual(both["scenario_time"], 542)
+        self.assertLess(both["step_time"], 542)
+
+    def test_the_order_is_looked_for(self):
+        for words, time in ((("--slow-rank", "3:2"), "scenario_time"), (("--device-speeds", 1, 1, 1, 0.5), "step_time")):
+            row = self.best(*words, "--free-device-order")
+            self.assertEqual((self.layers_of(row), row["device_order"], row[time]), ([10, 10, 3, 9], [0, 1, 3, 2], 540))
+            again = self.best(*words, "--device-order", 0, 1, 3, 2)
+            self.assertEqual((self.layers_of(again), again["device_order"], again[time]), ([10, 10, 3, 9], [0, 1, 3, 2], 540))
+
+    def test_no_order_is_better(self):
+        speeds, links = [1, 0.4, 0.7], [[0, 2, 0.5], [2, 0, 1], [0.5, 1, 0]]
+        times = []
+        for order in itertools.permutations(range(3)):
+            config = ppsched.Config(3, 6, device_speeds=speeds, p2p_time=links).with_device_order(order)
+            self.assertEqual(config.device_speeds, [speeds[device] for device in order])
+            self.assertEqual(config.p2p_time, [links[a][b] for a in order for b in order])
+            times.append(ppsched.plan(config, strategies="1f1b", layers=[{"name": "decoder", "count": 9, "forward_time": 1, "backward_time": 2}]).best.step_time)
+        found = ppsched.plan(ppsched.Config(3, 6, device_speeds=speeds, p2p_time=links), strategies="1f1b",
+                             layers=[{"name": "decoder", "count": 9, "forward_time": 1, "backward_time": 2}], free_device_order=True)
+        self.assertEqual(found.best.step_time, min(times))
+        self.assertGreater(max(times), min(times))
+        self.assertTrue(found.best.proved)
+        self.assertEqual(list(found.config_of(found.best).device_speeds), [speeds[device] for device in found.best.device_order])
+        self.assertEqual(found.timeline(found.best).metrics.makespan, min(times))
+
+    def test_commands_build_it_again(self):
+        for words in (("--device-speeds", 1, 1, 1, 0.5), ("--device-speeds", 0.5, 1, 0.7, 1, "--mem-limit", 60, 30, 80, 45),
+                      ("--device-speeds", 0.5, 1, 0.7, 1, "--slices", 2)):
+            for order in (("--free-device-order",), ("--device-order", 3, 1, 0, 2)):
+                row = self.best(*words, *order)
+                made = json.loads(self.run_command(*shlex.split(row["command"])[1:], "--format", "json"))
+                self.assertEqual(made["metrics"]["makespan"], row["makespan"], row["command"])
+                self.assertEqual(max(made["metrics"]["peak_memory"]), row["peak_memory"])
+
+    def test_schedules_have_the_stated_order(self):
+        words = ("schedule", "--strategy", "1f1b", *PROBLEM, "--split", 10, 10, 3, 9, "--slow-rank", "3:2", "--scenarios", 1, "--format", "json")
+        made = json.loads(self.run_command(*words, "--device-order", 0, 1, 3, 2))
+        self.assertEqual((made["metrics"]["makespan"], made["scenarios"]["mean"]), (526, 540))
+        slower = json.loads(self.run_command(*words))
+        self.assertGreater(slower["scenarios"]["mean"], 540)
+
+    def test_links_move_with_their_devices(self):
+        words = ("schedule", "--strategy", "1f1b", "-s", 3, "-b", 4, "--p2p-time", 1, "--scenarios", 1, "--format", "json")
+        stated = json.loads(self.run_command(*words, "--slow-link", "0:1:5", "--device-order", 0, 2, 1))
+        self.assertEqual(stated["scenarios"]["mean"], stated["metrics"]["makespan"])  # 0 and 1 are no neighbours
+        moved = json.loads(self.run_command(*words, "--slow-link", "0:2:5", "--device-order", 0, 2, 1))
+        self.assertGreater(moved["scenarios"]["mean"], moved["metrics"]["makespan"])
+
+    def test_the_text_tells_the_order(self):
+        text = self.run_command("pick", *PROBLEM, *ONE, "--device-speeds", 1, 1, 1, 0.5, "--free-device-order")
+        self.assertIn("\norder of devices: 0 1 3 2\n", text)
+        self.assertIn("\nnote: pipeline ranks run on the devices 0 1 3 2, in this order", text)
+        self.assertIn(" --device-order 0 1 3 2 ", text)
+        table = self.run_command("compare", *PROBLEM, *ONE, "--device-speeds", 1, 1, 1, 0.5, "--free-device-order", "--chunks", 1)
+        self.assertIn("\norder of devices: 0 1 3 2\n", table)
+
+    def test_config_files_have_the_keys(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "problem.json"
+            problem = {"num_devices": 4, "num_batches": 16, "num_layers": 32, "strategies": ["1f1b"], "device_speeds": [1, 1, 1, 0.5]}
+            path.write_text(json.dumps({**problem, "free_device_order": True}), encoding="utf-8")
+            row = json.loads(self.run_command("pick", "-c", path, "--json"))[0]
+            self.assertEqual((row["device_order"], row["step_time"]), ([0, 1, 3, 2], 540))
+            self.assertEqual(json.loads(self.run_command(*shlex.split(row["command"])[1:], "--format", "json"))["metrics"]["makespan"], 540)
+            made = json.loads(self.run_command("schedule", "-c", path, "--format", "json"))
+            self.assertEqual(made["metrics"]["makespan"], 542)  # a schedule keeps the order that is stated
+            path.write_text(json.dumps({**problem, "device_order": [0, 1, 3, 2]}), encoding="utf-8")
+            self.assertEqual(json.loads(self.run_command("pick", "-c", path, "--json"))[0]["step_time"], 540)
+
+    def test_bad_input_is_told_in_one_line(self):
+        pick, schedule = ("pick", *PROBLEM, *ONE), ("schedule", "-s", 4, "-b", 8)
+        for words, told in (((*pick, "--device-speeds", 1, 1, 1, 0), "device_speeds of device 3 is 0; it must be finite and above 0"),
+                            ((*pick, "--device-speeds", 1, 1, -1, 1), "device_speeds of device 2 is -1; it must be finite and above 0"),
+                            ((*pick, "--device-speeds", 1, 2, 1), "device_speeds has 3 values; give 1 for all devices or 4, one a device"),
+                            ((*pick, "--device-order", 0, 1, 2), "the device order has 3 values; give 4, one a device"),
+                            ((*pick, "--device-order", 0, 1, 2, 2), "the device order has device 2 twice; it must have each device once"),
+                            ((*schedule, "--device-order", 0, 1, 2, 4), "the device order has device 4; devices are 0 to 3"),
+                            ((*pick, "--slow-rank", "3:2", "--device-order", 0, 1, 2, 9), "the device order has device 9; devices are 0 to 3"),
+                            ((*pick, "--device-order", 0, 1, 3, 2, "--free-device-order"),
+                             "--free-device-order: --device-order states the order; leave one of them out"),
+                            (("pick", "-s", 4, "-b", 8, "--free-device-order"),
+                             "--free-device-order: give --layers or --num-layers, which follow their devices")):
+            run = in_process.run_command(words)
+            self.assertNotEqual(run.returncode, 0, words)
+            self.assertIn(told, run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        with self.assertRaisesRegex(ppsched.Error, "the device order has device 1 twice"):
+            ppsched.Config(3, 4).with_device_order([0, 1, 1])
+        with self.assertRaisesRegex(ppsched.Error, "must be a list of devices"):
+            ppsched.Config(3, 4).with_device_order("012")
+        with self.assertRaisesRegex(ppsched.Error, "free_device_order needs layers"):
+            ppsched.plan(ppsched.Config(3, 4), free_device_order=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
