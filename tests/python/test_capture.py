@@ -134,9 +134,9 @@ class CaptureTest(FolderTest):
     def test_other_outputs_are_refused(self):
         result = self.run_here("schedule", *self.SIZES, "--capture", "--format", "csv")
         self.assertEqual((result[0], result[2].count("\n")), (2, 1))
-        self.assertIn("--capture: it goes with text and json, not with csv", result[2])
+        self.assertIn("--capture works only with text and json, not with csv", result[2])
         result = self.run_here("schedule", *self.SIZES, "--capture", "--launch", "megatron")
-        self.assertEqual(result, (2, "", "ppsched schedule: --launch prints arguments; it goes without --capture\n"))
+        self.assertEqual(result, (2, "", "ppsched schedule: --launch prints launch arguments; it cannot be combined with --capture\n"))
 
 
 if __name__ == "__main__":
