@@ -1710,6 +1710,7 @@ typedef struct ppsched_plan_options {
     int32_t runtime;
     uint32_t offload;
     uint32_t free_device_order;
+    uint32_t top;
     uint32_t reserved[8];
 } ppsched_plan_options;
 typedef struct ppsched_candidate {

@@ -167,4 +167,3 @@ def run_price(arguments: argparse.Namespace) -> None:
     _warn_memory(arguments, job, step)
     of, errors = error_of(job.model)
     print_text(json.dumps(_row(step, of, errors)) + "\n" if arguments.json else _table(job, step, error_line(job.model)))
-
