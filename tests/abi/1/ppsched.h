@@ -1711,7 +1711,7 @@ typedef struct ppsched_plan_options {
     uint32_t offload;
     uint32_t free_device_order;
     uint32_t top;
-    uint32_t reserved[8];
+    uint32_t reserved[7];
 } ppsched_plan_options;
 typedef struct ppsched_candidate {
     uint32_t size;
