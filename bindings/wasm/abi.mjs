@@ -1092,7 +1092,7 @@ export const STRUCTS = {
     kind: ["pointer", 28, 1],
     extra_parameters: ["u64", 32, 1],
   } },
-  PlanOptions: { size: 140, fields: {
+  PlanOptions: { size: 136, fields: {
     size: ["u32", 0, 1],
     objective: ["i32", 4, 1],
     strategies: ["pointer", 8, 1],
@@ -1120,7 +1120,7 @@ export const STRUCTS = {
     offload: ["u32", 96, 1],
     free_device_order: ["u32", 100, 1],
     top: ["u32", 104, 1],
-    reserved: ["u32", 108, 8],
+    reserved: ["u32", 108, 7],
   } },
   DescriptionInfo: { size: 88, fields: {
     size: ["u32", 0, 1],

@@ -181,7 +181,7 @@ typedef struct ppsched_plan_options {
                                 differ by less than 2^-40 of them.
                               - With layers, an `order_effort`, or ranks by scenarios, everything is
                                 evaluated */
-    uint32_t reserved[8];       /* 0 */
+    uint32_t reserved[7];       /* 0 */
 } ppsched_plan_options;
 
 /* A candidate. Sized. Texts are borrowed from the plan. */

@@ -1940,7 +1940,7 @@ class PlanOptions(Structure):
         ("offload", c_uint32),
         ("free_device_order", c_uint32),
         ("top", c_uint32),
-        ("reserved", c_uint32 * 8),
+        ("reserved", c_uint32 * 7),
     ]
 
 
