@@ -45,6 +45,15 @@ static void draw_bytes(ppsched_config *config, uint64_t *seed, int kinds)
     set_number(config, PPSCHED_QUANTITY_P2P_BANDWIDTH, 4 * draw_time(seed, kinds));
 }
 
+static void draw_speeds(ppsched_config *config, uint64_t *seed)
+{
+    double speeds[8];
+    for (uint32_t d = 0; d < ppsched_config_devices(config); d++)
+        speeds[d] = random_below(seed, 3) == 0 ? 0.5 : 1;
+    expect_ok(ppsched_config_set_values(config, PPSCHED_QUANTITY_DEVICE_SPEEDS, speeds, ppsched_config_devices(config), NULL),
+              NULL);
+}
+
 static ppsched_config *draw_config(uint64_t *seed, int kinds)
 {
     const uint32_t devices = 2 + random_below(seed, 5), chunks = 1 + random_below(seed, 3) / 2;
@@ -69,6 +78,8 @@ static ppsched_config *draw_config(uint64_t *seed, int kinds)
         draw_list(config, PPSCHED_QUANTITY_MEM_OUTPUT, seed, kinds);
     if (random_below(seed, 4) == 0)
         draw_bytes(config, seed, kinds);
+    if (random_below(seed, 6) == 0)
+        draw_speeds(config, seed);
     if (random_below(seed, 6) == 0)
         set_number(config, PPSCHED_QUANTITY_OP_OVERHEAD, 0.25);
     if (random_below(seed, 2) == 0 || (kinds & OFFLOAD) != 0)
