@@ -124,6 +124,12 @@ ppsched_status ppi_split_check(const ppsched_layers *layers, const ppsched_split
     return lacks("layers", error);
 }
 
+double ppi_split_fastest(const struct ppi_values *speeds)
+{
+    (void)speeds;
+    __builtin_trap();
+}
+
 double ppi_split_path(const ppsched_layers *layers)
 {
     (void)layers;

@@ -116,7 +116,7 @@ def _wanted(arguments: argparse.Namespace, files: Files) -> int:
     """How many of the best the plan is asked for; 0 for all where others are told of, too. With offload candidates may be refused late,
     and their bounds would then count."""
     tells_few = (arguments.json or arguments.format or files.answers) and all(ending_of(path, (".json",)) for path in files.answers)
-    return arguments.top if tells_few and arguments.runtime is None and not arguments.offload else 0
+    return int(arguments.top) if tells_few and arguments.runtime is None and not arguments.offload else 0
 
 
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:

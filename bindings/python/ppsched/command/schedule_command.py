@@ -38,7 +38,7 @@ from .text_columns import text_columns, with_width
 from .usage import UsageError
 
 
-BESIDE = ("explain", "explain_memory", "slots", "measured")  # what is told with the text of a schedule
+BESIDE = ("explain", "explain_memory", "slots", "measured", "capture")  # what is told with the text of a schedule
 
 
 def add_commands(commands: Commands) -> None:
@@ -147,8 +147,9 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             draw_file(timeline, output, scenarios and scenarios.planned, scenarios and scenarios.ready)
         output = None
     columns = text_columns(values["text_columns"], output)
-    if scenarios is None and chosen not in (None, "text") and not any(values.get(name) for name in BESIDE):
-        print_stream(lambda take: timeline._stream(chosen, take, time_scale=values["time_scale"]), output)
+    if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE):
+        name: str = chosen
+        print_stream(lambda take: timeline._stream(name, take, time_scale=values["time_scale"]), output)
         tell_beside("schedule", order, chosen, output)
         return
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
