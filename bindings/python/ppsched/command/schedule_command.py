@@ -148,8 +148,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         output = None
     columns = text_columns(values["text_columns"], output)
     if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE):
-        name: str = chosen
-        print_stream(lambda take: timeline._stream(name, take, time_scale=values["time_scale"]), output)
+        wanted: str = chosen
+        print_stream(lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"]), output)
         tell_beside("schedule", order, chosen, output)
         return
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
