@@ -146,7 +146,7 @@ class PythonTest(unittest.TestCase):
 
 class OptionTest(unittest.TestCase):
     def test_old_ones_are_aliases(self):
-        options = options_of(cli._parser())
+        options = options_of(cli.make_parser())
         for old, new, commands in TABLES["Command line"]:
             self.assertEqual(set(commands.split(", ")), {name for name, known in options.items() if new in known}, new)
             for command in commands.split(", "):

@@ -81,6 +81,6 @@ class Chosen:
                 "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
                                       for figures, queue in zip(devices, timeline.schedule.queues)],
                 "idle_by_device": [with_former(idle._asdict()) for idle in timeline.idle],
-                "runs_on": runs.order, "runs_alike_on": runs.alike,
+                "runs_on": runs.order, "runnable": bool(runs.order), "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
                 "command": self.command(self.plan, candidate)}

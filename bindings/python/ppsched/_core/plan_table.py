@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from ._library import decoded, lib
 from .candidate import Candidate
 from .former_names import with_former
 from .layer_words import recompute_words
@@ -207,13 +208,13 @@ def candidates_csv(candidates: Iterable[Candidate], units: Units,
     nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields,
                                          "units": Units._fields if any(units) else ()}
     keys = [(name, part) for name in (*with_former(dict.fromkeys(Candidate._fields[1:])), "fits", "units") for part in nested.get(name, ("",))]
-    text = io.StringIO()
+    text, version = io.StringIO(), decoded(lib.ppsched_version_text())
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(f"{name}.{part}" if part else name for name, part in keys), *([] if models is None else ["split", "recompute"])])
+    writer.writerow([*(f"{name}.{part}" if part else name for name, part in keys), *([] if models is None else ["split", "recompute"]), "version"])
     for candidate in candidates:
         row, model = with_former(candidate_row(candidate, units)), (models or {}).get(candidate.rank)
         split: List[object] = [] if models is None else ["", ""]
         if model is not None:
             split = [_cell(model.split.layers), _cell(recompute_words(model))]
-        writer.writerow([*(_cell((row[name] or {}).get(part) if part else row.get(name)) for name, part in keys), *split])
+        writer.writerow([*(_cell((row[name] or {}).get(part) if part else row.get(name)) for name, part in keys), *split, version])
     return text.getvalue()

@@ -2,7 +2,7 @@
 """Timelines and schedules as files, in the format that a file's ending tells."""
 from typing import Callable, Dict, Iterable, Optional
 
-from ._library import Error
+from ._library import Error, decoded, lib
 from .microbatch_map import write_beside
 from .output import whole_file, write_text
 from .picture import draw
@@ -17,6 +17,14 @@ FORMATS: Dict[str, str] = {".trace.json": "chrome", ".json": "json", ".csv": "cs
 
 def ending_of(path: str, endings: Iterable[str]) -> Optional[str]:
     return next((ending for ending in endings if path.lower().endswith(ending)), None)
+
+
+def stamped(text: str, format: Optional[str]) -> str:
+    """The text of a file with the version of what wrote it, in formats that have a place for it: none that a runtime reads has."""
+    version = decoded(lib.ppsched_version_text())
+    if format in ("json", "chrome"):
+        return f'{{"version": "{version}", {text[1:].lstrip()}'
+    return f"{text}ppsched {version}\n" if format == "text" else text
 
 
 def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
@@ -35,7 +43,7 @@ def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline
     format = format or FORMATS.get(ending_of(path, FORMATS) or "")
     if format is None:
         raise Error(f"{path}: unknown ending; known are {' '.join((*PICTURES, *FORMATS))}, or name the format")
-    write_text(path, export_text(format, timeline, order, time_scale=time_scale))
+    write_text(path, stamped(export_text(format, timeline, order, time_scale=time_scale), format))
     if format == "csv":
         write_beside(path, order().config.microbatch_order)
 

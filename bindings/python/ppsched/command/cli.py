@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ppsched command."""
-import argparse
+import json
 import sys
 from typing import List, Optional, Sequence, Union
 
 from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible
-from . import (compare_command, file_commands, layout_commands, live_command, model_command, pick_command, schedule_command,
-               strategies_command)
-from .printing import drop_output, tell
+from . import (compare_command, file_commands, help_command, layout_commands, live_command, model_command, pick_command, printing,
+               schedule_command, strategies_command)
+from .printing import drop_output, print_text, tell
+from .transfer_report import error_row
 from .usage import Parser, UsageError
 
 MOST_LETTERS = 1000  # of a message
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     parser = Parser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ppsched {decoded(lib.ppsched_version_text())}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -26,6 +27,9 @@ def _parser() -> argparse.ArgumentParser:
     layout_commands.add_commands(commands)
     model_command.add_commands(commands)
     live_command.add_commands(commands)
+    help_command.add_commands(commands)
+    parser.examples = help_command.EXAMPLES
+    parser.join(commands.choices)
     return parser
 
 
@@ -59,9 +63,11 @@ def _run(words: Optional[Sequence[str]], command: List[str]) -> int:
     """Appends the command's name to `command` when it is known."""
     if sys.stdout is None:
         return _fail(command[-1], "standard output is closed")
+    printing.printed = False
+    typed = list(sys.argv[1:] if words is None else words)
     try:
-        arguments = _parser().parse_args(words)
-        arguments.words = list(sys.argv[1:] if words is None else words)  # as they were typed
+        arguments = make_parser().parse_args(typed or ["help"])
+        arguments.words = typed
         command.append(arguments.command)
         arguments.run(arguments)
         sys.stdout.flush()
@@ -74,5 +80,7 @@ def _run(words: Optional[Sequence[str]], command: List[str]) -> int:
     except (Error, OSError, ValueError) as error:
         if isinstance(error, OSError):
             drop_output()
+        elif "--json" in typed and not printing.printed:
+            print_text(json.dumps({"error": error_row(error)}) + "\n")
         return _finish(_fail(command[-1], error))
     return 0

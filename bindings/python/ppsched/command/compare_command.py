@@ -11,13 +11,14 @@ from .._core.microbatch_map import order_line
 from .._core.plan import Plan
 from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
 from .._core.writing import ending_of
+from .notices import tell_problem
 from .page_options import PAGES, check_page_words
 from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import check_answer, groups_line, of_runtime, page_text, rows_text, why_none
 from .printing import print_text
 from .problem_options import Commands
 from .problem_values import merged
-from .usage import UsageError
+from .usage import ANSWER, UsageError
 
 ENDINGS = (".json", ".txt", ".csv", *PAGES)
 
@@ -28,9 +29,15 @@ def add_commands(commands: Commands) -> None:
         description="Evaluates all strategies with all that they can vary, and ranks them by the time of a step. Costs are those of the "
                     "stages of -s: one a device, or one a layer; they are divided or added up for other numbers of stages.")
     add_plan_problem(compare)
-    compare.add_argument("-o", "--output", metavar="FILE",
+    compare.first = ("num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit", "layers",
+                     "runtime", "json", "output")
+    compare.examples = ("ppsched compare --devices 8 --microbatches 32 --mem-limit 12",
+                        "ppsched compare -c problem.yaml -o ranked.html                  # a page with timelines",
+                        "ppsched compare --devices 8 --microbatches 32 -o ranked.csv")
+    answer = compare.group(ANSWER)
+    answer.add_argument("-o", "--output", metavar="FILE",
                          help="write to a file: .json, .txt, .csv, or .html for a page with timelines")
-    compare.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
+    answer.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
     compare.set_defaults(run=run_compare)
 
 
@@ -56,7 +63,10 @@ def run_compare(arguments: argparse.Namespace) -> None:
         if ending_of(arguments.output, (".trace.json",)):
             raise UsageError(f"-o {arguments.output}: a table is no trace; pick -o writes that of the best")
         check_answer(arguments.output, arguments.json, ENDINGS)
-    made = make_plan(merged(arguments))
+    values = merged(arguments)
+    made = make_plan(values)
+    if not arguments.json and not (arguments.output and ending_of(arguments.output, (".json", ".csv"))):
+        tell_problem(arguments, values)
     candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)
     print_text(_compared_text(made, candidates, arguments), arguments.output)
     if made.best is None:

@@ -20,6 +20,11 @@ OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEA
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
+WRITTEN = "version"  # of what wrote the file, which says nothing of a problem
+# Other names of keys, which the command's options have too.
+ALSO = {"devices": "num_devices", "stages": "num_stages", "microbatches": "num_batches", "num_microbatches": "num_batches"}
+
+
 def _check_value(path: str, key: str, value: object) -> None:
     if key in INTEGERS and (isinstance(value, bool) or not isinstance(value, int)):
         raise Error(f"{path}: {key} must be an integer, not {shown(value)}")
@@ -62,8 +67,14 @@ def _list_of_layers(path: str, values: Any) -> Any:
 
 def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others: Sequence[str] = ()) -> Dict[str, Any]:
     """A config file's keys and values, which may have been read before; without those others, which are for whoever read them."""
-    read = keys_checked(path, read_values(path) if values is None else values, (*KEYS, *others))
-    values = {key: value for key, value in read.items() if key not in others}
+    read = keys_checked(path, read_values(path) if values is None else values, (*KEYS, *ALSO, WRITTEN, *others))
+    values = {}
+    for key, value in read.items():
+        name = ALSO.get(key, key)
+        if key not in others and key != WRITTEN:
+            if name in values:
+                raise Error(f"{path}: {next(other for other in read if ALSO.get(other, other) == name)} and {key} are the same; give one")
+            values[name] = value
     for key, value in values.items():
         _check_value(path, key, value)
     return values

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core._library import Error
+from .._core._library import Error, decoded, lib
 from .._core.chakra import read_chakra
 from .._core.config import QUANTITIES, Config, quantities_in
 from .._core.exporting import FORMAT_NAMES
@@ -18,7 +18,7 @@ from .._core.schedule import Finding, Schedule
 from .._core.shown import printable
 from .._core.timeline import Timeline
 from .._core.words import counted
-from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, PAGES
+from .._core.writing import FORMATS, PICTURES, PAGES, draw_file, ending_of, stamped
 from ..page.report import report
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .config_file import read_config_file
@@ -34,7 +34,7 @@ from .profile_options import Measurement, profile_fault
 from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
 from .transfer_report import TransferReport, error_row
-from .usage import UsageError
+from .usage import LAYERS, SENDS, UsageError
 
 DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
 
@@ -62,14 +62,17 @@ def add_commands(commands: Commands) -> None:
     add_launch_argument(convert)
     convert.add_argument("--renumber", action="store_true", help="number the microbatches as the last stage runs them, as PyTorch takes losses; "
                          "where they differ the order that the run then takes them in stands beside the output")
-    add_split_arguments(convert)
-    add_end_arguments(convert)
+    add_split_arguments(convert.group(LAYERS))
+    add_end_arguments(convert.group(LAYERS))
     convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
     add_export_arguments(convert)
-    add_chakra_arguments(convert)
-    add_lowering_arguments(convert)
-    add_channel_arguments(convert)
+    add_chakra_arguments(convert.group("--to chakra"))
+    add_lowering_arguments(convert.group(SENDS))
+    add_channel_arguments(convert.group(SENDS))
     add_cost_arguments(convert)
+    convert.first = ("source", "to", "output", "launch", "renumber", "config", "forward_times", "backward_times", "p2p_time", "lower")
+    convert.examples = ("ppsched convert order.csv -o order.png", "ppsched convert order.csv --to json --no-times",
+                        "ppsched convert order.csv --launch torchtitan --num-layers 32")
     convert.set_defaults(run=run_convert)
 
 
@@ -135,7 +138,7 @@ def _error_row(error: Error) -> Dict[str, Any]:
 
 
 def _print_json(arguments: argparse.Namespace, row: Dict[str, Any]) -> None:
-    print_text(json.dumps({"file": arguments.file, **row}, indent=1) + "\n", arguments.output)
+    print_text(json.dumps({"file": arguments.file, **row, "version": decoded(lib.ppsched_version_text())}, indent=1) + "\n", arguments.output)
 
 
 def run_check(arguments: argparse.Namespace) -> None:
@@ -247,7 +250,7 @@ def _format(arguments: argparse.Namespace) -> str:
 def _finish(config: Config, arguments: argparse.Namespace, format: str, text: Optional[str] = None) -> None:
     """Prints a text, if there is one, and tells the order of microbatches beside what has no place for it."""
     if text is not None:
-        print_text(text, arguments.output)
+        print_text(text if arguments.output is None else stamped(text, format), arguments.output)
     tell_beside(arguments.command, config.microbatch_order, format, arguments.output if text is not None else None)
 
 

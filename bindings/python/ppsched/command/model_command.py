@@ -4,12 +4,13 @@ import argparse
 import json
 from typing import Any, Dict, List
 
-from .._core._library import Error
+from .._core._library import Error, decoded, lib
 from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from ..readers.device_files import read_device
 from ..readers.model_files import guessed_model, read_model
+from .config_file import WRITTEN
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory
@@ -137,7 +138,7 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
 
 def _layers_text(rows: List[Any]) -> str:
     """For --layers, with units."""
-    values: Dict[str, Any] = {"layers": json.loads(json.dumps(rows))}
+    values: Dict[str, Any] = {WRITTEN: decoded(lib.ppsched_version_text()), "layers": json.loads(json.dumps(rows))}
     for place in places(values, {}):
         place.put(worded(place.name, place.value, SECONDS_AND_BYTES))
     return json.dumps(values, indent=1) + "\n"

@@ -2,10 +2,10 @@
 """pick for a model by its description: one layout of a job, or several that are compared."""
 import argparse
 import itertools
-import json
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
+from .._core.command_words import option_word
 from .._core.config import QUANTITIES
 from .._core.launching import with_options
 from .._core.listener import Progress
@@ -23,28 +23,29 @@ from .model_estimate import GIB, DeviceMemory
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, add_model_arguments, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
+from .notices import tell_spare
 from .number_options import whole
 from .page_options import PAGES, check_page_words
 from .pick_files import files_of, write_schedule
 from .plan_options import check_words, make_plan
-from .plan_telling import page_text, why_none
+from .plan_telling import page_text, rows_text, why_none
 from .printing import tell, print_text
 from .problem_values import merged
-from .usage import UsageError
+from .usage import MODEL, Parser, UsageError
 
 MOST_DEVICES = 2**20
 CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
 # Lists of what may vary that say the same as options of the job.
 VARIES = {"microbatch_counts": "several --micro-batch", "mem_limits": "--mem-limit"}
 # What the options of the problem say that follows from the job.
-FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
+FOLLOWS = {"num_devices": "--pp, and all devices are --gpus", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
            "num_layers": "--model",
            "embedding": "--model", "head": "--model"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_model_arguments(parser, beside_batches=True)
-    parser.add_argument("--gpus", type=whole, metavar="N", help="with --model: all devices; --dp follows from them")
+    parser.group(MODEL).add_argument("--gpus", type=whole, metavar="N", help="with --model: all devices; --dp follows from them")
 
 
 class Found(NamedTuple):
@@ -265,10 +266,10 @@ def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     of_profile = ("num_devices", "num_stages", "num_batches") if arguments.profile else ()
     for name, word in FOLLOWS.items():
         if getattr(arguments, name, None) is not None or (values.get(name) is not None and name not in of_profile):
-            raise UsageError(f"--{name.replace('_', '-')}: with --model it follows from {word}; leave it out")
+            raise UsageError(f"{option_word(name)}: with --model it follows from {word}; leave it out")
     for name, word in VARIES.items():
         if values.get(name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')}: with --model give {word}")
+            raise UsageError(f"{option_word(name)}: with --model give {word}")
     for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
         if value:
             raise UsageError(f"{name}: it goes without --model")
@@ -315,7 +316,7 @@ def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str]
     if path is not None and ending_of(path, PAGES):
         return page_text(best.answer.plan, best.answer.plan[:], arguments, csv) if best.answer is not None else ""
     if arguments.json or (path is not None and ending_of(path, (".json",))):
-        return json.dumps([_row(one, arguments, csv if one is best else None) for one in found], indent=1) + "\n"
+        return rows_text(_row(one, arguments, csv if one is best else None) for one in found)
     text = _comparison(found) + "\n" if len(found) > 1 else ""
     return text + (_details(best, arguments) if best.step is not None else "")
 
@@ -335,7 +336,9 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     best = found[0]
     if best.step is None and len(found) == 1:
         raise Error(best.reason)
-    paths: List[Optional[str]] = [*files.answers] or [None]
+    if best.made is not None and not arguments.json:
+        tell_spare(arguments, [device.total for device in best.memory], best.made.limit)
+    paths: List[Optional[str]] = [None, *files.answers]
     if best.answer is None:  # there is nothing to draw
         paths = [path for path in paths if path is None or not ending_of(path, PAGES)]
     texts = [(path, _text(found, arguments, path, files.csv)) for path in paths]  # before anything is written

@@ -43,6 +43,23 @@ def whole(word: str) -> int:
     return int(word)
 
 
+def count_of_devices(word: str) -> int:
+    """Of --devices, which is not their kind."""
+    try:
+        return whole(word)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}; the kind of device is --device {word}" if word[:1].isalpha() and word.isalnum() else
+                                         str(error)) from None
+
+
+def kind_of_device(word: str) -> str:
+    """Of --device, which is not their number."""
+    if _INTEGER.match(word):
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no kind of device, such as h100; the number of devices is --devices {word}, "
+                                         f"with --model --gpus {word}")
+    return word
+
+
 def real(word: str) -> float:
     """One number, of an option."""
     try:

@@ -15,13 +15,14 @@ from .layer_options import add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
 from .memory_saving_options import add_link_argument, link_hosts
 from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
+from .notices import add_quiet_argument
 from .number_options import add_number_argument, whole
 from .page_options import add_page_arguments
 from .problem_options import add_problem_arguments
 from .problem_values import make_config
 from .scenario_options import add_ranking_arguments, ranking_of
 from .size_options import add_end_arguments, end_of
-from .usage import UsageError
+from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING, Parser, UsageError
 
 # What may vary: option, the argument of ppsched.plan, type, help. Config files have these keys too.
 VARIED: Dict[str, Tuple[str, type, str]] = {
@@ -29,7 +30,7 @@ VARIED: Dict[str, Tuple[str, type, str]] = {
     "chunks": ("chunks", int, "stages a device to try (default: 1 to 4)"),
     "group_sizes": ("group_sizes", int, "microbatch groups of the interleaved ones (default: all that can be run, or some of many)"),
     "slice_counts": ("slices", int, "slices of each microbatch to try; costs are those of whole microbatches"),
-    "microbatch_counts": ("microbatches", int, "microbatches to try at the same batch; costs are those of --num-batches"),
+    "microbatch_counts": ("microbatches", int, "microbatches to try at the same batch; costs are those of --microbatches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
@@ -37,11 +38,12 @@ RENAMED = ("slice_counts",)  # whose words are others
 ORDER_EFFORT = 1  # of each candidate
 
 
-def add_plan_problem(parser: argparse.ArgumentParser) -> None:
-    add_problem_arguments(parser)
-    add_slicing_arguments(parser)
-    add_order_argument(parser)
-    add_ranking_arguments(parser)
+def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
+    add_problem_arguments(command, has_pp)
+    add_slicing_arguments(command.group(MICROBATCHES))
+    add_order_argument(command.group(MICROBATCHES))
+    add_ranking_arguments(command.group(VARYING))
+    parser = command.group("what is tried")
     parser.add_argument("--objective", choices=names_of(Objective),
                         help="the time of a step: makespan where the optimizer synchronises the devices (default), else span")
     for name, (_, kind, text) in VARIED.items():
@@ -51,19 +53,21 @@ def add_plan_problem(parser: argparse.ArgumentParser) -> None:
             parser.add_argument("--" + name.replace("_", "-"), nargs="+", type=kind, metavar=name[0].upper(), help=text)
     parser.add_argument("--offload", action="store_true",
                         help="try rules with activations that go to the host, too: as few as hold the memory limit, or all; see --host-bandwidth")
-    add_link_argument(parser)
+    add_link_argument(command.group(KEPT))
     parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: try v_search and auto too, with that effort")
-    add_end_arguments(parser)
-    add_layer_arguments(parser)
-    parser.add_argument("--split-effort", type=whole, metavar="N",
+    add_end_arguments(command.group(LAYERS))
+    add_layer_arguments(command.group(LAYERS))
+    command.group(LAYERS).add_argument("--split-effort", type=whole, metavar="N",
                         help="1 to 4: how long splits of layers are searched for, each up to eight times as long as the one before (default: 3)")
-    add_batch_arguments(parser)
-    parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")
-    parser.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
-    add_channel_arguments(parser)
-    add_plan_arguments(parser)
-    add_page_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_batch_arguments(command.group(RUNTIMES))
+    command.group(RUNTIMES).add_argument("--runtime", choices=RUNTIME_NAMES, help="only schedules that this training runtime can run")
+    sends = command.group(SENDS)
+    sends.add_argument("--lower", choices=LOWERINGS, help="time the candidates with their transfers, lowered so")
+    add_channel_arguments(sends)
+    add_plan_arguments(sends)
+    add_page_arguments(command.group(ANSWER))
+    command.group(ANSWER).add_argument("--json", action="store_true", help="as JSON, what is refused too")
+    add_quiet_argument(command.group(ANSWER))
 
 
 def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
@@ -80,11 +84,11 @@ def stages_a_device(values: Mapping[str, Any]) -> Optional[List[int]]:
     if not stages or not devices or stages <= devices:
         return None
     if stages % devices:
-        raise UsageError(f"--num-stages {stages} are no multiple of {devices} devices; {stages // devices * devices} or "
+        raise UsageError(f"--stages {stages} are no multiple of {devices} devices; {stages // devices * devices} or "
                          f"{(stages // devices + 1) * devices} would be")
     chunks = [stages // devices]
     if values.get("chunks") is not None and values["chunks"] != chunks:
-        raise UsageError(f"--num-stages {stages} on {devices} devices are {chunks[0]} a device, and --chunks says other numbers; leave one of them out")
+        raise UsageError(f"--stages {stages} on {devices} devices are {chunks[0]} a device, and --chunks says other numbers; leave one of them out")
     return chunks
 
 

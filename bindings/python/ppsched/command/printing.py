@@ -9,8 +9,13 @@ from .._core.output import write_text
 from .._core.shown import printable
 
 
+printed = False  # whether there is an answer, on standard output or in a file
+
+
 def print_text(text: str, path: Optional[str] = None) -> None:
     """To a file, or to standard output. Who reads that may stop to: then the rest goes nowhere."""
+    global printed
+    printed = True
     if path is None:
         try:
             sys.stdout.write(text)

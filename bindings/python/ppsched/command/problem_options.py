@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line that state a problem: its sizes, times and memory."""
-import argparse
 from typing import Any
 
 from .._core._abi import SenderWaits
 from .._core.config import QUANTITIES, Config
 from .._core.enums import names_of
-from .number_options import add_number_argument, whole
+from .number_options import add_number_argument, count_of_devices, whole
 from .profile_options import add_profile_arguments
+from .usage import Parser
 
 Commands = Any  # of argparse, which has no public name for it
 # Options of lists of numbers that have a short form.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
 
 
-def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
-    """What states a problem, on every command that needs one."""
-    parser.add_argument("-s", "--num-stages", type=whole, metavar="S", help="stages of the model; alone: that many devices too")
-    parser.add_argument("-b", "--num-batches", type=whole, metavar="M", help="microbatches per iteration")
-    parser.add_argument("--num-devices", type=whole, metavar="D", help="devices; alone: that many stages too")
+def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
+    """What states a problem, on every command that needs one. has_pp: the command has a --pp of its own."""
+    parser = command.group("the problem")
+    pipeline = [] if has_pp else ["--pp"]
+    parser.add_argument("--devices", "--num-devices", *pipeline, type=count_of_devices, metavar="D", dest="num_devices",
+                        help="devices; alone: that many stages too")
+    parser.add_argument("-b", "--microbatches", "--num-batches", "--num-microbatches", type=whole, metavar="M", dest="num_batches",
+                        help="microbatches per iteration")
+    parser.add_argument("-s", "--stages", "--num-stages", type=whole, metavar="S", dest="num_stages",
+                        help="stages of the model; alone: that many devices too")
     parser.add_argument("--iterations", type=whole, metavar="N", help="training iterations in the schedule (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
@@ -29,7 +34,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
                         help="whether a device waits until what it sent is there: never (the default), or between ops of one kind and "
                              "stage, as in Megatron-LM's warm-up and flush; not with --lower")
-    add_cost_arguments(parser)
+    add_cost_arguments(command)
 
 
 def _help_of(quantity: str) -> str:
@@ -37,10 +42,11 @@ def _help_of(quantity: str) -> str:
     return text[0].lower() + text[1:].rstrip(".")
 
 
-def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
+def add_cost_arguments(command: Parser) -> None:
     """Times and memory, by list or by file."""
-    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
-    add_profile_arguments(parser)
+    command.group("the problem").add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file; the command line goes over it")
+    add_profile_arguments(command.group("measured times"))
+    parser = command.group("times, memory and transfers: one number, or one a stage")
     for name in QUANTITIES:
         strings = [SHORT[name]] if name in SHORT else []
         add_number_argument(parser, *strings, "--" + name.replace("_", "-"), metavar="T", dest=name, help=_help_of(name))

@@ -95,9 +95,9 @@ def make_config(values: Mapping[str, Any]) -> Config:
     """The problem of merged values."""
     sizes = [values[name] for name in ("num_devices", "num_stages") if values.get(name) is not None]
     if not sizes:
-        raise UsageError("give --num-stages, or --num-devices, or a config file with one of them")
+        raise UsageError("give --devices, or --stages, or a config file with one of them")
     if "num_batches" not in values:
-        raise UsageError("give --num-batches, or a config file with num_batches")
+        raise UsageError("give --microbatches, or a config file with microbatches")
     _check_slice_scale(values)
     return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
                   slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),

@@ -9,7 +9,7 @@ from .._core.microbatch_map import order_line, tell_order
 from .._core.progress import ProgressBar
 from .._core.schedule import generate
 from .._core.timeline import Timeline
-from .._core.writing import FORMATS, PICTURES, draw_file, ending_of
+from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, stamped
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .explain_report import explain_row, explain_text
 from .export_options import add_export_arguments
@@ -21,6 +21,7 @@ from .lowering_options import add_channel_arguments, add_lowering_arguments, eva
 from .memory_report import memory_rows, memory_text
 from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .microbatch_options import add_order_argument, in_best_order
+from .notices import add_quiet_argument, tell_problem
 from .number_options import whole
 from .printing import print_text, tell_beside
 from .problem_options import Commands, add_problem_arguments
@@ -32,7 +33,7 @@ from .size_options import add_size_arguments
 from .slot_report import slot_rows
 from .split_finding import found_split
 from .text_columns import text_columns, with_width
-from .usage import UsageError
+from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING, UsageError
 
 
 def add_commands(commands: Commands) -> None:
@@ -40,36 +41,43 @@ def add_commands(commands: Commands) -> None:
         "schedule", help="build and evaluate one schedule", allow_abbrev=False,
         description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a "
                     "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
+    parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
+                    "launch", "explain", "output")
+    parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
+                       "ppsched schedule --strategy zbv --devices 4 --stages 8 --microbatches 8 --launch torchtitan",
+                       "ppsched schedule -c problem.yaml --explain")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
-    parser.add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    parser.group(MICROBATCHES).add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
-    add_size_arguments(parser)
-    add_measured_argument(parser)
-    add_order_argument(parser)
-    add_scenario_arguments(parser)
-    add_robust_objective_arguments(parser)
-    add_memory_saving_arguments(parser)
-    add_lowering_arguments(parser)
-    add_channel_arguments(parser)
-    add_launch_argument(parser)
-    add_runtime_argument(parser)
-    add_split_arguments(parser)
-    parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+    add_size_arguments(parser.group(LAYERS))
+    add_measured_argument(parser.group("measured times"))
+    add_order_argument(parser.group(MICROBATCHES))
+    add_scenario_arguments(parser.group(VARYING))
+    add_robust_objective_arguments(parser.group(VARYING))
+    add_memory_saving_arguments(parser.group(KEPT))
+    add_lowering_arguments(parser.group(SENDS))
+    add_channel_arguments(parser.group(SENDS))
+    add_launch_argument(parser.group(RUNTIMES))
+    add_runtime_argument(parser.group(RUNTIMES))
+    add_split_arguments(parser.group(LAYERS))
+    answer = parser.group(ANSWER)
+    answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
                              "rank, to -o PREFIX")
-    parser.add_argument("-o", "--output", metavar="FILE",
+    answer.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
-    add_export_arguments(parser)
-    add_chakra_arguments(parser)
-    parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
-    parser.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
-    parser.add_argument("--explain-memory", action="store_true",
+    add_export_arguments(answer)
+    add_chakra_arguments(parser.group("--format chakra"))
+    add_quiet_argument(answer)
+    answer.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
+    answer.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    answer.add_argument("--explain-memory", action="store_true",
                         help="with text or json: what stands in each device's memory at its peak")
-    parser.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
-    parser.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
-    parser.add_argument("--slots", action="store_true",
+    answer.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
+    answer.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
+    answer.add_argument("--slots", action="store_true",
                         help="with json: slots of activations and received values, and rounds in which devices connect")
     parser.set_defaults(run=run_schedule)
 
@@ -126,6 +134,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
+    if chosen in (None, "text"):
+        tell_problem(arguments, values)
     is_told = tells_scenarios(values, vars(arguments), chosen)
     timeline = _build(values)
     scenarios = found_scenarios(timeline.schedule, values) if is_told else None
@@ -151,7 +161,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = _memory_explained(timeline, text, chosen or "text")
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
-    print_text(values["measurement"].beside(timeline, text, chosen), output)
+    text = values["measurement"].beside(timeline, text, chosen)
+    print_text(text if output is None else stamped(text, chosen), output)
     tell_beside("schedule", order, chosen, output)
 
 
