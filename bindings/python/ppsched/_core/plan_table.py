@@ -16,6 +16,7 @@ from .microbatch_map import words_of
 from .page_text import escaped
 from .shown import printable
 from .strategy import strategies
+from .text_table import Column, laid_out
 from .timeline import Bubble
 from .units import Units
 from .views import Plain
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
-HEADINGS = ("", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
+HEADINGS = ("place", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
             "split", "recomputed")
+# Columns that go beneath each row where there is no room, the last first; from TEXTS on they are texts.
+BENEATH, TEXTS = ("above bound", "offloads", "of span", "device", "runs on", "recomputed", "split"), 5
 TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
 MEASURES = {"limit": "memory", "step time": "time", "in scenarios": "time", "peak memory": "memory"}  # what columns with units hold
 MOST_IN_HTML = 40  # rows
@@ -93,9 +96,8 @@ def _columns(rows: List[List[str]], units: Units) -> Tuple[List[Tuple[str, ...]]
 
 def _aligned(rows: List[List[str]], units: Units) -> List[str]:
     columns, lefts = _columns(rows, units)
-    widths = [max(map(len, column)) for column in columns]
-    return ["  ".join(cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(line, widths, lefts)).rstrip()
-            for line in zip(*columns)]
+    return laid_out([Column(heading, cells, left, 1 + BENEATH.index(heading) if heading in BENEATH else 0, " (" if heading == "strategy" else "")
+                     for (heading, *cells), left in zip(columns, lefts)], TEXTS)
 
 
 def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:

@@ -10,7 +10,7 @@ from .._core.former_names import with_former
 from .._core.microbatch_map import order_line
 from .._core.plan import Plan
 from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
-from .._core.writing import ending_of
+from .._core.writing import ending_of, stamped
 from .notices import tell_problem
 from .page_options import PAGES, check_page_words
 from .plan_options import add_plan_problem, check_words, make_plan
@@ -65,9 +65,11 @@ def run_compare(arguments: argparse.Namespace) -> None:
         check_answer(arguments.output, arguments.json, ENDINGS)
     values = merged(arguments)
     made = make_plan(values)
-    if not arguments.json and not (arguments.output and ending_of(arguments.output, (".json", ".csv"))):
-        tell_problem(arguments, values)
     candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)
-    print_text(_compared_text(made, candidates, arguments), arguments.output)
+    text = _compared_text(made, candidates, arguments)
+    is_text = arguments.output is not None and not arguments.json and ending_of(arguments.output, (".txt",))
+    print_text(stamped(text, "text") if is_text else text, arguments.output)
     if made.best is None:
         raise Error(why_none(made))
+    if not arguments.json and not (arguments.output and ending_of(arguments.output, (".json", ".csv"))):
+        tell_problem(arguments, values)

@@ -8,6 +8,7 @@ from .._core._library import Error, decoded, lib
 from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
+from .._core.text_table import Column, laid_out
 from ..readers.device_files import read_device
 from ..readers.model_files import guessed_model, read_model
 from .config_file import WRITTEN
@@ -88,13 +89,15 @@ def _bytes_word(value: float) -> str:
     return f"{value / GIB:.2f}"
 
 
+BENEATH = ("full MiB", "selective MiB", "active")  # where there is no room, the last first
+
+
 def columns(rows: List[List[str]]) -> str:
     """The first column to the left, all others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join(cell.ljust(width) if number == 0 else cell.rjust(width)
-                       for number, (cell, width) in enumerate(zip(row, widths)))
-             for row in rows]
-    return "".join(line.rstrip() + "\n" for line in lines)
+    found = [Column(heading, cells, left=number == 0, leaves=1 + BENEATH.index(heading) if heading in BENEATH else 0,
+                    breaks=" (" if heading == "schedule" else "")
+             for number, (heading, *cells) in enumerate(zip(*rows))]
+    return "".join(line + "\n" for line in laid_out(found, len(BENEATH) + 1))
 
 
 def _layer_table(model: Model, rows: List[Any]) -> str:

@@ -12,7 +12,7 @@ from .._core.listener import Progress
 from .._core.microbatch_map import order_told
 from .._core.plan import Plan
 from .._core.plan_table import candidate_name
-from .._core.writing import ending_of
+from .._core.writing import ending_of, stamped
 from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
 from .answer import Answer
@@ -228,7 +228,7 @@ def _comparison(found: List[Found]) -> str:
     """A row a layout, best first; those that do not fit below, with the reason."""
     counts = {one.layout["gpus"] for one in found if one.step is not None}
     gpus = ["gpus"] if len(counts) > 1 else []
-    lines = [["", *gpus, "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
+    lines = [["place", *gpus, "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
     reasons = []
     for number, one in enumerate(found):
         if one.step is None or one.answer is None:
@@ -346,6 +346,7 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
         for path in files.schedules:
             write_schedule(best.answer, path, None, arguments.time_scale)
     for answer_path, text in texts:
-        print_text(text, answer_path)
+        is_text = answer_path is not None and not arguments.json and ending_of(answer_path, (".txt",))
+        print_text(stamped(text, "text") if is_text else text, answer_path)
     if best.step is None:
         raise Error("no layout fits")

@@ -9,8 +9,6 @@ from .._core.shown import shown
 from .._core.units import parse
 from .._core.whole_numbers import MOST_DIGITS, number_of
 
-_NEGATIVE_NUMBER = re.compile(r"^-([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
-
 _INTEGER = re.compile(r"[-+]?[0-9]+$")
 
 
@@ -79,6 +77,5 @@ def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
     parser.add_argument(*strings, nargs="+", type=_counts, action=_Flat, **given)
 
 
-def add_number_argument(parser: argparse.ArgumentParser, *strings: str, **given: Any) -> None:
-    parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
+def add_number_argument(parser: Any, *strings: str, **given: Any) -> None:
     parser.add_argument(*strings, nargs="+", type=_numbers, action=_Flat, **given)

@@ -16,7 +16,7 @@ from .._core.plan import Plan
 from .._core.progress import ProgressBar
 from .._core.runs_on import Runnable, runnable_first
 from .._core.units import number_word
-from .._core.writing import ending_of, export_text
+from .._core.writing import ending_of, export_text, stamped
 from . import model_pick
 from .answer import Answer
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
@@ -172,13 +172,11 @@ def run_pick(arguments: argparse.Namespace) -> None:
         raise UsageError(fault)
     check_words(arguments)
     values = merged(arguments)
-    values["asks_runtimes"] = not (arguments.json or arguments.format or any(ending_of(path, (".json", *PAGES)) for path in files.answers))
+    values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),
                     plan_for=lambda name, progress: _own_plan(values, name, progress))
-    if values["asks_runtimes"]:
-        tell_problem(arguments, values)
     paths: List[Optional[str]] = [*files.answers] if arguments.format and files.formatted is None else [None, *files.answers]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:
@@ -191,4 +189,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     elif arguments.format is not None:
         _print_schedule(answer, arguments)
     for answer_path, text in texts:
-        print_text(text, answer_path)
+        is_text = answer_path is not None and not arguments.json and ending_of(answer_path, (".txt",))
+        print_text(stamped(text, "text") if is_text else text, answer_path)
+    if not arguments.json and not arguments.format:
+        tell_problem(arguments, values)

@@ -134,8 +134,6 @@ def run_schedule(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
         raise UsageError("--slots: it goes with json alone")
-    if chosen in (None, "text"):
-        tell_problem(arguments, values)
     is_told = tells_scenarios(values, vars(arguments), chosen)
     timeline = _build(values)
     scenarios = found_scenarios(timeline.schedule, values) if is_told else None
@@ -164,6 +162,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     text = values["measurement"].beside(timeline, text, chosen)
     print_text(text if output is None else stamped(text, chosen), output)
     tell_beside("schedule", order, chosen, output)
+    if chosen in (None, "text"):
+        tell_problem(arguments, values)
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:

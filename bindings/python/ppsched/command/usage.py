@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words of the command line: wrong ones have an exit code of their own and the name that was meant, and help has two lengths."""
 import argparse
+import re
 import sys
 from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple
 
@@ -10,6 +11,9 @@ from .._core.words import nearest
 
 _MOST = 600  # characters of a message
 ALL = "all"  # the word behind --help for all options
+
+# argparse's own does not know exponents and units.
+_NEGATIVE_NUMBER = re.compile(r"^-([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
 
 # Titles of groups of options.
 MICROBATCHES, VARYING, KEPT = "microbatches and slices", "times that vary", "what is recomputed or offloaded"
@@ -57,6 +61,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *words: Any, **given: Any) -> None:
         given.setdefault("formatter_class", _Formatter)
         super().__init__(*words, **{**given, "add_help": False})
+        self._negative_number_matcher = _NEGATIVE_NUMBER
         self.first: Sequence[str] = ()
         self.examples: Sequence[str] = ()
         self.program: Parser = self
