@@ -83,7 +83,7 @@ class FileTest(HostileTest):
         self.assertEqual(self.run_limited("schedule", "-c", path).returncode, 0)
         path = self.file("a.yaml", "num_devices: 4\nnum_batches: 8\nlayers: [&l {name: a, forward_time: 1, backward_time: 2},"
                                    + ", ".join(["*l"] * 79) + "]\n")
-        result = self.run_limited("pick", "-c", path)
+        result = self.run_limited("pick", "-c", path, "--quiet")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
     @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")

@@ -39,6 +39,7 @@ with Start():
     from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
     from ._core.units import Units
     from ._core.views import View
+    from .readers.config_file import config_of_file as _config_of_file
     from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
     from .readers.model_files import ModelFile, read_model
     from .readers.profile import Measured, Profile, Spread

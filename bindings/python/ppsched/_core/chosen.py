@@ -4,6 +4,7 @@ import math
 import shlex
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
+from ._library import decoded, lib
 from .candidate import Candidate
 from .former_names import with_former
 from .launching import launch_row
@@ -83,4 +84,4 @@ class Chosen:
                 "idle_by_device": [with_former(idle._asdict()) for idle in timeline.idle],
                 "runs_on": runs.order, "runnable": bool(runs.order), "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
-                "command": self.command(self.plan, candidate)}
+                "command": self.command(self.plan, candidate), "version": decoded(lib.ppsched_version_text())}

@@ -3,7 +3,8 @@
 import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
+from os import PathLike, fspath
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
 from . import _abi
 from ._abi import Placement, Quantity, SenderWaits
@@ -74,6 +75,15 @@ class Quantities(TypedDict, total=False):
     send_overhead: Numbers
     mem_recomputed_backward_input: Numbers
     mem_recomputed_backward: Numbers
+
+
+_READERS: List[Callable[[str], "Config"]] = []  # of config files, which stand above this module
+
+
+def reads_configs(reader: Callable[[str], "Config"]) -> Callable[[str], "Config"]:
+    """A decorator of the function that makes the config of a file."""
+    _READERS[:] = [reader]
+    return reader
 
 
 DEFAULT: Numbers = ()  # of a list that is not given
@@ -234,8 +244,41 @@ class Config:
     def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a ppsched.Config cannot be pickled")
+    def _arguments(self) -> Dict[str, Any]:
+        """What makes it again: the arguments of ppsched.Config that say something."""
+        given: Dict[str, Any] = {name: getattr(self, name) for name in ("devices", "microbatches", "stages", "iterations", "slices", "split_backward", "forward_only",
+                                                                         "sender_waits", "units")}
+        given.update({name: values for name in QUANTITIES if (values := getattr(self, name))})
+        placement = self._asked_placement
+        return {**given, "weight_versions": self._weight_versions, "options": dict(self._options),
+                "placement": list(self._map) or (None if placement == Placement.DEFAULT else placement)}
+
+    def replace(self, **changes: Any) -> "Config":
+        """The same problem but for what is given, by the names of ppsched.Config's arguments and with its checks. Stages that were as
+        many as devices stay so; a list of numbers that is given as () has its default again.
+
+            config.replace(microbatches=16, mem_limit=80)
+        """
+        given = self._arguments()
+        if self.stages == self.devices and "devices" in changes and "stages" not in changes:
+            del given["stages"]
+        made = Config(**{**given, **changes})
+        if made.microbatches == self.microbatches:
+            made.microbatch_order = self.microbatch_order
+        return made
+
+    @classmethod
+    def from_file(cls, path: Union[str, "PathLike[str]"]) -> "Config":
+        """The problem that a config file of the ppsched command states, as JSON or YAML: its sizes, times and memory. What it says for
+        the command alone, such as output, is not read.
+
+            config = ppsched.Config.from_file("problem.yaml")
+        """
+        reader, = _READERS
+        return reader(fspath(path))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _unpickled, (_minor_version(), self._arguments(), self.microbatch_order, self._carries and self.placement.name.lower())
 
     def _set_placement(self, placement: Union[Placement, str, Sequence[int]]) -> None:
         if isinstance(placement, str):
@@ -358,6 +401,19 @@ class Config:
                            *([counted(self.slices, "slice") + " of each microbatch"] if self.slices > 1 else [])])
         given = [name for name in QUANTITIES if getattr(self, name)]
         return f"<ppsched.Config: {sizes}, {self.placement.name.lower()} placement{'; with ' if given else ''}{', '.join(given)}>"
+
+
+def _minor_version() -> str:
+    return ".".join(decoded(lib.ppsched_version_text()).split(".")[:2])
+
+
+def _unpickled(version: str, arguments: Mapping[str, Any], order: Tuple[int, ...], carried: Union[str, bool]) -> Config:
+    """What pickle calls; carried: the placement of a schedule that it has."""
+    if version != _minor_version():
+        raise Error(f"this ppsched.Config was pickled by ppsched {version}, and this is {_minor_version()}; make it again from its arguments or a file")
+    config = Config(**arguments)
+    config.microbatch_order = order
+    return config._placed(member(Placement, "placement", carried)) if carried else config
 
 
 def config_of(value: object) -> Config:

@@ -20,8 +20,8 @@ from .._core.timeline import Timeline
 from .._core.words import counted
 from .._core.writing import FORMATS, PICTURES, PAGES, draw_file, ending_of, stamped
 from ..page.report import report
+from ..readers.config_file import read_config_file
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
-from .config_file import read_config_file
 from .export_options import add_export_arguments
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .layer_options import add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of

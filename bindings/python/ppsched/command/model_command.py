@@ -9,9 +9,9 @@ from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
 from .._core.text_table import Column, laid_out
+from ..readers.config_file import WRITTEN
 from ..readers.device_files import read_device
 from ..readers.model_files import guessed_model, read_model
-from .config_file import WRITTEN
 from .estimate_errors import estimate_line, estimate_row
 from .model_config import take_model_config
 from .model_estimate import GIB, DeviceMemory, calibrated, even_memory

@@ -49,7 +49,7 @@ def add_commands(commands: Commands) -> None:
     add_plan_problem(parser, has_pp=True)
     answer = parser.group(ANSWER)
     answer.add_argument("--top", type=whole, metavar="N", default=1, help="the best N (default: 1)")
-    answer.add_argument("--any", action="store_true", help="rank by step time alone, also what no runtime runs")
+    answer.add_argument("--any", action="store_true", help="rank by step time alone, also what no runtime runs, as with --offload")
     answer.add_argument("--all", action="store_true", help="all group sizes are tried, also where they are many")
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="print or write the schedule itself, in this format; chakra is a trace a rank, to -o PREFIX")
@@ -108,7 +108,7 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
 def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     if made.best is None:
         raise Error(why_none(made))
-    if arguments.runtime is None and arguments.any:
+    if arguments.runtime is None and (arguments.any or arguments.offload):
         return [candidate for candidate in made[:arguments.top] if candidate.fits]
     with ProgressBar() as bar:
         if arguments.runtime is None:

@@ -4,12 +4,11 @@ import argparse
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from .._core._library import Error
-from .._core.config import Config, quantities_in
+from .._core.config import Config
 from .._core.layer_words import OF_LAYERS
 from .._core.same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .._core.shown import shown
-from .._core.units import PLAIN
-from .config_file import read_config_file
+from ..readers.config_file import config_of_values, read_config_file
 from .launch_options import check_job, take_job
 from .layer_options import read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
@@ -93,18 +92,12 @@ def plain_numbers(command: str, above: Values, files: Mapping[str, str], measure
 
 def make_config(values: Mapping[str, Any]) -> Config:
     """The problem of merged values."""
-    sizes = [values[name] for name in ("num_devices", "num_stages") if values.get(name) is not None]
-    if not sizes:
+    if values.get("num_devices") is None and values.get("num_stages") is None:
         raise UsageError("give --devices, or --stages, or a config file with one of them")
     if "num_batches" not in values:
         raise UsageError("give --microbatches, or a config file with microbatches")
     _check_slice_scale(values)
-    return Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
-                  slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
-                  split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
-                  sender_waits=values.get("sender_waits") or "never",
-                  options=values["options"], units=values.get("units", PLAIN),
-                  **quantities_in({name: value for name, value in values.items() if value is not None}))
+    return config_of_values(values)
 
 
 def _check_slice_scale(values: Mapping[str, Any]) -> None:

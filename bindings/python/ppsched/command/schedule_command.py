@@ -66,6 +66,7 @@ def add_commands(commands: Commands) -> None:
     answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
                              "rank, to -o PREFIX")
+    answer.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
     answer.add_argument("-o", "--output", metavar="FILE",
                         help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
     add_export_arguments(answer)

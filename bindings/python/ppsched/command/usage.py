@@ -136,6 +136,9 @@ class Parser(argparse.ArgumentParser):
         if having:
             return f"unknown option {name}; it goes with {' and '.join(f'ppsched {command}' for command in having[:2])}"
         known = [string for string in self._option_string_actions if string.startswith("--")]
+        begun = sorted((string for string in known if string.startswith(name)), key=len)
+        if begun:
+            return f"unknown option {name}; did you mean {begun[0]}?"
         return f"unknown option {name}; {nearest(name, known) or f'{self.prog} --help {ALL} lists them'}"
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Tuple[Any, List[str]]:
