@@ -89,7 +89,7 @@ def _bytes_word(value: float) -> str:
     return f"{value / GIB:.2f}"
 
 
-BENEATH = ("full MiB", "selective MiB", "active")  # where there is no room, the last first
+BENEATH = ("full MiB", "selective MiB", "active", "ep", "cp")  # where there is no room, the last first
 
 
 def columns(rows: List[List[str]]) -> str:
@@ -116,6 +116,8 @@ def _layer_table(model: Model, rows: List[Any]) -> str:
                       f"{per_layer[name]['active']:,}",
                       *(f"{1000 * row[time]:.3f}" for time in ("forward_time", "backward_input_time", "backward_weight_time")),
                       f"{row['mem_forward'] / 2**20:.1f}", kinds.get("selective", "-"), kinds.get("full", "-")])
+    if all(line[2] == line[3] for line in lines[1:]):
+        lines = [[*line[:3], *line[4:]] for line in lines]
     return columns(lines)
 
 

@@ -12,6 +12,7 @@ from .._core.listener import Progress
 from .._core.microbatch_map import order_told
 from .._core.plan import Plan
 from .._core.plan_table import candidate_name
+from .._core.runs_on import runnable_first
 from .._core.writing import ending_of, stamped
 from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
@@ -111,9 +112,10 @@ def _own_plan(job: Job, values: Mapping[str, Any], runtime: str, progress: Progr
 
 def _find(job: Job, values: Mapping[str, Any]) -> Found:
     made = plan_job(job, values, make_plan)
-    best = made.plan.best
-    if best is None:
+    if made.plan.best is None:
         raise _why_none(made)
+    by_time = values.get("any") or values.get("offload") or values.get("runtime")
+    best = made.plan.best if by_time else runnable_first(made.plan, 1)[0]
     training = job.model.training
     answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB",
                     lambda name, progress: _own_plan(job, values, name, progress))
