@@ -179,7 +179,7 @@ typedef struct ppsched_tower {
     uint32_t layers;
     uint32_t tokens; /* for each sample; 0: `sequence_length` of the training */
     uint32_t has_norm_bias;
-    const ppsched_layer_kind *kind; /* of all its layers; no experts */
+    const ppsched_layer_kind *kind; /* of all its layers; no experts; gets the tower's name */
     uint64_t extra_parameters;      /* patch embedding, positions, projections to the model */
 } ppsched_tower;
 

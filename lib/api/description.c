@@ -81,6 +81,9 @@ static ppsched_status check_lists(const ppsched_description_info *info, ppsched_
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "ppsched_description_info: kind_count is %u, tower_count %u; they must be up to %d and %d",
                         info->kind_count, info->tower_count, PPSCHED_MAX_LAYER_KINDS, PPI_MOST_TOWERS);
+    if (info->layer_count > PPI_MOST_LAYERS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the number of layers is %u; it must be 1 to %d", info->layer_count,
+                        PPI_MOST_LAYERS);
     return PPSCHED_OK;
 }
 

@@ -74,10 +74,9 @@ void ppi_write_number(struct ppi_writer *writer, double value)
     ppi_write(writer, text, ppi_number_to_text(text, value));
 }
 
-void ppi_write_json_string(struct ppi_writer *writer, const char *text)
+void ppi_write_json_characters(struct ppi_writer *writer, const char *text)
 {
     static const char hex[] = "0123456789abcdef";
-    ppi_write(writer, "\"", 1);
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
         char escaped[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
@@ -90,6 +89,12 @@ void ppi_write_json_string(struct ppi_writer *writer, const char *text)
             ppi_write(writer, text, 1);
         }
     }
+}
+
+void ppi_write_json_string(struct ppi_writer *writer, const char *text)
+{
+    ppi_write(writer, "\"", 1);
+    ppi_write_json_characters(writer, text);
     ppi_write(writer, "\"", 1);
 }
 

@@ -32,8 +32,9 @@ void ppi_write_repeated(struct ppi_writer *writer, char c, size_t count);
 void ppi_write_integer(struct ppi_writer *writer, int64_t value);
 void ppi_write_number(struct ppi_writer *writer, double value);
 
-/* A JSON string, quotes included. */
+/* A JSON string, quotes included, and the same without quotes. */
 void ppi_write_json_string(struct ppi_writer *writer, const char *text);
+void ppi_write_json_characters(struct ppi_writer *writer, const char *text);
 
 /* A JSON number; null for values that JSON cannot express. */
 void ppi_write_json_number(struct ppi_writer *writer, double value);

@@ -40,7 +40,7 @@ const struct ppi_block_field ppi_block_fields[PPI_BLOCK_FIELDS] = {
     FIELD(heads, HEADS | MAMBA, HEADS),
     FIELD(key_value_heads, ATTENTION | DELTA, 0),
     FIELD(head_size, HEADS | MAMBA, 0),
-    FIELD(value_size, ATTENTION | LATENT | DELTA, 0),
+    FIELD(value_size, ATTENTION | LATENT | DELTA, LATENT),
     FIELD(rope_size, LATENT, 0),
     FIELD(query_rank, LATENT | COMPRESSED, COMPRESSED),
     FIELD(key_value_rank, LATENT, LATENT),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "description/block_table.h"
 #include "description/description.h"
 
@@ -179,6 +180,8 @@ static ppsched_status check_name(const char *what, const char *name, ppsched_err
 {
     if (name == NULL || name[0] == '\0')
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "%s has no name", what);
+    if (ppi_find_broken_utf8(name, strlen(name)) < strlen(name))
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s has a name that is not UTF-8", what);
     if (strpbrk(name, " \t\r\n[],\"") != NULL || (name[0] >= '0' && name[0] <= '9'))
         return ppi_fail(error, PPSCHED_ERROR_RANGE,
                         "%s is called %q; a name begins with no digit, and has no blanks, commas, quotes or brackets", what,
@@ -239,8 +242,10 @@ static ppsched_status complete_tower(const ppsched_tower *tower, ppsched_error *
                               sizes[i].value, sizes[i].least, sizes[i].most);
     if (status == PPSCHED_OK && tower->extra_parameters >= most_parameters)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q: extra_parameters must be less than 2^53", tower->name);
+    ppsched_layer_kind *kind = (ppsched_layer_kind *)(uintptr_t)tower->kind;
+    kind->name = tower->name; /* JSON has one name for both */
     if (status == PPSCHED_OK)
-        status = complete_kind((ppsched_layer_kind *)(uintptr_t)tower->kind, tower->hidden_size, error);
+        status = complete_kind(kind, tower->hidden_size, error);
     if (status == PPSCHED_OK && has_experts(tower->kind))
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q has experts, which are of the model's layers alone",
                           tower->name);
@@ -277,7 +282,7 @@ static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_
     } sizes[] = {{"hidden_size", info->hidden_size, 1, MOST_COUNT},
                  {"vocabulary_size", info->vocabulary_size, 1, MOST_SIZE},
                  {"positions", info->positions, 0, MOST_SIZE},
-                 {"the number of layers", info->layer_count, 1, 65471}, /* PPSCHED_MAX_LAYERS - 64 */
+                 {"the number of layers", info->layer_count, 1, PPI_MOST_LAYERS},
                  {"the number of kinds", info->kind_count, 1, PPSCHED_MAX_LAYER_KINDS},
                  {"the number of towers", info->tower_count, 0, MOST_TOWERS},
                  {"mtp_layers", info->mtp_layers, 0, MOST_MTP},
@@ -299,12 +304,61 @@ static ppsched_status check_sizes(const ppsched_description_info *info, ppsched_
     return PPSCHED_OK;
 }
 
-static bool shares_keys(const ppsched_layer_kind *kind)
+/* Whether a layer of kind `maker` has what `reader` shares: keys with the same window, or an index. */
+static bool serves(const ppsched_layer_kind *maker, const ppsched_block *reader)
 {
-    for (uint32_t i = 0; i < kind->block_count; i++)
-        if (has(kind->blocks[i], PPSCHED_BLOCK_FLAG_SHARED_KEYS) || has(kind->blocks[i], PPSCHED_BLOCK_FLAG_SHARED_INDEX))
+    bool is_index = has(reader, PPSCHED_BLOCK_FLAG_SHARED_INDEX);
+    for (uint32_t i = 0; i < maker->block_count; i++) {
+        const ppsched_block *block = maker->blocks[i];
+        if (block->kind != reader->kind)
+            continue;
+        if (is_index ? block->index_heads > 0 && !has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX)
+                     : block->window == reader->window && !has(block, PPSCHED_BLOCK_FLAG_SHARED_KEYS))
+            return true;
+    }
+    return false;
+}
+
+static bool is_served(const ppsched_description_info *info, const bool *is_before, const ppsched_block *reader)
+{
+    for (uint32_t kind = 0; kind < info->kind_count; kind++)
+        if (is_before[kind] && serves(info->kinds[kind], reader))
             return true;
     return false;
+}
+
+/* The blocks of a kind that stands after layers of the kinds `is_before`. `where`: the place, with its number. */
+static ppsched_status check_shared(const ppsched_description_info *info, const bool *is_before, const ppsched_layer_kind *kind,
+                                   const char *where, uint32_t number, ppsched_error *error)
+{
+    const uint32_t flags = PPSCHED_BLOCK_FLAG_SHARED_KEYS | PPSCHED_BLOCK_FLAG_SHARED_INDEX;
+    for (uint32_t i = 0; i < kind->block_count; i++) {
+        const ppsched_block *block = kind->blocks[i];
+        if (has(block, flags) && !is_served(info, is_before, block))
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s %u (%q) shares %s, and there is none; give it its own", where,
+                            number, kind->name,
+                            has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX) ? "the index of an earlier layer"
+                                                                        : "keys of an earlier layer with the same window");
+    }
+    return PPSCHED_OK;
+}
+
+/* What a layer shares is made before it. The first layer of each kind has the fewest layers before it. */
+static ppsched_status check_all_shared(const ppsched_description_info *info, ppsched_error *error)
+{
+    bool is_before[PPSCHED_MAX_LAYER_KINDS] = {false};
+    ppsched_status status = PPSCHED_OK;
+    for (uint32_t i = 0; i < info->tower_count && status == PPSCHED_OK; i++)
+        status = check_shared(info, is_before, info->towers[i]->kind, "tower", i, error);
+    for (uint32_t i = 0; i < info->layer_count && status == PPSCHED_OK; i++) {
+        uint32_t kind = info->layers[i];
+        if (!is_before[kind])
+            status = check_shared(info, is_before, info->kinds[kind], "layer", i, error);
+        is_before[kind] = true;
+    }
+    if (status == PPSCHED_OK && info->mtp_layers > 0)
+        status = check_shared(info, is_before, info->kinds[info->mtp_kind], "MTP layer", 0, error);
+    return status;
 }
 
 ppsched_status ppi_description_complete(ppsched_description_info *info, ppsched_error *error)
@@ -320,11 +374,14 @@ ppsched_status ppi_description_complete(ppsched_description_info *info, ppsched_
             if (strcmp(info->kinds[i]->name, taken[name]) == 0)
                 status = ppi_fail(error, PPSCHED_ERROR_RANGE,
                                   "a kind is called %q, as a part of every model is; give it another name", taken[name]);
-    if (status == PPSCHED_OK && shares_keys(info->kinds[info->layers[0]]))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE,
-                          "layer 0 (%q) shares keys or an index of an earlier layer, and there is none; give it its own",
-                          info->kinds[info->layers[0]]->name);
+    if (status == PPSCHED_OK)
+        status = check_all_shared(info, error);
+    if (status == PPSCHED_OK && info->family != NULL &&
+        ppi_find_broken_utf8(info->family, strlen(info->family)) < strlen(info->family))
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "family is not UTF-8");
     if (info->streams == 0)
         info->streams = 1;
+    if (info->mtp_layers == 0)
+        info->mtp_kind = 0;
     return status;
 }

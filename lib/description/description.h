@@ -7,9 +7,12 @@
 #include <stdbool.h>
 
 #include <ppsched/description.h>
+#include <ppsched/layers.h>
 
 #include "base/arena.h"
 #include "base/host.h"
+
+enum { PPI_MOST_LAYERS = PPSCHED_MAX_LAYERS - 64 }; /* the ends and multi-token prediction need rows too */
 
 struct ppsched_description {
     ppsched_description *self; /* not const, for the count of references */

@@ -68,6 +68,15 @@ static const char *prefix_of(const ppsched_block *mixer)
     }
 }
 
+/* Layers that compress by different ratios are told apart by these. */
+static void name_layer(char name[NAME_SIZE], const ppsched_block *mixer, const char *experts)
+{
+    if (mixer != NULL && mixer->ratio > 0)
+        ppi_print(name, NAME_SIZE, "%s%u_%sdecoder", prefix_of(mixer), mixer->ratio, experts);
+    else
+        ppi_print(name, NAME_SIZE, "%s%sdecoder", prefix_of(mixer), experts);
+}
+
 static void name_blocks(char name[NAME_SIZE], const ppsched_block *blocks, uint32_t count)
 {
     if (count == 0)
@@ -75,8 +84,7 @@ static void name_blocks(char name[NAME_SIZE], const ppsched_block *blocks, uint3
     else if (count == 1)
         ppi_print(name, NAME_SIZE, "%s", ppi_block_kinds[blocks[0].kind]);
     else
-        ppi_print(name, NAME_SIZE, "%s%sdecoder", prefix_of(mixer_of(blocks, count)),
-                  has_kind(blocks, count, PPSCHED_BLOCK_KIND_EXPERTS) ? "moe_" : "");
+        name_layer(name, mixer_of(blocks, count), has_kind(blocks, count, PPSCHED_BLOCK_KIND_EXPERTS) ? "moe_" : "");
 }
 
 static bool is_taken(const struct ppi_draft *draft, const char *name)

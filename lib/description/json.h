@@ -21,7 +21,7 @@ void ppi_write_description(struct ppi_writer *writer, const ppsched_description 
  * wrong. */
 ppsched_status ppi_read_pattern(struct ppi_draft *draft, const char *text, ppsched_error *error);
 
-/* Writes such a text, as short as runs and repeated groups make it. */
+/* Writes such a text, as short as runs and repeated groups make it, for between the quotes of a JSON string. */
 void ppi_write_pattern(struct ppi_writer *writer, const ppsched_description_info *info);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "description/json.h"
 
-enum { MOST_LAYERS = 65471, DEEPEST = 8, LONGEST_GROUP = 24, NAME_SIZE = 64 };
+enum { MOST_LAYERS = PPI_MOST_LAYERS, DEEPEST = 8, LONGEST_GROUP = 24, NAME_SIZE = 64 };
 
 /* --- reading --- */
 
@@ -50,6 +50,8 @@ static ppsched_status repeat(struct reader *reader, uint32_t first, uint32_t cou
 {
     struct ppi_draft *draft = reader->draft;
     uint32_t end = draft->info.layer_count;
+    if (end == first)
+        return PPSCHED_OK; /* an empty group, which no count makes longer */
     if ((uint64_t)(end - first) * count + first > MOST_LAYERS)
         return fail(reader, "there are more than 65471 layers up to here");
     for (uint32_t i = 1; i < count && !draft->arena.is_short; i++)
@@ -164,7 +166,7 @@ static void write_runs(struct ppi_writer *writer, const ppsched_description_info
             continue;
         ppi_write_text(writer, layer > first ? " " : "");
         write_count(writer, end - layer);
-        ppi_write_text(writer, info->kinds[info->layers[layer]]->name);
+        ppi_write_json_characters(writer, info->kinds[info->layers[layer]]->name);
     }
 }
 

@@ -160,6 +160,9 @@ static ppsched_status read_layers(struct ppi_draft *draft, const struct ppi_json
         return ppi_read_pattern(draft, layers->text, error);
     if (layers == NULL || layers->type != PPI_JSON_LIST || layers->count == 0)
         return fail_value(&place, "layers", "a list of names, or a text such as \"8x[5xa b]\"", layers);
+    if (layers->count > PPI_MOST_LAYERS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the number of layers is %u; it must be 1 to %d", layers->count,
+                        PPI_MOST_LAYERS);
     for (uint32_t i = 0; i < layers->count; i++) {
         uint32_t kind = 0;
         if (layers->items[i].type != PPI_JSON_TEXT)

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-enum { MOST_SIZE = 1 << 24, MOST_COUNT = 1 << 20, MOST_LAYERS = 65471 /* PPSCHED_MAX_LAYERS - 64 */ };
+enum { MOST_SIZE = 1 << 24, MOST_COUNT = 1 << 20, MOST_LAYERS = PPI_MOST_LAYERS };
 
 struct bounded {
     const char *name;

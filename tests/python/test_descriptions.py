@@ -65,7 +65,7 @@ class DescriptionTest(unittest.TestCase):
                             ({"kind": "attention", "heads": 4, "qk_norm": True, "qk_norm_all": True}, "give one of them"),
                             ({"kind": "mlp", "width": 2**40}, "must be an integer of 0 or more")):
             self.refused(part, kinds={"a": [block]})
-        self.refused("shares keys or an index of an earlier layer", kinds={"a": [{"kind": "attention", "heads": 4, "shared_keys": True}]})
+        self.refused("value_size is 0", kinds={"a": [{"kind": "latent_attention", "heads": 4, "key_value_rank": 8}]})
         self.refused("a name begins with no digit", kinds={"2a": [MLP]}, layers=["2a"])
         self.refused("as a part of every model is", kinds={"head": [MLP]}, layers="head")
         self.refused("mtp_kind must be the name of a kind", mtp_layers=1, mtp_kind="c")
@@ -80,6 +80,22 @@ class DescriptionTest(unittest.TestCase):
         for value in (3, None, {"a": object()}, {"a": {1}}):
             with self.assertRaises(ppsched.Error):
                 Description(value)
+
+    def test_shared_keys_and_indexes(self):
+        """A layer before makes them: of the same window, with an index of its own."""
+        full, shared = {"kind": "attention", "heads": 4}, {"kind": "attention", "heads": 4, "shared_keys": True}
+        latent = {"kind": "latent_attention", "heads": 4, "key_value_rank": 8, "value_size": 16, "query_rank": 8}
+        index = {**latent, "index_heads": 2, "index_size": 4, "index_tokens": 8}
+        keys = "shares keys of an earlier layer with the same window, and there is none"
+        self.refused("layer 0 (a) " + keys, kinds={"a": [shared]})
+        self.refused("layer 1 (s) " + keys, kinds={"a": [{**full, "window": 8}], "s": [shared]}, layers="a s")
+        self.refused("layer 2 (s) " + keys, kinds={"a": [full], "s": [{**shared, "window": 8}], "m": [MLP]}, layers="a m s")
+        self.refused("layer 0 (s) " + keys, kinds={"a": [full], "s": [shared]}, layers="s a")
+        self.refused("layer 1 (s) shares the index of an earlier layer", kinds={"a": [latent], "s": [{**index, "shared_index": True}]}, layers="a s")
+        self.refused("MTP layer 0 (s) " + keys, kinds={"a": [MLP], "s": [shared]}, mtp_layers=1, mtp_kind="s")
+        self.refused("tower 0 (t) " + keys, towers=[{"name": "t", "hidden_size": 8, "layers": 2, "blocks": [shared]}])
+        for kinds in ({"a": [{**full, "window": 8}], "s": [{**shared, "window": 8}]}, {"a": [index], "s": [{**index, "shared_index": True}]}):
+            self.assertEqual(Description({**BASE, "kinds": kinds, "layers": "a 3xs"}).layer_kinds, ["a", "s", "s", "s"])
 
     def test_from_transformer(self):
         found = Description(ppsched.Transformer(4, 64, 4, 128, 96, experts=4, experts_per_token=2, expert_ffn_size=32, dense_layers=1, tied=True, mtp_layers=1))

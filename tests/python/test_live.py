@@ -65,7 +65,7 @@ class FileTest(unittest.TestCase):
         self.assertNotIn("'unsafe-eval'", policy)
         self.assertNotIn("connect-src", policy)
         self.assertEqual(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=(?!\"data:)[^>]*>", text), [])
-        self.assertLess(len(text), 475_000)
+        self.assertLess(len(text), 500_000)
 
     def test_command_writes_it(self):
         target = FOLDER / "written.html"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON texts as trees: values of each type, members by name, what is refused and where, large texts. */
+/* JSON texts as trees: values of each type, members by name, what is refused and where, large texts, memory that runs out. */
+#include "support/failing_allocator.h"
 #include "support/problem.h"
 
 #include <math.h>
@@ -91,6 +92,23 @@ static void test_values(void **state)
     assert_null(ppi_json_member_of(NULL, "a"));
 }
 
+static void test_escapes(void **state)
+{
+    const struct {
+        const char *text, *value;
+    } cases[] = {{"\"\"", ""},
+                 {"\"\\\"\\\\\\/\"", "\"\\/"},
+                 {"\"\\b\\f\\n\\r\\t\"", "\b\f\n\r\t"},
+                 {"\"\\u0041\\u00e9\\u20ac\"", "A\xc3\xa9\xe2\x82\xac"},
+                 {"\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80"},
+                 {"\"\xc3\xa9\"", "\xc3\xa9"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(tree_of(cases[i].text).text, cases[i].value);
+    const struct ppi_json_value object = tree_of("{\"\\u0061\\n\": 1}");
+    assert_string_equal(object.keys[0], "a\n");
+}
+
 static void test_in_use(void **state)
 {
     static const char *const off[] = {"null", "false", "0", "0.0", "\"\"", "[]", "{}"};
@@ -128,6 +146,13 @@ static void test_refused(void **state)
         const char *text, *part;
     } cases[] = {{"", "line 1, column 1: the text ends"},
                  {"{\"a\": 1,\n \"a\": 2}", "line 2, column 3: the key stands twice in its object"},
+                 {"{\"a\": 1,\n \"b\": 2, \"\\u0061\": 3}", "line 2, column 11: the key stands twice in its object"},
+                 {"[{\"a\": 1}, {\"b\": {\"c\": 1, \"c\": 1}}]", "column 28: the key stands twice in its object"},
+                 {"{\"\\u0000\": 1}", "a string must not hold the character NUL"},
+                 {"\"\\ud83d\"", "line 1, column"},
+                 {"\"\\x\"", "line 1, column"},
+                 {"\"\xff\"", "line 1, column 2"},
+                 {"[1,\n\n 2,, 3]", "line 3, column 4"},
                  {"[1, 2", "the text ends; expected ',' or ']'"},
                  {"{\"a\" 1}", "expected ':'"},
                  {"{a: 1}", "expected a key in quotes"},
@@ -175,15 +200,56 @@ static void test_large_texts(void **state)
     free(text);
 }
 
+/* Each allocation fails once, alone and with all after it: that is told, and nothing is left. The text has more items than
+ * the first stack, so that this grows. */
+static void run_short(const char *text, size_t size, int keeps_failing)
+{
+    struct failing_allocator allocator = {.until_failure = 0, .keeps_failing = keeps_failing};
+    ppsched_status status = PPSCHED_ERROR_NO_MEMORY;
+    int rounds = 0;
+    for (; status != PPSCHED_OK; rounds++) {
+        const ppsched_environment environment = failing_environment(&allocator);
+        struct ppi_host failing;
+        struct ppi_json_value value;
+        ppsched_error error = {.message = ""};
+        allocator.until_failure = rounds;
+        allocator.failed = 0;
+        expect_ok(ppi_host_take(&failing, &environment, NULL), NULL);
+        struct ppi_arena own = {.host = &failing};
+        status = ppi_json_tree(&value, &own, text, size, &error);
+        assert_int_equal(status, allocator.failed > 0 ? PPSCHED_ERROR_NO_MEMORY : PPSCHED_OK);
+        if (status != PPSCHED_OK)
+            assert_non_null(strstr(error.message, "out of memory"));
+        ppi_arena_clear(&own);
+        assert_int_equal(allocator.live, 0);
+    }
+    assert_true(rounds > 10);
+}
+
+static void test_memory_runs_out(void **state)
+{
+    enum { ITEMS = 300 };
+    char text[2 * ITEMS + 64] = "{\"a\": {\"b\": \"c\", \"d\": [true, null]}, \"list\": [0";
+    size_t size = strlen(text);
+    (void)state;
+    for (int i = 0; i < ITEMS; i++, size += 2)
+        memcpy(text + size, ",0", 2);
+    memcpy(text + size, "]}", 2);
+    run_short(text, size + 2, 0);
+    run_short(text, size + 2, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_values, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_escapes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_use, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_large_texts, setup, teardown),
+        cmocka_unit_test(test_memory_runs_out),
     };
     return cmocka_run_group_tests_name("json_tree", tests, NULL, NULL);
 }

@@ -12,16 +12,16 @@ enum { HIDDEN = 64, VOCABULARY = 100, SEQUENCE = 512, SAMPLES = 2 };
 
 static const ppsched_training plain = {.size = sizeof plain, .sequence_length = SEQUENCE, .micro_batch_size = SAMPLES};
 
-/* One layer of these blocks, after another. */
+/* One layer of these blocks, after another with keys and an index, which they may share. */
 static ppsched_model *model_of_blocks(const char *blocks, const ppsched_training *training)
 {
     char text[2048];
     ppsched_model *model = NULL;
     ppsched_error error;
     snprintf(text, sizeof text,
-             "{\"hidden_size\": %d, \"vocabulary_size\": %d, \"kinds\": {\"first\": [{\"kind\": \"linear\"}], \"x\": [%s]}, "
-             "\"layers\": "
-             "[\"first\", \"x\"]}",
+             "{\"hidden_size\": %d, \"vocabulary_size\": %d, \"kinds\": {\"first\": [{\"kind\": \"attention\", \"heads\": 8}, "
+             "{\"kind\": \"latent_attention\", \"heads\": 8, \"query_rank\": 8, \"key_value_rank\": 8, \"value_size\": 8, "
+             "\"index_heads\": 8, \"index_size\": 8, \"index_tokens\": 8}], \"x\": [%s]}, \"layers\": [\"first\", \"x\"]}",
              HIDDEN, VOCABULARY, blocks);
     expect_ok(model_of_text(&model, text, training, ppsched_accelerator_at(0), &error), &error);
     return model;

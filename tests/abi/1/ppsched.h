@@ -833,6 +833,10 @@ typedef struct ppsched_transformer {
 PPSCHED_API ppsched_status ppsched_description_from_transformer(
     const ppsched_description **out, const ppsched_transformer *transformer,
     const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_description_guess(const ppsched_description **out,
+                                                     const char *text, size_t length,
+                                                     const ppsched_environment *environment,
+                                                     ppsched_error *error);
 PPSCHED_API const ppsched_description *
 ppsched_description_retain(const ppsched_description *description);
 PPSCHED_API void ppsched_description_release(const ppsched_description *description);
@@ -962,6 +966,7 @@ typedef struct ppsched_layer {
     const ppsched_recompute *recomputes;
     uint32_t recompute_count;
     uint32_t reserved;
+    const char *hybrid_symbols;
 } ppsched_layer;
 typedef struct ppsched_split {
     uint32_t size;
