@@ -18,7 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 NATIVE = HERE / "native"
 ROOT = NATIVE if NATIVE.exists() else HERE.parent.parent
 WASM = ROOT / "bindings" / "wasm"
-SOURCES = ("LICENSE", "meson.build", "meson_options.txt", "include", "lib", "bindings/cpp", "bindings/wasm", "bindings/python/install_tools.sh")
+SOURCES = ("LICENSE", "meson.build", "meson_options.txt", "include", "lib", "bindings/meson.build", "bindings/cmake", "bindings/cpp", "bindings/wasm",
+           "bindings/python/install_tools.sh")
 LACKING = 3  # exit code of build.sh
 
 
