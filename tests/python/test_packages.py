@@ -20,7 +20,7 @@ BELOW = {"_core": set(), "readers": {"_core"}, "page": {"_core", "readers"}, "to
 OF_THE_COMMAND = {"ppsched.__main__"}  # which may import it
 OF_THE_PROCESS = "ppsched._start"      # which all may import, as it imports nothing
 # What need not be installed; all else that is imported within a function takes long to load, as a comment there says.
-OPTIONAL = {"matplotlib", "numpy", "torch", "yaml"}
+OPTIONAL = {"matplotlib", "numpy", "pandas", "torch", "yaml"}
 
 
 def modules_in(folder):

@@ -34,6 +34,7 @@ with Start():
     from ._core.robust_objective import with_robust_objective
     from ._core.scenarios import ScenarioMetrics, Scenarios
     from ._core.schedule import Builder, Finding, Schedule, generate, read
+    from ._core.side_by_side import draw
     from ._core.slots import Arena, Connection, Lifetime
     from ._core.strategy import Option, Strategy, find_strategy, strategies
     from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
@@ -55,7 +56,7 @@ __all__ = [
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan",
     "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 

@@ -11,7 +11,7 @@ from ._abi import Placement, Quantity, SenderWaits
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
 from .model_end import ModelEnd, model_end
-from .number_lists import Numbers, integer, numbers
+from .number_lists import Amounts, Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
 from .words import counted, names_checked
@@ -23,58 +23,58 @@ QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)):
 class Quantities(TypedDict, total=False):
     """The lists of numbers that ppsched.Config takes, of which any may be left out: config = Config(4, 8, **quantities)."""
 
-    forward_times: Numbers
-    backward_times: Numbers
-    backward_input_times: Numbers
-    backward_weight_times: Numbers
-    backward_input_share: Numbers
-    overlapped_times: Numbers
-    p2p_time: Numbers
-    p2p_bandwidth: Numbers
-    activation_bytes: Numbers
-    gradient_bytes: Numbers
-    mem_forward: Numbers
-    mem_backward_input: Numbers
-    mem_backward_weight: Numbers
-    mem_static: Numbers
-    mem_weights: Numbers
-    mem_limit: Numbers
-    mem_optimizer: Numbers
-    mem_other: Numbers
-    mem_gradients: Numbers
-    mem_gathered: Numbers
-    mem_output: Numbers
-    mem_send_forward: Numbers
-    mem_send_backward: Numbers
-    mem_receive_forward: Numbers
-    mem_receive_backward: Numbers
-    mem_work_forward: Numbers
-    mem_work_backward: Numbers
-    mem_work_backward_input: Numbers
-    mem_work_backward_weight: Numbers
-    unshard_times: Numbers
-    reduce_grad_times: Numbers
-    unshard_bytes: Numbers
-    reduce_grad_bytes: Numbers
-    sharding_bandwidth: Numbers
-    sharding_slowdown: Numbers
-    recompute_times: Numbers
-    mem_recompute: Numbers
-    offload_times: Numbers
-    reload_times: Numbers
-    offload_bytes: Numbers
-    host_bandwidth: Numbers
-    host_latency: Numbers
-    mem_offload: Numbers
-    host_link: Numbers
-    microbatch_scale: Numbers
-    microbatch_memory_scale: Numbers
-    slice_scale: Numbers
-    op_overhead: Numbers
-    copy_slowdown: Numbers
-    send_overhead: Numbers
-    mem_recomputed_backward_input: Numbers
-    mem_recomputed_backward: Numbers
+    forward_times: Amounts
+    backward_times: Amounts
+    backward_input_times: Amounts
+    backward_weight_times: Amounts
+    backward_input_share: Amounts
+    overlapped_times: Amounts
+    p2p_time: Amounts
+    p2p_bandwidth: Amounts
+    activation_bytes: Amounts
+    gradient_bytes: Amounts
+    mem_forward: Amounts
+    mem_backward_input: Amounts
+    mem_backward_weight: Amounts
+    mem_static: Amounts
+    mem_weights: Amounts
+    mem_limit: Amounts
+    mem_optimizer: Amounts
+    mem_other: Amounts
+    mem_gradients: Amounts
+    mem_gathered: Amounts
+    mem_output: Amounts
+    mem_send_forward: Amounts
+    mem_send_backward: Amounts
+    mem_receive_forward: Amounts
+    mem_receive_backward: Amounts
+    mem_work_forward: Amounts
+    mem_work_backward: Amounts
+    mem_work_backward_input: Amounts
+    mem_work_backward_weight: Amounts
+    unshard_times: Amounts
+    reduce_grad_times: Amounts
+    unshard_bytes: Amounts
+    reduce_grad_bytes: Amounts
+    sharding_bandwidth: Amounts
+    sharding_slowdown: Amounts
+    recompute_times: Amounts
+    mem_recompute: Amounts
+    offload_times: Amounts
+    reload_times: Amounts
+    offload_bytes: Amounts
+    host_bandwidth: Amounts
+    host_latency: Amounts
+    mem_offload: Amounts
+    host_link: Amounts
+    microbatch_scale: Amounts
+    microbatch_memory_scale: Amounts
+    slice_scale: Amounts
+    op_overhead: Amounts
+    copy_slowdown: Amounts
+    send_overhead: Amounts
+    mem_recomputed_backward_input: Amounts
+    mem_recomputed_backward: Amounts
 
 
 _READERS: List[Callable[[str], "Config"]] = []  # of config files, which stand above this module
@@ -84,6 +84,31 @@ def reads_configs(reader: Callable[[str], "Config"]) -> Callable[[str], "Config"
     """A decorator of the function that makes the config of a file."""
     _READERS[:] = [reader]
     return reader
+
+
+_UNITERS: List[Callable[[Mapping[str, Any]], Tuple[Dict[str, Any], Units]]] = []  # of numbers with units, likewise
+_WORDERS: List[Callable[[str, Any, Units], Any]] = []
+
+
+def unites_numbers(uniter: Callable[[Mapping[str, Any]], Tuple[Dict[str, Any], Units]], worder: Callable[[str, Any, Units], Any]) -> None:
+    """Sets the functions that turn texts with units into numbers in the same units, and numbers into texts."""
+    _UNITERS[:], _WORDERS[:] = [uniter], [worder]
+
+
+def _has_text(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, (list, tuple)) and any(map(_has_text, value)))
+
+
+def _united(given: Mapping[str, Any], units: Units) -> Tuple[Dict[str, Any], Units]:
+    if units != PLAIN:
+        raise Error(f"units: numbers as texts have their own; leave out units={shown(units)}")
+    uniter, = _UNITERS
+    return uniter(given)
+
+
+def _worded(name: str, value: Any, units: Units) -> Any:
+    worder, = _WORDERS
+    return worder(name, value, units)
 
 
 DEFAULT: Numbers = ()  # of a list that is not given
@@ -126,7 +151,8 @@ class Values:
 
 class Config:
     """A problem. Times and memory are in units of your choice, which `units` may name for what is printed of them:
-    units=ppsched.Units("ms", "GB").
+    units=ppsched.Units("ms", "GB"). Or each number is a text with its unit, as forward_times=["6.1ms", "7ms"]: then all have one, and
+    are converted to the largest that is given.
 
     devices, microbatches: D and M; stages: S, virtual stages of the whole model (default: as many as devices);
     iterations: training iterations in one schedule; slices: of each microbatch along its sequence, 1 for whole ones; placement: a ppsched.Placement, its name, or a list with the device of
@@ -166,30 +192,32 @@ class Config:
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
                  split_backward: bool = True, forward_only: bool = False,
                  sender_waits: Union[SenderWaits, str] = SenderWaits.NEVER, options: Optional[Mapping[str, object]] = None,
-                 forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
-                 backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
-                 p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
-                 mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
-                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (),
-                 mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
-                 mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
-                 mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
-                 mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
-                 unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
-                 reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
-                 recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
-                 offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
-                 host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                 slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
-                 mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
+                 forward_times: Amounts = (), backward_times: Amounts = (), backward_input_times: Amounts = (), backward_weight_times: Amounts = (),
+                 backward_input_share: Amounts = (), overlapped_times: Amounts = (), p2p_time: Amounts = (),
+                 p2p_bandwidth: Amounts = (), activation_bytes: Amounts = (), gradient_bytes: Amounts = (),
+                 mem_forward: Amounts = (), mem_backward_input: Amounts = (), mem_backward_weight: Amounts = (),
+                 mem_static: Amounts = (), mem_weights: Amounts = (), mem_limit: Amounts = (),
+                 mem_optimizer: Amounts = (), mem_other: Amounts = (), mem_gradients: Amounts = (), mem_gathered: Amounts = (),
+                 mem_output: Amounts = (), mem_send_forward: Amounts = (), mem_send_backward: Amounts = (),
+                 mem_receive_forward: Amounts = (), mem_receive_backward: Amounts = (), mem_work_forward: Amounts = (),
+                 mem_work_backward: Amounts = (), mem_work_backward_input: Amounts = (), mem_work_backward_weight: Amounts = (),
+                 unshard_times: Amounts = (), reduce_grad_times: Amounts = (), unshard_bytes: Amounts = (),
+                 reduce_grad_bytes: Amounts = (), sharding_bandwidth: Amounts = (), sharding_slowdown: Amounts = (),
+                 recompute_times: Amounts = (), mem_recompute: Amounts = (), offload_times: Amounts = (), reload_times: Amounts = (),
+                 offload_bytes: Amounts = (), host_bandwidth: Amounts = (), host_latency: Amounts = (), mem_offload: Amounts = (),
+                 host_link: Amounts = (), microbatch_scale: Amounts = (), microbatch_memory_scale: Amounts = (),
+                 slice_scale: Amounts = (), op_overhead: Amounts = (), copy_slowdown: Amounts = (), send_overhead: Amounts = (),
+                 mem_recomputed_backward_input: Amounts = (), mem_recomputed_backward: Amounts = (),
                  units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
-        self.units = units
         if not isinstance(units, Units):
             raise Error(f"units must be a ppsched.Units, not {shown(units)}")
         units.check()
+        if any(map(_has_text, given.values())):
+            given, units = _united(given, units)
+        self.units = units
         stages = devices if stages is None else stages
         self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
                              integer("microbatches", microbatches), None))
@@ -262,6 +290,9 @@ class Config:
         given = self._arguments()
         if self.stages == self.devices and "devices" in changes and "stages" not in changes:
             del given["stages"]
+        if any(map(_has_text, changes.values())):  # the others have units then, too
+            units = given.pop("units")
+            given.update({name: _worded(name, given[name], units) for name in quantities_in(given)})
         made = Config(**{**given, **changes})
         if made.microbatches == self.microbatches:
             made.microbatch_order = self.microbatch_order

@@ -10,6 +10,8 @@ from .shown import shown
 from .words import counted
 
 Numbers = Union[SupportsFloat, Iterable[SupportsFloat], Iterable[Iterable[SupportsFloat]]]
+# With units, as texts: "6.1ms", or lists of such.
+Amounts = Union[Numbers, str, Iterable[str], Iterable[Iterable[str]]]
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
 
 

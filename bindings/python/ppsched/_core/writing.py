@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Timelines and schedules as files, in the format that a file's ending tells."""
-from typing import Callable, Dict, Iterable, Optional
+from typing import Callable, Dict, Iterable, Optional, Sequence
 
 from ._library import Error, decoded, lib
 from .microbatch_map import write_beside
@@ -8,6 +8,7 @@ from .output import whole_file, write_text
 from .picture import draw
 from .scenarios import Scenarios
 from .schedule import Schedule
+from .side_by_side import draw_into
 from .timeline import Timeline
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -31,6 +32,12 @@ def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = No
     """A picture, in the format of its ending, which is one of PICTURES."""
     with whole_file(path) as temporary:
         draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios, ready)
+
+
+def draw_together(timelines: Sequence[Timeline], path: str) -> None:
+    """All in one picture, likewise."""
+    with whole_file(path) as temporary:
+        draw_into(timelines, temporary, (ending_of(path, PICTURES) or "")[1:])
 
 
 def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline], order: Callable[[], Schedule],

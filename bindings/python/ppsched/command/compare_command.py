@@ -9,8 +9,8 @@ from .._core.candidate import Candidate
 from .._core.former_names import with_former
 from .._core.microbatch_map import order_line
 from .._core.plan import Plan
-from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
-from .._core.writing import ending_of, stamped
+from .._core.plan_table import best_of_each, candidate_row, candidates_csv, split_cells, split_row, table
+from .._core.writing import PICTURES, draw_together, ending_of, stamped
 from .notices import tell_problem
 from .page_options import PAGES, check_page_words
 from .plan_options import add_plan_problem, check_words, make_plan
@@ -20,7 +20,8 @@ from .problem_options import Commands
 from .problem_values import merged
 from .usage import ANSWER, UsageError
 
-ENDINGS = (".json", ".txt", ".csv", *PAGES)
+ENDINGS = (".json", ".txt", ".csv", *PAGES, *PICTURES)
+MOST_DRAWN = 5  # schedules in a picture
 
 
 def add_commands(commands: Commands) -> None:
@@ -36,7 +37,8 @@ def add_commands(commands: Commands) -> None:
                         "ppsched compare --devices 8 --microbatches 32 -o ranked.csv")
     answer = compare.group(ANSWER)
     answer.add_argument("-o", "--output", metavar="FILE",
-                         help="write to a file: .json, .txt, .csv, or .html for a page with timelines")
+                         help=f"write to a file: .json, .txt, .csv, .html for a page with timelines, or .png .svg .pdf for a picture of the "
+                              f"best of each strategy, {MOST_DRAWN} at most")
     answer.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
     compare.set_defaults(run=run_compare)
 
@@ -56,6 +58,13 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
     return text + (order_line(order) if order else "") + groups_line(made, arguments)
 
 
+def _draw(made: Plan, candidates: List[Candidate], path: str) -> None:
+    """The best of each strategy, of those that fit."""
+    best = [candidate for candidate in best_of_each(candidates) if candidate.fits][:MOST_DRAWN]
+    if best:
+        draw_together([made.timeline(candidate) for candidate in best], path)
+
+
 def run_compare(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     check_page_words(arguments, [arguments.output])
@@ -67,6 +76,9 @@ def run_compare(arguments: argparse.Namespace) -> None:
     made = make_plan(values)
     candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)
     text = _compared_text(made, candidates, arguments)
+    if arguments.output is not None and ending_of(arguments.output, PICTURES):
+        _draw(made, candidates, arguments.output)
+        arguments.output = None  # the table is told beside it
     is_text = arguments.output is not None and not arguments.json and ending_of(arguments.output, (".txt",))
     print_text(stamped(text, "text") if is_text else text, arguments.output)
     if made.best is None:
