@@ -290,7 +290,7 @@ class Config:
         given = self._arguments()
         if self.stages == self.devices and "devices" in changes and "stages" not in changes:
             del given["stages"]
-        if any(map(_has_text, changes.values())):  # the others have units then, too
+        if any(map(_has_text, quantities_in(changes).values())):  # the others have units then, too
             units = given.pop("units")
             given.update({name: _worded(name, given[name], units) for name in quantities_in(given)})
         made = Config(**{**given, **changes})
