@@ -111,7 +111,7 @@ class UnitsTest(unittest.TestCase):
 
     def test_what_is_refused(self):
         for told, given in (("with and without units; write .*p2p_time: \"1ms\"", {"p2p_time": 1}), ("GB is a unit of memory", {"p2p_time": "3GB"}),
-                            ("leave out units", {"units": ppsched.Units("ms")}), ("must hold numbers, not 'soon'", {"p2p_time": "soon"}),
+                            ("leave out units", {"units": ppsched.Units("ms")}), ("must be a number or a list of numbers, not 'soon'", {"p2p_time": "soon"}),
                             ('backward_times="12ms"', {"backward_times": ()}), ("no unit 'hours'", {"p2p_time": "3hours"})):
             with self.subTest(told), self.assertRaisesRegex(ppsched.Error, told):
                 self.config(**given)

@@ -267,7 +267,7 @@ def has_units(values: Mapping[str, Any], group: str) -> bool:
 
 def _united(given: Mapping[str, Any]) -> Tuple[Dict[str, Any], Units]:
     """The arguments of a ppsched.Config; what would be right is told as its arguments are written."""
-    present = {name: [value] if isinstance(value, str) else value for name, value in given.items() if not isinstance(value, tuple) or value}
+    present = {name: value for name, value in given.items() if not isinstance(value, tuple) or value}
     try:
         return in_same_units(present, dict.fromkeys(present, "ppsched.Config"))
     except Error as error:
