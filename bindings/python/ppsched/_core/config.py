@@ -11,7 +11,7 @@ from ._abi import Placement, Quantity, SenderWaits
 from ._library import Error, call, decoded, encoded, lib, new_handle
 from .enums import member
 from .model_end import ModelEnd, model_end
-from .number_lists import Amounts, Numbers, integer, numbers
+from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
 from .words import counted, names_checked
@@ -23,58 +23,58 @@ QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)):
 class Quantities(TypedDict, total=False):
     """The lists of numbers that ppsched.Config takes, of which any may be left out: config = Config(4, 8, **quantities)."""
 
-    forward_times: Amounts
-    backward_times: Amounts
-    backward_input_times: Amounts
-    backward_weight_times: Amounts
-    backward_input_share: Amounts
-    overlapped_times: Amounts
-    p2p_time: Amounts
-    p2p_bandwidth: Amounts
-    activation_bytes: Amounts
-    gradient_bytes: Amounts
-    mem_forward: Amounts
-    mem_backward_input: Amounts
-    mem_backward_weight: Amounts
-    mem_static: Amounts
-    mem_weights: Amounts
-    mem_limit: Amounts
-    mem_optimizer: Amounts
-    mem_other: Amounts
-    mem_gradients: Amounts
-    mem_gathered: Amounts
-    mem_output: Amounts
-    mem_send_forward: Amounts
-    mem_send_backward: Amounts
-    mem_receive_forward: Amounts
-    mem_receive_backward: Amounts
-    mem_work_forward: Amounts
-    mem_work_backward: Amounts
-    mem_work_backward_input: Amounts
-    mem_work_backward_weight: Amounts
-    unshard_times: Amounts
-    reduce_grad_times: Amounts
-    unshard_bytes: Amounts
-    reduce_grad_bytes: Amounts
-    sharding_bandwidth: Amounts
-    sharding_slowdown: Amounts
-    recompute_times: Amounts
-    mem_recompute: Amounts
-    offload_times: Amounts
-    reload_times: Amounts
-    offload_bytes: Amounts
-    host_bandwidth: Amounts
-    host_latency: Amounts
-    mem_offload: Amounts
-    host_link: Amounts
-    microbatch_scale: Amounts
-    microbatch_memory_scale: Amounts
-    slice_scale: Amounts
-    op_overhead: Amounts
-    copy_slowdown: Amounts
-    send_overhead: Amounts
-    mem_recomputed_backward_input: Amounts
-    mem_recomputed_backward: Amounts
+    forward_times: Numbers
+    backward_times: Numbers
+    backward_input_times: Numbers
+    backward_weight_times: Numbers
+    backward_input_share: Numbers
+    overlapped_times: Numbers
+    p2p_time: Numbers
+    p2p_bandwidth: Numbers
+    activation_bytes: Numbers
+    gradient_bytes: Numbers
+    mem_forward: Numbers
+    mem_backward_input: Numbers
+    mem_backward_weight: Numbers
+    mem_static: Numbers
+    mem_weights: Numbers
+    mem_limit: Numbers
+    mem_optimizer: Numbers
+    mem_other: Numbers
+    mem_gradients: Numbers
+    mem_gathered: Numbers
+    mem_output: Numbers
+    mem_send_forward: Numbers
+    mem_send_backward: Numbers
+    mem_receive_forward: Numbers
+    mem_receive_backward: Numbers
+    mem_work_forward: Numbers
+    mem_work_backward: Numbers
+    mem_work_backward_input: Numbers
+    mem_work_backward_weight: Numbers
+    unshard_times: Numbers
+    reduce_grad_times: Numbers
+    unshard_bytes: Numbers
+    reduce_grad_bytes: Numbers
+    sharding_bandwidth: Numbers
+    sharding_slowdown: Numbers
+    recompute_times: Numbers
+    mem_recompute: Numbers
+    offload_times: Numbers
+    reload_times: Numbers
+    offload_bytes: Numbers
+    host_bandwidth: Numbers
+    host_latency: Numbers
+    mem_offload: Numbers
+    host_link: Numbers
+    microbatch_scale: Numbers
+    microbatch_memory_scale: Numbers
+    slice_scale: Numbers
+    op_overhead: Numbers
+    copy_slowdown: Numbers
+    send_overhead: Numbers
+    mem_recomputed_backward_input: Numbers
+    mem_recomputed_backward: Numbers
 
 
 _READERS: List[Callable[[str], "Config"]] = []  # of config files, which stand above this module
@@ -192,22 +192,22 @@ class Config:
                  placement: Union[Placement, str, Sequence[int], None] = None, weight_versions: int = 0,
                  split_backward: bool = True, forward_only: bool = False,
                  sender_waits: Union[SenderWaits, str] = SenderWaits.NEVER, options: Optional[Mapping[str, object]] = None,
-                 forward_times: Amounts = (), backward_times: Amounts = (), backward_input_times: Amounts = (), backward_weight_times: Amounts = (),
-                 backward_input_share: Amounts = (), overlapped_times: Amounts = (), p2p_time: Amounts = (),
-                 p2p_bandwidth: Amounts = (), activation_bytes: Amounts = (), gradient_bytes: Amounts = (),
-                 mem_forward: Amounts = (), mem_backward_input: Amounts = (), mem_backward_weight: Amounts = (),
-                 mem_static: Amounts = (), mem_weights: Amounts = (), mem_limit: Amounts = (),
-                 mem_optimizer: Amounts = (), mem_other: Amounts = (), mem_gradients: Amounts = (), mem_gathered: Amounts = (),
-                 mem_output: Amounts = (), mem_send_forward: Amounts = (), mem_send_backward: Amounts = (),
-                 mem_receive_forward: Amounts = (), mem_receive_backward: Amounts = (), mem_work_forward: Amounts = (),
-                 mem_work_backward: Amounts = (), mem_work_backward_input: Amounts = (), mem_work_backward_weight: Amounts = (),
-                 unshard_times: Amounts = (), reduce_grad_times: Amounts = (), unshard_bytes: Amounts = (),
-                 reduce_grad_bytes: Amounts = (), sharding_bandwidth: Amounts = (), sharding_slowdown: Amounts = (),
-                 recompute_times: Amounts = (), mem_recompute: Amounts = (), offload_times: Amounts = (), reload_times: Amounts = (),
-                 offload_bytes: Amounts = (), host_bandwidth: Amounts = (), host_latency: Amounts = (), mem_offload: Amounts = (),
-                 host_link: Amounts = (), microbatch_scale: Amounts = (), microbatch_memory_scale: Amounts = (),
-                 slice_scale: Amounts = (), op_overhead: Amounts = (), copy_slowdown: Amounts = (), send_overhead: Amounts = (),
-                 mem_recomputed_backward_input: Amounts = (), mem_recomputed_backward: Amounts = (),
+                 forward_times: Numbers = (), backward_times: Numbers = (), backward_input_times: Numbers = (), backward_weight_times: Numbers = (),
+                 backward_input_share: Numbers = (), overlapped_times: Numbers = (), p2p_time: Numbers = (),
+                 p2p_bandwidth: Numbers = (), activation_bytes: Numbers = (), gradient_bytes: Numbers = (),
+                 mem_forward: Numbers = (), mem_backward_input: Numbers = (), mem_backward_weight: Numbers = (),
+                 mem_static: Numbers = (), mem_weights: Numbers = (), mem_limit: Numbers = (),
+                 mem_optimizer: Numbers = (), mem_other: Numbers = (), mem_gradients: Numbers = (), mem_gathered: Numbers = (),
+                 mem_output: Numbers = (), mem_send_forward: Numbers = (), mem_send_backward: Numbers = (),
+                 mem_receive_forward: Numbers = (), mem_receive_backward: Numbers = (), mem_work_forward: Numbers = (),
+                 mem_work_backward: Numbers = (), mem_work_backward_input: Numbers = (), mem_work_backward_weight: Numbers = (),
+                 unshard_times: Numbers = (), reduce_grad_times: Numbers = (), unshard_bytes: Numbers = (),
+                 reduce_grad_bytes: Numbers = (), sharding_bandwidth: Numbers = (), sharding_slowdown: Numbers = (),
+                 recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
+                 offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
+                 host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
+                 slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                 mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
@@ -216,7 +216,8 @@ class Config:
             raise Error(f"units must be a ppsched.Units, not {shown(units)}")
         units.check()
         if any(map(_has_text, given.values())):
-            given, units = _united(given, units)
+            united, units = _united(given, units)
+            given = cast(Quantities, united)
         self.units = units
         stages = devices if stages is None else stages
         self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),

@@ -9,9 +9,8 @@ from ._library import Error
 from .shown import shown
 from .words import counted
 
-Numbers = Union[SupportsFloat, Iterable[SupportsFloat], Iterable[Iterable[SupportsFloat]]]
-# With units, as texts: "6.1ms", or lists of such.
-Amounts = Union[Numbers, str, Iterable[str], Iterable[Iterable[str]]]
+# Each may be a text with its unit: "6.1ms".
+Numbers = Union[SupportsFloat, str, Iterable[Union[SupportsFloat, str]], Iterable[Iterable[Union[SupportsFloat, str]]]]
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
 
 

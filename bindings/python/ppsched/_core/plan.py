@@ -314,7 +314,7 @@ class Plan(Shared, Sequence[Candidate]):
         """The ranked candidates as plain rows: pandas.DataFrame(plan.rows()), or polars.DataFrame."""
         return [plain_row(candidate) for candidate in self]
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> object:
         """The ranked candidates as a pandas.DataFrame, where pandas is installed; `rows` needs nothing.
 
             plan.to_pandas().groupby("strategy").step_time.min()

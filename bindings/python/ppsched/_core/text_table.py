@@ -51,7 +51,8 @@ def _broken(column: Column) -> Tuple[Column, Column]:
 
 def _layout(columns: Sequence[Column], texts: int) -> _Layout:
     """texts: columns that leave as this or higher are texts, and go before headings are stacked."""
-    rows, beneath = list(columns), []
+    rows = list(columns)
+    beneath: List[Column] = []
     leaving = sorted((column for column in rows if column.leaves), key=lambda column: -column.leaves)
     for column in [column for column in leaving if column.leaves >= texts]:
         if not _fits(rows, False):

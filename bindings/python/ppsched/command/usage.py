@@ -60,7 +60,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *words: Any, **given: Any) -> None:
         given.setdefault("formatter_class", _Formatter)
-        super().__init__(*words, **{**given, "add_help": False})
+        given["add_help"] = False
+        super().__init__(*words, **given)
         self._negative_number_matcher = _NEGATIVE_NUMBER
         self.first: Sequence[str] = ()
         self.examples: Sequence[str] = ()
