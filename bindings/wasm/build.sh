@@ -51,4 +51,5 @@ clang-14 --target=wasm32-wasi -mexec-model=reactor -fuse-ld=/usr/bin/wasm-ld-14 
 if command -v wasm-opt >/dev/null; then
   wasm-opt -Oz --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int -o "$file.linked" "$file.linked"
 fi
+chmod 644 "$file.linked"
 mv "$file.linked" "$file"
