@@ -285,8 +285,36 @@ export type UnshardLookahead = (typeof UnshardLookahead)[keyof typeof UnshardLoo
 export const TrainingFlag: {
   readonly SEQUENCE_PARALLEL: 1;
   readonly KEEPS_SCORES: 2;
+  readonly OVERLAPS_TENSOR: 4;
+  readonly OVERLAPS_CONTEXT: 8;
+  readonly OVERLAPS_EXPERTS: 16;
+  readonly OVERLAPS_GRADIENTS: 32;
+  readonly OVERLAPS_PARAMETERS: 64;
+  readonly ATTENTION_8BIT: 128;
+  readonly GRAPHS: 256;
+  readonly FROZEN_WEIGHTS: 512;
+  readonly ONE_COPY_A_NODE: 1024;
 };
 export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
+
+export const RecomputeModule: {
+  readonly CORE_ATTENTION: 1;
+  readonly LAYERNORM: 2;
+  readonly MLP: 4;
+  readonly MOE: 8;
+  readonly MOE_ACTIVATION: 16;
+  readonly MLA_UP_PROJECTION: 32;
+};
+export type RecomputeModule = (typeof RecomputeModule)[keyof typeof RecomputeModule];
+
+export const Precision: {
+  readonly BF16: 0;
+  readonly FP16: 1;
+  readonly FP8: 2;
+  readonly MXFP8: 3;
+  readonly NVFP4: 4;
+};
+export type Precision = (typeof Precision)[keyof typeof Precision];
 
 export const ModelRole: {
   readonly EMBEDDING: 0;
@@ -303,6 +331,7 @@ export const ModelPass: {
   readonly WEIGHT: 2;
   readonly SELECTIVE: 3;
   readonly FULL: 4;
+  readonly MODULES: 5;
 };
 export type ModelPass = (typeof ModelPass)[keyof typeof ModelPass];
 
@@ -652,6 +681,8 @@ export interface Training {
   gradient_bytes: number;
   optimizer_bytes: number;
   activation_bytes: number;
+  precision: number;
+  recompute_modules: number;
 }
 
 export interface Efficiency {
@@ -702,6 +733,10 @@ export interface PassCost {
   vector_operations: number;
   memory_bytes: number;
   communication_bytes: number;
+  tensor_time: number;
+  context_time: number;
+  expert_time: number;
+  launch_time: number;
 }
 
 export interface LayerMemory {
@@ -715,11 +750,14 @@ export interface LayerMemory {
   full: number;
   output_bytes: number;
   expert_parameters: number;
+  modules: number;
 }
 
 export interface UpdateCost {
   optimizer_time: number;
   reduce_time: number;
+  gradient_time: number;
+  parameter_time: number;
 }
 
 export interface Calibration {
@@ -802,6 +840,42 @@ export interface Candidate {
   offloaded: number;
   min_group_size: number;
   imbalance: number;
+}
+
+export interface Pipeline {
+  devices: number;
+  chunks: number;
+  microbatches: number;
+  strategy: string | null;
+  split: number;
+  recompute: string | null;
+  recompute_layers: number;
+}
+
+export interface StepPrice {
+  devices: number;
+  step_time: number;
+  pipeline_time: number;
+  optimizer_time: number;
+  exposed_data_parallel: number;
+  exposed_tensor_parallel: number;
+  exposed_context_parallel: number;
+  exposed_expert_parallel: number;
+  exposed_pipeline: number;
+  tokens_per_second_per_device: number;
+  operations_per_second_per_device: number;
+  mfu: number;
+}
+
+export interface DevicePrice {
+  weights: number;
+  gradients: number;
+  optimizer: number;
+  activations: number;
+  logits: number;
+  gathered: number;
+  other: number;
+  total: number;
 }
 
 export interface Link {
@@ -977,8 +1051,21 @@ export interface Accelerator {
   matrix_efficiency_count: number;
   vector_efficiency_count: number;
   memory_efficiency_count: number;
+  shares_ports: number;
   inside: LinkRate;
   between: LinkRate;
+  rate_8bit: number;
+  rate_4bit: number;
+  matrix_share: number;
+  attention_share: number;
+  fp8_share: number;
+  mxfp8_share: number;
+  nvfp4_share: number;
+  op_time: number;
+  host_time: number;
+  hidden_share: number;
+  permute_traffic: number;
+  slowdown: number;
 }
 
 export interface RankingOptions {

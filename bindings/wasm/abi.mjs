@@ -263,6 +263,32 @@ export const UnshardLookahead = Object.freeze({
 export const TrainingFlag = Object.freeze({
   SEQUENCE_PARALLEL: 1,
   KEEPS_SCORES: 2,
+  OVERLAPS_TENSOR: 4,
+  OVERLAPS_CONTEXT: 8,
+  OVERLAPS_EXPERTS: 16,
+  OVERLAPS_GRADIENTS: 32,
+  OVERLAPS_PARAMETERS: 64,
+  ATTENTION_8BIT: 128,
+  GRAPHS: 256,
+  FROZEN_WEIGHTS: 512,
+  ONE_COPY_A_NODE: 1024,
+});
+
+export const RecomputeModule = Object.freeze({
+  CORE_ATTENTION: 1,
+  LAYERNORM: 2,
+  MLP: 4,
+  MOE: 8,
+  MOE_ACTIVATION: 16,
+  MLA_UP_PROJECTION: 32,
+});
+
+export const Precision = Object.freeze({
+  BF16: 0,
+  FP16: 1,
+  FP8: 2,
+  MXFP8: 3,
+  NVFP4: 4,
 });
 
 export const ModelRole = Object.freeze({
@@ -279,6 +305,7 @@ export const ModelPass = Object.freeze({
   WEIGHT: 2,
   SELECTIVE: 3,
   FULL: 4,
+  MODULES: 5,
 });
 
 export const Kind = Object.freeze({
@@ -608,7 +635,7 @@ export const STRUCTS = {
     most: ["f64", 8, 1],
     bound: ["f64", 16, 1],
   } },
-  Training: { size: 72, fields: {
+  Training: { size: 80, fields: {
     size: ["u32", 0, 1],
     flags: ["u32", 4, 1],
     sequence_length: ["u32", 8, 1],
@@ -623,6 +650,8 @@ export const STRUCTS = {
     gradient_bytes: ["f64", 48, 1],
     optimizer_bytes: ["f64", 56, 1],
     activation_bytes: ["f64", 64, 1],
+    precision: ["i32", 72, 1],
+    recompute_modules: ["u32", 76, 1],
   } },
   Efficiency: { size: 16, fields: {
     least: ["f64", 0, 1],
@@ -661,7 +690,7 @@ export const STRUCTS = {
     feed_forwards_active: ["u64", 56, 1],
     norms: ["u64", 64, 1],
   } },
-  PassCost: { size: 80, fields: {
+  PassCost: { size: 112, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     time: ["f64", 8, 1],
@@ -673,8 +702,12 @@ export const STRUCTS = {
     vector_operations: ["f64", 56, 1],
     memory_bytes: ["f64", 64, 1],
     communication_bytes: ["f64", 72, 1],
+    tensor_time: ["f64", 80, 1],
+    context_time: ["f64", 88, 1],
+    expert_time: ["f64", 96, 1],
+    launch_time: ["f64", 104, 1],
   } },
-  LayerMemory: { size: 88, fields: {
+  LayerMemory: { size: 96, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     parameters: ["f64", 8, 1],
@@ -687,12 +720,15 @@ export const STRUCTS = {
     full: ["f64", 64, 1],
     output_bytes: ["f64", 72, 1],
     expert_parameters: ["f64", 80, 1],
+    modules: ["f64", 88, 1],
   } },
-  UpdateCost: { size: 24, fields: {
+  UpdateCost: { size: 40, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     optimizer_time: ["f64", 8, 1],
     reduce_time: ["f64", 16, 1],
+    gradient_time: ["f64", 24, 1],
+    parameter_time: ["f64", 32, 1],
   } },
   Calibration: { size: 12, fields: {
     size: ["u32", 0, 1],
@@ -777,6 +813,44 @@ export const STRUCTS = {
     offloaded: ["u32", 184, 1],
     min_group_size: ["u32", 188, 1],
     imbalance: ["f64", 192, 1],
+  } },
+  Pipeline: { size: 36, fields: {
+    size: ["u32", 0, 1],
+    devices: ["u32", 4, 1],
+    chunks: ["u32", 8, 1],
+    microbatches: ["u32", 12, 1],
+    strategy: ["string", 16, 1],
+    split: ["pointer", 20, 1],
+    recompute: ["string", 24, 1],
+    recompute_layers: ["u32", 28, 1],
+    reserved: ["u32", 32, 1],
+  } },
+  StepPrice: { size: 96, fields: {
+    size: ["u32", 0, 1],
+    devices: ["u32", 4, 1],
+    step_time: ["f64", 8, 1],
+    pipeline_time: ["f64", 16, 1],
+    optimizer_time: ["f64", 24, 1],
+    exposed_data_parallel: ["f64", 32, 1],
+    exposed_tensor_parallel: ["f64", 40, 1],
+    exposed_context_parallel: ["f64", 48, 1],
+    exposed_expert_parallel: ["f64", 56, 1],
+    exposed_pipeline: ["f64", 64, 1],
+    tokens_per_second_per_device: ["f64", 72, 1],
+    operations_per_second_per_device: ["f64", 80, 1],
+    mfu: ["f64", 88, 1],
+  } },
+  DevicePrice: { size: 72, fields: {
+    size: ["u32", 0, 1],
+    reserved: ["u32", 4, 1],
+    weights: ["f64", 8, 1],
+    gradients: ["f64", 16, 1],
+    optimizer: ["f64", 24, 1],
+    activations: ["f64", 32, 1],
+    logits: ["f64", 40, 1],
+    gathered: ["f64", 48, 1],
+    other: ["f64", 56, 1],
+    total: ["f64", 64, 1],
   } },
   Link: { size: 16, fields: {
     sender: ["u32", 0, 1],
@@ -934,7 +1008,7 @@ export const STRUCTS = {
     reserved: ["u32", 112, 1],
     hybrid_symbols: ["string", 116, 1],
   } },
-  Accelerator: { size: 160, fields: {
+  Accelerator: { size: 256, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -948,9 +1022,21 @@ export const STRUCTS = {
     matrix_efficiency_count: ["u32", 60, 1],
     vector_efficiency_count: ["u32", 64, 1],
     memory_efficiency_count: ["u32", 68, 1],
-    reserved: ["u32", 72, 1],
+    shares_ports: ["u32", 72, 1],
     inside: ["LinkRate", 80, 1],
     between: ["LinkRate", 120, 1],
+    rate_8bit: ["f64", 160, 1],
+    rate_4bit: ["f64", 168, 1],
+    matrix_share: ["f64", 176, 1],
+    attention_share: ["f64", 184, 1],
+    fp8_share: ["f64", 192, 1],
+    mxfp8_share: ["f64", 200, 1],
+    nvfp4_share: ["f64", 208, 1],
+    op_time: ["f64", 216, 1],
+    host_time: ["f64", 224, 1],
+    hidden_share: ["f64", 232, 1],
+    permute_traffic: ["f64", 240, 1],
+    slowdown: ["f64", 248, 1],
   } },
   RankingOptions: { size: 32, fields: {
     size: ["u32", 0, 1],
@@ -1167,6 +1253,10 @@ export const FUNCTIONS = {
   ppsched_plan_create_config: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_create_timeline: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_find_least_limit: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_price_create: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_price_destroy: ["void", "pointer"],
+  ppsched_price_get_step: ["i32", "pointer", "pointer", "pointer"],
+  ppsched_price_get_device: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_schedule_get_links: ["i32", "pointer", "u32", "pointer", "pointer", "pointer"],
   ppsched_schedule_get_buffers: ["i32", "pointer", "u32", "pointer", "pointer", "pointer", "u32", "pointer"],
   ppsched_schedule_get_connections: ["i32", "pointer", "u32", "pointer", "pointer", "i32", "pointer"],

@@ -76,8 +76,43 @@ extern "C" {
 enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1, /* divides norms and residuals by t (Korthikanti
                                                     et al., arXiv 2205.05198) */
-    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2       /* keeps the s x s scores of the attention; else
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,      /* keeps the s x s scores of the attention; else
                                                     they are never in memory (FlashAttention) */
+    /* Collectives that run beside matrices. Without a flag all of their time counts. */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,      /* of tensor parallelism */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,     /* keys and values of context parallelism */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,    /* all-to-all of experts */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,  /* sums of gradients, beside the last
+                                                        backwards */
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64, /* all-gathers of weights, beside the first
+                                                        forwards */
+    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,     /* scores in 8 bits too */
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,             /* ops are launched as CUDA graphs: no time of
+                                                        the host */
+    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,     /* the weights are not trained, as with LoRA: no
+                                                        weight gradients, no optimizer; adapters
+                                                        are not counted */
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024    /* experts' rows cross to a node once, and are
+                                                       copied there (DeepEP, HybridEP) */
+};
+
+/* Parts of a layer that are computed again one by one (Megatron-LM's --recompute-modules). */
+enum ppsched_recompute_module {
+    PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
+    PPSCHED_RECOMPUTE_MODULE_LAYERNORM = 2,
+    PPSCHED_RECOMPUTE_MODULE_MLP = 4,
+    PPSCHED_RECOMPUTE_MODULE_MOE = 8,
+    PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION = 16,
+    PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
+};
+
+/* The data type of the factors of linear layers. All else stays in 16 bits. */
+enum ppsched_precision {
+    PPSCHED_PRECISION_BF16 = 0,
+    PPSCHED_PRECISION_FP16 = 1,
+    PPSCHED_PRECISION_FP8 = 2,   /* one scale for a tensor or a block */
+    PPSCHED_PRECISION_MXFP8 = 3, /* one scale for 32 elements */
+    PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale for 16 elements */
 };
 
 /* How the model is trained. Sized: set `size`. 0 means the default: 1 for counts, the number in the
@@ -98,6 +133,10 @@ typedef struct ppsched_training {
     double gradient_bytes;   /* 4 */
     double optimizer_bytes;  /* 12: Adam's two moments and main weights, of 4 each */
     double activation_bytes; /* per element; 2 */
+    int32_t precision;       /* enum ppsched_precision */
+    uint32_t
+        recompute_modules; /* enum ppsched_recompute_module: what layers with the recompute kind
+                                   "modules" compute again; 0: there is no such kind */
 } ppsched_training;
 
 /* --- the device --- */
@@ -137,9 +176,23 @@ typedef struct ppsched_accelerator {
     uint32_t matrix_efficiency_count;
     uint32_t vector_efficiency_count;
     uint32_t memory_efficiency_count;
-    uint32_t reserved;         /* 0 */
+    uint32_t shares_ports; /* 1: a collective of whole nodes uses the ports of all their devices */
     ppsched_link_rate inside;  /* links inside a node */
     ppsched_link_rate between; /* links between nodes */
+    double rate_8bit;          /* as matrix_rate, with factors of 8 bits; 0: the device has none */
+    double rate_4bit;
+    /* What a data sheet does not say: measured. 0: none of it. */
+    double matrix_share;    /* of all matrix rates, in addition to the efficiency; 0 means 1 */
+    double attention_share; /* instead of that, for the products of the scores; 0: matrix_share */
+    double fp8_share;       /* in addition to matrix_share, with FP8; 0 means 1 */
+    double mxfp8_share;
+    double nvfp4_share;
+    double op_time;         /* seconds of the device for each op, however small */
+    double host_time;       /* seconds of the host for each op: a pass takes no less */
+    double hidden_share;    /* of an overlapped collective */
+    double permute_traffic; /* times that each row routed to an expert is read or written in
+                               addition, by sorting rows and back */
+    double slowdown;        /* of matrices while a collective runs beside them; 0 means 1 */
 } ppsched_accelerator;
 
 /* The data sheets of the devices that the library knows. `index` is 0 to
@@ -233,11 +286,12 @@ enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_WEIGHT = 2,    /* gradients of the weights */
     PPSCHED_MODEL_PASS_SELECTIVE = 3, /* what selective recomputation computes again: the scores
                                          (Korthikanti et al.) */
-    PPSCHED_MODEL_PASS_FULL = 4       /* what full recomputation computes again: a forward */
+    PPSCHED_MODEL_PASS_FULL = 4,      /* what full recomputation computes again: a forward */
+    PPSCHED_MODEL_PASS_MODULES = 5    /* what recomputation of modules computes again */
 };
 
 /* The cost of a pass of one layer, for one microbatch on one device. Sized. `time` is the sum of
- * the four times after it. */
+ * the four times after it and of launch_time. */
 typedef struct ppsched_pass_cost {
     uint32_t size;
     uint32_t reserved;
@@ -250,6 +304,10 @@ typedef struct ppsched_pass_cost {
     double vector_operations;
     double memory_bytes;
     double communication_bytes; /* `bytes` of the collectives, see ppsched_link_rate */
+    double tensor_time; /* parts of communication_time: tensor and expert tensor parallelism, */
+    double context_time;
+    double expert_time;
+    double launch_time; /* `op_time` of its ops, and what the host needs beyond all of this */
 } ppsched_pass_cost;
 
 /* Computes the cost of a pass of one layer of a row. `pass`: enum ppsched_model_pass. Without an
@@ -279,6 +337,7 @@ typedef struct ppsched_layer_memory {
     double full;                     /* the same with full recomputation: the layer's input */
     double output_bytes;             /* of the activation for the next stage */
     double expert_parameters;        /* the part of `parameters` that is of experts */
+    double modules;                  /* as `selective`, with recomputation of modules */
 } ppsched_layer_memory;
 
 /* Computes the memory of one layer of a row.
@@ -294,7 +353,9 @@ typedef struct ppsched_update_cost {
     uint32_t size;
     uint32_t reserved;
     double optimizer_time;
-    double reduce_time;
+    double reduce_time;    /* the sum of the next two */
+    double gradient_time;  /* sums of gradients */
+    double parameter_time; /* all-gathers of weights */
 } ppsched_update_cost;
 
 /* Computes the cost of the update for a device with so many parameters, of which

@@ -111,6 +111,7 @@
 #include <ppsched/memory_saving.h>
 #include <ppsched/microbatches.h>
 #include <ppsched/model.h>
+#include <ppsched/price.h>
 #include <ppsched/names.h>
 #include <ppsched/op.h>
 #include <ppsched/plan.h>

@@ -131,7 +131,7 @@ ppsched_status ppsched_layers_from_model(const ppsched_layers **out, const ppsch
     PPI_REQUIRE(model);
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_calibration), calibration, "ppsched_calibration",
                                            error);
-    return status == PPSCHED_OK ? ppi_model_layers(out, model, &own, error) : status;
+    return status == PPSCHED_OK ? ppi_model_layers(out, model, &own, false, error) : status;
 }
 
 ppsched_status ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,

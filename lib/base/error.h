@@ -24,4 +24,7 @@ ppsched_status ppi_check_choice(const char *what, int32_t given, int32_t first, 
 /* NO_MEMORY with the message "out of memory for <purpose>". */
 ppsched_status ppi_fail_memory(ppsched_error *error, const char *purpose);
 
+/* RANGE, as `wanted` of `by` does not divide `number` of `what`, with the nearest divisors below and above. */
+ppsched_status ppi_fail_divisor(ppsched_error *error, const char *what, uint32_t number, const char *by, uint32_t wanted);
+
 #endif

@@ -22,20 +22,6 @@ static ppsched_status check_bounds(const struct bounded *list, size_t count, pps
     return PPSCHED_OK;
 }
 
-/* Fails with the nearest divisors of `number`, below and above `wanted`. */
-static ppsched_status fail_divisor(ppsched_error *error, const char *what, uint32_t number, const char *by, uint32_t wanted)
-{
-    uint32_t below = wanted < number ? wanted : number, above = wanted;
-    while (below > 1 && number % below != 0)
-        below--;
-    while (above < number && number % above != 0)
-        above++;
-    if (above > number || number % above != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s %u does not divide %u %s; %u does", by, wanted, number, what, below);
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s %u does not divide %u %s; %u and %u do", by, wanted, number, what, below,
-                    above);
-}
-
 static bool divides(uint32_t part, uint32_t number)
 {
     return number % part == 0;
@@ -73,7 +59,7 @@ static ppsched_status check_attention(const ppsched_transformer *shape, ppsched_
                         "query_rank, rope_head_size and value_head_size are of latent attention, which needs key_value_rank "
                         "too");
     if (!divides(shape->key_value_heads, shape->heads))
-        return fail_divisor(error, "heads", shape->heads, "key_value_heads", shape->key_value_heads);
+        return ppi_fail_divisor(error, "heads", shape->heads, "key_value_heads", shape->key_value_heads);
     return PPSCHED_OK;
 }
 
@@ -137,7 +123,7 @@ static ppsched_status check_shape(ppsched_transformer *shape, ppsched_error *err
                         shape->flags, flags);
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
     if (status == PPSCHED_OK && shape->head_size == 0 && !divides(shape->heads, shape->hidden_size))
-        status = fail_divisor(error, "of hidden_size (head_size is not given)", shape->hidden_size, "heads", shape->heads);
+        status = ppi_fail_divisor(error, "of hidden_size (head_size is not given)", shape->hidden_size, "heads", shape->heads);
     if (status == PPSCHED_OK)
         status = check_expert_layers(shape, error);
     if (status == PPSCHED_OK)

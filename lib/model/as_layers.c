@@ -13,12 +13,13 @@ struct listing {
     const ppsched_model *model;
     const ppsched_calibration *calibration;
     ppsched_layer *entries;
-    ppsched_recompute (*recomputes)[2];
+    ppsched_recompute (*recomputes)[3];
     char (*symbols)[PPI_SYMBOLS_SIZE]; /* of each row, for a hybrid model; else NULL */
     const ppsched_layer **list;
     uint32_t *last_reader; /* of each layer the last that reads its keys and values; 0: none */
     double *shared;        /* of each layer the elements of a token that cross the boundary after it for later layers */
     uint32_t count;
+    bool all_kinds;
 };
 
 static double time_of(const struct listing *listing, uint32_t row, int32_t pass)
@@ -33,10 +34,13 @@ static double time_of(const struct listing *listing, uint32_t row, int32_t pass)
 static void put_recomputes(struct listing *listing, ppsched_layer *entry, uint32_t row, const ppsched_layer_memory *memory)
 {
     ppsched_recompute *list = listing->recomputes[listing->count];
-    if (memory->selective < memory->activations)
+    if (memory->selective < memory->activations || listing->all_kinds)
         list[entry->recompute_count++] = (ppsched_recompute){"selective", time_of(listing, row, PPSCHED_MODEL_PASS_SELECTIVE),
                                                              memory->selective};
-    if (memory->full < memory->activations)
+    if (listing->model->training.recompute_modules != 0 && (memory->modules < memory->activations || listing->all_kinds))
+        list[entry->recompute_count++] = (ppsched_recompute){"modules", time_of(listing, row, PPSCHED_MODEL_PASS_MODULES),
+                                                             memory->modules};
+    if (memory->full < memory->activations || listing->all_kinds)
         list[entry->recompute_count++] = (ppsched_recompute){"full", time_of(listing, row, PPSCHED_MODEL_PASS_FULL),
                                                              memory->full};
     entry->recomputes = list;
@@ -246,9 +250,10 @@ static ppsched_status check_calibration(const ppsched_model *model, const ppsche
 }
 
 ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model *model, const ppsched_calibration *calibration,
-                                ppsched_error *error)
+                                bool all_kinds, ppsched_error *error)
 {
-    struct listing listing = {.arena = {.host = &model->host}, .model = model, .calibration = calibration};
+    struct listing listing = {
+        .arena = {.host = &model->host}, .model = model, .calibration = calibration, .all_kinds = all_kinds};
     size_t most = model->shape->layer_count + (size_t)model->row_count;
     ppsched_status status = check_calibration(model, calibration, error);
     if (status == PPSCHED_OK && !model->has_device)

@@ -75,15 +75,16 @@ static void put_latent(struct ppi_ops *ops, const struct ppi_site *site, const p
         ppi_put_linear(ops, site, rows, hidden, rank, has_bias, input);
         if (has_norms)
             ppi_put_norm(ops, site, rows, rank);
-        ppi_put_linear(ops, site, tokens, rank, widths->queries, false, tokens * rank * size);
+        ppi_put_linear(ops, site, tokens, rank, widths->queries, false, tokens * rank * size)->modules =
+            PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION;
     } else {
         ppi_put_linear(ops, site, tokens, hidden, widths->queries, false, input);
     }
     ppi_put_linear(ops, site, rows, hidden, latent + block->rope_size, has_bias, 0);
     if (has_norms)
         ppi_put_norm(ops, site, rows, latent);
-    ppi_put_linear(ops, site, tokens, latent, widths->heads * (block->head_size + widths->value), false,
-                   tokens * latent * size);
+    ppi_put_linear(ops, site, tokens, latent, widths->heads * (block->head_size + widths->value), false, tokens * latent * size)
+        ->modules = PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION;
 }
 
 /* --- the index --- */

@@ -84,6 +84,8 @@ static void put_output(struct ppi_ops *ops, const struct ppi_site *site, bool ha
     double width = width_of_vocabulary(site->model), logits = tokens * width;
     ppi_put_opening(ops, site);
     struct ppi_op_cost *op = ppi_put_linear(ops, site, tokens, hidden, width, false, ppi_input_bytes(site));
+    op->is_linear = false;
+    op->pass[FORWARD].quantized = op->pass[INPUT].quantized = 0;
     if (!has_parameters)
         op->parameters = 0;
     op = ppi_next_op(ops);
@@ -154,6 +156,22 @@ static bool put_other(struct ppi_ops *ops, const struct ppi_site *site, const st
     return true;
 }
 
+/* Megatron-LM's names of what it recomputes, by the block. */
+static void mark_modules(struct ppi_ops *ops, const ppsched_block *block)
+{
+    uint32_t whole = block->kind == PPSCHED_BLOCK_KIND_MLP       ? PPSCHED_RECOMPUTE_MODULE_MLP
+                     : block->kind == PPSCHED_BLOCK_KIND_EXPERTS ? PPSCHED_RECOMPUTE_MODULE_MOE
+                                                                 : 0;
+    for (uint32_t i = 0; i < ops->count; i++) {
+        struct ppi_op_cost *op = &ops->list[i];
+        if (op->is_norm)
+            continue;
+        op->modules |= whole | (op->is_core ? PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION : 0);
+        if (whole == PPSCHED_RECOMPUTE_MODULE_MOE && op->is_activation)
+            op->modules |= PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION;
+    }
+}
+
 bool ppi_ops_of_part(struct ppi_ops *out, const ppsched_model *model, uint32_t row, uint32_t part)
 {
     const struct ppi_model_row *own = &model->rows[row];
@@ -162,5 +180,6 @@ bool ppi_ops_of_part(struct ppi_ops *out, const ppsched_model *model, uint32_t r
     if (ppi_block_of_part(model, row, part) == NULL)
         return put_other(out, &site, own, part);
     put_block(out, &site, own->kind, (part - parts_before(own)) % own->kind->block_count);
+    mark_modules(out, ppi_block_of_part(model, row, part));
     return true;
 }

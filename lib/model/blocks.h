@@ -14,6 +14,7 @@ enum ppi_group { PPI_GROUP_TENSOR, PPI_GROUP_CONTEXT, PPI_GROUP_EXPERT, PPI_GROU
 struct ppi_layer_pass {
     double matrix, vector; /* operations */
     double bytes;          /* read and written */
+    double quantized;      /* elements of a factor that 8- or 4-bit training makes for it */
     double sent;           /* bytes of the collective: all that is gathered; for an all-to-all, what a device sends */
     enum ppi_collective collective;
 };
@@ -23,11 +24,15 @@ struct ppi_op_cost {
     double parameters;
     double kept;         /* bytes of activations, from forward to backward */
     double weight_needs; /* bytes that W needs: inputs, and gradients of outputs */
+    double copies;       /* of a row, in an all-to-all */
     double pieces;       /* number of separate calls; 0 means 1 */
     enum ppi_group group;
-    bool is_expert; /* its parameters belong to experts */
-    bool is_core;   /* recomputed by selective recomputation, which keeps nothing of it */
-    bool is_norm;   /* of the layer: its parameters are counted as norms */
+    uint32_t modules; /* enum ppsched_recompute_module: those that it belongs to */
+    bool is_linear;   /* in the precision of the training */
+    bool is_expert;   /* its parameters belong to experts */
+    bool is_core;     /* recomputed by selective recomputation, which keeps nothing of it */
+    bool is_activation;
+    bool is_norm; /* of the layer: its parameters are counted as norms */
 };
 
 struct ppi_ops {

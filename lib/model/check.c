@@ -45,19 +45,23 @@ static ppsched_status check_bytes(const char *name, double bytes, ppsched_error 
 
 static ppsched_status check_amounts(const ppsched_training *training, ppsched_error *error)
 {
-    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_KEEPS_SCORES - 1;
-    const struct bounded sizes[] = {{"sequence_length", training->sequence_length, 0, 1 << 30},
-                                    {"micro_batch_size", training->micro_batch_size, 0, MOST_COUNT},
-                                    {"tensor_parallel", training->tensor_parallel, 0, MOST_COUNT},
-                                    {"context_parallel", training->context_parallel, 0, MOST_COUNT},
-                                    {"expert_parallel", training->expert_parallel, 0, MOST_COUNT},
-                                    {"expert_tensor_parallel", training->expert_tensor_parallel, 0, MOST_COUNT},
-                                    {"data_parallel", training->data_parallel, 0, MOST_COUNT},
-                                    {"sharding", training->sharding, 0, 3}};
+    const uint32_t flags = 2 * PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE - 1;
+    const struct bounded sizes[] = {
+        {"sequence_length", training->sequence_length, 0, 1 << 30},
+        {"micro_batch_size", training->micro_batch_size, 0, MOST_COUNT},
+        {"tensor_parallel", training->tensor_parallel, 0, MOST_COUNT},
+        {"context_parallel", training->context_parallel, 0, MOST_COUNT},
+        {"expert_parallel", training->expert_parallel, 0, MOST_COUNT},
+        {"expert_tensor_parallel", training->expert_tensor_parallel, 0, MOST_COUNT},
+        {"data_parallel", training->data_parallel, 0, MOST_COUNT},
+        {"sharding", training->sharding, 0, 3},
+        {"recompute_modules", training->recompute_modules, 0, 2 * PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION - 1}};
     if ((training->flags & ~flags) != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "flags of the training is %u, with unknown bits; it must be 0 to %u",
                         training->flags, flags);
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
+    if (status == PPSCHED_OK)
+        status = ppi_check_choice("precision", training->precision, 0, PPSCHED_PRECISION_NVFP4, error);
     if (status == PPSCHED_OK)
         status = check_bytes("weight_bytes", training->weight_bytes, error);
     if (status == PPSCHED_OK)
@@ -123,6 +127,43 @@ static ppsched_status check_device(const ppsched_model *model, ppsched_error *er
     return status == PPSCHED_OK ? check_link("between", &device->between, error) : status;
 }
 
+/* What was measured: shares, times and a slowdown. */
+static ppsched_status check_measured(const ppsched_accelerator *device, ppsched_error *error)
+{
+    const struct {
+        const char *name;
+        double value, most;
+    } list[] = {{"matrix_share", device->matrix_share, 2}, {"attention_share", device->attention_share, 2},
+                {"fp8_share", device->fp8_share, 2},       {"mxfp8_share", device->mxfp8_share, 2},
+                {"nvfp4_share", device->nvfp4_share, 2},   {"hidden_share", device->hidden_share, 1},
+                {"op_time", device->op_time, 1},           {"host_time", device->host_time, 1},
+                {"slowdown", device->slowdown, 100},       {"rate_8bit", device->rate_8bit, 1e30},
+                {"rate_4bit", device->rate_4bit, 1e30},    {"permute_traffic", device->permute_traffic, 1000}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if (!(list[i].value >= 0 && list[i].value <= list[i].most))
+            return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %g; it must be 0 to %g", list[i].name, list[i].value,
+                            list[i].most);
+    if (device->slowdown != 0 && device->slowdown < 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "slowdown is %g; it must be at least 1, or 0 for none", device->slowdown);
+    if (device->shares_ports > 1)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "shares_ports is %u; it must be 0 or 1", device->shares_ports);
+    return PPSCHED_OK;
+}
+
+/* The device has a rate for the precision of the training. */
+static ppsched_status check_precision(const ppsched_model *model, ppsched_error *error)
+{
+    const ppsched_training *training = &model->training;
+    bool is_8bit = training->precision == PPSCHED_PRECISION_FP8 || training->precision == PPSCHED_PRECISION_MXFP8 ||
+                   (training->flags & PPSCHED_TRAINING_FLAG_ATTENTION_8BIT) != 0;
+    if (is_8bit && model->device.rate_8bit == 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 8 bits (rate_8bit); use bf16 or fp16");
+    if (training->precision == PPSCHED_PRECISION_NVFP4 && model->device.rate_4bit == 0)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "the device has no matrix rate for 4 bits (rate_4bit); use %s",
+                        model->device.rate_8bit > 0 ? "bf16, fp16 or fp8" : "bf16 or fp16");
+    return PPSCHED_OK;
+}
+
 /* --- all --- */
 
 ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
@@ -135,5 +176,8 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
     if (status != PPSCHED_OK || !model->has_device)
         return status;
     model->device.node_devices = model->device.node_devices > 0 ? model->device.node_devices : 1;
-    return check_device(model, error);
+    status = check_device(model, error);
+    if (status == PPSCHED_OK)
+        status = check_measured(&model->device, error);
+    return status == PPSCHED_OK ? check_precision(model, error) : status;
 }

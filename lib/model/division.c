@@ -4,20 +4,6 @@
 #include "base/error.h"
 #include "model/model.h"
 
-/* Fails with the nearest divisors of `number`, below and above `wanted`. */
-ppsched_status ppi_fail_divisor(ppsched_error *error, const char *what, uint32_t number, const char *by, uint32_t wanted)
-{
-    uint32_t below = wanted < number ? wanted : number, above = wanted;
-    while (below > 1 && number % below != 0)
-        below--;
-    while (above < number && number % above != 0)
-        above++;
-    if (above > number || number % above != 0)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s %u does not divide %u %s; %u does", by, wanted, number, what, below);
-    return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s %u does not divide %u %s; %u and %u do", by, wanted, number, what, below,
-                    above);
-}
-
 static bool divides(uint32_t part, uint32_t number)
 {
     return number % part == 0;

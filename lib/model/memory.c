@@ -11,6 +11,29 @@ static void add_states(ppsched_layer_memory *out, const ppsched_training *traini
     out->optimizer += parameters * training->optimizer_bytes / (training->sharding >= 1 ? devices : 1);
 }
 
+/* Bytes of an element that linear layers keep of their inputs for W: in 8 bits, MXFP8 with a scale of 8 bits for 32 elements,
+ * NVFP4 with one for 16. */
+static double kept_bytes(const ppsched_training *training)
+{
+    switch (training->precision) {
+    case PPSCHED_PRECISION_FP8:
+        return 1;
+    case PPSCHED_PRECISION_MXFP8:
+        return 1 + 1.0 / 32;
+    case PPSCHED_PRECISION_NVFP4:
+        return 0.5 + 1.0 / 16;
+    default:
+        return training->activation_bytes;
+    }
+}
+
+/* Of what an op would keep in the bytes of activations. */
+static double kept_share(const ppsched_training *training, const struct ppi_op_cost *op)
+{
+    double bytes = kept_bytes(training);
+    return op->is_linear && bytes < training->activation_bytes ? bytes / training->activation_bytes : 1;
+}
+
 /* A tower that is not trained keeps nothing, and has weights alone. */
 static void freeze(ppsched_layer_memory *out)
 {
@@ -38,15 +61,19 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
     for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++) {
             const struct ppi_op_cost *op = &ops.list[i];
+            double share = kept_share(training, op), kept = share * op->kept;
             add_states(out, training, op->parameters, op->is_expert ? experts : common);
             out->expert_parameters += op->is_expert ? op->parameters : 0;
-            out->activations += op->kept;
-            out->activations_until_weight += op->weight_needs;
-            out->selective += op->is_core ? 0 : op->kept;
+            out->activations += kept;
+            out->activations_until_weight += share * op->weight_needs;
+            out->selective += op->is_core ? 0 : kept;
+            out->modules += (op->modules & training->recompute_modules) != 0 ? 0 : kept;
         }
     if (out->activations_until_weight > out->activations)
         out->activations_until_weight = out->activations;
     add_boundaries(out, model, own);
     if (own->tower != NULL && own->tower->is_frozen)
         freeze(out);
+    if ((training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
+        out->gradients = out->optimizer = out->activations_until_weight = 0;
 }

@@ -44,12 +44,14 @@ static void put_gathering(struct ppi_ops *ops, const struct ppi_site *site, doub
 }
 
 /* Sends copies of a device's rows to their experts' devices, or back: over the links, and once through memory on both sides. */
-static void put_exchange(struct ppi_ops *ops, const struct ppi_site *site, double outer, double arrived)
+static void put_exchange(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double outer,
+                         double arrived)
 {
     double width = outer * site->size, e = site->model->training.expert_parallel;
     double copies = arrived / site->model->training.expert_tensor_parallel;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->group = PPI_GROUP_EXPERT;
+    op->copies = block->experts_per_token;
     op->pass[FORWARD].bytes = 2 * (copies + arrived) * width;
     op->pass[FORWARD].vector = copies * outer;
     if (e > 1) {
@@ -107,6 +109,17 @@ static void put_shared(struct ppi_ops *ops, const struct ppi_site *site, const p
     ppi_put_activation(ops, site, site->rows * site->hidden, false);
 }
 
+/* Rows are sorted by expert and back; half of it before the experts, but one op. */
+static void put_permutation(struct ppi_ops *ops, const struct ppi_site *site, double outer, double arrived)
+{
+    double traffic = site->model->device.permute_traffic;
+    if (traffic == 0)
+        return;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    op->pass[PPSCHED_MODEL_PASS_FORWARD].bytes = op->pass[PPSCHED_MODEL_PASS_INPUT].bytes = traffic * arrived * outer *
+                                                                                            site->size;
+}
+
 /* Assumes that routed tokens are spread evenly, over idle experts too. */
 void ppi_put_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
@@ -117,11 +130,12 @@ void ppi_put_experts(struct ppi_ops *ops, const struct ppi_site *site, const pps
         arrived *= block->experts / ((double)block->experts + block->idle_experts);
     put_router(ops, site, block);
     put_latent(ops, site, block, true);
-    put_exchange(ops, site, outer, arrived);
+    put_permutation(ops, site, outer, arrived);
+    put_exchange(ops, site, block, outer, arrived);
     put_gathering(ops, site, outer, arrived);
     put_own_experts(ops, site, block, outer, arrived);
     put_gathering(ops, site, outer, arrived);
-    put_exchange(ops, site, outer, arrived);
+    put_exchange(ops, site, block, outer, arrived);
     put_latent(ops, site, block, false);
     put_shared(ops, site, block);
 }

@@ -10,7 +10,7 @@
 #include "base/host.h"
 #include "description/description.h"
 
-enum { PPI_MODEL_PASSES = 5 };
+enum { PPI_MODEL_PASSES = 6 };
 
 /* Layers of one cost. */
 struct ppi_model_row {
@@ -44,9 +44,6 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error);
 /* Checks that the model can be divided as the training says. */
 ppsched_status ppi_model_check_division(const ppsched_model *model, ppsched_error *error);
 
-/* Fails with the nearest divisors of `number`, below and above `wanted`. */
-ppsched_status ppi_fail_divisor(ppsched_error *error, const char *what, uint32_t number, const char *by, uint32_t wanted);
-
 /* Fills in the rows; `rows` has space for all towers and kinds, and three more. */
 void ppi_model_list_rows(ppsched_model *model);
 
@@ -65,7 +62,9 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
 void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters);
 ppsched_status ppi_model_megatron(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
+
+/* `all_kinds`: also kinds of recomputation that save no memory. */
 ppsched_status ppi_model_layers(const ppsched_layers **out, const ppsched_model *model, const ppsched_calibration *calibration,
-                                ppsched_error *error);
+                                bool all_kinds, ppsched_error *error);
 
 #endif

@@ -37,7 +37,9 @@ struct ppi_op_cost *ppi_put_norm(struct ppi_ops *ops, const struct ppi_site *sit
 
 void ppi_put_layer_norm(struct ppi_ops *ops, const struct ppi_site *site)
 {
-    ppi_put_norm(ops, site, site->rows, site->hidden)->is_norm = true;
+    struct ppi_op_cost *op = ppi_put_norm(ops, site, site->rows, site->hidden);
+    op->is_norm = true;
+    op->modules = PPSCHED_RECOMPUTE_MODULE_LAYERNORM;
 }
 
 struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const struct ppi_site *site, double tokens, double in, double out,
@@ -50,6 +52,9 @@ struct ppi_op_cost *ppi_put_linear(struct ppi_ops *ops, const struct ppi_site *s
     for (int pass = 0; pass < PPI_PASSES; pass++)
         op->pass[pass] = (struct ppi_layer_pass){.matrix = 2 * tokens * in * out,
                                                  .bytes = (tokens * in + tokens * out + in * out) * site->size};
+    op->is_linear = true;
+    op->pass[FORWARD].quantized = tokens * in;
+    op->pass[INPUT].quantized = tokens * out;
     return op;
 }
 
@@ -57,6 +62,7 @@ void ppi_put_activation(struct ppi_ops *ops, const struct ppi_site *site, double
 {
     struct ppi_op_cost *op = ppi_next_op(ops);
     double inputs = is_gated ? 2 * elements : elements, size = site->size;
+    op->is_activation = true;
     op->kept = inputs * size;
     op->pass[FORWARD] = (struct ppi_layer_pass){.vector = 8 * elements, .bytes = (inputs + elements) * size};
     op->pass[INPUT] = (struct ppi_layer_pass){.vector = 13 * elements, .bytes = (is_gated ? 5 : 2) * elements * size};

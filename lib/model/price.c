@@ -1,109 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of a layer's passes: amounts of work over rates, by the efficiency for their size; collectives by a ring or
- * all-to-all. */
-#include "model/blocks.h"
+/* Times of a layer's passes: amounts of work over rates, by the efficiency for their size; collectives, and what of them is
+ * hidden; the time of each op on the device and on the host. */
+#include "model/links.h"
+#include "model/rates.h"
 
-/* --- rates --- */
+enum group { TENSOR, CONTEXT, EXPERT, GROUPS };
 
-static double share_at(const ppsched_efficiency *list, uint32_t count, double size)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (size >= list[i].least)
-            return list[i].share;
-    return count > 0 ? list[count - 1].share : 1;
-}
-
-static double time_of(double amount, double pieces, double rate, const ppsched_efficiency *list, uint32_t count)
-{
-    double one = pieces > 0 ? amount / pieces : amount;
-    return amount > 0 ? amount / (rate * share_at(list, count, one)) : 0;
-}
-
-static double or_1(double value)
-{
-    return value > 0 ? value : 1;
-}
-
-/* --- links --- */
-
-struct group {
-    double count, span; /* devices of the group, and devices that they are spread over */
+/* A pass in the making. */
+struct pricing {
+    const ppsched_model *model;
+    ppsched_pass_cost *out;
+    double sent[GROUPS], hidden[GROUPS]; /* seconds of collectives, and of these beside matrices */
+    uint32_t count;                      /* ops with any work */
 };
 
-static struct group group_of(const ppsched_model *model, enum ppi_group group)
+static enum group group_of(enum ppi_group group)
 {
-    const ppsched_training *training = &model->training;
-    double t = training->tensor_parallel, c = training->context_parallel;
-    if (group == PPI_GROUP_TENSOR)
-        return (struct group){t, t};
     if (group == PPI_GROUP_CONTEXT)
-        return (struct group){c, t * c};
-    if (group == PPI_GROUP_EXPERT_TENSOR)
-        return (struct group){training->expert_tensor_parallel, training->expert_tensor_parallel};
-    return (struct group){training->expert_parallel, (double)training->expert_parallel * training->expert_tensor_parallel};
+        return CONTEXT;
+    return group == PPI_GROUP_EXPERT ? EXPERT : TENSOR;
 }
 
-static double over(const ppsched_link_rate *link, double bytes)
+static uint32_t overlap_of(enum ppi_group group)
 {
-    return bytes / (link->bandwidth * or_1(link->efficiency));
+    if (group == PPI_GROUP_CONTEXT)
+        return PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT;
+    return group == PPI_GROUP_EXPERT ? PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS : PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR;
 }
-
-/* The part within the node uses the inside link, the rest the link between nodes, one after the other. */
-static double all_to_all(const ppsched_model *model, struct group group, double bytes)
-{
-    const ppsched_accelerator *device = &model->device;
-    double spread = group.span / group.count, near = device->node_devices / spread;
-    near = near < 1 ? 1 : near > group.count ? group.count : near;
-    double inside = (near - 1) / group.count * bytes, outside = (group.count - near) / group.count * bytes;
-    double time = inside > 0 ? device->inside.latency + over(&device->inside, inside) : 0;
-    return time + (outside > 0 ? device->between.latency + over(&device->between, outside) : 0);
-}
-
-static double ring(const ppsched_model *model, struct group group, enum ppi_collective collective, double bytes)
-{
-    const ppsched_accelerator *device = &model->device;
-    const ppsched_link_rate *link = group.span <= device->node_devices ? &device->inside : &device->between;
-    double factor = collective == PPI_ALL_REDUCE ? 2 * or_1(link->all_reduce) : or_1(link->all_gather);
-    return link->latency + over(link, factor * (bytes * (1 - 1 / group.count)));
-}
-
-static double collective_time(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
-{
-    struct group group = group_of(model, op->group);
-    if (pass->collective == PPI_NO_COLLECTIVE || group.count <= 1)
-        return 0;
-    if (pass->collective == PPI_ALL_TO_ALL)
-        return all_to_all(model, group, pass->sent);
-    return ring(model, group, pass->collective, pass->sent);
-}
-
-/* --- layers --- */
 
 /* The vector and memory work of a reducing collective counts as communication. */
-static void add_times(ppsched_pass_cost *out, const ppsched_model *model, const struct ppi_op_cost *op,
-                      const struct ppi_layer_pass *pass)
+static void add_times(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
-    const ppsched_accelerator *device = &model->device;
-    double vector = time_of(pass->vector, 1, device->vector_rate, device->vector_efficiency, device->vector_efficiency_count);
-    double memory = time_of(pass->bytes, 1, device->memory_bandwidth, device->memory_efficiency,
-                            device->memory_efficiency_count);
+    const ppsched_model *model = pricing->model;
+    ppsched_pass_cost *out = pricing->out;
+    double vector = ppi_vector_time(model, pass->vector),
+           memory = ppi_memory_time(model, pass->bytes + ppi_quantization_bytes(model, pass));
     bool is_sum = pass->collective == PPI_ALL_REDUCE || pass->collective == PPI_GATHER;
-    out->matrix_time += time_of(pass->matrix, op->pieces, device->matrix_rate, device->matrix_efficiency,
-                                device->matrix_efficiency_count);
+    out->matrix_time += ppi_matrix_time(model, op, pass);
     out->vector_time += is_sum ? 0 : vector;
     out->memory_time += is_sum ? 0 : memory;
-    out->communication_time += collective_time(model, op, pass) + (is_sum ? vector + memory : 0);
+    struct ppi_spread group = ppi_spread_of(model, op->group);
+    double sent = pass->collective == PPI_ALL_TO_ALL ? ppi_exchange_time(model, group, pass->sent, op->copies)
+                                                     : ppi_collective_time(model, group, pass->collective, pass->sent);
+    sent += is_sum ? vector + memory : 0;
+    double hidden = (model->training.flags & overlap_of(op->group)) != 0 ? model->device.hidden_share * sent : 0;
+    out->communication_time += sent - hidden;
+    pricing->sent[group_of(op->group)] += sent - hidden;
+    pricing->hidden[group_of(op->group)] += hidden;
+    pricing->count += pass->matrix > 0 || pass->vector > 0 || pass->bytes > 0 || pass->sent > 0;
 }
 
-static void add_pass(ppsched_pass_cost *out, const ppsched_model *model, const struct ppi_op_cost *op,
-                     const struct ppi_layer_pass *pass)
+static void add_pass(struct pricing *pricing, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass)
 {
+    ppsched_pass_cost *out = pricing->out;
     out->matrix_operations += pass->matrix;
     out->vector_operations += pass->vector;
     out->memory_bytes += pass->bytes;
     out->communication_bytes += pass->sent;
-    if (model->has_device)
-        add_times(out, model, op, pass);
+    if (pricing->model->has_device)
+        add_times(pricing, op, pass);
 }
 
 /* Whether the row has no backward. */
@@ -112,50 +67,49 @@ static bool is_frozen(const ppsched_model *model, uint32_t row)
     return model->rows[row].tower != NULL && model->rows[row].tower->is_frozen;
 }
 
+/* Matrices are slower beside collectives, and collectives cannot hide behind less than they last. Each op takes its time on
+ * the device; the host may need longer to launch all. */
+static void close(struct pricing *pricing)
+{
+    const ppsched_accelerator *device = &pricing->model->device;
+    ppsched_pass_cost *out = pricing->out;
+    double hidden = pricing->hidden[TENSOR] + pricing->hidden[CONTEXT] + pricing->hidden[EXPERT];
+    double beside = hidden < out->matrix_time ? hidden : out->matrix_time, left = hidden > 0 ? 1 - beside / hidden : 0;
+    out->communication_time += hidden - beside;
+    out->tensor_time = pricing->sent[TENSOR] + left * pricing->hidden[TENSOR];
+    out->context_time = pricing->sent[CONTEXT] + left * pricing->hidden[CONTEXT];
+    out->expert_time = pricing->sent[EXPERT] + left * pricing->hidden[EXPERT];
+    if (device->slowdown > 1)
+        out->matrix_time += beside * (1 - 1 / device->slowdown);
+    out->launch_time = pricing->count * device->op_time;
+    out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time + out->launch_time;
+    double host = (pricing->model->training.flags & PPSCHED_TRAINING_FLAG_GRAPHS) != 0 ? 0 : pricing->count * device->host_time;
+    if (host > out->time) {
+        out->launch_time += host - out->time;
+        out->time = host;
+    }
+}
+
+static bool is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
+{
+    if (pass == PPSCHED_MODEL_PASS_MODULES)
+        return (op->modules & model->training.recompute_modules) != 0;
+    return pass != PPSCHED_MODEL_PASS_SELECTIVE || op->is_core;
+}
+
 void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
 {
     struct ppi_ops ops;
-    bool again = pass == PPSCHED_MODEL_PASS_SELECTIVE || pass == PPSCHED_MODEL_PASS_FULL;
+    struct pricing pricing = {.model = model, .out = out};
+    bool again = pass >= PPSCHED_MODEL_PASS_SELECTIVE;
     *out = (ppsched_pass_cost){.size = sizeof *out};
     if (pass != PPSCHED_MODEL_PASS_FORWARD && is_frozen(model, row))
         return;
+    if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
+        return;
     for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++)
-            if (pass != PPSCHED_MODEL_PASS_SELECTIVE || ops.list[i].is_core)
-                add_pass(out, model, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
-    out->time = out->matrix_time + out->vector_time + out->memory_time + out->communication_time;
-}
-
-/* --- once per step --- */
-
-/* Gradients are all-reduced; with sharded states they are reduce-scattered and the weights all-gathered; sharded weights are
- * gathered for both forward and backward. */
-static double reduce_time(const ppsched_model *model, double parameters, double devices)
-{
-    const ppsched_training *training = &model->training;
-    struct group group = {devices, (double)training->tensor_parallel * training->context_parallel * training->data_parallel};
-    if (devices <= 1 || parameters == 0)
-        return 0;
-    if (training->sharding == 0)
-        return ring(model, group, PPI_ALL_REDUCE, parameters * training->gradient_bytes);
-    return ring(model, group, PPI_GATHER, parameters * training->gradient_bytes) +
-           (training->sharding == 3 ? 2 : 1) * ring(model, group, PPI_GATHER, parameters * training->weight_bytes);
-}
-
-void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, double parameters, double expert_parameters)
-{
-    const ppsched_training *training = &model->training;
-    const ppsched_accelerator *device = &model->device;
-    double common = (double)training->data_parallel * training->context_parallel;
-    double experts = common * training->tensor_parallel / training->expert_parallel / training->expert_tensor_parallel;
-    double mine = training->sharding == 0 ? parameters
-                                          : (parameters - expert_parameters) / common + expert_parameters / experts;
-    double bytes = mine * (2 * training->optimizer_bytes + training->gradient_bytes + training->weight_bytes);
-    *out = (ppsched_update_cost){.size = sizeof *out};
-    if (!model->has_device)
-        return;
-    out->optimizer_time = time_of(bytes, 1, device->memory_bandwidth, device->memory_efficiency,
-                                  device->memory_efficiency_count);
-    out->reduce_time = reduce_time(model, parameters - expert_parameters, common) +
-                       reduce_time(model, expert_parameters, experts);
+            if (is_computed(model, &ops.list[i], pass))
+                add_pass(&pricing, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
+    close(&pricing);
 }

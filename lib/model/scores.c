@@ -54,6 +54,7 @@ static void put_flash(struct ppi_ops *ops, const struct ppi_site *site, const st
     double once = tokens * (widths->queries + widths->keys + widths->values + out) * size;
     struct ppi_op_cost *op = ppi_next_op(ops);
     op->kept = 4 * tokens * widths->heads;
+    op->modules = PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION;
     op->pass[FORWARD] = (struct ppi_layer_pass){
         .matrix = 2 * scores * (widths->key + widths->value), .vector = 5 * scores, .bytes = once};
     op->pass[INPUT] = (struct ppi_layer_pass){

@@ -31,7 +31,7 @@ CASE(test_model_layers)
     training.tensor_parallel = 8;
     const ppsched::Description description(llama());
     Model model(description, training, ppsched::accelerator_at(0));
-    CHECK(ppsched::accelerator_count() == 6 && ppsched::accelerator_at(6) == nullptr);
+    CHECK(ppsched::accelerator_count() == 12 && ppsched::accelerator_at(12) == nullptr);
     CHECK(model.parameters().total == 6738415616u);
     CHECK(model.row_count() == 3 && model.row(1).layers == 32 && std::string(model.row(1).name) == "decoder");
     const ppsched::PassCost cost = model.pass_cost(1, PPSCHED_MODEL_PASS_FORWARD);
@@ -49,6 +49,14 @@ CASE(test_model_layers)
     ppsched::MegatronPipeline pipeline;
     pipeline.devices = 1;
     CHECK(model.megatron_memory(pipeline).activation_bytes > 0);
+    ppsched::Pipeline stages;
+    stages.devices = 2;
+    stages.microbatches = 4;
+    const ppsched::Price price(model, stages);
+    const ppsched::StepPrice step = price.step();
+    CHECK(step.devices == 16 && step.step_time == step.pipeline_time + step.exposed_data_parallel + step.optimizer_time);
+    CHECK(price.device(1).total > price.device(1).weights && price.device(1).logits > 0);
+    CHECK(status_of([&] { price.device(2); }) == PPSCHED_ERROR_RANGE);
     const Model moved(std::move(model));
     CHECK(moved.parameters().output == 131072000u && model.get() == nullptr);
 }

@@ -465,7 +465,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(json.loads(again.stdout)["metrics"]["makespan"], row["makespan"])
 
     def test_slices_know_attention(self):
-        words = ("--tp", 2, "--pp", 4, "--seq", 2048, "--global-batch", 8, "--strategies", "1f1b", "--chunks", 1)
+        words = ("--tp", 2, "--pp", 4, "--seq", 2048, "--global-batch", 8, "--strategies", "1f1b", "--chunks", 1, "--device", "a100")
         self.assertNotIn("attention_share", self.pick(*words)[0])
         row, longer = self.pick(*words, "--slices", 4)[0], self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4)[0]
         self.assertTrue(0 < row["attention_share"] < longer["attention_share"] < 1)

@@ -386,6 +386,32 @@ static ppsched_status layers_from_model(struct attempt *attempt)
     return take_layers(attempt, status, made);
 }
 
+static ppsched_status price_create(struct attempt *attempt)
+{
+    const ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 3, .recompute = "full"};
+    const ppsched_description *description = NULL;
+    ppsched_price *made = UNTOUCHED;
+    ppsched_model *model = NULL;
+    ppsched_step_price step = {.size = sizeof step};
+    ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
+                                                                 &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &attempt->own.environment,
+                                      &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_price_create(&made, model, &pipeline, &attempt->own.environment, &attempt->error);
+    ppsched_model_destroy(model);
+    ppsched_description_release(description);
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    status = ppsched_price_get_step(&step, made, &attempt->error);
+    fprintf(attempt->result, "%a\n", step.step_time);
+    ppsched_price_destroy(made);
+    return status;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +443,7 @@ int main(void)
         SHORTAGE(description_from_transformer, .variants = 1),
         SHORTAGE(model_create, .variants = 1),
         SHORTAGE(layers_from_model, .variants = 1),
+        SHORTAGE(price_create, .variants = 1),
     };
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
 }

@@ -583,6 +583,9 @@ static void test_models(void **state)
     ppsched_megatron_memory megatron = {.size = sizeof megatron};
     ppsched_model_row row = {.size = sizeof row};
     ppsched_description_info info = {.size = sizeof info};
+    ppsched_step_price step = {.size = sizeof step};
+    ppsched_device_price device = {.size = sizeof device};
+    ppsched_price *price = NULL;
     const ppsched_megatron_pipeline pipeline = {.size = sizeof pipeline, .devices = 2};
     ppsched_model *model = NULL;
     (void)state;
@@ -590,7 +593,11 @@ static void test_models(void **state)
     const ppsched_description *description = NULL;
     expect_ok(ppsched_description_from_transformer(&description, &shape, &own->environment, NULL), NULL);
     expect_ok(ppsched_model_create(&model, description, NULL, ppsched_accelerator_at(0), &own->environment, NULL), NULL);
+    expect_ok(ppsched_price_create(&price, model, NULL, &own->environment, NULL), NULL);
     int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_price_get_step(&step, price, NULL));
+    NO_MEMORY_FOR(ppsched_price_get_device(&device, price, 0, NULL));
+    NO_MEMORY_FOR((ppsched_price_destroy(price), 0));
     NO_MEMORY_FOR(ppsched_model_get_parameters(&parameters, model, NULL));
     NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, 1, PPSCHED_MODEL_PASS_FULL, NULL));
     NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));

@@ -653,6 +653,60 @@ static ppsched_status megatron_pipeline(struct handles *own, void *given)
     return estimate(&out, model, (const ppsched_megatron_pipeline *)copy);
 }
 
+/* --- prices --- */
+
+static ppsched_status price_with(const ppsched_pipeline *pipeline, const ppsched_environment *environment)
+{
+    ppsched_model *model = small_model();
+    ppsched_price *made = UNTOUCHED;
+    ppsched_status status = ppsched_price_create(&made, model, pipeline, environment, NULL);
+    ppsched_model_destroy(model);
+    if (status == PPSCHED_OK)
+        ppsched_price_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status price_in(struct handles *own, void *given)
+{
+    (void)own;
+    return price_with(NULL, given);
+}
+
+static ppsched_status price_of_pipeline(struct handles *own, void *given)
+{
+    (void)own;
+    return price_with(given, NULL);
+}
+
+static ppsched_price *small_price(void)
+{
+    ppsched_model *model = small_model();
+    ppsched_price *price = NULL;
+    assert_int_equal(ppsched_price_create(&price, model, NULL, NULL, NULL), PPSCHED_OK);
+    ppsched_model_destroy(model);
+    return price;
+}
+
+static ppsched_status step_price(struct handles *own, void *given)
+{
+    ppsched_price *price = small_price();
+    (void)own;
+    ppsched_status status = ppsched_price_get_step(given, price, NULL);
+    ppsched_price_destroy(price);
+    return status;
+}
+
+static ppsched_status device_price(struct handles *own, void *given)
+{
+    ppsched_price *price = small_price();
+    (void)own;
+    ppsched_status status = ppsched_price_get_device(given, price, 0, NULL);
+    ppsched_price_destroy(price);
+    return status;
+}
+
 /* --- calls that fill one --- */
 
 static ppsched_status megatron_memory(struct handles *own, void *given)
@@ -788,6 +842,8 @@ static const struct row read[] = {
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),
     ROW(ppsched_layers_from_model, ppsched_calibration, layers_by_calibration),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_pipeline, megatron_pipeline),
+    ROW(ppsched_price_create, ppsched_environment, price_in),
+    ROW(ppsched_price_create, ppsched_pipeline, price_of_pipeline),
 };
 
 static const struct row filled[] = {
@@ -805,6 +861,8 @@ static const struct row filled[] = {
     ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, pass_cost),
     ROW(ppsched_model_get_memory, ppsched_layer_memory, layer_memory),
     ROW(ppsched_model_get_update_cost, ppsched_update_cost, update_cost),
+    ROW(ppsched_price_get_step, ppsched_step_price, step_price),
+    ROW(ppsched_price_get_device, ppsched_device_price, device_price),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_memory, megatron_memory),
     ROW(ppsched_strategy_get_info, ppsched_strategy_info, describe),
     ROW(ppsched_strategy_get_option, ppsched_option_info, option),

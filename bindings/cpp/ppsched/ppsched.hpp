@@ -31,6 +31,7 @@
 #include <ppsched/model.hpp>
 #include <ppsched/op.hpp>
 #include <ppsched/plan.hpp>
+#include <ppsched/price.hpp>
 #include <ppsched/scenarios.hpp>
 #include <ppsched/schedule.hpp>
 #include <ppsched/sized.hpp>

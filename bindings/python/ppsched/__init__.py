@@ -31,6 +31,7 @@ with Start():
     from ._core.number_lists import Numbers
     from ._core.op import Op
     from ._core.plan import Plan, plan
+    from ._core.price import DevicePrice, StepPrice, price
     from ._core.robust_objective import with_robust_objective
     from ._core.scenarios import ScenarioMetrics, Scenarios
     from ._core.schedule import Builder, Finding, Schedule, generate, read
@@ -50,13 +51,13 @@ __version__: str = decoded(lib.ppsched_version_text())
 
 __all__ = [
     "Accelerator", "Arena", "Balance", "Bound", "Bubble", "Buffer", "Builder", "Cancelled", "Candidate", "ChakraLinks", "ChakraSizes", "ChannelOrder", "Comparison", "Config", "Connecting", "Connection",
-    "CriticalOp", "Description", "DeviceMetrics", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
+    "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
     "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link", "LinkRate",
     "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Numbers",
     "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
-    "StageSum", "Status", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan",
+    "StageSum", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan", "price",
     "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 

@@ -273,6 +273,32 @@ class UnshardLookahead(enum.IntEnum):
 class TrainingFlag(enum.IntEnum):
     SEQUENCE_PARALLEL = 1
     KEEPS_SCORES = 2
+    OVERLAPS_TENSOR = 4
+    OVERLAPS_CONTEXT = 8
+    OVERLAPS_EXPERTS = 16
+    OVERLAPS_GRADIENTS = 32
+    OVERLAPS_PARAMETERS = 64
+    ATTENTION_8BIT = 128
+    GRAPHS = 256
+    FROZEN_WEIGHTS = 512
+    ONE_COPY_A_NODE = 1024
+
+
+class RecomputeModule(enum.IntEnum):
+    CORE_ATTENTION = 1
+    LAYERNORM = 2
+    MLP = 4
+    MOE = 8
+    MOE_ACTIVATION = 16
+    MLA_UP_PROJECTION = 32
+
+
+class Precision(enum.IntEnum):
+    BF16 = 0
+    FP16 = 1
+    FP8 = 2
+    MXFP8 = 3
+    NVFP4 = 4
 
 
 class ModelRole(enum.IntEnum):
@@ -289,6 +315,7 @@ class ModelPass(enum.IntEnum):
     WEIGHT = 2
     SELECTIVE = 3
     FULL = 4
+    MODULES = 5
 
 
 class Kind(enum.IntEnum):
@@ -923,6 +950,8 @@ class Training(Structure):
     gradient_bytes: float
     optimizer_bytes: float
     activation_bytes: float
+    precision: int
+    recompute_modules: int
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -938,6 +967,8 @@ class Training(Structure):
         ("gradient_bytes", c_double),
         ("optimizer_bytes", c_double),
         ("activation_bytes", c_double),
+        ("precision", c_int32),
+        ("recompute_modules", c_uint32),
     ]
 
 
@@ -1031,6 +1062,10 @@ class PassCost(Structure):
     vector_operations: float
     memory_bytes: float
     communication_bytes: float
+    tensor_time: float
+    context_time: float
+    expert_time: float
+    launch_time: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1043,6 +1078,10 @@ class PassCost(Structure):
         ("vector_operations", c_double),
         ("memory_bytes", c_double),
         ("communication_bytes", c_double),
+        ("tensor_time", c_double),
+        ("context_time", c_double),
+        ("expert_time", c_double),
+        ("launch_time", c_double),
     ]
 
 
@@ -1059,6 +1098,7 @@ class LayerMemory(Structure):
     full: float
     output_bytes: float
     expert_parameters: float
+    modules: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1072,6 +1112,7 @@ class LayerMemory(Structure):
         ("full", c_double),
         ("output_bytes", c_double),
         ("expert_parameters", c_double),
+        ("modules", c_double),
     ]
 
 
@@ -1080,11 +1121,15 @@ class UpdateCost(Structure):
     reserved: int
     optimizer_time: float
     reduce_time: float
+    gradient_time: float
+    parameter_time: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
         ("optimizer_time", c_double),
         ("reduce_time", c_double),
+        ("gradient_time", c_double),
+        ("parameter_time", c_double),
     ]
 
 
@@ -1261,6 +1306,85 @@ class Candidate(Structure):
         ("offloaded", c_uint32),
         ("min_group_size", c_uint32),
         ("imbalance", c_double),
+    ]
+
+
+class Pipeline(Structure):
+    size: int
+    devices: int
+    chunks: int
+    microbatches: int
+    strategy: Optional[bytes]
+    split: _Pointer[c_uint32]
+    recompute: Optional[bytes]
+    recompute_layers: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("devices", c_uint32),
+        ("chunks", c_uint32),
+        ("microbatches", c_uint32),
+        ("strategy", c_char_p),
+        ("split", POINTER(c_uint32)),
+        ("recompute", c_char_p),
+        ("recompute_layers", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class StepPrice(Structure):
+    size: int
+    devices: int
+    step_time: float
+    pipeline_time: float
+    optimizer_time: float
+    exposed_data_parallel: float
+    exposed_tensor_parallel: float
+    exposed_context_parallel: float
+    exposed_expert_parallel: float
+    exposed_pipeline: float
+    tokens_per_second_per_device: float
+    operations_per_second_per_device: float
+    mfu: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("devices", c_uint32),
+        ("step_time", c_double),
+        ("pipeline_time", c_double),
+        ("optimizer_time", c_double),
+        ("exposed_data_parallel", c_double),
+        ("exposed_tensor_parallel", c_double),
+        ("exposed_context_parallel", c_double),
+        ("exposed_expert_parallel", c_double),
+        ("exposed_pipeline", c_double),
+        ("tokens_per_second_per_device", c_double),
+        ("operations_per_second_per_device", c_double),
+        ("mfu", c_double),
+    ]
+
+
+class DevicePrice(Structure):
+    size: int
+    reserved: int
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    logits: float
+    gathered: float
+    other: float
+    total: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("weights", c_double),
+        ("gradients", c_double),
+        ("optimizer", c_double),
+        ("activations", c_double),
+        ("logits", c_double),
+        ("gathered", c_double),
+        ("other", c_double),
+        ("total", c_double),
     ]
 
 
@@ -1606,9 +1730,21 @@ class Accelerator(Structure):
     matrix_efficiency_count: int
     vector_efficiency_count: int
     memory_efficiency_count: int
-    reserved: int
+    shares_ports: int
     inside: LinkRate
     between: LinkRate
+    rate_8bit: float
+    rate_4bit: float
+    matrix_share: float
+    attention_share: float
+    fp8_share: float
+    mxfp8_share: float
+    nvfp4_share: float
+    op_time: float
+    host_time: float
+    hidden_share: float
+    permute_traffic: float
+    slowdown: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1623,9 +1759,21 @@ class Accelerator(Structure):
         ("matrix_efficiency_count", c_uint32),
         ("vector_efficiency_count", c_uint32),
         ("memory_efficiency_count", c_uint32),
-        ("reserved", c_uint32),
+        ("shares_ports", c_uint32),
         ("inside", LinkRate),
         ("between", LinkRate),
+        ("rate_8bit", c_double),
+        ("rate_4bit", c_double),
+        ("matrix_share", c_double),
+        ("attention_share", c_double),
+        ("fp8_share", c_double),
+        ("mxfp8_share", c_double),
+        ("nvfp4_share", c_double),
+        ("op_time", c_double),
+        ("host_time", c_double),
+        ("hidden_share", c_double),
+        ("permute_traffic", c_double),
+        ("slowdown", c_double),
     ]
 
 
@@ -1917,6 +2065,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_plan_create_config": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_create_timeline": (c_int32, [POINTER(c_void_p), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_plan_find_least_limit": (c_int32, [POINTER(c_double), POINTER(c_uint32), c_void_p, POINTER(Error)]),
+    "ppsched_price_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Pipeline), POINTER(Environment), POINTER(Error)]),
+    "ppsched_price_destroy": (None, [c_void_p]),
+    "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
+    "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
@@ -2114,6 +2266,10 @@ class Library(CDLL):
     ppsched_plan_create_config: Callable[..., int]
     ppsched_plan_create_timeline: Callable[..., int]
     ppsched_plan_find_least_limit: Callable[..., int]
+    ppsched_price_create: Callable[..., int]
+    ppsched_price_destroy: Callable[..., None]
+    ppsched_price_get_step: Callable[..., int]
+    ppsched_price_get_device: Callable[..., int]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_schedule_get_connections: Callable[..., int]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices that models are priced on: those that the library knows, and the caller's own."""
 import ctypes
-from typing import Any, List, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Error, decoded, encoded, lib
@@ -46,9 +46,24 @@ class Accelerator(NamedTuple):
     matrix_efficiency: Efficiencies = ()
     vector_efficiency: Efficiencies = ()
     memory_efficiency: Efficiencies = ()
+    shares_ports: bool = False
+    rate_8bit: float = 0.0
+    rate_4bit: float = 0.0
+    matrix_share: float = 0.0
+    attention_share: float = 0.0
+    fp8_share: float = 0.0
+    mxfp8_share: float = 0.0
+    nvfp4_share: float = 0.0
+    op_time: float = 0.0
+    host_time: float = 0.0
+    hidden_share: float = 0.0
+    permute_traffic: float = 0.0
+    slowdown: float = 0.0
 
 
 EFFICIENCIES = ("matrix_efficiency", "vector_efficiency", "memory_efficiency")
+MEASURED = ("rate_8bit", "rate_4bit", "matrix_share", "attention_share", "fp8_share", "mxfp8_share", "nvfp4_share", "op_time", "host_time",
+            "hidden_share", "permute_traffic", "slowdown")
 RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 
@@ -66,6 +81,9 @@ def accelerator_record(device: Accelerator) -> _abi.Accelerator:
         setattr(record, name, ctypes.cast(kept, ctypes.POINTER(_abi.Efficiency)))
         setattr(record, f"{name}_count", len(pairs))
         setattr(record, f"_{name}", kept)
+    record.shares_ports = bool(device.shares_ports)
+    for name in MEASURED:
+        setattr(record, name, numbers(name, getattr(device, name))[0])
     record.inside, record.between = _abi.LinkRate(*device.inside), _abi.LinkRate(*device.between)
     return record
 
@@ -75,10 +93,12 @@ def _link(record: Any) -> LinkRate:
 
 
 def _known(record: Any) -> Accelerator:
-    lists = [tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
-             for name in EFFICIENCIES]
+    fields: Dict[str, Any] = {name: getattr(record, name) for name in MEASURED}
+    for name in EFFICIENCIES:
+        fields[name] = tuple((pair.least, pair.share) for pair in getattr(record, name)[:getattr(record, f"{name}_count")])
     return Accelerator(decoded(record.name), record.matrix_rate, record.vector_rate, record.memory_bandwidth, record.memory,
-                       _link(record.inside), _link(record.between), record.node_devices, *lists)
+                       _link(record.inside), _link(record.between), record.node_devices,
+                       shares_ports=bool(record.shares_ports), **fields)
 
 
 def accelerators() -> List[Accelerator]:

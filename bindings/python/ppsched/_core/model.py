@@ -5,7 +5,7 @@ import weakref
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union, cast
 
 from . import _abi
-from ._abi import LayerFlag, LayerPlace, ModelPass, ModelRole, TrainingFlag
+from ._abi import LayerFlag, LayerPlace, ModelPass, ModelRole, Precision, TrainingFlag
 from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
 from .description import Description, Transformer, c_count
@@ -36,6 +36,17 @@ class Training(NamedTuple):
     activation_bytes: float = 2.0
     sequence_parallel: bool = False
     keeps_scores: bool = False
+    overlaps_tensor: bool = False
+    overlaps_context: bool = False
+    overlaps_experts: bool = False
+    overlaps_gradients: bool = False
+    overlaps_parameters: bool = False
+    attention_8bit: bool = False
+    graphs: bool = False
+    frozen_weights: bool = False
+    one_copy_a_node: bool = False
+    precision: str = "bf16"
+    recompute_modules: int = 0
 
 
 class Parameters(NamedTuple):
@@ -68,7 +79,7 @@ class ModelRow(NamedTuple):
 
 
 class PassCost(NamedTuple):
-    """What a layer does in a pass, for one microbatch on one device; time is the sum of the four parts."""
+    """What a layer does in a pass, for one microbatch on one device; time is the sum of the four parts and launch_time."""
 
     time: float
     matrix_time: float
@@ -79,6 +90,10 @@ class PassCost(NamedTuple):
     vector_operations: float
     memory_bytes: float
     communication_bytes: float
+    tensor_time: float
+    context_time: float
+    expert_time: float
+    launch_time: float
 
 
 class LayerMemory(NamedTuple):
@@ -94,6 +109,7 @@ class LayerMemory(NamedTuple):
     full: float
     output_bytes: float
     expert_parameters: float
+    modules: float
 
 
 class UpdateCost(NamedTuple):
@@ -101,6 +117,8 @@ class UpdateCost(NamedTuple):
 
     optimizer_time: float
     reduce_time: float
+    gradient_time: float
+    parameter_time: float
 
 
 class MegatronMemory(NamedTuple):
@@ -118,6 +136,8 @@ def _training_record(training: Training) -> Any:
     for name, value in training._asdict().items():
         if name in known:
             record.flags |= known[name] if value else 0
+        elif name == "precision":
+            record.precision = member(Precision, name, value)
         elif name.endswith("_bytes"):
             setattr(record, name, numbers(name, value)[0])
         else:

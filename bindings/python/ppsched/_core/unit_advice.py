@@ -13,7 +13,7 @@ LARGE = 10.0**6  # numbers from here on are bytes, or bytes a second
 def unit_meant(name: str, dimension: Optional[str], value: float) -> str:
     """By how large it is: --mem-limit 72 is GB, 8e10 is B."""
     if dimension == "time":
-        return "s" if abs(value) < 1 else "us" if name in ("p2p_time", "latency") else "ms"
+        return "s" if abs(value) < 1 else "us" if name in ("p2p_time", "latency", "op_time", "host_time") else "ms"
     unit = "MB" if dimension == "bytes" else "GB"
     return (unit if abs(value) < LARGE else "B") + ("/s" if dimension == "bandwidth" else "")
 

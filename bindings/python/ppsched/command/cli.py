@@ -6,8 +6,8 @@ from typing import List, Optional, Sequence, Union
 
 from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible
-from . import (compare_command, file_commands, help_command, layout_commands, live_command, model_command, pick_command, printing,
-               schedule_command, strategies_command)
+from . import (calibrate_command, compare_command, file_commands, help_command, layout_commands, live_command, model_command,
+               pick_command, price_command, printing, schedule_command, strategies_command)
 from .printing import drop_output, print_text, tell
 from .transfer_report import error_row
 from .usage import Parser, UsageError
@@ -26,6 +26,8 @@ def make_parser() -> Parser:
     file_commands.add_commands(commands)
     layout_commands.add_commands(commands)
     model_command.add_commands(commands)
+    price_command.add_commands(commands)
+    calibrate_command.add_commands(commands)
     live_command.add_commands(commands)
     help_command.add_commands(commands)
     parser.examples = help_command.EXAMPLES

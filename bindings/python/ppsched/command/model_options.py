@@ -129,15 +129,17 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     options.update({name: value for name, value in given.items() if value is not None})
     arguments.assumed = list(found.assumed)
     _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
-                                              **({arguments.config: not_taken(training)} if path is not None and config else {})})
+                                              **({arguments.config: not_taken(training)} if path is not None and config else {})},
+          getattr(arguments, "also_taken", ()))
     return found, {**options, "sizes": sizes or None}
 
 
-def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]]) -> None:
+def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]], also_taken: Sequence[str]) -> None:
     """Warnings of a file, and what files say that would change the answer, and does not: a line a file."""
     for warning in warnings:
         tell(command, f"warning: {warning}")
     for path, names in unread.items():
+        names = [name for name in names if name not in also_taken]
         if names:
             tell(command, f"warning: not taken from {path}: {', '.join(names)}")
 

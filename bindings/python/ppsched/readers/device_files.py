@@ -13,7 +13,8 @@ from .._core.words import nearest
 from .model_files import read_mapping_of
 
 # What fields measure; rates are plain numbers of operations a second.
-MEASURES = {"memory": "memory", "memory_bandwidth": "bandwidth", "bandwidth": "bandwidth", "latency": "time"}
+MEASURES = {"memory": "memory", "memory_bandwidth": "bandwidth", "bandwidth": "bandwidth", "latency": "time", "op_time": "time",
+            "host_time": "time"}
 IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
 
 
@@ -70,6 +71,10 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         elif name == "node_devices":
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise Error(f"{where}: node_devices is {shown(value)}; it must be an integer, 1 or more")
+            row[name] = value
+        elif name == "shares_ports":
+            if not isinstance(value, bool):
+                raise Error(f"{where}: shares_ports is {shown(value)}; it must be true or false")
             row[name] = value
         else:
             row[name] = str(value) if name == "name" else _number(where, name, value)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Price, the step of a told layout: its time with its parts, and the memory of each device. */
+#ifndef PPSCHED_PRICE_HPP
+#define PPSCHED_PRICE_HPP
+
+#include <cstdint>
+#include <memory>
+
+#include <ppsched/price.h>
+
+#include <ppsched/detail.hpp>
+#include <ppsched/model.hpp>
+#include <ppsched/sized.hpp>
+
+namespace ppsched {
+
+using Pipeline = Sized<ppsched_pipeline>;
+using StepPrice = Sized<ppsched_step_price>;
+using DevicePrice = Sized<ppsched_device_price>;
+
+/* A priced layout. Moved, not copied. */
+class Price {
+public:
+    /* What the pipeline points to is read during the call only. */
+    explicit Price(const Model &model, const Pipeline &pipeline = {}, const ppsched_environment *environment = nullptr)
+        : Price(detail::make<ppsched_price>(ppsched_price_create, model.get(), &pipeline, environment))
+    {
+    }
+
+    /* Takes the C object over. */
+    explicit Price(ppsched_price *handle) noexcept : handle_(handle) {}
+
+    const ppsched_price *get() const noexcept { return handle_.get(); }
+
+    StepPrice step() const { return detail::record_of<StepPrice>(ppsched_price_get_step, get()); }
+
+    /* Of one replica. */
+    DevicePrice device(uint32_t device) const
+    {
+        return detail::record_of<DevicePrice>(ppsched_price_get_device, get(), device);
+    }
+
+private:
+    std::unique_ptr<ppsched_price, detail::Destroy<ppsched_price_destroy>> handle_;
+};
+
+} // namespace ppsched
+
+#endif

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The price of a layout that is told: the time of a step with its parts, and the memory of each device."""
+import ctypes
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from . import _abi
+from ._library import Error, call, encoded, lib, new_handle
+from .description import c_count
+from .model import Model
+from .views import sized
+
+
+class DevicePrice(NamedTuple):
+    """Bytes of a device by cause, at its peak. logits: in 4 bytes; other: their gradients; gathered: with sharding 3, of two layers."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    logits: float
+    gathered: float
+    other: float
+    total: float
+
+
+class StepPrice(NamedTuple):
+    """Seconds of a step: step_time = pipeline_time + exposed_data_parallel + optimizer_time. The other exposed parts are within
+    pipeline_time, those of the device with the most work. memory: of each device of a replica."""
+
+    devices: int
+    step_time: float
+    pipeline_time: float
+    optimizer_time: float
+    exposed_data_parallel: float
+    exposed_tensor_parallel: float
+    exposed_context_parallel: float
+    exposed_expert_parallel: float
+    exposed_pipeline: float
+    tokens_per_second_per_device: float
+    operations_per_second_per_device: float
+    mfu: float
+    memory: List[DevicePrice]
+
+
+def price(model: Model, devices: int = 1, microbatches: int = 1, *, chunks: int = 1, strategy: Optional[str] = None,
+          split: Optional[Sequence[int]] = None, recompute: Optional[str] = None, recompute_layers: int = 0) -> StepPrice:
+    """A step of a model in a pipeline of `devices`, each with `chunks` stages.
+
+    strategy: 1f1b, or with chunks interleaved_1f1b. split: layers of each stage, with towers, embedding, MTP layers and head; without it
+    equally many decoders. recompute: "selective", "modules" or "full", of the first recompute_layers decoders of each stage, of all
+    if that is 0. Errors: ppsched.Error with what is wrong, ppsched.Refused where the strategy does not support the sizes."""
+    options = sized(_abi.Pipeline)
+    options.devices, options.microbatches = c_count("devices", devices), c_count("microbatches", microbatches)
+    options.chunks, options.recompute_layers = c_count("chunks", chunks), c_count("recompute_layers", recompute_layers)
+    options.strategy = None if strategy is None else encoded("strategy", strategy)
+    options.recompute = None if recompute is None else encoded("recompute", recompute)
+    counts = None if split is None else _counts(split, devices * chunks)
+    if counts is not None:
+        options.split = ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
+    handle = new_handle(lib.ppsched_price_create, model._handle, ctypes.byref(options), None)
+    try:
+        return _step(handle, options.devices or 1)
+    finally:
+        lib.ppsched_price_destroy(handle)
+
+
+def _counts(split: Sequence[int], stages: int) -> "ctypes.Array[ctypes.c_uint32]":
+    if len(split) != stages:
+        raise Error(f"split has {len(split)} stages; devices times chunks are {stages}")
+    return (ctypes.c_uint32 * stages)(*(c_count("split", count) for count in split))
+
+
+def _step(handle: ctypes.c_void_p, devices: int) -> StepPrice:
+    step, memory = sized(_abi.StepPrice), []
+    call(lib.ppsched_price_get_step, ctypes.byref(step), handle)
+    for device in range(devices):
+        record = sized(_abi.DevicePrice)
+        call(lib.ppsched_price_get_device, ctypes.byref(record), handle, device)
+        memory.append(DevicePrice(*(getattr(record, name) for name in DevicePrice._fields)))
+    fields: Dict[str, Any] = {name: getattr(step, name) for name in StepPrice._fields[:-1]}
+    return StepPrice(memory=memory, **fields)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that fits a device to measured runs: calibrate."""
+import argparse
+import json
+from typing import Any, Dict, List, Sequence
+
+from .._core._library import Error
+from .._core.accelerators import Accelerator
+from ..readers.device_files import read_device
+from ..readers.model_files import read_model
+from ..readers.runs import Run, read_runs
+from .device_fit import Fit, constants, fit
+from .model_command import columns
+from .price_runs import errors_of
+from .printing import print_text, tell
+from .problem_options import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "calibrate", help="a device's constants from measured runs", allow_abbrev=False,
+        description="Fits the few constants of a device to measured runs of any layouts, and writes a device file that price, model and pick take. "
+        "docs/price.md has the columns.")
+    parser.add_argument("runs", metavar="RUNS.csv", help="a row for each measured run")
+    parser.add_argument("--device", help="where to start: a known device or a file (default: that of the runs)")
+    parser.add_argument("-m", "--model", metavar="FILE", help="the model of all runs (default: the columns of each)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the device file (default: print it)")
+    parser.set_defaults(run=run_calibrate)
+
+
+def _one_device(path: str, runs: Sequence[Run]) -> str:
+    names = list(dict.fromkeys(run.device for run in runs))
+    if len(names) > 1:
+        other = next(run for run in runs if run.device == names[1])
+        raise Error(f"{path}: runs of {names[0]} and of {names[1]} ({other.where}); calibrate one device at a time")
+    return names[0]
+
+
+def _distinct(runs: Sequence[Run]) -> List[Run]:
+    """Of each model, layout and microbatch the run on the most devices."""
+    found: Dict[Any, Run] = {}
+    for run in runs:
+        if run.key not in found or run.devices > found[run.key].devices:
+            found[run.key] = run
+    return list(found.values())
+
+
+def _row(device: Accelerator, base: str, found: Fit) -> Dict[str, Any]:
+    """Of a device file."""
+    known: Dict[str, Any] = {"like": base} if device.name == base else {key: value for key, value in device._asdict().items() if value not in ((), 0.0)}
+    for name in ("inside", "between"):
+        if name in known:
+            known[name] = known[name]._asdict()
+    return _with_units({**known, **constants(found)})
+
+
+def _with_units(row: Dict[str, Any]) -> Dict[str, Any]:
+    """As device files have them."""
+    links = {name: {**row[name], "bandwidth": f"{row[name]['bandwidth']!r}B/s", "latency": f"{row[name]['latency']!r}s"}
+             for name in ("inside", "between") if name in row}
+    texts = {name: f"{row[name]!r}{unit}" for name, unit in (("memory", "B"), ("memory_bandwidth", "B/s"), ("op_time", "s"), ("host_time", "s")) if name in row}
+    return {**row, **links, **texts}
+
+
+def _table(start: Accelerator, runs: Sequence[Run], found: Fit) -> str:
+    rows = [["run", "before", "after", "left out"]]
+    rows += [[run.name, *(f"{errors[number]:+.1%}" for errors in (found.before, found.after, found.left_out))] for number, run in enumerate(runs)]
+    sums = [["errors", "median", "90th", "largest"]]
+    for word, errors in (("before", found.before), ("after", found.after), ("each run left out", found.left_out)):
+        sums.append([word, *(f"{value:.1%}" for value in errors_of(errors)[2:])])
+    values = [["constant", "before", "after"], *([name, f"{getattr(start, name) or 1:.4g}", f"{value:.4g}"] for name, value in constants(found).items())]
+    return f"{columns(rows)}\n{columns(sums)}\n{columns(values)}"
+
+
+def run_calibrate(arguments: argparse.Namespace) -> None:
+    description = read_model(arguments.model).description if arguments.model is not None else None
+    runs = read_runs(arguments.runs, description, arguments.device)
+    if not runs:
+        raise Error(f"{arguments.runs}: it has no runs")
+    base = _one_device(arguments.runs, runs)
+    device = read_device(base)
+    distinct = _distinct(runs)
+    found = fit(device, distinct)
+    text = json.dumps(_row(device, base, found), indent=1) + "\n"
+    if arguments.output is None:
+        print_text(f"{_table(device, distinct, found)}\n{text}")
+        return
+    print_text(text, arguments.output)
+    print_text(_table(device, distinct, found))
+    tell(arguments.command, f"wrote {arguments.output}; give it as --device")

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that prices a told layout: price."""
+import argparse
+import json
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from .._core._library import Error
+from .._core.model import Model
+from .._core.price import StepPrice
+from ..readers.device_files import read_device
+from ..readers.megatron_names import is_megatron, plain
+from ..readers.megatron_step import TAKEN, step_options
+from ..readers.model_files import read_mapping_of, read_model
+from ..readers.runs import read_runs
+from .model_command import columns
+from .model_config import take_model_config
+from .model_estimate import GIB
+from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of
+from .number_options import whole
+from .price_runs import Priced, price_run, runs_row, runs_table
+from .price_job import OVERLAPS, PRECISIONS, overlaps_of, priced, recompute_of
+from .printing import print_text, tell
+from .problem_options import Commands
+from .step_errors import error_line, error_of
+
+OWN = ("strategy", "split", "layout", "recompute_kind", "precision", "overlap", "account_for_embedding", "account_for_loss", "cuda_graph",
+       "attention_fp8", "one_copy_a_node", "frozen_weights", "first_decoders", "last_decoders")
+CAUSES = ("weights", "gradients", "optimizer", "activations", "logits", "gathered", "other", "total")
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "price", help="what a step of a told layout takes and holds", allow_abbrev=False,
+        description="Prices one layout as it is told: the time of a step with its parts, tokens a second, and the memory of each device. "
+        "A file of Megatron-LM's arguments may say all of it; an option wins over the file.")
+    add_model_arguments(parser, beside_batches=False)
+    group = parser.add_argument_group("the step")
+    group.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML with Megatron-LM's argument names, of training and model")
+    group.add_argument("--strategy", help="default: 1f1b, with --vpp above 1 interleaved_1f1b")
+    group.add_argument("--split", nargs="+", type=whole, metavar="N", help="decoders of each stage (default: equally many)")
+    group.add_argument("--layout", metavar="STRING", help="Megatron-LM's --pipeline-model-parallel-layout")
+    group.add_argument("--account-for-embedding", action="store_true", default=None, help="the embedding counts as a decoder in the even split")
+    group.add_argument("--account-for-loss", action="store_true", default=None, help="so does the head")
+    group.add_argument("--recompute", metavar="WHAT", dest="recompute_kind",
+                       help="none, selective, full, modules=a,b, block=N or uniform=N (default: none)")
+    group.add_argument("--precision", choices=PRECISIONS, help="of linear layers (default: bf16)")
+    group.add_argument("--overlap", nargs="+", metavar="WHAT", help=f"collectives that run beside matrices, of {', '.join(OVERLAPS)} (default: none)")
+    group.add_argument("--attention-fp8", action="store_true", default=None, help="the attention's scores in 8 bits too")
+    group.add_argument("--cuda-graph", action="store_true", default=None, help="ops are launched as CUDA graphs")
+    group.add_argument("--one-copy-a-node", action="store_true", default=None, help="tokens cross to a node once, as with DeepEP and HybridEP")
+    group.add_argument("--frozen-weights", action="store_true", default=None, help="the model's weights are not trained, as with LoRA")
+    group.add_argument("--runs", metavar="CSV", help="measured runs: prices each row, and prints how far off the prices are")
+    parser.add_argument("--json", action="store_true", help="as JSON, in seconds and bytes")
+    parser.set_defaults(run=run_price)
+
+# --- what files and options say ---
+
+def _file_options(arguments: argparse.Namespace) -> Dict[str, Any]:
+    """Of the files that have Megatron-LM's arguments, what only price takes."""
+    options: Dict[str, Any] = {}
+    for path in (arguments.model, arguments.config):
+        if path is None or not path.lower().endswith((".json", ".yaml", ".yml")):
+            continue
+        fields = read_mapping_of(path)
+        if is_megatron(fields) or path == arguments.config:
+            options.update(step_options(path, plain(path, {key: value for key, value in fields.items() if not isinstance(value, dict)})))
+    return options
+
+def _told(arguments: argparse.Namespace, of_file: Mapping[str, Any]) -> Dict[str, Any]:
+    """Options over those of the file, with a line for each that differs."""
+    options = dict(of_file)
+    for name in OWN:
+        given = getattr(arguments, name, None)
+        if given is None:
+            continue
+        if name in of_file and of_file[name] != given:
+            tell(arguments.command, f"--{name.replace('_kind', '').replace('_', '-')} goes over the file, which has {of_file[name]}")
+        options[name] = given
+    return options
+
+def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
+    take_model_config(arguments)
+    arguments.also_taken = TAKEN
+    options = _told(arguments, _file_options(arguments))
+    arguments.recompute_kind = None  # the model's options know fewer kinds
+    found, of_model = described(arguments)
+    of_model.pop("recompute", None)
+    recompute = recompute_of(options.get("recompute_kind") or _recompute_of_file(found.options))
+    device = read_device(arguments.device or DEFAULT_DEVICE)
+    job = job_of(found, of_model, device)
+    training = job.model.training._replace(
+        precision=options.get("precision") or "bf16", recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")),
+        attention_8bit=bool(options.get("attention_fp8")), one_copy_a_node=bool(options.get("one_copy_a_node")),
+        frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
+    _check_overlaps(training, job.pp)
+    return job._replace(model=Model(found.description, training, device)), {**options, "recompute": recompute}
+
+def _recompute_of_file(options: Mapping[str, Any]) -> str:
+    return str(options.get("recompute") or "none")
+
+def _check_overlaps(training: Any, pp: int) -> None:
+    for flag, name, count in (("overlaps_tensor", "tp", training.tensor_parallel), ("overlaps_context", "cp", training.context_parallel),
+                              ("overlaps_experts", "ep", training.expert_parallel)):
+        if getattr(training, flag) and count == 1:
+            raise Error(f"--overlap {name}: the layout has no --{name} above 1; leave {name} out")
+
+# --- the answer ---
+
+def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]]) -> Dict[str, Any]:
+    return {"step_time": step.step_time, "tokens_per_second_per_gpu": step.tokens_per_second_per_device, "mfu": step.mfu,
+            "tflops_per_gpu": step.operations_per_second_per_device / 1e12, "pipeline_time": step.pipeline_time,
+            "exposed": {"data_parallel": step.exposed_data_parallel, "tensor_parallel": step.exposed_tensor_parallel,
+                        "context_parallel": step.exposed_context_parallel, "expert_parallel": step.exposed_expert_parallel,
+                        "pipeline": step.exposed_pipeline},
+            "optimizer_time": step.optimizer_time,
+            "memory": [{"device": number, **memory._asdict()} for number, memory in enumerate(step.memory)],
+            "error": {"of": of, **errors}}
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f} s" if value >= 1 else f"{1000 * value:.1f} ms"
+
+def _table(job: Job, step: StepPrice, line: str) -> str:
+    parts = [["pipeline", _seconds(step.pipeline_time)], ["  idle", _seconds(step.exposed_pipeline)],
+             ["  tensor parallelism", _seconds(step.exposed_tensor_parallel)], ["  context parallelism", _seconds(step.exposed_context_parallel)],
+             ["  experts", _seconds(step.exposed_expert_parallel)], ["data parallelism, exposed", _seconds(step.exposed_data_parallel)],
+             ["optimizer", _seconds(step.optimizer_time)], ["step", _seconds(step.step_time)]]
+    memory = [["device", *(f"{name} GiB" for name in CAUSES)]]
+    memory += [[str(number), *(f"{getattr(device, name) / GIB:.2f}" for name in CAUSES)] for number, device in enumerate(step.memory)]
+    return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens a second and device, "
+            f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{line}\n")
+
+def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice) -> None:
+    device = job.model.accelerator
+    assert device is not None
+    fullest: List[float] = [memory.total for memory in step.memory]
+    if max(fullest) > device.memory:
+        tell(arguments.command, f"warning: device {fullest.index(max(fullest))} needs {max(fullest) / GIB:.1f} GiB, and {device.name} has "
+             f"{device.memory / GIB:.1f} GiB")
+
+def _run_runs(arguments: argparse.Namespace) -> None:
+    """Each row is priced on its own device, or all on the one that is given; a line for each that cannot be."""
+    told = [name for name in (*OWN, "config") if getattr(arguments, name, None) is not None]
+    if told:
+        raise Error(f"--runs has the settings of each row; leave --{told[0].replace('_kind', '').replace('_', '-')} out")
+    refused: List[Error] = []
+    description = read_model(arguments.model).description if arguments.model is not None else None
+    devices: Dict[str, Any] = {}
+    rows: List[Priced] = []
+    for run in read_runs(arguments.runs, description, arguments.device, refused.append):
+        try:
+            if run.device not in devices:
+                devices[run.device] = read_device(run.device)
+            rows.append(Priced(run, price_run(run, devices[run.device])))
+        except Error as error:
+            refused.append(error if str(error).startswith(run.where) else Error(f"{run.where}: {error}"))
+    for reason in refused:
+        tell(arguments.command, f"not priced: {reason}")
+    if not rows:
+        raise Error(f"{arguments.runs}: no run of it can be priced")
+    print_text(json.dumps(runs_row(rows)) + "\n" if arguments.json else runs_table(rows))
+
+def run_price(arguments: argparse.Namespace) -> None:
+    if arguments.runs is not None:
+        _run_runs(arguments)
+        return
+    job, options = job_to_price(arguments)
+    step = priced(job, options["recompute"], options)
+    _warn_memory(arguments, job, step)
+    of, errors = error_of(job.model)
+    print_text(json.dumps(_row(step, of, errors)) + "\n" if arguments.json else _table(job, step, error_line(job.model)))
+

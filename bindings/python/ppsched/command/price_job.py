@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A told layout as the library prices it: the model with its training, the pipeline, and how its layers are split."""
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from .._core._library import Error
+from .._core.layout import Layout
+from .._core.model import Model
+from .._core.price import StepPrice, price
+from .._core.shown import shown
+from .._core.words import nearest
+from ..readers.megatron_step import MODULES
+from .model_options import Job
+
+OVERLAPS = {"grad": "overlaps_gradients", "param": "overlaps_parameters", "tp": "overlaps_tensor", "cp": "overlaps_context",
+            "ep": "overlaps_experts"}
+PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
+
+
+class Recompute(NamedTuple):
+    """kind: of the library, or nothing; layers: the first so many of each stage, 0 for all; modules: bits."""
+
+    kind: Optional[str] = None
+    layers: int = 0
+    modules: int = 0
+
+
+def overlaps_of(words: Optional[List[str]]) -> Dict[str, bool]:
+    """Flags of Training, for words as grad or grad,param."""
+    names = [name for word in words or () for name in word.split(",") if name]
+    unknown = next((name for name in names if name not in OVERLAPS), None)
+    if unknown is not None:
+        raise Error(f"--overlap {shown(unknown)}: {nearest(unknown, OVERLAPS) or 'it must be of ' + ', '.join(OVERLAPS)}")
+    return {OVERLAPS[name]: True for name in names}
+
+
+def recompute_of(word: str) -> Recompute:
+    """Of none, selective, full, modules=a,b, block=N or uniform=N."""
+    kind, _, value = word.partition("=")
+    if word in ("none", "selective", "full"):
+        return Recompute(None if word == "none" else word)
+    if kind == "modules":
+        names = [name for name in value.split(",") if name]
+        unknown = next((name for name in names if name not in MODULES), None)
+        if unknown is not None or not names:
+            raise Error(f"--recompute {shown(word)}: modules are {', '.join(MODULES)}")
+        return Recompute("modules", 0, sum({MODULES[name] for name in names}))
+    if kind in ("block", "uniform") and value.isascii() and value.isdigit() and int(value) > 0:
+        return Recompute("full", int(value) if kind == "block" else 0)
+    raise Error(f"--recompute {shown(word)}: it must be none, selective, full, modules=a,b, block=N or uniform=N")
+
+
+# --- the split ---
+
+def _ends(model: Model) -> Tuple[int, int, int, int]:
+    """Layers before the decoders, decoders, MTP layers, and those after."""
+    def count(*roles: str) -> int:
+        return sum(row.layers for row in model.rows if row.role in roles)
+    return count("tower", "embedding"), count("decoder"), count("mtp"), count("head")
+
+
+def _of_layout(layout: Layout, model: Model) -> List[int]:
+    before, _, _, after = _ends(model)
+    counts = [stage.decoders + stage.mtps for stage in layout.stages]
+    counts[0] += before
+    counts[-1] += after
+    return counts
+
+
+def _is_told(options: Mapping[str, Any]) -> bool:
+    return any(options.get(name) for name in ("account_for_embedding", "account_for_loss", "first_decoders", "last_decoders"))
+
+
+def split_of(model: Model, pp: int, vpp: int, options: Mapping[str, Any]) -> Optional[List[int]]:
+    """Layers of each stage, with ends; nothing for Megatron-LM's even split."""
+    before, decoders, mtps, after = _ends(model)
+    if options.get("layout") is not None:
+        if options.get("split") is not None or _is_told(options):
+            raise Error("--layout says the whole split; leave --split and --account-for-... out")
+        layout = Layout(options["layout"], pp, decoders=decoders, mtps=mtps)
+        if layout.chunks != vpp:
+            raise Error(f"--layout has {layout.chunks} stages for each of {pp} devices; give --vpp {layout.chunks}")
+        return _of_layout(layout, model)
+    if options.get("split") is not None:
+        counts = [int(count) for count in options["split"]]
+        if len(counts) != pp * vpp or sum(counts) != decoders:
+            raise Error(f"--split has {sum(counts)} decoders in {len(counts)} stages; the model has {decoders}, and --pp {pp} with --vpp {vpp} "
+                        f"{pp * vpp} stages")
+        counts[0] += before
+        counts[-1] += mtps + after
+        return counts
+    if _is_told(options):
+        return _of_layout(Layout.megatron(decoders, pp, chunks=vpp if vpp > 1 else None, first_decoders=options.get("first_decoders"),
+                                          last_decoders=options.get("last_decoders"),
+                                          account_for_embedding=bool(options.get("account_for_embedding")),
+                                          account_for_loss=bool(options.get("account_for_loss")), mtps=mtps), model)
+    return None
+
+
+def priced(job: Job, recompute: Recompute, options: Mapping[str, Any]) -> StepPrice:
+    """The step of a job whose model has the training of the options already."""
+    split = split_of(job.model, job.pp, job.vpp, options)
+    try:
+        return price(job.model, job.pp, job.microbatches, chunks=job.vpp, strategy=options.get("strategy"), split=split,
+                     recompute=recompute.kind, recompute_layers=recompute.layers)
+    except Error as error:
+        if "do not divide among" in str(error):
+            error.args = (f"{str(error).split(';', maxsplit=1)[0]}; give --split, --layout, --account-for-embedding or --account-for-loss",)
+        raise

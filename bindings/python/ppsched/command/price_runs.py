@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured runs, priced: each row's error, and what these are by device, kind of model and precision."""
+import math
+from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+
+from .._core._library import Error
+from .._core.accelerators import Accelerator
+from .._core.model import Model
+from .._core.price import StepPrice
+from ..readers.runs import Run
+from .model_command import columns
+from .model_options import Job
+from .price_job import priced, recompute_of
+
+
+class Priced(NamedTuple):
+    run: Run
+    step: StepPrice
+
+    @property
+    def error(self) -> float:
+        """Above 0: more is said than was measured."""
+        return self.step.step_time / self.run.step_time - 1
+
+
+class Errors(NamedTuple):
+    """Of distinct layouts: the mean, and of the amounts the median, the 90th percentile and the largest."""
+
+    layouts: int
+    bias: float
+    median: float
+    p90: float
+    largest: float
+
+
+def price_run(run: Run, device: Accelerator) -> StepPrice:
+    """The step of a run on a device."""
+    recompute = recompute_of(run.recompute)
+    training = run.training._replace(recompute_modules=recompute.modules)
+    try:
+        job = Job(Model(run.description, training, device), run.pp, run.microbatches, run.vpp)
+        return priced(job, recompute, run.settings)
+    except Error as error:
+        error.args = (f"{run.where}: {error}",)
+        raise
+
+
+def errors_of(errors: Iterable[float]) -> Errors:
+    """The 90th percentile is the least amount that nine in ten are not above."""
+    given = list(errors)
+    amounts: List[float] = sorted(abs(error) for error in given)
+    count = len(amounts)
+    middle = (amounts[(count - 1) // 2] + amounts[count // 2]) / 2
+    return Errors(count, sum(given) / count, middle, amounts[math.ceil(0.9 * count) - 1], amounts[-1])
+
+
+def distinct(rows: Sequence[Priced]) -> List[Priced]:
+    """Of each model, layout and microbatch the run on the most devices; only of runs whose settings are told, if there are any."""
+    told = [row for row in rows if row.run.is_told]
+    found: Dict[Tuple[str, ...], Priced] = {}
+    for row in told or rows:
+        if row.run.key not in found or row.run.devices > found[row.run.key].run.devices:
+            found[row.run.key] = row
+    return list(found.values())
+
+
+def group_of(run: Run) -> Tuple[str, str, str]:
+    """Device, kind of model, precision; both forms of 16 bits are one."""
+    precision = run.training.precision
+    return run.device, "MoE" if run.has_experts else "dense", "bf16" if precision == "fp16" else precision
+
+
+def by_group(rows: Sequence[Priced]) -> Dict[Tuple[str, str, str], Errors]:
+    """Each layout once."""
+    groups: Dict[Tuple[str, str, str], List[float]] = {}
+    for row in distinct(rows):
+        groups.setdefault(group_of(row.run), []).append(row.error)
+    return {group: errors_of(errors) for group, errors in sorted(groups.items())}
+
+
+# --- the answer ---
+
+def runs_row(rows: Sequence[Priced]) -> Dict[str, Any]:
+    """For JSON, in seconds and shares."""
+    return {"runs": [{"id": row.run.name, "device": row.run.device, "measured_step_time": row.run.step_time, "step_time": row.step.step_time,
+                      "error": row.error} for row in rows],
+            "errors": [{"device": group[0], "model": group[1], "precision": group[2], **errors._asdict()}
+                       for group, errors in by_group(rows).items()]}
+
+
+def runs_table(rows: Sequence[Priced]) -> str:
+    """Each run, and below the errors of distinct layouts."""
+    lines = [["run", "device", "measured s", "priced s", "error"]]
+    lines += [[row.run.name, row.run.device, f"{row.run.step_time:.4g}", f"{row.step.step_time:.4g}", f"{row.error:+.1%}"] for row in rows]
+    groups = [["device", "models", "precision", "layouts", "mean", "median", "90th", "largest"]]
+    groups += [[*group, str(errors.layouts), f"{errors.bias:+.1%}", *(f"{value:.1%}" for value in errors[2:])]
+               for group, errors in by_group(rows).items()]
+    assumed = sum(not row.run.is_told for row in rows)
+    left_out = f", without {assumed} runs that leave settings open" if 0 < assumed < len(rows) else ""
+    return f"{columns(lines)}\nEach model, layout and microbatch once{left_out}:\n\n{columns(groups)}"

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far steps of told layouts were off published, measured runs, by device and precision; docs/accuracy.md has the rows."""
+from typing import Dict, Optional, Tuple
+
+from .._core.model import Model
+
+# (device, has experts, precision): runs of distinct layouts, median and 90th percentile of the error.
+ERRORS: Dict[Tuple[str, bool, str], Tuple[int, float, float]] = {
+    ("a100", False, "bf16"): (7, 0.105, 0.135),
+    ("b200", True, "bf16"): (3, 0.304, 0.331),
+    ("b200", True, "mxfp8"): (4, 0.217, 0.499),
+    ("b300", True, "mxfp8"): (10, 0.210, 0.411),
+    ("gb200", True, "bf16"): (4, 0.351, 0.405),
+    ("gb200", True, "mxfp8"): (5, 0.180, 0.266),
+    ("gb200", False, "fp8"): (6, 0.089, 0.134),
+    ("gb300", True, "mxfp8"): (5, 0.205, 0.233),
+    ("gb300", False, "fp8"): (3, 0.054, 0.076),
+    ("gb300", False, "nvfp4"): (3, 0.178, 0.242),
+    ("h100", True, "bf16"): (3, 0.088, 0.239),
+    ("h100", True, "fp8"): (9, 0.088, 0.213),
+    ("h100", False, "bf16"): (7, 0.033, 0.055),
+    ("h100", False, "fp8"): (18, 0.056, 0.126),
+}
+
+
+def _key(model: Model) -> Tuple[str, bool, str]:
+    device, training = model.accelerator, model.training
+    has_experts = any(row.feed_forwards > row.feed_forwards_active for row in model.rows)
+    precision = "bf16" if training.precision == "fp16" else training.precision
+    return device.name if device is not None else "", has_experts, precision
+
+
+def error_of(model: Model) -> Tuple[str, Dict[str, Optional[float]]]:
+    """What it was found on, and median and p90; None where nothing was measured."""
+    device, has_experts, precision = _key(model)
+    found = ERRORS.get((device, has_experts, precision))
+    what = f"{'MoE' if has_experts else 'dense'} models on {device} in {precision}"
+    if found is None:
+        return f"{what}: none was measured", {"median": None, "p90": None}
+    return f"{found[0]} published layouts of {what}", {"median": found[1], "p90": found[2]}
+
+
+def error_line(model: Model) -> str:
+    of, errors = error_of(model)
+    if errors["median"] is None:
+        return f"an estimate; of {of}"
+    return f"an estimate: median error {errors['median']:.1%}, 90th percentile {errors['p90']:.1%} on {of}"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Megatron-LM's arguments say of a step beyond sizes: precision, overlaps, recomputation, how layers are split."""
+from typing import Any, Dict, List, Mapping
+
+from .._core._library import Error
+from .._core.shown import shown
+from .megatron_training import integer_of, switch_of
+
+OVERLAPS = {"overlap_grad_reduce": "grad", "overlap_param_gather": "param", "tp_comm_overlap": "tp", "overlap_moe_expert_parallel_comm": "ep"}
+SWITCHES = {"account_for_embedding_in_pipeline_split": "account_for_embedding", "account_for_loss_in_pipeline_split": "account_for_loss",
+            "enable_cuda_graph": "cuda_graph", "external_cuda_graph": "cuda_graph", "fp8_dot_product_attention": "attention_fp8"}
+NUMBERS = {"decoder_first_pipeline_num_layers": "first_decoders", "decoder_last_pipeline_num_layers": "last_decoders"}
+MODULES = {"core_attn": 1, "layernorm": 2, "mlp": 4, "moe": 8, "moe_act": 16, "mla_up_proj": 32}  # bits of ppsched_recompute_module
+TAKEN = (*OVERLAPS, *SWITCHES, *NUMBERS, "fp8", "fp8_format", "fp8_recipe", "fp4", "fp4_format", "recompute_modules", "recompute_method",
+         "recompute_num_layers", "pipeline_model_parallel_layout", "moe_enable_deepep", "moe_flex_dispatcher_backend")
+
+
+def _precision(fields: Mapping[str, Any]) -> Dict[str, Any]:
+    if fields.get("fp4") or fields.get("fp4_format"):
+        return {"precision": "nvfp4"}
+    if fields.get("fp8") or fields.get("fp8_format"):
+        return {"precision": "mxfp8" if fields.get("fp8_recipe") == "mxfp8" else "fp8"}
+    return {"precision": "fp16"} if fields.get("fp16") else {}
+
+
+def _recompute(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    kind, method, modules = fields.get("recompute_granularity"), fields.get("recompute_method"), fields.get("recompute_modules")
+    if kind == "selective" and modules:
+        names: List[str] = modules if isinstance(modules, list) else str(modules).split()
+        return {"recompute_kind": "modules=" + ",".join(names)}
+    if kind == "full" and method is not None:
+        if method not in ("uniform", "block"):
+            raise Error(f"{where}: recompute_method is {shown(method)}; it must be uniform or block")
+        return {"recompute_kind": f"{method}={integer_of(where, 'recompute_num_layers', fields.get('recompute_num_layers') or 1, 1)}"}
+    return {}
+
+
+def step_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """Options of price, by its names."""
+    options: Dict[str, Any] = {**_precision(fields), **_recompute(where, fields)}
+    overlaps = [word for name, word in OVERLAPS.items() if switch_of(where, fields, name)]
+    if overlaps:
+        options["overlap"] = overlaps
+    options.update({option: True for name, option in SWITCHES.items() if switch_of(where, fields, name)})
+    options.update({option: integer_of(where, name, fields[name], 1) for name, option in NUMBERS.items() if fields.get(name) is not None})
+    if fields.get("pipeline_model_parallel_layout") is not None:
+        options["layout"] = str(fields["pipeline_model_parallel_layout"])
+    if fields.get("moe_enable_deepep") or fields.get("moe_flex_dispatcher_backend") in ("deepep", "hybridep"):
+        options["one_copy_a_node"] = True
+    return options

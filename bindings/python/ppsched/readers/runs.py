@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured training runs: a CSV file with a row for each, the settings of its layout and the seconds of its step."""
+import csv
+import io
+import os
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from .._core._library import Error
+from .._core.description import Description, Transformer
+from .._core.file_bytes import MODEL
+from .._core.model import Model, Training
+from .._core.shown import shown
+from .._core.words import nearest
+from .json_and_yaml import file_text
+from .model_files import model_of, read_mapping_of
+
+NEEDED = ("gpu", "seq", "mbs", "gbs", "measured_step_s")
+SIZES = ("layers", "hidden", "heads", "vocab")
+PRECISIONS = {"": "bf16", "bf16": "bf16", "fp16": "fp16", "fp8": "fp8", "fp8-cs": "fp8", "float8": "fp8", "float8 rowwise": "fp8",
+              "mxfp8": "mxfp8", "fp8-mx": "mxfp8", "nvfp4": "nvfp4"}
+SHARDING = {"": 0, "0": 0, "1": 1, "2": 2, "3": 3, "fsdp": 3}
+OF_ONE_COPY = ("deepep", "hybridep")
+DECIDING = ("strategy", "split", "zero", "gradient_bytes", "recompute", "fp8_recipe")
+NEAR = 0.03  # share of the told number of parameters
+
+
+class Run(NamedTuple):
+    """where: file and line; settings: of price, by its names; pp, vpp: devices and stages of each; step_time: seconds; key: what tells
+    layouts apart; has_experts: of the model; is_told: no column that decides the answer is empty."""
+
+    where: str
+    name: str
+    device: str
+    description: Description
+    training: Training
+    pp: int
+    vpp: int
+    microbatches: int
+    recompute: str
+    settings: Dict[str, Any]
+    step_time: float
+    devices: int
+    key: Tuple[str, ...]
+    has_experts: bool
+    is_told: bool
+
+
+class _Row:
+    """A row's cells, with what is wrong told by file, line and column."""
+
+    def __init__(self, where: str, cells: Mapping[str, str]):
+        self.where, self.cells = where, cells
+
+    def text(self, name: str) -> str:
+        return (self.cells.get(name) or "").strip()
+
+    def number(self, name: str, default: Optional[float] = None) -> float:
+        """Above 0."""
+        text = self.text(name)
+        if text == "" and default is not None:
+            return default
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 < value < 1e18:
+            raise Error(f"{self.where}: {name} is {shown(text) if text else 'missing'}; it must be a number above 0")
+        return value
+
+    def count(self, name: str, default: Optional[int] = None) -> int:
+        if default is not None and self.text(name) == "":
+            return default
+        value = self.number(name)
+        if value != int(value) or value >= 2**31:
+            raise Error(f"{self.where}: {name} is {shown(self.text(name))}; it must be an integer")
+        return int(value)
+
+    def switch(self, name: str, default: bool = False) -> bool:
+        text = self.text(name).lower()
+        if text not in ("", "yes", "no"):
+            raise Error(f"{self.where}: {name} is {shown(text)}; it must be yes, no or empty")
+        return default if text == "" else text == "yes"
+
+    def choice(self, name: str, known: Mapping[str, Any]) -> Any:
+        text = self.text(name).lower()
+        if text not in known:
+            raise Error(f"{self.where}: {name} is {shown(text)}; {nearest(text, known) or 'it must be of ' + ', '.join(filter(None, known))}")
+        return known[text]
+
+
+# --- the model ---
+
+def _transformers(row: _Row) -> List[Transformer]:
+    """The models that a row's sizes may mean: with gated MLPs as Llama has, with biases and learned positions as GPT-3, and without both."""
+    layers, hidden, heads, vocabulary = (row.count(name) for name in SIZES)
+    groups, ffn = row.count("kv_heads", heads), row.count("ffn", 4 * hidden)
+    experts = row.count("experts", 0)
+    mixed: Dict[str, Any] = {"experts": experts, "experts_per_token": row.count("topk"), "expert_ffn_size": ffn} if experts else {}
+    plain = Transformer(layers, hidden, heads, vocabulary, ffn_size=ffn, key_value_heads=groups, **mixed)
+    gated = plain._replace(gated=True)
+    gpt = plain._replace(tied=True, norm_bias=True, qkv_bias=True, projection_bias=True, mlp_bias=True, positions=row.count("seq"))
+    return [gated, gated._replace(tied=True), gated._replace(qkv_bias=True), gpt, gpt._replace(positions=0), plain, plain._replace(tied=True)]
+
+
+def _by_parameters(row: _Row) -> Transformer:
+    """Of these the one whose parameters are nearest to what the row tells; the first where it tells none."""
+    shapes = _transformers(row)
+    told = row.number("params", 0.0)
+    if told == 0:
+        return shapes[0]
+    try:
+        counts = [Model(shape, Training()).parameters.total for shape in shapes]
+    except Error as error:
+        raise Error(f"{row.where}: {error}") from None
+    best = min(range(len(shapes)), key=lambda number: abs(counts[number] - told))
+    if abs(counts[best] - told) > NEAR * told:
+        raise Error(f"{row.where}: the model has {told:.4g} parameters, and its sizes give {counts[best]:.4g}; give its config.json in the "
+                    "column config")
+    return shapes[best]
+
+
+class _Files:
+    """Descriptions of rows, each made once, and devices."""
+
+    def __init__(self, folder: str, given: Optional[Description]):
+        self._folder, self._given, self._made = folder, given, {}  # type: str, Optional[Description], Dict[Any, Description]
+
+    def model(self, row: _Row) -> Description:
+        if self._given is not None:
+            return self._given
+        config = row.text("config")
+        dropout = row.switch("dropout")
+        key = (config, dropout, *(row.text(name) for name in (*SIZES, "kv_heads", "ffn", "experts", "topk", "seq", "params")))
+        if key not in self._made:
+            self._made[key] = self._read(row, config) if config else Description(_by_parameters(row)._replace(dropout=dropout))
+        return self._made[key]
+
+    def device(self, row: _Row) -> str:
+        """A known one, or a file beside that of the runs."""
+        path = os.path.join(self._folder, row.text("gpu"))
+        return path if os.path.isfile(path) else row.text("gpu").lower()
+
+    def _read(self, row: _Row, config: str) -> Description:
+        path = os.path.join(self._folder, config)
+        try:
+            return model_of(path, read_mapping_of(path)).description
+        except Error as error:
+            raise Error(f"{row.where}: {error}") from None
+
+
+# --- its training ---
+
+def _replicas(row: _Row, shared: int) -> int:
+    if row.text("dp"):
+        return row.count("dp")
+    devices = row.count("gpus")
+    if devices % shared != 0:
+        raise Error(f"{row.where}: {devices} gpus are not a multiple of tp, cp and pp, {shared}")
+    return devices // shared
+
+
+def _precision(row: _Row) -> str:
+    recipe = row.text("fp8_recipe").lower()
+    return recipe if recipe in ("mxfp8", "nvfp4") else str(row.choice("precision", PRECISIONS))
+
+
+def _training(row: _Row, replicas: int) -> Training:
+    sharding, ep, tp = row.choice("zero", SHARDING), row.count("ep", 1), row.count("tp", 1)
+    whole = sharding == 3
+    return Training(
+        row.count("seq"), row.count("mbs"), tp, row.count("cp", 1), ep, (row.count("etp", 0) or tp) if ep > 1 else 0, replicas, sharding,
+        gradient_bytes=row.number("gradient_bytes", 2.0 if whole else 4.0), sequence_parallel=row.switch("sequence_parallel"),
+        keeps_scores=row.switch("keeps_scores"), overlaps_tensor=row.switch("tp_overlap"), overlaps_context=row.switch("cp_overlap", True),
+        overlaps_experts=row.switch("ep_overlap"), overlaps_gradients=row.switch("grad_overlap", whole),
+        overlaps_parameters=row.switch("param_overlap", whole), attention_8bit=row.switch("attention_fp8"),
+        graphs=row.text("cuda_graph").lower() == "yes", frozen_weights=row.switch("frozen_weights"),
+        one_copy_a_node=row.text("ep_dispatch").lower() in OF_ONE_COPY, precision=_precision(row))
+
+
+def _settings(row: _Row) -> Dict[str, Any]:
+    settings: Dict[str, Any] = {"strategy": row.text("strategy") or None}
+    split = row.text("split")
+    if split == "account_embedding_loss":
+        settings.update(account_for_embedding=True, account_for_loss=True)
+    elif split not in ("", "even"):
+        settings["layout"] = split
+    return settings
+
+
+def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
+    missing = [name for name in NEEDED if row.text(name) == "" and not (name == "gpu" and device)]
+    if missing:
+        raise Error(f"{row.where}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; a run needs {', '.join(NEEDED)}")
+    pp, vpp = row.count("pp", 1), row.count("vp", 1)
+    shared = pp * row.count("tp", 1) * row.count("cp", 1)
+    replicas = _replicas(row, shared)
+    training = _training(row, replicas)
+    batch, each = row.count("gbs"), training.micro_batch_size * replicas
+    if batch % each != 0:
+        raise Error(f"{row.where}: gbs {batch} is not a multiple of mbs times dp, {each}")
+    recompute = row.text("recompute").replace("+", ",") or "none"
+    description = files.model(row)
+    name = device or files.device(row)
+    key = (name, row.text("model"), *(str(value) for value in training._replace(data_parallel=1)), str(pp), str(vpp),
+           recompute)
+    experts = any(part.feed_forwards > part.feed_forwards_active for part in Model(description, Training()).rows)
+    return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
+               recompute, _settings(row), row.number("measured_step_s"), shared * replicas, key, experts,
+               all(row.text(name) for name in DECIDING if name in row.cells))
+
+
+def read_runs(path: str, model: Optional[Description] = None, device: Optional[str] = None,
+              refuse: Optional[Callable[[Error], None]] = None) -> List[Run]:
+    """The runs of a file. model, device: of all of them, in place of what they tell. refuse: gets what is wrong with a row, which is then
+    left out; without it the first such row is the error."""
+    text = file_text(path, MODEL)
+    lines = csv.DictReader(io.StringIO(text))
+    columns: Sequence[str] = lines.fieldnames or ()
+    wanted = [name for name in NEEDED if name not in columns and not (name == "gpu" and device)]
+    if wanted:
+        raise Error(f"{path}: it has no column {wanted[0]}; a file of runs has the columns {', '.join(NEEDED)}, and those of docs/price.md")
+    files, runs = _Files(os.path.dirname(path), model), []
+    for cells in lines:
+        try:
+            runs.append(_run(_Row(f"{path}, line {lines.line_num}", cells), files, device))
+        except Error as error:
+            if refuse is None:
+                raise
+            refuse(error)
+    return runs

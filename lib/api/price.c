@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exported functions: the price of a told layout. */
+#include "price/price.h"
+
+#include "api/null.h"
+#include "base/error.h"
+#include "base/sized.h"
+
+ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model, const ppsched_pipeline *pipeline,
+                                    const ppsched_environment *environment, ppsched_error *error)
+{
+    struct ppi_host host;
+    ppsched_pipeline own;
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(model);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_pipeline), pipeline, "ppsched_pipeline", error);
+    if (status == PPSCHED_OK)
+        status = ppi_host_take(&host, environment, error);
+    return status == PPSCHED_OK ? ppi_price_create(out, model, &own, &host, error) : status;
+}
+
+void ppsched_price_destroy(ppsched_price *price)
+{
+    ppi_price_destroy(price);
+}
+
+ppsched_status ppsched_price_get_step(ppsched_step_price *out, const ppsched_price *price, ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(price);
+    return ppi_give_sized(out, &price->step, sizeof price->step, sizeof(ppsched_step_price), "ppsched_step_price", error);
+}
+
+ppsched_status ppsched_price_get_device(ppsched_device_price *out, const ppsched_price *price, uint32_t device,
+                                        ppsched_error *error)
+{
+    PPI_REQUIRE(out);
+    PPI_REQUIRE(price);
+    if (device >= price->device_count)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "there is no device %u; there are %u, numbered from 0", device,
+                        price->device_count);
+    return ppi_give_sized(out, &price->devices[device], sizeof *price->devices, sizeof(ppsched_device_price),
+                          "ppsched_device_price", error);
+}

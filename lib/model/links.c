@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives by a ring or all-to-all, inside a node or between nodes. */
+#include "model/links.h"
+
+static double or_1(double value)
+{
+    return value > 0 ? value : 1;
+}
+
+struct ppi_spread ppi_spread_of(const ppsched_model *model, enum ppi_group group)
+{
+    const ppsched_training *training = &model->training;
+    double t = training->tensor_parallel, c = training->context_parallel;
+    if (group == PPI_GROUP_TENSOR)
+        return (struct ppi_spread){t, t};
+    if (group == PPI_GROUP_CONTEXT)
+        return (struct ppi_spread){c, t * c};
+    if (group == PPI_GROUP_EXPERT_TENSOR)
+        return (struct ppi_spread){training->expert_tensor_parallel, training->expert_tensor_parallel};
+    return (struct ppi_spread){training->expert_parallel, (double)training->expert_parallel * training->expert_tensor_parallel};
+}
+
+static double over(const ppsched_link_rate *link, double bytes)
+{
+    return bytes / (link->bandwidth * or_1(link->efficiency));
+}
+
+/* Devices of the group in one node. */
+static double near_of(const ppsched_model *model, struct ppi_spread group)
+{
+    double spread = group.span / group.count, near = model->device.node_devices / spread;
+    return near < 1 ? 1 : near > group.count ? group.count : near;
+}
+
+/* The part within the node uses the inside link, the rest the link between nodes, one after the other. */
+static double all_to_all(const ppsched_model *model, struct ppi_spread group, double bytes)
+{
+    const ppsched_accelerator *device = &model->device;
+    double near = near_of(model, group);
+    double inside = (near - 1) / group.count * bytes, outside = (group.count - near) / group.count * bytes;
+    double time = inside > 0 ? device->inside.latency + over(&device->inside, inside) : 0;
+    return time + (outside > 0 ? device->between.latency + over(&device->between, outside) : 0);
+}
+
+/* Of `copies` of a row to random devices, in how many of `nodes` some arrives, on average. */
+static double nodes_reached(double nodes, double copies)
+{
+    double none = 1;
+    for (uint32_t i = 0; i < copies; i++)
+        none *= 1 - 1 / nodes;
+    return nodes * (1 - none);
+}
+
+/* Rows go on inside the node while others cross. */
+double ppi_exchange_time(const ppsched_model *model, struct ppi_spread group, double bytes, double copies)
+{
+    const ppsched_accelerator *device = &model->device;
+    double near = near_of(model, group), nodes = group.count / near;
+    if (group.count <= 1 || nodes <= 1 || (model->training.flags & PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE) == 0)
+        return ppi_collective_time(model, group, PPI_ALL_TO_ALL, bytes);
+    double inside = over(&device->inside, bytes * (near - 1) / near);
+    double outside = over(&device->between, bytes * nodes_reached(nodes, copies) / copies * (nodes - 1) / nodes);
+    return device->between.latency + (inside > outside ? inside : outside);
+}
+
+/* Between nodes a ring has one port, or with shared ports one for each device of the group in a node, up to the rate inside. */
+static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective, double bytes)
+{
+    const ppsched_accelerator *device = &model->device;
+    const ppsched_link_rate *link = group.span <= device->node_devices ? &device->inside : &device->between;
+    double factor = collective == PPI_ALL_REDUCE ? 2 * or_1(link->all_reduce) : or_1(link->all_gather);
+    double sent = factor * (bytes * (1 - 1 / group.count)), time = over(link, sent);
+    if (link == &device->between && device->shares_ports != 0) {
+        double inside = over(&device->inside, sent);
+        time /= near_of(model, group);
+        time = time > inside ? time : inside;
+    }
+    return link->latency + time;
+}
+
+double ppi_collective_time(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective, double bytes)
+{
+    if (collective == PPI_NO_COLLECTIVE || group.count <= 1)
+        return 0;
+    return collective == PPI_ALL_TO_ALL ? all_to_all(model, group, bytes) : ring(model, group, collective, bytes);
+}

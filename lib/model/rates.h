@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times of work on a device: amounts over rates, by the efficiency for their size. */
+#ifndef PPSCHED_MODEL_RATES_H
+#define PPSCHED_MODEL_RATES_H
+
+#include "model/blocks.h"
+
+/* Linear layers run in the precision of the training, scores in 16 bits or with ATTENTION_8BIT in 8. */
+double ppi_matrix_time(const ppsched_model *model, const struct ppi_op_cost *op, const struct ppi_layer_pass *pass);
+
+/* Bytes read and written to bring factors into 8 or 4 bits; 0 in 16. */
+double ppi_quantization_bytes(const ppsched_model *model, const struct ppi_layer_pass *pass);
+
+double ppi_vector_time(const ppsched_model *model, double operations);
+double ppi_memory_time(const ppsched_model *model, double bytes);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prices a layout: lays it out, runs its schedule, and adds what a step does once. */
+#include "price/price.h"
+
+#include "base/error.h"
+
+/* --- the step --- */
+
+static double optimizer_time(const struct ppi_pricing *pricing)
+{
+    double longest = 0;
+    for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
+        double parameters = 0, experts = 0;
+        uint32_t count;
+        const uint32_t *own = ppi_priced_stages(pricing, d, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            parameters += pricing->stages[own[i]].parameters;
+            experts += pricing->stages[own[i]].expert_parameters;
+        }
+        ppsched_update_cost cost;
+        ppi_model_update(&cost, pricing->model, parameters, experts);
+        longest = cost.optimizer_time > longest ? cost.optimizer_time : longest;
+    }
+    return longest;
+}
+
+static double matrix_operations(const ppsched_model *model)
+{
+    double sum = 0;
+    for (uint32_t row = 0; row < model->row_count; row++) {
+        ppsched_pass_cost cost;
+        ppi_model_price(&cost, model, row, PPSCHED_MODEL_PASS_FORWARD);
+        sum += cost.matrix_operations * model->rows[row].layers;
+    }
+    return 3 * sum; /* the backward has twice those of the forward */
+}
+
+static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pricing)
+{
+    const ppsched_device_metrics *devices = pricing->timeline->devices;
+    uint32_t busiest = 0, count;
+    for (uint32_t d = 1; d < pricing->pipeline.devices; d++)
+        busiest = devices[d].busy > devices[busiest].busy ? d : busiest;
+    const uint32_t *own = ppi_priced_stages(pricing, busiest, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        step->exposed_tensor_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].tensor;
+        step->exposed_context_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].context;
+        step->exposed_expert_parallel += pricing->pipeline.microbatches * pricing->stages[own[i]].expert;
+    }
+    step->exposed_pipeline = pricing->timeline->metrics.makespan - devices[busiest].busy;
+}
+
+static void set_step(ppsched_step_price *step, const struct ppi_pricing *pricing)
+{
+    const ppsched_training *training = &pricing->model->training;
+    double microbatches = pricing->pipeline.microbatches,
+           shared = (double)training->tensor_parallel * training->context_parallel;
+    double devices = shared * training->data_parallel * pricing->pipeline.devices;
+    *step = (ppsched_step_price){.size = sizeof *step,
+                                 .devices = (uint32_t)devices,
+                                 .pipeline_time = pricing->timeline->metrics.makespan,
+                                 .optimizer_time = optimizer_time(pricing),
+                                 .exposed_data_parallel = ppi_pricing_exposed(pricing)};
+    step->step_time = step->pipeline_time + step->exposed_data_parallel + step->optimizer_time;
+    set_exposed(step, pricing);
+    double tokens = microbatches * training->micro_batch_size * training->sequence_length / shared / pricing->pipeline.devices;
+    step->tokens_per_second_per_device = tokens / step->step_time;
+    step->operations_per_second_per_device = matrix_operations(pricing->model) * microbatches / pricing->pipeline.devices /
+                                             step->step_time;
+    step->mfu = step->operations_per_second_per_device / pricing->model->device.matrix_rate;
+}
+
+/* --- memory --- */
+
+static void set_device(ppsched_device_price *out, const struct ppi_pricing *pricing, uint32_t device)
+{
+    const ppsched_device_metrics *metrics = &pricing->timeline->devices[device];
+    double largest = 0, logits = 0;
+    uint32_t count;
+    const uint32_t *own = ppi_priced_stages(pricing, device, &count);
+    *out = (ppsched_device_price){.size = sizeof *out};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ppi_priced_stage *stage = &pricing->stages[own[i]];
+        out->weights += stage->weights;
+        out->gradients += stage->gradients;
+        out->optimizer += stage->optimizer;
+        logits += stage->logits;
+        out->other += stage->logit_gradients;
+        largest = stage->largest > largest ? stage->largest : largest;
+    }
+    double activations = metrics->peak_memory - metrics->static_memory;
+    out->logits = logits < activations ? logits : activations;
+    out->activations = activations - out->logits;
+    out->gathered = pricing->model->training.sharding == 3 ? 2 * largest : 0;
+    out->total = out->weights + out->gradients + out->optimizer + out->activations + out->logits + out->gathered + out->other;
+}
+
+/* --- all --- */
+
+static ppsched_status price_it(ppsched_price *price, struct ppi_pricing *pricing, ppsched_error *error)
+{
+    const ppsched_calibration none = {.size = sizeof none};
+    ppsched_status status = ppi_model_layers(&pricing->layers, pricing->model, &none, true, error);
+    if (status == PPSCHED_OK)
+        status = ppi_pricing_lay_out(pricing, error);
+    if (status == PPSCHED_OK)
+        status = ppi_pricing_run(pricing, error);
+    if (status != PPSCHED_OK)
+        return status;
+    set_step(&price->step, pricing);
+    price->devices = ppi_allocate(&price->host, price->device_count, sizeof *price->devices);
+    if (price->devices == NULL)
+        return ppi_fail_memory(error, "the price");
+    for (uint32_t d = 0; d < price->device_count; d++)
+        set_device(&price->devices[d], pricing, d);
+    return PPSCHED_OK;
+}
+
+static ppsched_status complete(ppsched_pipeline *pipeline, ppsched_error *error)
+{
+    pipeline->devices = pipeline->devices > 0 ? pipeline->devices : 1;
+    pipeline->chunks = pipeline->chunks > 0 ? pipeline->chunks : 1;
+    pipeline->microbatches = pipeline->microbatches > 0 ? pipeline->microbatches : 1;
+    if (pipeline->strategy == NULL)
+        pipeline->strategy = pipeline->chunks > 1 ? "interleaved_1f1b" : "1f1b";
+    if (pipeline->reserved != 0)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "reserved is not 0");
+    if ((uint64_t)pipeline->devices * pipeline->chunks > PPSCHED_MAX_LAYERS)
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "%u devices of %u chunks are too many stages; at most %d",
+                        pipeline->devices, pipeline->chunks, PPSCHED_MAX_LAYERS);
+    return PPSCHED_OK;
+}
+
+ppsched_status ppi_price_create(ppsched_price **out, const ppsched_model *model, const ppsched_pipeline *pipeline,
+                                const struct ppi_host *host, ppsched_error *error)
+{
+    struct ppi_pricing pricing = {.arena = {.host = host}, .model = model, .pipeline = *pipeline};
+    ppsched_status status = complete(&pricing.pipeline, error);
+    if (status != PPSCHED_OK)
+        return status;
+    ppsched_price *price = ppi_allocate(host, 1, sizeof *price);
+    if (price == NULL)
+        return ppi_fail_memory(error, "the price");
+    *price = (ppsched_price){.host = *host, .device_count = pricing.pipeline.devices};
+    pricing.stage_count = pricing.pipeline.devices * pricing.pipeline.chunks;
+    status = price_it(price, &pricing, error);
+    ppi_timeline_destroy(pricing.timeline);
+    ppi_schedule_release(pricing.schedule);
+    ppi_layers_release(pricing.layers);
+    ppi_arena_clear(&pricing.arena);
+    if (status == PPSCHED_OK)
+        *out = price;
+    else
+        ppi_price_destroy(price);
+    return status;
+}
+
+void ppi_price_destroy(ppsched_price *price)
+{
+    if (price == NULL)
+        return;
+    struct ppi_host host = price->host;
+    ppi_release(&host, price->devices);
+    ppi_release(&host, price);
+}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ppsched price: a told layout, Megatron-LM's files, measured runs, and what is refused."""
+import csv
+import json
+import pathlib
+import tempfile
+import unittest
+
+from in_process import run_command
+
+import ppsched
+
+LLAMA = {"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8,
+         "intermediate_size": 14336, "vocab_size": 128256, "tie_word_embeddings": False}
+EXPERTS = {"model_type": "mixtral", "num_hidden_layers": 8, "hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 8,
+           "intermediate_size": 3584, "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2}
+ARGUMENTS = {"num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "group_query_attention": True, "num_query_groups": 8,
+             "ffn_hidden_size": 14336, "padded_vocab_size": 128256, "swiglu": True, "normalization": "RMSNorm",
+             "untie_embeddings_and_output_weights": True, "disable_bias_linear": True, "position_embedding_type": "rope", "seq_length": 8192,
+             "max_position_embeddings": 8192, "tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 4, "micro_batch_size": 1,
+             "global_batch_size": 32, "world_size": 16, "sequence_parallel": True, "bf16": True, "use_distributed_optimizer": True, "hidden_dropout": 0.0,
+             "attention_dropout": 0.0}
+LAYOUT = ("--tp", 2, "--pp", 4, "--dp", 2, "--seq", 8192, "--global-batch", 32)
+
+
+class PriceTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(folder.name)
+        self.addCleanup(folder.cleanup)
+        self.llama = self.write("llama.json", json.dumps(LLAMA))
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+        return str(self.folder / name)
+
+    def price(self, *words):
+        done = run_command(("price", *words, "--json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, *words):
+        done = run_command(("price", *words))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+
+class LayoutTest(PriceTest):
+    def test_parts_are_the_step(self):
+        for words in ((), ("--overlap", "grad,param"), ("--vpp", 2), ("--precision", "fp8"), ("--recompute", "full"), ("--zero", 3)):
+            row = self.price("--model", self.llama, *LAYOUT, *words)
+            self.assertAlmostEqual(row["step_time"], row["pipeline_time"] + row["exposed"]["data_parallel"] + row["optimizer_time"])
+            self.assertAlmostEqual(row["tokens_per_second_per_gpu"], 32 * 8192 / 16 / row["step_time"])
+            self.assertEqual([memory["device"] for memory in row["memory"]], [0, 1, 2, 3])
+            for memory in row["memory"]:
+                causes = [value for name, value in memory.items() if name not in ("device", "total")]
+                self.assertAlmostEqual(sum(causes) / memory["total"], 1)
+
+    def test_as_the_library_has_it(self):
+        row = self.price("--model", self.llama, *LAYOUT)
+        training = ppsched.Training(8192, 1, 2, data_parallel=2, sharding=1, sequence_parallel=True)
+        step = ppsched.price(ppsched.Model(ppsched.Description(LLAMA), training, ppsched.find_accelerator("h100")), 4, 16)
+        self.assertEqual((row["step_time"], row["mfu"]), (step.step_time, step.mfu))
+        self.assertEqual([memory["total"] for memory in row["memory"]], [memory.total for memory in step.memory])
+
+    def test_each_option_does_what_it_says(self):
+        plain = self.price("--model", self.llama, *LAYOUT)
+        faster = {"overlap grad": ("--overlap", "grad"), "overlap tp": ("--overlap", "tp"), "fp8": ("--precision", "fp8"), "vpp": ("--vpp", 2),
+                  "frozen": ("--frozen-weights",)}
+        for name, words in faster.items():
+            self.assertLess(self.price("--model", self.llama, *LAYOUT, *words)["step_time"], plain["step_time"], name)
+        full = self.price("--model", self.llama, *LAYOUT, "--recompute", "full")
+        some = self.price("--model", self.llama, *LAYOUT, "--recompute", "block=2")
+        mlp = self.price("--model", self.llama, *LAYOUT, "--recompute", "modules=mlp")
+        for between in (some, mlp):
+            self.assertTrue(plain["step_time"] < between["step_time"] < full["step_time"])
+            self.assertTrue(plain["memory"][0]["activations"] > between["memory"][0]["activations"] > full["memory"][0]["activations"])
+        halved = self.price("--model", self.llama, *LAYOUT, "--bytes", "gradient=2")
+        self.assertEqual(halved["memory"][0]["gradients"] * 2, plain["memory"][0]["gradients"])
+        attention = self.price("--model", self.llama, *LAYOUT, "--precision", "fp8", "--attention-fp8")
+        self.assertLess(attention["step_time"], self.price("--model", self.llama, *LAYOUT, "--precision", "fp8")["step_time"])
+
+    def test_splits(self):
+        even = self.price("--model", self.llama, *LAYOUT)
+        self.assertEqual(self.price("--model", self.llama, *LAYOUT, "--split", 8, 8, 8, 8)["step_time"], even["step_time"])
+        uneven = self.price("--model", self.llama, *LAYOUT, "--split", 9, 8, 8, 7)
+        self.assertNotEqual(uneven["step_time"], even["step_time"])
+        self.assertEqual(self.price("--model", self.llama, *LAYOUT, "--layout", "Ettttttttt|tttttttt|tttttttt|tttttttL")["step_time"], uneven["step_time"])
+        smaller = self.write("smaller.json", json.dumps({**LLAMA, "num_hidden_layers": 30}))
+        counted = self.price("--model", smaller, *LAYOUT, "--account-for-embedding", "--account-for-loss")
+        self.assertEqual(counted["step_time"], self.price("--model", smaller, *LAYOUT, "--split", 7, 8, 8, 7)["step_time"])
+
+    def test_the_table(self):
+        done = run_command(("price", "--model", self.llama, *LAYOUT))
+        self.assertIn("a step on 16 devices", done.stdout)
+        self.assertIn("published layouts of dense models on h100 in bf16", done.stdout)
+        other = run_command(("price", "--model", self.llama, *LAYOUT, "--device", "h20"))
+        self.assertIn("none was measured", other.stdout)
+
+    def test_too_little_memory_is_told(self):
+        done = run_command(("price", "--model", self.llama, "--seq", "8192", "--pp", "1", "--global-batch", "1"))
+        self.assertIn("warning: device 0 needs", done.stderr)
+
+
+class MegatronTest(PriceTest):
+    def test_a_file_alone(self):
+        path = self.write("arguments.json", json.dumps({**ARGUMENTS, "overlap_grad_reduce": True, "fp8": "hybrid"}))
+        row = self.price("-c", path)
+        wanted = self.price("--model", self.llama, *LAYOUT, "--overlap", "grad", "--precision", "fp8")
+        self.assertEqual(row["step_time"], wanted["step_time"])
+
+    def test_an_option_goes_over_it(self):
+        path = self.write("arguments.json", json.dumps({**ARGUMENTS, "fp8": "hybrid"}))
+        done = run_command(("price", "-c", path, "--precision", "bf16", "--json"))
+        self.assertIn("--precision goes over the file, which has fp8", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
+
+    def test_recomputation_of_modules(self):
+        path = self.write("arguments.json", json.dumps({**ARGUMENTS, "recompute_granularity": "selective", "recompute_modules": ["mlp", "layernorm"]}))
+        wanted = self.price("--model", self.llama, *LAYOUT, "--recompute", "modules=mlp,layernorm")
+        self.assertEqual(self.price("-c", path)["step_time"], wanted["step_time"])
+
+
+class RefusedTest(PriceTest):
+    def test_each_in_a_line(self):
+        cases = {"the layout has no --cp above 1": ("--overlap", "cp"), "no --ep above 1": ("--overlap", "ep"),
+                 "it must be of grad, param, tp, cp, ep": ("--overlap", "xx"), "modules are core_attn": ("--recompute", "modules=xx"),
+                 "it must be none, selective, full": ("--recompute", "half"), "two devices": ("--strategy", "dualpipe"),
+                 "there is no strategy": ("--strategy", "best"), "--split has 30 decoders": ("--split", 8, 8, 8, 6),
+                 "rate_8bit": ("--device", "a100", "--precision", "fp8"), "leave --split": ("--layout", "Et*32L", "--split", 8, 8, 8, 8)}
+        for words, options in cases.items():
+            line = self.refused("--model", self.llama, *LAYOUT, *options)
+            self.assertIn(words, line)
+            self.assertEqual(line.count("\n"), 1, line)
+
+    def test_decoders_that_do_not_divide(self):
+        line = self.refused("--model", self.llama, "--pp", 5, "--seq", 8192)
+        self.assertIn("32 decoders do not divide among 5 stages", line)
+        self.assertIn("--account-for-loss", line)
+
+
+class RunsTest(PriceTest):
+    ROW = {"id": "one", "gpu": "h100", "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocab": 128256, "seq": 8192,
+           "mbs": 1, "gbs": 32, "tp": 2, "pp": 4, "dp": 2, "zero": 1, "sequence_parallel": "yes", "measured_step_s": 10}
+
+    def runs(self, *rows):
+        path = self.folder / "runs.csv"
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            lines = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
+            lines.writeheader()
+            lines.writerows(rows)
+        return str(path)
+
+    def test_a_row_is_the_layout(self):
+        row = self.price("--runs", self.runs({**self.ROW, "params": 8030261248}))
+        wanted = self.price("--model", self.llama, *LAYOUT)["step_time"]
+        self.assertEqual(row["runs"], [{"id": "one", "device": "h100", "measured_step_time": 10, "step_time": wanted, "error": wanted / 10 - 1}])
+        self.assertEqual(row["errors"][0]["layouts"], 1)
+
+    def test_settings(self):
+        for cells, words in (({"precision": "fp8"}, ("--precision", "fp8")), ({"grad_overlap": "yes"}, ("--overlap", "grad")),
+                             ({"recompute": "modules=mlp+layernorm"}, ("--recompute", "modules=mlp,layernorm")),
+                             ({"zero": "fsdp", "param_overlap": "no", "grad_overlap": "no"}, ("--zero", 3, "--bytes", "gradient=2")),
+                             ({"vp": 2}, ("--vpp", 2)), ({"strategy": "gpipe"}, ("--strategy", "gpipe"))):
+            row = self.price("--runs", self.runs({**self.ROW, **cells}))["runs"][0]
+            self.assertEqual(row["step_time"], self.price("--model", self.llama, *LAYOUT, *words)["step_time"], cells)
+
+    def test_models_by_their_parameters(self):
+        gpt = {**self.ROW, "layers": 24, "hidden": 2048, "heads": 16, "kv_heads": 16, "ffn": 8192, "vocab": 51200, "seq": 2048, "params": 1316683776}
+        gated = {**gpt, "params": 1725044736}
+        steps = [row["step_time"] for row in self.price("--runs", self.runs(gpt, gated))["runs"]]
+        self.assertLess(steps[0], steps[1])
+        self.assertIn("give its config.json in the column config", self.refused("--runs", self.runs({**gpt, "params": 3e9})))
+
+    def test_a_config_beside_it(self):
+        self.write("experts.json", json.dumps(EXPERTS))
+        cells = {**self.ROW, "config": "experts.json", "ep": 2, "etp": 1}
+        row = self.price("--runs", self.runs(cells))["runs"][0]
+        wanted = self.price("--model", self.folder / "experts.json", *LAYOUT, "--ep", 2, "--etp", 1)
+        self.assertEqual(row["step_time"], wanted["step_time"])
+        self.assertEqual(self.price("--runs", self.runs(cells))["errors"][0]["model"], "MoE")
+
+    def test_each_layout_counts_once(self):
+        rows = [{**self.ROW, "id": str(number), "gbs": 32 * number, "dp": 2 * number, "measured_step_s": 10 + number} for number in (1, 2, 3)]
+        found = self.price("--runs", self.runs(*rows))
+        self.assertEqual(found["errors"][0]["layouts"], 1)
+        self.assertEqual(found["errors"][0]["bias"], found["runs"][2]["error"])
+
+    def test_open_settings_do_not_count(self):
+        found = self.price("--runs", self.runs({**self.ROW, "strategy": "1f1b"}, {**self.ROW, "strategy": "", "mbs": 2}))
+        self.assertEqual((len(found["runs"]), found["errors"][0]["layouts"]), (2, 1))
+
+    def test_rows_that_cannot_be_priced(self):
+        bad = ({"seq": ""}, "seq is missing"), ({"mbs": "x"}, "mbs is 'x'"), ({"gpu": "h99"}, "there is no device"), ({"tp": 1.5}, "must be an integer"), \
+            ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \
+            ({"config": "none.json"}, "none.json"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
+            ({"recompute": "recipe"}, "it must be none, selective")
+        for cells, words in bad:
+            done = run_command(("price", "--runs", self.runs(self.ROW, {**self.ROW, **cells}), "--json"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(json.loads(done.stdout)["runs"]), 1)
+            self.assertIn("runs.csv, line 3: ", done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("no run of it can be priced", self.refused("--runs", self.runs({**self.ROW, "seq": ""})))
+        self.assertIn("it has no column gpu", self.refused("--runs", self.write("x.csv", "seq,mbs,gbs,measured_step_s\n1,1,1,1\n")))
+        self.assertIn("leave --precision out", self.refused("--runs", self.runs(self.ROW), "--precision", "fp8"))
+
+    def test_a_device_of_all(self):
+        row = self.price("--runs", self.runs({**self.ROW, "gpu": ""}), "--device", "h200")["runs"][0]
+        self.assertEqual(row["step_time"], self.price("--model", self.llama, *LAYOUT, "--device", "h200")["step_time"])
+        model = self.price("--runs", self.runs({"gpu": "h100", "seq": 8192, "mbs": 1, "gbs": 32, "tp": 2, "pp": 4, "gpus": 16, "zero": 1,
+                                                "sequence_parallel": "yes", "measured_step_s": 10}), "--model", self.llama)["runs"][0]
+        self.assertEqual(model["step_time"], self.price("--model", self.llama, *LAYOUT)["step_time"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a pass's time follows from precision, overlap, ports, the host, modules and frozen weights: each alone, against the
+ * costs without it. */
+#include "support/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static const ppsched_transformer shape = {.size = sizeof shape,
+                                          .flags = PPSCHED_TRANSFORMER_FLAG_GATED | PPSCHED_TRANSFORMER_FLAG_CAUSAL,
+                                          .layers = 4,
+                                          .hidden_size = 1024,
+                                          .ffn_size = 4096,
+                                          .heads = 16,
+                                          .vocabulary_size = 32000};
+static const ppsched_training plain = {.size = sizeof plain, .sequence_length = 4096, .micro_batch_size = 2};
+
+/* Efficiencies of 1, so that times are amounts over rates. */
+static ppsched_accelerator flat(void)
+{
+    return (ppsched_accelerator){.size = sizeof(ppsched_accelerator),
+                                 .node_devices = 8,
+                                 .matrix_rate = 1e14,
+                                 .rate_8bit = 2e14,
+                                 .rate_4bit = 4e14,
+                                 .vector_rate = 1e13,
+                                 .memory_bandwidth = 1e12,
+                                 .memory = 80e9,
+                                 .inside = {.bandwidth = 1e11, .latency = 1e-5},
+                                 .between = {.bandwidth = 1e10, .latency = 2e-5}};
+}
+
+static ppsched_model *make(const ppsched_transformer *of, const ppsched_training *training, const ppsched_accelerator *device)
+{
+    ppsched_model *model = NULL;
+    ppsched_error error;
+    expect_ok(model_of_shape(&model, of, training, device, &error), &error);
+    return model;
+}
+
+static ppsched_pass_cost cost_of(const ppsched_transformer *of, const ppsched_training *training,
+                                 const ppsched_accelerator *device, uint32_t row, int32_t pass)
+{
+    ppsched_model *model = make(of, training, device);
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    expect_ok(ppsched_model_get_pass_cost(&cost, model, row, pass, NULL), NULL);
+    ppsched_model_destroy(model);
+    return cost;
+}
+
+static void expect_near(double found, double wanted)
+{
+    if (fabs(found - wanted) > 1e-9 * fabs(wanted))
+        fail_msg("%.12g is not %.12g", found, wanted);
+}
+
+enum { DECODER = 1, HEAD = 2 };
+
+static void test_precision(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    const double tokens = 8192, h = 1024, f = 4096, linear = 2 * tokens * (4 * h * h + 3 * h * f);
+    const double scores = 2 * tokens * 4096 / 2 * 2 * h; /* causal: half */
+    (void)state;
+    ppsched_pass_cost cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.matrix_time, (linear + scores) / 1e14);
+    const double memory = cost.memory_time;
+    training.precision = PPSCHED_PRECISION_FP8;
+    device.matrix_share = 0.5, device.attention_share = 0.25, device.fp8_share = 0.8;
+    cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.matrix_time, linear / (2e14 * 0.5 * 0.8) + scores / (1e14 * 0.25));
+    /* Inputs of the matrices of queries, of keys, of values, of the projection, of gate and up in one, and of down. */
+    expect_near(cost.memory_time - memory, 4 * tokens * (3 * h + h + h + f) / 1e12);
+    training.precision = PPSCHED_PRECISION_NVFP4;
+    device.nvfp4_share = 0.5;
+    cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.matrix_time, linear / (4e14 * 0.5 * 0.5) + scores / (1e14 * 0.25));
+    training.precision = PPSCHED_PRECISION_MXFP8;
+    training.flags |= PPSCHED_TRAINING_FLAG_ATTENTION_8BIT;
+    cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.matrix_time, linear / (2e14 * 0.5) + scores / (2e14 * 0.25));
+    /* The head stays in 16 bits. */
+    cost = cost_of(&shape, &training, &device, HEAD, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.matrix_time, 2 * tokens * h * 32000 / (1e14 * 0.5));
+}
+
+/* Linear layers keep their inputs in 8 or 4 bits, with scales; norms and the attention's products keep theirs in 16. */
+static void test_memory_by_precision(void **state)
+{
+    const struct {
+        int32_t precision;
+        double bytes;
+    } cases[] = {{PPSCHED_PRECISION_FP16, 2},
+                 {PPSCHED_PRECISION_FP8, 1},
+                 {PPSCHED_PRECISION_MXFP8, 1.03125},
+                 {PPSCHED_PRECISION_NVFP4, 0.5625}};
+    const ppsched_accelerator device = flat();
+    const double tokens = 8192, inputs = tokens * (3 * 1024 + 4096);
+    double plainly = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ppsched_training training = plain;
+        training.precision = cases[i].precision;
+        ppsched_layer_memory memory = {.size = sizeof memory};
+        ppsched_model *model = make(&shape, &training, &device);
+        expect_ok(ppsched_model_get_memory(&memory, model, DECODER, NULL), NULL);
+        plainly = i == 0 ? memory.activations : plainly;
+        expect_near(plainly - memory.activations + 1, (2 - cases[i].bytes) * inputs + 1);
+        ppsched_model_destroy(model);
+    }
+}
+
+static void test_devices_without_a_rate(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    ppsched_model *model = NULL;
+    ppsched_error error;
+    (void)state;
+    device.rate_4bit = 0;
+    training.precision = PPSCHED_PRECISION_NVFP4;
+    assert_int_equal(model_of_shape(&model, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "the device has no matrix rate for 4 bits (rate_4bit); use bf16, fp16 or fp8");
+    device.rate_8bit = 0;
+    training.precision = PPSCHED_PRECISION_FP8;
+    assert_int_equal(model_of_shape(&model, &shape, &training, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "the device has no matrix rate for 8 bits (rate_8bit); use bf16 or fp16");
+    device.slowdown = 0.5;
+    assert_int_equal(model_of_shape(&model, &shape, &plain, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "slowdown is 0.5; it must be at least 1, or 0 for none");
+    device.slowdown = 0, device.hidden_share = 1.5;
+    assert_int_equal(model_of_shape(&model, &shape, &plain, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "hidden_share is 1.5; it must be 0 to 1");
+    device.hidden_share = 0, device.shares_ports = 2;
+    assert_int_equal(model_of_shape(&model, &shape, &plain, &device, &error), PPSCHED_ERROR_RANGE);
+    assert_string_equal(error.message, "shares_ports is 2; it must be 0 or 1");
+}
+
+static void test_overlap(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    (void)state;
+    training.tensor_parallel = 4;
+    training.flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
+    device.hidden_share = 0.75;
+    const ppsched_pass_cost all = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(all.tensor_time, all.communication_time);
+    training.flags |= PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR;
+    ppsched_pass_cost hidden = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(hidden.communication_time, 0.25 * all.communication_time);
+    expect_near(hidden.matrix_time, all.matrix_time);
+    device.slowdown = 1.25;
+    hidden = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(hidden.matrix_time, all.matrix_time + 0.75 * all.communication_time * 0.2);
+    /* No more hides than the matrices last. */
+    device.slowdown = 0, device.hidden_share = 1, device.inside.bandwidth = 1e9;
+    hidden = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    training.flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
+    const ppsched_pass_cost slow = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(hidden.communication_time, slow.communication_time - slow.matrix_time);
+    expect_near(hidden.tensor_time, hidden.communication_time);
+}
+
+static void test_ports(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    ppsched_transformer wide = shape;
+    (void)state;
+    wide.heads = wide.key_value_heads = 16;
+    training.tensor_parallel = 16; /* two nodes */
+    training.flags = PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL;
+    const double bytes = 2.0 * 8192 * 1024 * 15 / 16;
+    ppsched_pass_cost one = cost_of(&wide, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    device.shares_ports = 1;
+    ppsched_pass_cost all = cost_of(&wide, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(one.communication_time - all.communication_time, 4 * (bytes / 1e10 - bytes / 8e10));
+    device.inside.bandwidth = 2e10; /* not faster than inside the node */
+    all = cost_of(&wide, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(one.communication_time - all.communication_time, 4 * (bytes / 1e10 - bytes / 2e10));
+}
+
+static void test_ops_and_host(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    (void)state;
+    const ppsched_pass_cost none = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    device.op_time = 1e-6;
+    ppsched_pass_cost cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    const double ops = round((cost.time - none.time) / 1e-6);
+    assert_true(ops >= 9 && ops <= 20); /* seven matrices, two norms, scores, an activation, residuals */
+    expect_near(cost.launch_time, ops * 1e-6);
+    device.op_time = 0, device.host_time = none.time; /* the host is slower */
+    cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.time, ops * none.time);
+    expect_near(cost.launch_time, (ops - 1) * none.time);
+    training.flags |= PPSCHED_TRAINING_FLAG_GRAPHS;
+    cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(cost.time, none.time);
+}
+
+static void test_modules(void **state)
+{
+    const ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    ppsched_layer_memory memory = {.size = sizeof memory};
+    const double tokens = 8192, h = 1024, f = 4096;
+    (void)state;
+    training.recompute_modules = PPSCHED_RECOMPUTE_MODULE_MLP;
+    ppsched_pass_cost cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_MODULES);
+    expect_near(cost.matrix_operations, 2 * tokens * 3 * h * f);
+    ppsched_model *model = make(&shape, &training, &device);
+    expect_ok(ppsched_model_get_memory(&memory, model, DECODER, NULL), NULL);
+    /* Inputs of the MLP, of its activation function and of its last matrix. */
+    expect_near(memory.activations - memory.modules, 2 * tokens * (h + 3 * f));
+    const ppsched_layers *layers = NULL;
+    ppsched_layer entry = {.size = sizeof entry};
+    expect_ok(ppsched_layers_from_model(&layers, model, NULL, NULL), NULL);
+    expect_ok(ppsched_layers_get_entry(&entry, layers, DECODER, NULL), NULL);
+    assert_int_equal(entry.recompute_count, 2); /* nothing is kept of scores */
+    assert_string_equal(entry.recomputes[0].name, "modules");
+    expect_near(entry.recomputes[0].time, cost.time);
+    ppsched_layers_release(layers);
+    ppsched_model_destroy(model);
+    training.recompute_modules = PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION;
+    cost = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_MODULES);
+    expect_near(cost.matrix_operations, 2 * tokens * 4096 / 2 * 2 * h);
+}
+
+static void test_frozen_weights(void **state)
+{
+    const ppsched_accelerator device = flat();
+    ppsched_training training = plain;
+    ppsched_layer_memory memory = {.size = sizeof memory};
+    (void)state;
+    const ppsched_pass_cost input = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_INPUT);
+    training.flags |= PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS;
+    const ppsched_pass_cost frozen = cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_INPUT);
+    assert_true(frozen.time == input.time);
+    assert_true(cost_of(&shape, &training, &device, DECODER, PPSCHED_MODEL_PASS_WEIGHT).time == 0);
+    ppsched_model *model = make(&shape, &training, &device);
+    expect_ok(ppsched_model_get_memory(&memory, model, DECODER, NULL), NULL);
+    assert_true(memory.gradients == 0 && memory.optimizer == 0 && memory.weights == 2 * memory.parameters);
+    ppsched_model_destroy(model);
+}
+
+static void test_exchanges(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_transformer experts = shape;
+    ppsched_training training = plain;
+    (void)state;
+    experts.experts = 64, experts.experts_per_token = 8, experts.expert_ffn_size = 512;
+    training.data_parallel = training.expert_parallel = 32; /* four nodes */
+    device.inside.latency = device.between.latency = 0;
+    const double bytes = 2.0 * 8192 * 1024 * 8, nodes = 4 * (1 - pow(0.75, 8));
+    ppsched_pass_cost each = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(each.expert_time, 2 * (bytes * 7 / 32 / 1e11 + bytes * 24 / 32 / 1e10));
+    training.flags |= PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE;
+    ppsched_pass_cost once = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(once.expert_time, 2 * (bytes / 8 * nodes * 3 / 4 / 1e10));
+    device.between.bandwidth = 1e12; /* then the links inside take longer */
+    once = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(once.expert_time, 2 * (bytes * 7 / 8 / 1e11));
+    device.permute_traffic = 3;
+    each = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    expect_near(each.memory_time - once.memory_time, 3 * bytes / 1e12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_memory_by_precision),
+        cmocka_unit_test(test_devices_without_a_rate),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_ops_and_host),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_frozen_weights),
+        cmocka_unit_test(test_exchanges),
+    };
+    return cmocka_run_group_tests_name("model_rates", tests, NULL, NULL);
+}

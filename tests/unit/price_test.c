@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The price of a told layout against sums of its layers' own costs: time, what of data parallelism is exposed, memory, splits,
+ * recomputation, and what is refused. */
+#include "support/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <ppsched/price.h>
+
+enum { LAYERS = 8, VOCABULARY = 32000, SEQUENCE = 4096, ROWS = 3, EMBEDDING = 0, DECODER = 1, HEAD = 2 };
+
+static const ppsched_transformer shape = {.size = sizeof shape,
+                                          .flags = PPSCHED_TRANSFORMER_FLAG_GATED | PPSCHED_TRANSFORMER_FLAG_CAUSAL,
+                                          .layers = LAYERS,
+                                          .hidden_size = 1024,
+                                          .ffn_size = 4096,
+                                          .heads = 16,
+                                          .vocabulary_size = VOCABULARY};
+static const ppsched_training plain = {.size = sizeof plain, .sequence_length = SEQUENCE};
+
+static const ppsched_accelerator *h100(void)
+{
+    uint32_t device = 0;
+    while (strcmp(ppsched_accelerator_at(device)->name, "h100") != 0)
+        device++;
+    return ppsched_accelerator_at(device);
+}
+
+static ppsched_model *make(const ppsched_training *training)
+{
+    ppsched_model *model = NULL;
+    ppsched_error error;
+    expect_ok(model_of_shape(&model, &shape, training, h100(), &error), &error);
+    return model;
+}
+
+static ppsched_price *price_of(const ppsched_model *model, const ppsched_pipeline *pipeline)
+{
+    ppsched_price *price = NULL;
+    ppsched_error error;
+    expect_ok(ppsched_price_create(&price, model, pipeline, NULL, &error), &error);
+    return price;
+}
+
+static ppsched_step_price step_of(const ppsched_model *model, const ppsched_pipeline *pipeline)
+{
+    ppsched_step_price step = {.size = sizeof step};
+    ppsched_price *price = price_of(model, pipeline);
+    expect_ok(ppsched_price_get_step(&step, price, NULL), NULL);
+    ppsched_price_destroy(price);
+    return step;
+}
+
+static ppsched_device_price device_of(const ppsched_model *model, const ppsched_pipeline *pipeline, uint32_t device)
+{
+    ppsched_device_price out = {.size = sizeof out};
+    ppsched_price *price = price_of(model, pipeline);
+    expect_ok(ppsched_price_get_device(&out, price, device, NULL), NULL);
+    ppsched_price_destroy(price);
+    return out;
+}
+
+static ppsched_pass_cost pass_of(const ppsched_model *model, uint32_t row, int32_t pass)
+{
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    expect_ok(ppsched_model_get_pass_cost(&cost, model, row, pass, NULL), NULL);
+    return cost;
+}
+
+static double backward_of(const ppsched_model *model, uint32_t row)
+{
+    return pass_of(model, row, PPSCHED_MODEL_PASS_INPUT).time + pass_of(model, row, PPSCHED_MODEL_PASS_WEIGHT).time;
+}
+
+static double microbatch_of(const ppsched_model *model)
+{
+    double sum = 0;
+    for (uint32_t row = 0; row < ROWS; row++)
+        sum += (row == DECODER ? LAYERS : 1) * (pass_of(model, row, PPSCHED_MODEL_PASS_FORWARD).time + backward_of(model, row));
+    return sum;
+}
+
+static ppsched_layer_memory memory_of(const ppsched_model *model, uint32_t row)
+{
+    ppsched_layer_memory memory = {.size = sizeof memory};
+    expect_ok(ppsched_model_get_memory(&memory, model, row, NULL), NULL);
+    return memory;
+}
+
+/* All layers on one device. */
+static ppsched_update_cost update_of(const ppsched_model *model)
+{
+    double parameters = 0;
+    for (uint32_t row = 0; row < ROWS; row++)
+        parameters += (row == DECODER ? LAYERS : 1) * memory_of(model, row).parameters;
+    ppsched_update_cost cost = {.size = sizeof cost};
+    expect_ok(ppsched_model_get_update_cost(&cost, model, parameters, 0, NULL), NULL);
+    return cost;
+}
+
+static void expect_near(double found, double wanted)
+{
+    if (fabs(found - wanted) > 1e-9 * fabs(wanted))
+        fail_msg("%.12g is not %.12g", found, wanted);
+}
+
+/* --- time --- */
+
+static void test_one_device(void **state)
+{
+    (void)state;
+    const ppsched_pipeline one = {.size = sizeof one, .microbatches = 3};
+    ppsched_model *model = make(&plain);
+    ppsched_step_price step = step_of(model, &one);
+    expect_near(step.pipeline_time, 3 * microbatch_of(model));
+    expect_near(step.optimizer_time, update_of(model).optimizer_time);
+    expect_near(step.step_time, step.pipeline_time + step.optimizer_time);
+    assert_int_equal(step.devices, 1);
+    assert_true(step.exposed_data_parallel == 0 && step.exposed_tensor_parallel == 0 && step.exposed_expert_parallel == 0);
+    assert_true(fabs(step.exposed_pipeline) < 1e-9 * step.pipeline_time);
+    expect_near(step.tokens_per_second_per_device, 3 * SEQUENCE / step.step_time);
+    double operations = 0;
+    for (uint32_t row = 0; row < ROWS; row++)
+        operations += (row == DECODER ? LAYERS : 1) * pass_of(model, row, PPSCHED_MODEL_PASS_FORWARD).matrix_operations;
+    expect_near(step.operations_per_second_per_device, 3 * 3 * operations / step.step_time);
+    expect_near(step.mfu, step.operations_per_second_per_device / h100()->matrix_rate);
+    ppsched_model_destroy(model);
+}
+
+/* What the device with the most work does not do is the bubble; with tensor parallelism its collectives are within its work. */
+static void test_parts(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.tensor_parallel = 2;
+    ppsched_model *model = make(&training);
+    const ppsched_pipeline four = {.size = sizeof four, .devices = 4, .microbatches = 8};
+    ppsched_step_price step = step_of(model, &four);
+    double collectives = 2 * (pass_of(model, DECODER, PPSCHED_MODEL_PASS_FORWARD).tensor_time +
+                              pass_of(model, DECODER, PPSCHED_MODEL_PASS_INPUT).tensor_time +
+                              pass_of(model, DECODER, PPSCHED_MODEL_PASS_WEIGHT).tensor_time);
+    assert_int_equal(step.devices, 8);
+    assert_true(step.exposed_tensor_parallel > 8 * 0.999 * collectives);
+    assert_true(step.exposed_pipeline > 0);
+    double head = 2 * (pass_of(model, DECODER, PPSCHED_MODEL_PASS_FORWARD).time + backward_of(model, DECODER)) +
+                  pass_of(model, HEAD, PPSCHED_MODEL_PASS_FORWARD).time + backward_of(model, HEAD);
+    expect_near(step.pipeline_time - step.exposed_pipeline, 8 * head);
+    ppsched_model_destroy(model);
+}
+
+static void test_chunks(void **state)
+{
+    (void)state;
+    ppsched_model *model = make(&plain);
+    ppsched_pipeline plainly = {.size = sizeof plainly, .devices = 4, .microbatches = 8}, chunked = plainly;
+    chunked.chunks = 2;
+    assert_true(step_of(model, &chunked).exposed_pipeline < step_of(model, &plainly).exposed_pipeline);
+    chunked.strategy = "interleaved_1f1b";
+    ppsched_pipeline said = chunked;
+    said.strategy = NULL;
+    assert_true(step_of(model, &chunked).step_time == step_of(model, &said).step_time);
+    ppsched_model_destroy(model);
+}
+
+/* --- data parallelism --- */
+
+static double exposed_of(uint32_t flags, uint32_t sharding)
+{
+    ppsched_training training = plain;
+    training.data_parallel = 16;
+    training.sharding = (int32_t)sharding;
+    training.flags = flags;
+    ppsched_model *model = make(&training);
+    const ppsched_pipeline one = {.size = sizeof one};
+    double exposed = step_of(model, &one).exposed_data_parallel;
+    ppsched_model_destroy(model);
+    return exposed;
+}
+
+static void test_exposed(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.data_parallel = 16;
+    ppsched_model *all = make(&training);
+    expect_near(exposed_of(0, 0), update_of(all).gradient_time);
+    training.sharding = 1;
+    ppsched_model *sharded = make(&training);
+    ppsched_update_cost cost = update_of(sharded);
+    expect_near(exposed_of(0, 1), cost.gradient_time + cost.parameter_time);
+
+    /* With overlap: gradients come layer by layer during the backward, and the last layer's are summed after it. */
+    double layers = LAYERS + 2, backward = 0, forward = 0;
+    for (uint32_t row = 0; row < ROWS; row++) {
+        backward += (row == DECODER ? LAYERS : 1) * backward_of(sharded, row);
+        forward += (row == DECODER ? LAYERS : 1) * pass_of(sharded, row, PPSCHED_MODEL_PASS_FORWARD).time;
+    }
+    double before = cost.gradient_time * (1 - 1 / layers) - backward * (1 - 1 / layers);
+    double late = (before > 0 ? before : 0) + cost.gradient_time / layers;
+    expect_near(exposed_of(PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS, 1), late + cost.parameter_time);
+
+    double wait = cost.parameter_time - forward > cost.parameter_time / layers ? cost.parameter_time - forward
+                                                                               : cost.parameter_time / layers;
+    expect_near(exposed_of(PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS, 1), cost.gradient_time + wait);
+    assert_true(exposed_of(PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS | PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS, 3) <
+                exposed_of(0, 3));
+    ppsched_model_destroy(sharded);
+    ppsched_model_destroy(all);
+}
+
+/* Sums hide in bubbles too. */
+static void test_exposed_in_a_pipeline(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.data_parallel = 16;
+    ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 4};
+    ppsched_model *model = make(&training);
+    double alone = step_of(model, &pipeline).exposed_data_parallel;
+    training.flags = PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS;
+    ppsched_model *beside = make(&training);
+    double hidden = step_of(beside, &pipeline).exposed_data_parallel;
+    pipeline.chunks = 4;
+    double chunked = step_of(beside, &pipeline).exposed_data_parallel;
+    assert_true(hidden < alone && chunked < alone);
+    ppsched_model_destroy(beside);
+    ppsched_model_destroy(model);
+}
+
+/* --- memory --- */
+
+static void test_memory(void **state)
+{
+    (void)state;
+    ppsched_model *model = make(&plain);
+    const ppsched_pipeline two = {.size = sizeof two, .devices = 2, .microbatches = 4};
+    ppsched_device_price first = device_of(model, &two, 0), last = device_of(model, &two, 1);
+    ppsched_layer_memory decoder = memory_of(model, DECODER), head = memory_of(model, HEAD);
+    expect_near(last.weights, LAYERS / 2 * decoder.weights + head.weights);
+    expect_near(last.gradients, LAYERS / 2 * decoder.gradients + head.gradients);
+    expect_near(last.optimizer, LAYERS / 2 * decoder.optimizer + head.optimizer);
+    expect_near(last.logits, 4.0 * SEQUENCE * VOCABULARY);
+    expect_near(last.other, 2.0 * SEQUENCE * VOCABULARY);
+    assert_true(first.logits == 0 && first.other == 0 && first.gathered == 0);
+    expect_near(first.activations, 2 * (LAYERS / 2 * decoder.activations + memory_of(model, EMBEDDING).activations));
+    expect_near(last.total, last.weights + last.gradients + last.optimizer + last.activations + last.logits + last.other);
+    ppsched_model_destroy(model);
+}
+
+static void test_gathered(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.data_parallel = 8;
+    training.sharding = 3;
+    ppsched_model *model = make(&training);
+    const ppsched_pipeline one = {.size = sizeof one};
+    expect_near(device_of(model, &one, 0).gathered, 2 * 2 * memory_of(model, HEAD).parameters);
+    ppsched_model_destroy(model);
+}
+
+/* --- recomputation --- */
+
+static void test_recompute(void **state)
+{
+    (void)state;
+    ppsched_training training = plain;
+    training.flags = PPSCHED_TRAINING_FLAG_KEEPS_SCORES;
+    training.recompute_modules = PPSCHED_RECOMPUTE_MODULE_MLP;
+    ppsched_model *model = make(&training);
+    ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 1};
+    double without = step_of(model, &pipeline).pipeline_time;
+    const struct {
+        const char *kind;
+        int32_t pass;
+    } kinds[] = {{"selective", PPSCHED_MODEL_PASS_SELECTIVE},
+                 {"modules", PPSCHED_MODEL_PASS_MODULES},
+                 {"full", PPSCHED_MODEL_PASS_FULL}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        double again = pass_of(model, DECODER, kinds[i].pass).time;
+        assert_true(again > 0);
+        pipeline.recompute = kinds[i].kind;
+        pipeline.recompute_layers = 0;
+        expect_near(step_of(model, &pipeline).pipeline_time - without, LAYERS * again);
+        pipeline.recompute_layers = 1;
+        expect_near(step_of(model, &pipeline).pipeline_time - without, 2 * again);
+    }
+    ppsched_model_destroy(model);
+}
+
+/* --- splits and what is refused --- */
+
+static void expect_refused(const ppsched_model *model, const ppsched_pipeline *pipeline, ppsched_status status,
+                           const char *words)
+{
+    ppsched_price *price = NULL;
+    ppsched_error error;
+    assert_int_equal(ppsched_price_create(&price, model, pipeline, NULL, &error), status);
+    assert_null(price);
+    if (strstr(error.message, words) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", words, error.message);
+}
+
+static void test_split(void **state)
+{
+    (void)state;
+    ppsched_model *model = make(&plain);
+    const uint32_t even[] = {5, 5}, uneven[] = {6, 4}, wrong[] = {5, 6};
+    ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 8};
+    double without = step_of(model, &pipeline).step_time;
+    pipeline.split = even;
+    assert_true(step_of(model, &pipeline).step_time == without);
+    pipeline.split = uneven;
+    assert_true(step_of(model, &pipeline).step_time != without);
+    pipeline.split = wrong;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_MISMATCH, "11");
+    pipeline.split = NULL;
+    pipeline.devices = 3;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "8 decoders do not divide among 3 stages");
+    ppsched_model_destroy(model);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    ppsched_model *model = make(&plain);
+    ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 8, .strategy = "best"};
+    expect_refused(model, &pipeline, PPSCHED_ERROR_UNKNOWN_STRATEGY, "best");
+    pipeline.strategy = "dualpipe";
+    pipeline.chunks = 1;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_REFUSED, "two devices");
+    pipeline.strategy = NULL;
+    pipeline.recompute = "none";
+    expect_refused(model, &pipeline, PPSCHED_ERROR_RANGE, "kinds are selective, modules and full");
+    pipeline.recompute = NULL;
+    pipeline.reserved = 1;
+    expect_refused(model, &pipeline, PPSCHED_ERROR_ARGUMENT, "reserved");
+    ppsched_model *without = NULL;
+    ppsched_error error;
+    expect_ok(model_of_shape(&without, &shape, &plain, NULL, &error), &error);
+    pipeline.reserved = 0;
+    expect_refused(without, &pipeline, PPSCHED_ERROR_RANGE, "accelerator");
+    ppsched_device_price device = {.size = sizeof device};
+    ppsched_price *price = price_of(model, &pipeline);
+    assert_int_equal(ppsched_price_get_device(&device, price, 2, NULL), PPSCHED_ERROR_RANGE);
+    ppsched_price_destroy(price);
+    ppsched_model_destroy(without);
+    ppsched_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_device),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_chunks),
+                                       cmocka_unit_test(test_exposed),
+                                       cmocka_unit_test(test_exposed_in_a_pipeline),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_gathered),
+                                       cmocka_unit_test(test_recompute),
+                                       cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests_name("price", tests, NULL, NULL);
+}
