@@ -71,6 +71,7 @@ make_deb() {
   cp "$root/bindings/wasm/ppsched.wasm" "$work/deb/ppsched-$version/bindings/wasm/"
   (cd "$work/deb/ppsched-$version" && dpkg-buildpackage --build=binary --unsigned-changes >"$work/deb.log" 2>&1) || { tail -n 30 "$work/deb.log" >&2; exit 1; }
   lintian --fail-on error,warning "$work"/deb/*.changes >&2
+  rm -f "$work"/deb/*-dbgsym_*.deb
   cp "$work"/deb/*.deb "$folder"
 }
 

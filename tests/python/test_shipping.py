@@ -115,7 +115,7 @@ class CompletionTest(unittest.TestCase):
         for name, parser in COMMANDS.items():
             self.assertEqual(self.bash("ppsched", name, "--"), long_options(parser), name)
         self.assertEqual(self.bash("ppsched", "pick", "--runtime", "me"), {"megatron"})
-        self.assertEqual(self.bash("ppsched", "help", "p"), {"pick"})
+        self.assertEqual(self.bash("ppsched", "help", "pi"), {"pick"})
 
     def test_the_others_have_all_options(self):
         zsh, fish = (printed("help", "--completion", shell) for shell in ("zsh", "fish"))
