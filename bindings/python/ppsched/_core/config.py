@@ -100,10 +100,11 @@ def _has_text(value: object) -> bool:
 
 
 def _united(given: Mapping[str, Any], units: Units) -> Tuple[Dict[str, Any], Units]:
-    if units != PLAIN:
-        raise Error(f"units: numbers as texts have their own; leave out units={shown(units)}")
     uniter, = _UNITERS
-    return uniter(given)
+    united, found = uniter(given)
+    if PLAIN not in (units, found):
+        raise Error(f"units: numbers as texts have their own; leave out units={shown(units)}")
+    return united, units if found == PLAIN else found
 
 
 def _worded(name: str, value: Any, units: Units) -> Any:
