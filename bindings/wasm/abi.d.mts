@@ -3,6 +3,7 @@
 // Types of the C ABI: constants, and structs as objects of JavaScript.
 
 export const ABI_VERSION: 1;
+export const EXACT_WINDOWS: 24;
 export const MAX_BLOCKS: 16;
 export const MAX_CELLS: 1073741824;
 export const MAX_LAYERS: 65535;
@@ -12,6 +13,8 @@ export const MAX_RECOMPUTES: 8;
 export const MAX_SCENARIOS: 16777216;
 export const MAX_SLICES: 65535;
 export const MAX_STAGES: 65535;
+export const MAX_WINDOWS: 1000;
+export const MAX_WINDOW_CHANNELS: 4;
 export const NONE: 4294967295;
 export const VERSION_MAJOR: 0;
 export const VERSION_MINOR: 2;
@@ -792,6 +795,28 @@ export interface Span {
   end: number;
 }
 
+export interface Window {
+  time: number;
+  channel: number;
+  after: number;
+}
+
+export interface WindowSpan {
+  start: number;
+  end: number;
+  kind: number;
+  index: number;
+}
+
+export interface PairTimes {
+  is_best: number;
+  time: number;
+  bound: number;
+  serial: number;
+  forward_end: number;
+  backward_end: number;
+}
+
 export interface SplitOptions {
   effort: number;
   layers: number;
@@ -1066,6 +1091,16 @@ export interface Accelerator {
   hidden_share: number;
   permute_traffic: number;
   slowdown: number;
+}
+
+export interface PairWindows {
+  forward: number;
+  forward_count: number;
+  backward: number;
+  backward_count: number;
+  weight: number;
+  weight_count: number;
+  slowdown: number[];
 }
 
 export interface RankingOptions {

@@ -3,6 +3,7 @@
 // The C ABI on wasm32: constants, struct layouts, prototypes.
 
 export const ABI_VERSION = 1;
+export const EXACT_WINDOWS = 24;
 export const MAX_BLOCKS = 16;
 export const MAX_CELLS = 1073741824;
 export const MAX_LAYERS = 65535;
@@ -12,6 +13,8 @@ export const MAX_RECOMPUTES = 8;
 export const MAX_SCENARIOS = 16777216;
 export const MAX_SLICES = 65535;
 export const MAX_STAGES = 65535;
+export const MAX_WINDOWS = 1000;
+export const MAX_WINDOW_CHANNELS = 4;
 export const NONE = 4294967295;
 export const VERSION_MAJOR = 0;
 export const VERSION_MINOR = 2;
@@ -763,6 +766,26 @@ export const STRUCTS = {
     start: ["f64", 0, 1],
     end: ["f64", 8, 1],
   } },
+  Window: { size: 16, fields: {
+    time: ["f64", 0, 1],
+    channel: ["u32", 8, 1],
+    after: ["u32", 12, 1],
+  } },
+  WindowSpan: { size: 24, fields: {
+    start: ["f64", 0, 1],
+    end: ["f64", 8, 1],
+    kind: ["i32", 16, 1],
+    index: ["u32", 20, 1],
+  } },
+  PairTimes: { size: 48, fields: {
+    size: ["u32", 0, 1],
+    is_best: ["u32", 4, 1],
+    time: ["f64", 8, 1],
+    bound: ["f64", 16, 1],
+    serial: ["f64", 24, 1],
+    forward_end: ["f64", 32, 1],
+    backward_end: ["f64", 40, 1],
+  } },
   SplitOptions: { size: 20, fields: {
     size: ["u32", 0, 1],
     effort: ["u32", 4, 1],
@@ -1038,6 +1061,17 @@ export const STRUCTS = {
     permute_traffic: ["f64", 240, 1],
     slowdown: ["f64", 248, 1],
   } },
+  PairWindows: { size: 64, fields: {
+    size: ["u32", 0, 1],
+    reserved: ["u32", 4, 1],
+    forward: ["pointer", 8, 1],
+    forward_count: ["u32", 12, 1],
+    backward: ["pointer", 16, 1],
+    backward_count: ["u32", 20, 1],
+    weight: ["pointer", 24, 1],
+    weight_count: ["u32", 28, 1],
+    slowdown: ["f64", 32, 4],
+  } },
   RankingOptions: { size: 32, fields: {
     size: ["u32", 0, 1],
     scenario_count: ["u32", 4, 1],
@@ -1240,6 +1274,9 @@ export const FUNCTIONS = {
   ppsched_kind_token: ["string", "i32"],
   ppsched_kind_text: ["string", "i32"],
   ppsched_op_write_token: ["i32", "pointer", "u32", "pointer", "pointer", "pointer"],
+  ppsched_pair_find_order: ["i32", "pointer", "u32", "pointer", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_pair_run_order: ["i32", "pointer", "u32", "pointer", "pointer", "pointer", "pointer", "u32", "pointer", "pointer"],
+  ppsched_config_set_windows: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_plan_create: ["i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_plan_destroy: ["void", "pointer"],
   ppsched_plan_evaluate: ["i32", "pointer", "u32", "pointer"],

@@ -12,7 +12,7 @@ static int fail(const ppsched_error *error)
 
 int main(void)
 {
-    const double forward[] = {1.0, 1.2, 1.2, 1.4}; /* a time a stage, in any unit */
+    const double forward[] = {1.0, 1.2, 1.2, 1.4}; /* one time per stage, in any unit */
     ppsched_error error;
     ppsched_config *config = NULL;
     ppsched_schedule *schedule = NULL;
@@ -23,7 +23,7 @@ int main(void)
         ppsched_config_set_values(config, PPSCHED_QUANTITY_FORWARD_TIMES, forward, 4, &error) != PPSCHED_OK)
         return fail(&error);
 
-    /* A schedule, and when each of its ops runs. */
+    /* A schedule, and the times of its ops. */
     if (ppsched_schedule_generate(&schedule, config, "1f1b", &error) != PPSCHED_OK ||
         ppsched_schedule_evaluate(&timeline, schedule, config, 0, &error) != PPSCHED_OK)
         return fail(&error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a training runtime does: describes its problem, takes a schedule with sends and receives that cannot hang, and walks the
- * queue of each device. */
+/* A small training runtime: describes its problem, makes a schedule with sends and receives that cannot deadlock, and walks
+ * through the queue of each device. */
 #include <cstdio>
 #include <exception>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two schedules, looks at one op by op, and writes it for PyTorch."""
+"""Compares two schedules, prints one op by op, and writes it for PyTorch."""
 import ppsched
 
 config = ppsched.Config(devices=4, microbatches=8, forward_times=[1.0, 1.2, 1.2, 1.4], p2p_time=0.1)

@@ -8,7 +8,7 @@ import sys
 import ppsched
 
 DEVICES, MICROBATCHES, LIMIT = map(float, sys.argv[1:4]) if len(sys.argv) > 3 else (4, 16, 5)
-LAYERS = 46  # of the model; torchtitan takes from them how many stages a device has
+LAYERS = 46  # of the model; torchtitan derives the stages per device from them
 
 
 def first_that_runs(plan, runtime):
@@ -21,7 +21,7 @@ def first_that_runs(plan, runtime):
             return candidate, timeline, timeline.schedule.launch(runtime, layers=LAYERS)
         except ppsched.Refused as error:
             print(f"not {candidate.strategy}: {error}", file=sys.stderr)
-    raise SystemExit(f"no schedule fits; the least memory limit that would do is {plan.least_limit().limit:g}")
+    raise SystemExit(f"no schedule fits; the least memory limit that works is {plan.least_limit().limit:g}")
 
 
 config = ppsched.Config(int(DEVICES), int(MICROBATCHES), forward_times=10.4, backward_input_times=10.2, backward_weight_times=7.7,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk of mpi_runtime in C++, in short: a queue op by op, values by MPI. What it leaves out, arenas, times and planning
- * again, is in the C program.
+/* A short version of mpi_runtime in C++: runs a queue op by op, and sends values by MPI. The C program also has arenas, times
+ * and planning again.
  *
  *   mpirun -n 4 mpi_runtime_cpp interleaved_1f1b 8 8      strategy, stages, microbatches */
-#define OMPI_SKIP_MPICXX /* the C interface alone */
+#define OMPI_SKIP_MPICXX /* only the C interface */
 #include <mpi.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ public:
 private:
     static bool goes_back(const ppsched_op &op) { return op.kind == PPSCHED_KIND_SEND_B || op.kind == PPSCHED_KIND_RECV_B; }
 
-    /* Sends are under way, receives are posted, until somebody needs them. */
+    /* Sends are in flight, and receives posted, until an op needs them. */
     void communicate(const ppsched_op &op)
     {
         const bool back = goes_back(op), sends = op.kind == PPSCHED_KIND_SEND_F || op.kind == PPSCHED_KIND_SEND_B;
@@ -69,7 +69,7 @@ private:
         }
     }
 
-    /* What a neighbouring stage made: from another device, or from the same one. */
+    /* The output of a neighbouring stage, on another device or on this one. */
     Value input(const ppsched_op &op, bool back)
     {
         const int tag = static_cast<int>(2 * (op.microbatch * schedule_.stages() + op.stage)) + back;
@@ -110,7 +110,7 @@ private:
         }
     }
 
-    /* To whom it concerns: a send that follows, or a stage of this device. */
+    /* Passes an output on: to a send that follows, or to a stage of this device. */
     void hand_on(const ppsched_op &op, bool back, Value value)
     {
         if (schedule_.device_of(back ? op.stage - 1u : op.stage + 1u, op.microbatch) == static_cast<uint32_t>(rank_))

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What offloading costs: for copies of several lengths, all that fits, and as few as hold ever smaller memory limits.
+"""The cost of offload for copies of several durations: with all copies that fit, and with as few as needed for smaller memory limits.
 
     offload_sweep.py [PICTURE]
 
-k is the time of both copies of a stage pass over that of its F, I and W.
+k is the time of both copies of a stage pass, divided by that of its F, I and W.
 """
 import sys
 
 import ppsched
 
 TIMES = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2)
-SIZES = ((4, 2, 16), (8, 2, 32), (8, 4, 32), (16, 2, 64))  # devices, stages of each, microbatches
+SIZES = ((4, 2, 16), (8, 2, 32), (8, 4, 32), (16, 2, 64))  # devices, stages per device, microbatches
 
 
 def problem(sizes, k, limit=None):
@@ -20,7 +20,7 @@ def problem(sizes, k, limit=None):
 
 
 def offloaded(sizes, k, limit=None):
-    """The share of stage passes that go, by how much the step is longer, and the largest peak; None where it cannot be held."""
+    """The share of offloaded stage passes, by how much the step is longer, and the largest peak; None if the limit cannot be met."""
     plain = ppsched.generate("group_interleaved_1f1b", problem(sizes, k, limit))
     try:
         schedule = plain.offload(until_limit=limit is not None)
@@ -32,7 +32,7 @@ def offloaded(sizes, k, limit=None):
 
 
 def table():
-    """All that fits: no step is longer."""
+    """Offloads all that fits; no step is longer."""
     for sizes in SIZES:
         cells = []
         for k in TIMES:
@@ -42,7 +42,7 @@ def table():
 
 
 def curve(sizes, k):
-    """The share that goes and the step, at each limit that is held."""
+    """The offloaded share and the step, for each limit that can be met."""
     peak = int(ppsched.generate("group_interleaved_1f1b", problem(sizes, k)).evaluate().metrics.peak_memory)
     points = [offloaded(sizes, k, limit) for limit in range(peak, 0, -1)]
     return [(share, growth) for share, growth, _ in filter(None, points)]

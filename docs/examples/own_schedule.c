@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule of one's own: built op by op, checked, evaluated and exported as the built-in ones are. */
+/* A custom schedule: built op by op, then checked, evaluated and exported like the built-in ones. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks all candidates for a problem, which two threads evaluate, and prints what to type for the best that Megatron-LM runs. */
+/* Ranks all candidates for a problem, evaluated by two threads, and prints the launch arguments for the best that Megatron-LM
+ * runs. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -13,7 +14,7 @@ static int fail(const ppsched_error *error)
     return 1;
 }
 
-/* A thread's part: every other candidate. What a candidate is refused for is kept with it. */
+/* The part of a thread: every second candidate. A refused candidate keeps the reason. */
 struct part {
     ppsched_plan *plan;
     uint32_t first;
@@ -48,7 +49,7 @@ static int evaluate_all(ppsched_plan *plan)
 
 int main(void)
 {
-    const double limit = 10; /* memory of a device, where a stage pass keeps 1 */
+    const double limit = 10; /* memory of a device, if a stage pass holds 1 */
     const ppsched_plan_options options = {.size = sizeof options, .runtime = PPSCHED_RUNTIME_MEGATRON};
     ppsched_error error;
     ppsched_config *config = NULL;
@@ -59,7 +60,7 @@ int main(void)
         return fail(&error);
     if (evaluate_all(plan) != 0)
         return 1;
-    if (ppsched_plan_run(plan, &error) != PPSCHED_OK) /* which ranks them */
+    if (ppsched_plan_run(plan, &error) != PPSCHED_OK) /* ranks the candidates */
         return fail(&error);
 
     uint32_t best = ppsched_plan_candidate_at_rank(plan, 0);

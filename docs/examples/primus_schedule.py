@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A schedule from a file in AMD Primus: install("schedule.json") before training starts, for example in a patch of phase before_train.
 
-Any order runs that has one or two stages a device, or whole backwards: install() puts it in the place of the algorithm that it
-returns, which the configuration names (patch_primus_pipeline: true, pp_algorithm, num_virtual_stages_per_pipeline_rank).
+Any order with one or two stages per device, or with whole backwards, can run. install() replaces an algorithm and returns its name, which
+the configuration must have (patch_primus_pipeline: true, pp_algorithm, num_virtual_stages_per_pipeline_rank).
 """
 import json
 
@@ -16,7 +16,7 @@ COMPUTE = {"F": FuncType.F, "BW": FuncType.BW, "B": FuncType.B, "W": FuncType.W}
 
 
 class PlannedSchedule(PipelineScheduleAlgo):
-    """Sends and receives stand on both ranks at the time at which what they carry is made, before what computes then."""
+    """Sends and receives are on both ranks at the time at which their value is made, before the ops that compute then."""
 
     def __init__(self, pp_size, vpp_size, micro_batches, schedule=None, **_):
         super().__init__(pp_size, vpp_size, micro_batches)
@@ -40,7 +40,7 @@ class PlannedSchedule(PipelineScheduleAlgo):
                 "next": (behind, FuncType.SF if forward else FuncType.SB), "send_to_chunk": to_chunk}
 
     def generate_schedule_table(self):
-        table = [[] for _ in range(self.pp_size)]  # (time, what computes comes last, node)
+        table = [[] for _ in range(self.pp_size)]  # (time, compute ops last, node)
         for rank, nodes in enumerate(self.nodes):
             for node in nodes:
                 kind, microbatch, chunk = COMPUTE[node["type"]], node["microbatch"], node["chunk"]
@@ -53,7 +53,7 @@ class PlannedSchedule(PipelineScheduleAlgo):
 
 
 def algorithm_for(schedule):
-    """The algorithm in whose place a schedule stands: its name tells Primus where stages lie."""
+    """The algorithm that a schedule replaces. Its name tells Primus the placement of stages."""
     if schedule.stages == schedule.devices:
         return "zero-bubble"
     if schedule.stages == 2 * schedule.devices and schedule.device_of(schedule.stages - 1) == schedule.device_of(0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small model with PyTorch's pipeline runtime: first as 1F1B, then, after some steps that are measured, as planned.
+"""Trains a small model with PyTorch's pipeline runtime: first with 1F1B, then, after some measured steps, with the plan.
 
 usage: torchrun --nproc-per-node 4 pytorch_loop.py
 """
@@ -13,14 +13,14 @@ LAYERS, WIDTH, MICROBATCHES = 8, 64, 8
 
 
 def stage(number, stages):
-    """A stage of the model has the same number of layers as all others."""
+    """A stage of the model. All stages have the same number of layers."""
     torch.manual_seed(number)
     layers = [torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.Tanh()) for _ in range(LAYERS // stages)]
     return PipelineStage(torch.nn.Sequential(*layers), number, stages, torch.device("cpu"))
 
 
 def runtime_of(plan_or_schedule, stages):
-    """PyTorch's runtime, with the stages that are this rank's, and what its step takes."""
+    """PyTorch's runtime with the stages of this rank, and the arguments of its step."""
     mine = ppsched.torch.stages_of(plan_or_schedule, distributed.get_rank())
     runtime = ppsched.torch.PlannedSchedule(plan_or_schedule, [stage(number, stages) for number in mine],
                                             torch.nn.functional.mse_loss)

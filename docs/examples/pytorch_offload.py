@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a schedule that offloads in PyTorch's pipeline runtime: what autograd saves in a forward goes to the host and comes back
-where the schedule says so, and each rank counts how many stage passes it holds at most.
+"""Runs a schedule with offload in PyTorch's pipeline runtime. What autograd saves in a forward is copied to the host and back
+where the schedule says so. Each rank counts the most stage passes that it holds.
 
 usage: torchrun --nproc-per-node 2 pytorch_offload.py
 """
@@ -18,7 +18,7 @@ COPIES = (ppsched.Kind.OFFLOAD, ppsched.Kind.RELOAD, ppsched.Kind.OFFLOAD_WAIT)
 
 
 class Saved:
-    """Stands for a tensor in what autograd saved: on the device, or a copy on the host."""
+    """A tensor that autograd saved: on the device, or a copy on the host."""
 
     def __init__(self, tensor, pass_):
         self.tensor, self.host, self.of = tensor, None, pass_
@@ -38,7 +38,7 @@ class Saved:
 
 
 class Pass:
-    """What a stage saved of a microbatch."""
+    """What a stage saved for a microbatch."""
 
     def __init__(self, rank, key):
         self.rank, self.key, self.saved = rank, key, []
@@ -46,7 +46,7 @@ class Pass:
     def count(self, number):
         live = self.rank.live
         live[self.key] += number
-        live += Counter()  # drops what is 0
+        live += Counter()  # drops entries that are 0
         self.rank.most = max(self.rank.most, len(live))
 
     def each(self):
@@ -54,17 +54,17 @@ class Pass:
 
 
 class Offloading:
-    """Makes the stages of a rank do the copies of a schedule: each with the compute op that it stands behind."""
+    """Makes the stages of a rank run the copies of a schedule, each with the compute op that it follows."""
 
     def __init__(self, schedule, rank, stages):
         self.passes, self.live, self.most, self.copies = {}, Counter(), 0, {}
-        behind = None
+        before = None
         for op in schedule.queues[rank]:
             if op.kind in COPIES:
-                self.copies[behind].append(op)
+                self.copies[before].append(op)
             else:
-                behind = (op.kind, op.stage, op.microbatch)
-                self.copies[behind] = []
+                before = (op.kind, op.stage, op.microbatch)
+                self.copies[before] = []
         for stage in stages:
             self._watch(stage)
 
@@ -117,7 +117,7 @@ def stage(number, stages):
 
 
 def gradients(schedule, copies):
-    """A step's gradients on this rank, and the most stage passes that it held."""
+    """The gradients of a step on this rank, and the most stage passes that it held."""
     rank = distributed.get_rank()
     mine = ppsched.torch.stages_of(schedule, rank)
     stages = [stage(number, schedule.stages) for number in mine]

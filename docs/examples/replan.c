@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trainer that plans each step with the times that it has just measured: the library gets its memory from an arena of the
- * trainer's own, and takes none of it once the loop runs. */
+/* A trainer that plans each step with the times that it just measured. The library takes its memory from an arena of the
+ * trainer, and needs no more memory once the loop runs. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 enum { DEVICES = 4, MICROBATCHES = 8, STEPS = 5, ARENA = 1 << 16 };
 
-/* It is given back as a whole, so that releasing a part does nothing. */
+/* The arena is freed as a whole, so releasing a part does nothing. */
 struct arena {
     _Alignas(max_align_t) unsigned char bytes[ARENA];
     size_t used;
@@ -36,7 +36,7 @@ static int fail(const ppsched_error *error)
     return 1;
 }
 
-/* Stands for a stopwatch: stage 2 becomes slower. */
+/* In place of measurements: stage 2 becomes slower. */
 static void measure(double *times, int step)
 {
     for (int stage = 0; stage < DEVICES; stage++)

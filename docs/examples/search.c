@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for the best schedule of uneven stages under a memory limit, shows how far the search is, and how far its result is above
- * what no schedule can do better. */
+/* Searches the best schedule for uneven stages under a memory limit. Shows the progress of the search, and the distance of its
+ * result from the lower bound. */
 #include <stdio.h>
 
 #include <ppsched/ppsched.h>
@@ -11,7 +11,7 @@ static int fail(const ppsched_error *error)
     return 1;
 }
 
-/* Called now and then while the search runs; anything but 0 would stop it. */
+/* Called regularly during the search. A result other than 0 would stop it. */
 static int32_t show(void *user, const ppsched_progress *progress)
 {
     double *shown = user;
@@ -22,7 +22,7 @@ static int32_t show(void *user, const ppsched_progress *progress)
     return 0;
 }
 
-/* Eight stages on four devices, back and forth; the last one has the output layer too. Memory for five stage passes. */
+/* Eight stages on four devices, V placement. The last stage also has the output layer. Memory for five stage passes. */
 static ppsched_status describe(ppsched_config *config, double *shown, ppsched_error *error)
 {
     const double forward[] = {1, 1, 1, 1, 1, 1, 1, 1.75}, backward[] = {2, 2, 2, 2, 2, 2, 2, 3.5}, delay = 0.125, limit = 5;

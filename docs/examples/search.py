@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does memory cost? The best schedule of uneven stages for a row of memory limits, beside what is possible at best."""
+"""The cost of memory: the best schedule of uneven stages for several memory limits, compared with the lower bound."""
 import sys
 
 import ppsched
 
-STAGES = {"forward_times": [1] * 7 + [1.75], "backward_times": [2] * 7 + [3.5]}  # the last one has the output layer too
+STAGES = {"forward_times": [1] * 7 + [1.75], "backward_times": [2] * 7 + [3.5]}  # the last one also has the output layer
 
 
 def show(share, best):
-    """Called now and then while the search runs; returning False would stop it."""
+    """Called regularly during the search. Returning False would stop it."""
     if sys.stderr.isatty():
         print(f"{share:4.0%}, best span so far {best:g}   ", end="\r", file=sys.stderr)
 

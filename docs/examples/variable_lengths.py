@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of very different lengths, one a microbatch: what their order wins, and what slices of the sequence win.
+"""Documents of very different lengths, one per microbatch: what their order and slices of the sequence gain.
 
-Llama-3-8B on four H100s in a pipeline; costs from the model's description at each length, so that attention grows with its
+Llama-3-8B on four H100s in a pipeline. Costs come from the model's description for each length, so attention grows with its
 square. Lengths are lognormal (sigma 1.2), between 8 K and 128 K tokens, as in corpora of long documents."""
 import random
 
@@ -67,7 +67,7 @@ def sorted_lists(problem):
 
 
 def per_slice(forward, backward, memory):
-    """Slices of equal length: half of the time is attention to all tokens before, which grows from slice to slice."""
+    """Slices of equal length. Half of the time is attention to all earlier tokens, which grows from slice to slice."""
     growth = [0.5 + (2 * k + 1) / (2 * SLICES) for k in range(SLICES)]
     return {"forward_times": forward / SLICES, "backward_times": backward / SLICES, "mem_forward": memory / SLICES,
             "slice_scale": growth}

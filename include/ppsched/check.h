@@ -18,11 +18,11 @@ extern "C" {
 /* What is wrong in a schedule. */
 enum ppsched_finding_kind {
     PPSCHED_FINDING_KIND_MISSING = 1,   /* `op` is on no device; it belongs to `device` */
-    PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` is in the queue already, or repeats work of `other`:
-                                           a second backward, or a W in addition to a B */
+    PPSCHED_FINDING_KIND_DUPLICATE = 2, /* `op` is in the queue already, or repeats work of
+                                           `other`: a second backward, or a W in addition to a B */
     PPSCHED_FINDING_KIND_MISPLACED = 3, /* `op` is on `device`, but belongs to `other_device` */
     PPSCHED_FINDING_KIND_CYCLE = 4,   /* a wait cycle: `op` waits for `other`, on the device of the
-                                           next finding; the last waits for the first */
+                                         next finding; the last waits for the first */
     PPSCHED_FINDING_KIND_BLOCKED = 5, /* `op` waits for `other`, which is missing or misplaced */
     PPSCHED_FINDING_KIND_CONFLICT = 6 /* `op` and `other` exclude each other: RECOMPUTE and OFFLOAD
                                          of one stage pass */

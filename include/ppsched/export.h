@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules and timelines as text that other programs read.
+/* Writes schedules and timelines as text for other programs.
  *
  * Sample:
  *     char text[4096];
@@ -31,49 +31,53 @@
 extern "C" {
 #endif
 
+/* Formats. */
 enum ppsched_format {
-    PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: a row a device, time to the right; of
-                                        more than 1024 devices the first 512 and the last 511 */
-    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: a row a device, a cell an op; compute_only
-                                        where all are F, B, I and W, else compute_comms */
+    PPSCHED_FORMAT_TEXT = 1,         /* a grid for terminals: one row per device, time to the right.
+                                        With more than 1024 devices only the first 512 and the last
+                                        511 */
+    PPSCHED_FORMAT_CSV = 2,          /* PyTorch's CSV: one row per device, one cell per op;
+                                        compute_only if all ops are F, B, I and W, else
+                                        compute_comms */
     PPSCHED_FORMAT_JSON = 3,         /* one object: sizes, queues with tokens, starts and ends,
                                         metrics, flags */
     PPSCHED_FORMAT_CHROME_TRACE = 4, /* Trace Event JSON for Perfetto and chrome://tracing: tracks,
                                         arrows, memory counters */
     PPSCHED_FORMAT_MEGATRON = 5,     /* Megatron-LM: an object with schedule table, warm-up counts
                                         and order lists of 1F1B */
-    PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids, a
-                                        line a rank */
-    PPSCHED_FORMAT_SAIL = 7          /* sail-sg's zero-bubble runtime: a list of scheduled nodes a
-                                        rank, as JSON */
+    PPSCHED_FORMAT_DEEPSPEED = 6,    /* DeepSpeed: the instruction lists of 1F1B with buffer ids,
+                                        one line per rank */
+    PPSCHED_FORMAT_SAIL = 7          /* sail-sg's zero-bubble runtime: JSON with one list of
+                                        scheduled nodes per rank */
 };
 
 /* Sized: set `size`; zero means the default. */
 typedef struct ppsched_export_options {
     uint32_t size;
-    uint32_t text_columns; /* TEXT: most columns of a device's row, which has 20 or more for its
-                              ops; 0: as many as whole labels need */
+    uint32_t text_columns; /* TEXT: the largest width of a device's row; at least 20 columns are for
+                              its ops. 0: as wide as complete labels need */
     double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0: 1 */
 } ppsched_export_options;
 
-/* Takes the next `size` bytes, which end with no NUL. Returns 0 to go on, anything else to stop. */
+/* Receives the next `size` bytes of the text; they do not end with a NUL. Returns 0 to continue.
+ * Any other value stops the call. */
 typedef int32_t (*ppsched_write_function)(void *user, const char *data, size_t size);
 
 /* Writes a schedule in a format (enum ppsched_format). `options` may be NULL.
- *   - `timeline` must be of that schedule; NULL is accepted for CSV, MEGATRON and DEEPSPEED, and
+ *   - `timeline` must be of that schedule. NULL is accepted for CSV, MEGATRON and DEEPSPEED, and
  *     for JSON, which then has no times and no metrics.
- *   - The text is ASCII, or UTF-8 where a name is. Nothing is written unless the arguments are
- *     good.
- * Errors: ARGUMENT, STRUCT_SIZE, RANGE; WRITER where `write` stopped; NO_MEMORY; REFUSED where the
- *   format cannot hold the schedule, or its runtime cannot run it. */
+ *   - The text is ASCII, or UTF-8 if a name in it is. If the arguments are wrong, nothing is
+ *     written.
+ * Errors: ARGUMENT, STRUCT_SIZE, RANGE; WRITER if `write` stopped the call; NO_MEMORY; REFUSED if
+ *   the format does not support the schedule, or its runtime cannot run it. */
 PPSCHED_API ppsched_status ppsched_schedule_export(const ppsched_schedule *schedule,
                                                    const ppsched_timeline *timeline, int32_t format,
                                                    const ppsched_export_options *options,
                                                    ppsched_write_function write, void *user,
                                                    ppsched_error *error);
 
-/* The same into a buffer: see ppsched.h.
- * Errors: as ppsched_schedule_export but for WRITER; BUFFER. */
+/* Writes the same text to a buffer: see ppsched.h.
+ * Errors: as ppsched_schedule_export, except WRITER; BUFFER. */
 PPSCHED_API ppsched_status ppsched_schedule_export_to_buffer(
     char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule,
     const ppsched_timeline *timeline, int32_t format, const ppsched_export_options *options,

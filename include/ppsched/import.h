@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules from text that other programs, or this library, wrote. */
+/* Reads schedules from text that this library or other programs wrote. */
 #ifndef PPSCHED_IMPORT_H
 #define PPSCHED_IMPORT_H
 
@@ -16,36 +16,36 @@
 extern "C" {
 #endif
 
-/* Reads a schedule from the `size` bytes at `data`, which need no terminating NUL. `environment`
- * may be NULL. `*out` gets one reference. `format` (enum ppsched_format) is one of:
+/* Reads a schedule from the `size` bytes at `data`, which need no NUL. The caller owns one
+ * reference to `*out`. `environment` may be NULL. `format` (enum ppsched_format) is CSV or JSON.
  *
  * CSV: PyTorch's, compute_only or compute_comms.
- *   - A row a device, a cell an op, an overlapped pair, or nothing where the device waits (not in a
- *     text with communication ops).
- *   - Lines end with LF or CRLF, blanks around a cell do not matter, a row holds one op at least.
- *   - The sizes are what the tokens show: stages and microbatches from 0 to the largest, in one
+ *   - There is one row per device. A cell has an op or an overlapped pair. It is empty if the
+ *     device waits; texts with communication ops have no empty cells.
+ *   - PyTorch 2.15's tokens for waits (WAIT_SEND_F, WAIT_SEND_B, WAIT_REDUCE_GRAD) are dropped.
+ *   - Lines end with LF or CRLF. Blanks around a cell are ignored. A row has at least one op.
+ *   - The sizes follow from the tokens: stages and microbatches from 0 to the largest, in one
  *     iteration.
- *   - The placement is what the rows show: linear, loop, v, bidirectional, else a map;
- *     bidirectional rows also show the iterations.
+ *   - The placement follows from the rows: linear, loop, V or bidirectional, else a map. If it is
+ *     bidirectional, the iterations follow from the rows, too.
  *
- * JSON: the object that ppsched_schedule_export writes, which is read without loss.
- *   - Times and metrics are not kept, the evaluator makes them.
- *   - Keys may come in any order; none may stand twice, and those that the library does not know
- *     are passed over.
- *   - Without "placement" it is what the queues show.
+ * JSON: the object that ppsched_schedule_export writes. It is read without loss.
+ *   - Times and metrics are ignored; the evaluator computes them.
+ *   - Keys may come in any order, but not twice. Unknown keys are ignored.
+ *   - Without "placement", the placement follows from the queues.
  *
- * A UTF-8 byte order mark before the text is no part of it; UTF-16 is refused by its name.
+ * A UTF-8 byte order mark before the text is skipped. UTF-16 is refused; the message says so.
  *
- * The reading is strict: a token is read whole or refused. The schedule need not be valid;
- * ppsched_schedule_check tells. Memory and time are linear in `size`: a text whose ops can fill but
- * a small part of the sizes that it names is refused.
+ * A token is either read completely or refused. The schedule need not be valid:
+ * ppsched_schedule_check checks that. Memory and time are linear in `size`. So a text is refused if
+ * its ops can fill only a small part of the sizes in it.
  *
- * Errors: SYNTAX where the text is not what its format says; `error->device` and `error->position`
- *   tell the row and the column (in JSON: the index in "ops") of a token that cannot be read.
- *   INVALID_SCHEDULE where the rows show no placement, because a stage is on two devices or on none
- *   (`device` and `position` as in ppsched_schedule_check). REFUSED where sizes and placement do
- *   not agree, RANGE for sizes beyond the library's or the text's. ARGUMENT, also for a format that
- *   is not read; STRUCT_SIZE, NO_MEMORY. */
+ * Errors: SYNTAX if the text does not follow its format; `error->device` and `error->position` are
+ *   the row and the column (in JSON: the index in "ops") of a token that cannot be read.
+ *   INVALID_SCHEDULE if the rows have no placement, because a stage is on two devices or on none
+ *   (`device` and `position` as in ppsched_schedule_check). REFUSED if sizes and placement do not
+ *   agree. RANGE for sizes that are too large for the library or for the text. ARGUMENT, also for a
+ *   format that cannot be read; STRUCT_SIZE, NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_schedule_import(ppsched_schedule **out, int32_t format,
                                                    const char *data, size_t size,
                                                    const ppsched_environment *environment,

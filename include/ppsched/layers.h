@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model by its layers, and splits of it: which whole layers are in which stage, and which of them
- * compute their activations again.
+/* A model as a list of layers, and splits of it: which layers are in which stage, and which of them
+ * are recomputed.
  *
  * Sample:
  *     const ppsched_layer decoder = {
@@ -38,61 +38,71 @@ extern "C" {
 #endif
 
 /* The layers of a model, in order.
- * Lifetime: immutable and reference-counted; the maker holds the first reference. Configs copy what
+ * Lifetime: immutable and reference-counted. The maker holds the first reference. Configs copy what
  *   they need; plans hold a reference of their own.
- * Thread-safety: may be used by any number of threads at once. */
+ * Thread-safety: any number of threads may use it at once. */
 typedef struct ppsched_layers ppsched_layers;
 
-/* Most layers of a model, and most kinds of recomputation of a layer. */
+/* The largest number of layers of a model, and of kinds of recomputation of a layer. */
 #define PPSCHED_MAX_LAYERS 65535
 #define PPSCHED_MAX_RECOMPUTES 8
 
+/* The stage in which a layer must be. */
 enum ppsched_layer_place {
     PPSCHED_LAYER_PLACE_ANY = 0,
-    PPSCHED_LAYER_PLACE_FIRST = 1, /* in the first stage (embedding); only before all others */
-    PPSCHED_LAYER_PLACE_LAST = 2   /* in the last stage (head, loss); only behind all others */
+    PPSCHED_LAYER_PLACE_FIRST = 1, /* in the first stage, such as the embedding; these come before
+                                      all other layers */
+    PPSCHED_LAYER_PLACE_LAST = 2 /* in the last stage, such as the head; these come after all other
+                                    layers */
 };
 
+/* Properties of a layer. */
 enum ppsched_layer_flag {
-    PPSCHED_LAYER_FLAG_WITH_NEXT = 1, /* never in another stage than the layer after it; of several
-                                         equal ones the last with what follows, and each with the
-                                         one after it */
-    PPSCHED_LAYER_FLAG_TIED = 2,      /* the last stage holds its weights and static memory too, as
-                                         an embedding whose weights the head shares; only of a layer
-                                         in the first stage */
-    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING =
-        4, /* each stage with such layers, but the first, holds the
-                                               weights and static memory of those with place FIRST
-                                               too, once, as Megatron-LM's stages with MTP layers
-                                               do, the last beside what is tied; not of a layer in
-                                               the first stage */
-    PPSCHED_LAYER_FLAG_NOT_COPIED =
-        8 /* stages with such copies do not hold it: a tower in the first
-                                         stage; only of a layer in the first stage */
+    /* It is in the same stage as the layer after it. In an entry of several layers this holds for
+     * each of them, also for the last and the layer after the entry. */
+    PPSCHED_LAYER_FLAG_WITH_NEXT = 1,
+
+    /* The last stage holds its weights and static memory, too, like an embedding whose weights the
+     * head shares. Only for a layer of the first stage. */
+    PPSCHED_LAYER_FLAG_TIED = 2,
+
+    /* Each stage with such a layer, except the first stage, holds one copy of the weights and
+     * static memory of the layers with PPSCHED_LAYER_PLACE_FIRST, as Megatron-LM's stages with MTP
+     * layers do. In the last stage the copy is held in addition to tied weights. Not for a layer of
+     * the first stage. */
+    PPSCHED_LAYER_FLAG_COPIES_EMBEDDING = 4,
+
+    /* It is left out of these copies, like a vision tower. Only for a layer of the first stage. */
+    PPSCHED_LAYER_FLAG_NOT_COPIED = 8
 };
 
-/* A way to keep less of a layer's activations: they are computed again in its backward. A plain
- * record. An I computes all such layers of its stage again when it starts, and they stay until W
- * ends; a B computes one after the other again, so that it holds the largest while it runs. */
+/* A kind of recomputation: a layer's activations are computed again in its backward, so that less
+ * of them is held until then. A plain record.
+ *   - An I recomputes all such layers of its stage when it starts. Their activations are held until
+ *     W ends.
+ *   - A B recomputes one layer after another. While it runs it holds those of the largest. */
 typedef struct ppsched_recompute {
-    const char *name;   /* such as "selective" or "full"; no two of a layer alike */
-    double time;        /* added to the backward (to I where it is split), >= 0 */
-    double mem_forward; /* what remains of a microbatch's memory until then, 0 to the layer's own */
+    const char *name;   /* such as "selective" or "full"; different for each kind of a layer */
+    double time;        /* added to the backward, or to I if the backward is split; >= 0 */
+    double mem_forward; /* what the layer then holds of a microbatch from F to the backward: 0 up to
+                           the layer's own mem_forward */
 } ppsched_recompute;
 
-/* One layer, or several equal ones behind each other. Sized: set `size`. Times and memory in the
- * caller's units, finite and >= 0; mem_backward_weight is <= 0, mem_backward_input of any sign.
- *   - Of the three backward times those that are 0 are what is left of backward = input + weight;
- *     where both of these are 0, each is half of backward.
- *   - Of mem_backward_input and mem_backward_weight one that is 0 releases what the other leaves;
- *     where both are 0, W releases all. A positive mem_backward_input is taken when I starts, until
- *     W ends, and while a B runs. From I to W a layer holds mem_forward + mem_backward_input, also
- *     one that is computed again. */
+/* One layer, or several equal ones in a row. Sized: set `size`. Times and memory are in the
+ * caller's units, finite and >= 0, except that mem_backward_weight is <= 0, and mem_backward_input
+ * may have any sign.
+ *   - Of the three backward times, those that are 0 follow from backward = input + weight. If input
+ *     and weight are both 0, each is half of backward.
+ *   - If one of mem_backward_input and mem_backward_weight is 0, it releases what the other leaves.
+ *     If both are 0, W releases all.
+ *   - A positive mem_backward_input is held from the start of I until the end of W, or while a B
+ *     runs.
+ *   - From I to W a layer holds mem_forward + mem_backward_input, also if it is recomputed. */
 typedef struct ppsched_layer {
     uint32_t size;
-    uint32_t count;   /* how many; 0 means one */
-    const char *name; /* "embedding", "decoder", "moe_decoder", "mtp", "head", or the caller's own;
-                         copied */
+    uint32_t count;   /* how many layers; 0 means one */
+    const char *name; /* "embedding", "decoder", "moe_decoder", "mtp", "head", or a name of the
+                         caller's choice; copied */
     int32_t place;    /* enum ppsched_layer_place */
     uint32_t flags;   /* enum ppsched_layer_flag */
     double forward_time;
@@ -104,60 +114,64 @@ typedef struct ppsched_layer {
     double mem_backward_weight;
     double mem_static;
     double mem_weights;
-    double output_bytes;                 /* of what its forward hands on, for one microbatch; its
-                                            gradient has as many */
-    const ppsched_recompute *recomputes; /* its kinds, copied; NULL where there are none */
+    double output_bytes;                 /* bytes of its forward's output for one microbatch, and of
+                                            the gradient of this output */
+    const ppsched_recompute *recomputes; /* its kinds of recomputation, copied; NULL if there are
+                                            none */
     uint32_t recompute_count;            /* up to PPSCHED_MAX_RECOMPUTES */
     uint32_t reserved;                   /* 0 */
-    /* Of a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
-     * --hybrid-layer-pattern, as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
-     * attention, + latent attention, D latent attention with an index, - an MLP, E experts. "": the
-     * layer has no symbol there. NULL: a transformer layer, of a model that is no hybrid. */
+    /* For a decoder or MTP layer of a hybrid model: its symbols in Megatron-LM's
+     * --hybrid-layer-pattern, such as "M" or "*-"; copied. M is Mamba-2, G the gated delta rule, *
+     * attention, + latent attention, D latent attention with an index, - an MLP, E experts. An
+     * empty text means that the layer has no symbol there. NULL means a transformer layer, in a
+     * model that is not hybrid. */
     const char *hybrid_symbols;
 } ppsched_layer;
 
-/* Which layers are in which stage: they stay in order, so it takes their number alone. Sized: set
- * `size`. */
+/* A split: how many layers each stage has, and how each layer is recomputed. The layers stay in
+ * order. Sized: set `size`. */
 typedef struct ppsched_split {
     uint32_t size;
     uint32_t stages;           /* S, virtual stages of the whole model */
-    const uint32_t *layers;    /* of each stage how many, S values; 0 is a stage that hands on what
-                                  it gets */
-    const uint8_t *recomputes; /* of each layer 0, or the number from 1 of its kind of
+    const uint32_t *layers;    /* number of layers of each stage, S values; a stage with 0 passes on
+                                  its input */
+    const uint8_t *recomputes; /* for each layer 0, or the number from 1 of its kind of
                                   recomputation; NULL: 0 for all */
 } ppsched_split;
 
 /* Makes a list of `count` entries. `environment` may be NULL.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE, where `error->position` is the entry's index; NO_MEMORY. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE, with the entry's index in `error->position`; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_create(const ppsched_layers **out,
                                                  const ppsched_layer *const *layers, size_t count,
                                                  const ppsched_environment *environment,
                                                  ppsched_error *error);
 
-/* One more reference, which ppsched_layers_release gives back; returns its argument. NULL is
- * accepted by both. */
+/* Takes one more reference and returns its argument. ppsched_layers_release gives one reference
+ * back. Both accept NULL. */
 PPSCHED_API const ppsched_layers *ppsched_layers_retain(const ppsched_layers *layers);
 PPSCHED_API void ppsched_layers_release(const ppsched_layers *layers);
 
-/* How many layers there are, equal ones counted one by one; and how many entries. */
+/* The number of layers, and the number of entries. An entry of several equal layers counts as that
+ * many layers. */
 PPSCHED_API uint32_t ppsched_layers_count(const ppsched_layers *layers);
 PPSCHED_API uint32_t ppsched_layers_entries(const ppsched_layers *layers);
 
-/* An entry as it was given, with all times filled in; what it points to is borrowed.
+/* An entry as it was given, with all times and memory filled in. What it points to is borrowed.
  * Errors: ARGUMENT, RANGE past the last, STRUCT_SIZE. */
 PPSCHED_API ppsched_status ppsched_layers_get_entry(ppsched_layer *out,
                                                     const ppsched_layers *layers, uint32_t entry,
                                                     ppsched_error *error);
 
-/* A config like `config` whose stages are those of a split of the layers: times, memory, static
- * memory and weights of each stage are the sums over its layers, recomputation included; its
- * activations have the bytes of its last layer, of a stage without layers those of the one before.
- *   - Sizes but that of stages, latencies, bandwidths, limits, iterations, placement (a map is
- *     refused) and options stay.
- *   - What `config` says of stages, and overlapped_times, is not read.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE where the split does not hold all layers once, parts some
- *   that must stay together, has a first or last layer in another stage or an unknown kind of
- *   recomputation; REFUSED for a map; NO_MEMORY. */
+/* Makes a config like `config` whose stages are those of a split of the layers.
+ *   - Times, memory, static memory and weights of a stage are the sums over its layers, with their
+ *     recomputation. The bytes of its activations are those of its last layer, or those of the
+ *     stage before if it has no layers.
+ *   - Sizes except the number of stages, latencies, bandwidths, limits, iterations, options and the
+ *     placement do not change. A placement map is refused.
+ *   - The lists of `config` for stages, and overlapped_times, are not read.
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE if the split does not contain each layer once, separates
+ *   layers that must stay together, has a layer for the first or last stage in another stage, or
+ *   names an unknown kind of recomputation; REFUSED for a map; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_config_from_layers(ppsched_config **out,
                                                       const ppsched_config *config,
                                                       const ppsched_layers *layers,

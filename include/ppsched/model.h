@@ -115,8 +115,8 @@ enum ppsched_precision {
     PPSCHED_PRECISION_NVFP4 = 4  /* 4 bits, one scale for 16 elements */
 };
 
-/* How the model is trained. Sized: set `size`. 0 means the default: 1 for counts, the number in the
- * comment for bytes. */
+/* How the model is trained. Sized: set `size`. 0 means the default: for counts that is 1, for bytes
+ * the number in the comment. */
 typedef struct ppsched_training {
     uint32_t size;
     uint32_t flags; /* enum ppsched_training_flag */
@@ -124,11 +124,11 @@ typedef struct ppsched_training {
     uint32_t micro_batch_size;
     uint32_t tensor_parallel;
     uint32_t context_parallel;
-    uint32_t expert_parallel; /* divides the experts; uses devices of t, c and data parallelism */
+    uint32_t expert_parallel; /* divides the experts, over devices of t, c and data parallelism */
     uint32_t expert_tensor_parallel; /* divides each expert; 0: `tensor_parallel` */
     uint32_t data_parallel;
     uint32_t sharding; /* over data and context parallelism: 0 none, 1 optimizer states (ZeRO-1), 2
-                          also gradients, 3 also weights (ZeRO-3, FSDP) (arXiv 1910.02054) */
+                          also gradients, 3 also weights (ZeRO-3, FSDP; arXiv 1910.02054) */
     double weight_bytes;     /* per parameter; 2 */
     double gradient_bytes;   /* 4 */
     double optimizer_bytes;  /* 12: Adam's two moments and main weights, of 4 each */
@@ -160,7 +160,8 @@ typedef struct ppsched_link_rate {
 } ppsched_link_rate;
 
 /* The data sheet of a device. Sized: set `size`. Lists of efficiencies are in descending order of
- * `least`: the first entry that an op reaches counts, or else the last one. An empty list means 1.
+ * `least`: the first entry whose `least` an op reaches applies, else the last one. An empty list
+ * means 1.
  * */
 typedef struct ppsched_accelerator {
     uint32_t size;
@@ -196,8 +197,8 @@ typedef struct ppsched_accelerator {
 } ppsched_accelerator;
 
 /* The data sheets of the devices that the library knows. `index` is 0 to
- * ppsched_accelerator_count() - 1; for a larger one the result is NULL. Static storage, also of
- * what the structs point to. */
+ * ppsched_accelerator_count() - 1; for a larger one the result is NULL. The structs, and what they
+ * point to, are static storage. */
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
 
@@ -263,10 +264,10 @@ typedef struct ppsched_model_row {
     int32_t role;        /* enum ppsched_model_role */
     const char *name;    /* "embedding", "mtp", "head", or the name of the kind or tower; it belongs
                             to the model */
-    uint32_t layers;     /* how many layers of the model it stands for */
+    uint32_t layers;     /* number of layers in the model */
     uint32_t index;      /* of the kind or the tower in the description */
     uint64_t parameters; /* of one layer, not divided by the training */
-    uint64_t active;     /* of these, what one token uses */
+    uint64_t active;     /* the part of these that one token uses */
     uint64_t mixers;     /* without norms */
     uint64_t feed_forwards;
     uint64_t feed_forwards_active;
@@ -274,7 +275,7 @@ typedef struct ppsched_model_row {
 } ppsched_model_row;
 
 /* The number of rows, and one of them.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a row that is not below the count. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE for a row past the last. */
 PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
 PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
                                                  uint32_t row, ppsched_error *error);
@@ -381,12 +382,12 @@ typedef struct ppsched_calibration {
  *   - Names are those of the rows. A run of equal layers is one entry.
  *   - Times are in seconds, memory in bytes. mem_weights is one version of the weights, mem_static
  *     gradients and optimizer states.
- *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED, "mtp" PPSCHED_LAYER_FLAG_COPIES_EMBEDDING, a
- *     tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer before one that shares its index has
- *     PPSCHED_LAYER_FLAG_WITH_NEXT.
- *   - output_bytes has all residual streams, and the keys and values that later layers read.
- *   - Kinds of recomputation, of all layers but embedding and head: "selective" and "full", each if
- *     it reduces the memory.
+ *   - A tied embedding has PPSCHED_LAYER_FLAG_TIED. "mtp" has PPSCHED_LAYER_FLAG_COPIES_EMBEDDING,
+ *     and a tower PPSCHED_LAYER_FLAG_NOT_COPIED. A layer has PPSCHED_LAYER_FLAG_WITH_NEXT if the
+ *     next one shares its index.
+ *   - output_bytes includes all residual streams, and the keys and values that later layers read.
+ *   - All layers except embedding and head have the kinds of recomputation "selective" and "full",
+ *     each if it reduces the memory.
  * Errors: ARGUMENT, STRUCT_SIZE; RANGE without an accelerator, or with a factor that is negative or
  *   not finite; NO_MEMORY. */
 PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
@@ -398,7 +399,7 @@ PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
 
 /* The result of megatron/training/theoretical_memory_usage.py (at d98e8a6) for the same model:
  * weights and optimizer of the most loaded device, and activations of the first stage. It assumes
- * bf16, counts full recomputation as none, and leaves experts and gates out of the activations.
+ * bf16, ignores full recomputation, and leaves experts and gates out of the activations.
  * Sized. */
 typedef struct ppsched_megatron_memory {
     uint32_t size;
@@ -421,8 +422,8 @@ typedef struct ppsched_megatron_pipeline {
 } ppsched_megatron_pipeline;
 
 /* Computes the estimate of Megatron-LM.
- * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0, or if the model is not one of attention
- *   and one MLP or one size of experts in each layer, of which alone the formula is. */
+ * Errors: ARGUMENT, STRUCT_SIZE; RANGE if `devices` is 0, or for a model to which the formula does
+ *   not apply: it needs attention, and an MLP or experts of one size, in each layer. */
 PPSCHED_API ppsched_status
 ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);

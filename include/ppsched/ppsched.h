@@ -35,6 +35,7 @@
  *   evaluate scenarios: jitter, slow ranks ppsched_schedule_evaluate_scenarios      scenarios.h
  *   order microbatches that differ         ppsched_schedule_order_microbatches      microbatches.h
  *   balance microbatches over replicas     ppsched_microbatches_balance             microbatches.h
+ *   find what an overlapped pair takes     ppsched_pair_find_order                  pair.h
  *
  * Names. Every function is `ppsched_<object>_<verb...>`. A function that cannot fail and returns
  * its result may be named after the result: ppsched_config_stages, ppsched_schedule_op_count,
@@ -114,6 +115,7 @@
 #include <ppsched/price.h>
 #include <ppsched/names.h>
 #include <ppsched/op.h>
+#include <ppsched/pair.h>
 #include <ppsched/plan.h>
 #include <ppsched/resources.h>
 #include <ppsched/scenarios.h>

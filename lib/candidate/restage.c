@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/costs.h"
+#include "pair/stages.h"
 
 /* The costs of a stage that an embedding or a head has a share of. */
 enum part { FORWARD, BACKWARD, INPUT, WEIGHT, MEM_FORWARD, MEM_INPUT, MEM_WEIGHT, MEM_AGAIN, STATIC, WEIGHTS, PARTS };
@@ -316,7 +317,7 @@ static ppsched_status put_overlapped(struct making *making, ppsched_error *error
 {
     uint32_t old = making->from->shape.stages, new = making->to->shape.stages;
     const struct ppi_values *list = &making->from->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
-    if (list->values == NULL)
+    if (list->values == NULL || (making->from->windows != NULL && old != new))
         return PPSCHED_OK;
     if (list->count > old && old != new)
         return ppi_fail(
@@ -357,6 +358,8 @@ static ppsched_status put_all(struct making *making, ppsched_error *error)
             status = put_holding(making, q, error);
     if (status == PPSCHED_OK)
         status = put_overlapped(making, error);
+    if (status == PPSCHED_OK && making->from->windows != NULL)
+        status = ppi_windows_restage(making->to, making->from, making->size, error);
     if (status == PPSCHED_OK)
         status = ppi_config_take_run(making->to, making->from, error);
     return status == PPSCHED_OK ? put_slice_scale(making, error) : status;

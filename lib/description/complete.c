@@ -66,11 +66,11 @@ static ppsched_status check_flags(const struct spot *spot, const ppsched_block *
     if ((block->flags & ~known) != 0)
         return fail_number(spot, block, "flags", block->flags, 0, known, error);
     if (has(block, PPSCHED_BLOCK_FLAG_PARALLEL) && spot->block == 0)
-        return fail_block(spot, block, "parallel is of a block after another; the first has none before it", error);
+        return fail_block(spot, block, "parallel needs a block before it, and the first block has none", error);
     if (has(block, PPSCHED_BLOCK_FLAG_FREE_NORMS) && !has(block, PPSCHED_BLOCK_FLAG_QK_NORM))
-        return fail_block(spot, block, "free_norms says how qk_norm is; give qk_norm too", error);
+        return fail_block(spot, block, "free_norms needs qk_norm; give both", error);
     if (has(block, PPSCHED_BLOCK_FLAG_QK_NORM) && has(block, PPSCHED_BLOCK_FLAG_QK_NORM_ALL))
-        return fail_block(spot, block, "qk_norm and qk_norm_all are two kinds of one norm; give one of them", error);
+        return fail_block(spot, block, "qk_norm and qk_norm_all exclude each other; give one of them", error);
     return PPSCHED_OK;
 }
 
@@ -91,10 +91,9 @@ static void complete_heads(ppsched_block *block, uint32_t hidden)
 static ppsched_status check_heads(const struct spot *spot, const ppsched_block *block, ppsched_error *error)
 {
     if (block->heads > 0 && block->head_size == 0 && spot->hidden % block->heads != 0)
-        return ppi_fail(
-            error, PPSCHED_ERROR_RANGE,
-            "kind %q, block %u (%s): heads %u does not divide %u of hidden_size, and head_size is not given; give it",
-            spot->name, spot->block, ppi_block_kinds[block->kind], block->heads, spot->hidden);
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "kind %q, block %u (%s): %u heads do not divide hidden_size %u; give head_size", spot->name,
+                        spot->block, ppi_block_kinds[block->kind], block->heads, spot->hidden);
     if (block->key_value_heads > 0 && block->heads % block->key_value_heads != 0)
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "kind %q, block %u (%s): key_value_heads %u does not divide %u heads",
                         spot->name, spot->block, ppi_block_kinds[block->kind], block->key_value_heads, block->heads);
@@ -106,14 +105,13 @@ static ppsched_status check_index(const struct spot *spot, const ppsched_block *
 {
     bool some = (block->index_heads | block->index_size | block->index_tokens) != 0;
     if (some && (block->index_heads == 0 || block->index_size == 0 || block->index_tokens == 0))
-        return fail_block(spot, block, "index_heads, index_size and index_tokens go together; give all or none", error);
+        return fail_block(spot, block, "index_heads, index_size and index_tokens must all be given, or none", error);
     if (has(block, PPSCHED_BLOCK_FLAG_SHARED_INDEX) && !some)
-        return fail_block(spot, block,
-                          "shared_index is of a block with an index; give its index_heads, index_size and index_tokens", error);
+        return fail_block(spot, block, "shared_index needs an index; give index_heads, index_size and index_tokens", error);
     if (some && block->kind == PPSCHED_BLOCK_KIND_LATENT_ATTENTION && block->query_rank == 0)
-        return fail_block(spot, block, "an index reads the queries' rank; give query_rank", error);
+        return fail_block(spot, block, "an index needs the rank of queries; give query_rank", error);
     if (some && block->kind == PPSCHED_BLOCK_KIND_COMPRESSED_ATTENTION && block->ratio == 0)
-        return fail_block(spot, block, "an index is of compressed tokens; give ratio", error);
+        return fail_block(spot, block, "an index needs compressed tokens; give ratio", error);
     return PPSCHED_OK;
 }
 
@@ -129,7 +127,9 @@ static ppsched_status complete_mamba(const struct spot *spot, ppsched_block *blo
                    : fail_block(spot, block, "Mamba's first version has no heads, head_size and groups; leave them out", error);
     }
     if (block->heads == 0 || block->time_step_rank > 0)
-        return fail_block(spot, block, "Mamba-2 needs heads, and has no time_step_rank; mamba_1 is the first version", error);
+        return fail_block(spot, block,
+                          "Mamba-2 needs heads and has no time_step_rank; the first version of Mamba has the flag mamba_1",
+                          error);
     block->groups = block->groups > 0 ? block->groups : 1;
     uint64_t width = (uint64_t)block->heads * block->head_size;
     if (block->width > 0 && block->width != width)
@@ -183,9 +183,10 @@ static ppsched_status check_name(const char *what, const char *name, ppsched_err
     if (ppi_find_broken_utf8(name, strlen(name)) < strlen(name))
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s has a name that is not UTF-8", what);
     if (strpbrk(name, " \t\r\n[],\"") != NULL || (name[0] >= '0' && name[0] <= '9'))
-        return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                        "%s is called %q; a name begins with no digit, and has no blanks, commas, quotes or brackets", what,
-                        name);
+        return ppi_fail(
+            error, PPSCHED_ERROR_RANGE,
+            "%s is called %q; a name must not begin with a digit, and not contain blanks, commas, quotes or brackets", what,
+            name);
     return PPSCHED_OK;
 }
 
@@ -247,7 +248,7 @@ static ppsched_status complete_tower(const ppsched_tower *tower, ppsched_error *
     if (status == PPSCHED_OK)
         status = complete_kind(kind, tower->hidden_size, error);
     if (status == PPSCHED_OK && has_experts(tower->kind))
-        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q has experts, which are of the model's layers alone",
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q has experts; only the layers of the model may have them",
                           tower->name);
     return status;
 }
@@ -265,8 +266,8 @@ static ppsched_status complete_towers(const ppsched_description_info *info, ppsc
         for (uint32_t other = 0; other < i && status == PPSCHED_OK; other++)
             is_taken |= strcmp(info->towers[other]->name, name) == 0;
         if (is_taken)
-            status = ppi_fail(error, PPSCHED_ERROR_RANGE, "tower %q is called as a kind or another tower; give it another name",
-                              name);
+            status = ppi_fail(error, PPSCHED_ERROR_RANGE,
+                              "tower %q has the name of a kind or of another tower; give it another name", name);
     }
     return status;
 }
@@ -373,7 +374,8 @@ ppsched_status ppi_description_complete(ppsched_description_info *info, ppsched_
         for (size_t name = 0; name < sizeof taken / sizeof taken[0] && status == PPSCHED_OK; name++)
             if (strcmp(info->kinds[i]->name, taken[name]) == 0)
                 status = ppi_fail(error, PPSCHED_ERROR_RANGE,
-                                  "a kind is called %q, as a part of every model is; give it another name", taken[name]);
+                                  "a kind is called %q, which is the name of a part of every model; give it another name",
+                                  taken[name]);
     if (status == PPSCHED_OK)
         status = check_all_shared(info, error);
     if (status == PPSCHED_OK && info->family != NULL &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a model's config file, asked for by name. The first error stays; what is missing is told all at once. Names may
- * be alternatives, "num_local_experts|num_experts": the first that is there and not null counts, and all of them count as read.
- * Numbers by two names must be equal; one that is 0 beside another counts as not there. */
+/* The fields of a model's config file, by name. The first error is kept; missing fields are reported together. A name may have
+ * alternatives, "num_local_experts|num_experts": the first that exists and is not null is used, and all of them count as read.
+ * Numbers with two names must be equal; a 0 counts as missing if the other is not 0. */
 #ifndef PPSCHED_DESCRIPTION_FIELDS_H
 #define PPSCHED_DESCRIPTION_FIELDS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads Hugging Face's config.json: finds the family of the text model and the fields that are its own, has the family read
- * them, and then the towers beside the text. */
+/* Reads Hugging Face's config.json: finds the family of the text model and its fields, and lets the family read them. Then
+ * reads the towers. */
 #include "description/huggingface.h"
 
 #include <string.h>
@@ -90,7 +90,7 @@ static ppsched_status fail_unknown(const struct ppi_json_value *object, const ch
             ppi_is_structure(object->keys[i]))
             ppi_add_name(parts, sizeof parts, part_count++, object->keys[i]);
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                    "model_type %q is not known%s%s%s%s; another type in its place would be another model; " PPI_INSTEAD, type,
+                    "model_type %q is not known%s%s%s%s; with another type it would be another model; " PPI_INSTEAD, type,
                     missing_count > 0 ? "; it lacks " : "", missing, part_count > 0 ? "; parts that are not understood: " : "",
                     parts);
 }
@@ -160,7 +160,8 @@ static void read_tied(struct ppi_fields *wrapper, const struct ppi_json_value *t
     if (is_right)
         draft->info.flags ^= PPSCHED_DESCRIPTION_FLAG_TIED;
     if (is_own)
-        ppi_draft_warn(draft, "tie_word_embeddings is %s for the text alone, and %s around it; the output counts as %s",
+        ppi_draft_warn(draft,
+                       "tie_word_embeddings is %s in the text's own fields, and %s outside of them; the output counts as %s",
                        is_tied ? "true" : "false", is_told ? "true" : "false", is_right == is_told ? "tied" : "not tied");
 }
 
@@ -173,7 +174,7 @@ static void warn_of_no_towers(const struct ppi_fields *wrapper, struct ppi_draft
         if (value != NULL && (value->type == PPI_JSON_NULL || ppi_json_in_use(value)))
             return;
     }
-    ppi_draft_warn(draft, "there is no vision_config, and a tower that a %s may have is not counted", wrapper->family);
+    ppi_draft_warn(draft, "there is no vision_config, so a tower that a %s may have is not counted", wrapper->family);
 }
 
 static ppsched_status read_wrapper(const struct ppi_json_value *object, const char *type, const struct ppi_json_value *text,
@@ -235,7 +236,7 @@ static ppsched_status read_model(const struct ppi_json_value *object, bool may_g
     const char *known = text_type != NULL ? text_type : type;
     const struct family *family = find_family(known);
     if (known == NULL && !may_guess)
-        return ppi_fail(error, PPSCHED_ERROR_RANGE, "it has no model_type, and no kinds and layers of the library's own form");
+        return ppi_fail(error, PPSCHED_ERROR_RANGE, "it has no model_type, and it is not a description with kinds and layers");
     if (family == NULL && may_guess)
         return guess_text(&place, known, arena, draft, error);
     if (family == NULL)

@@ -253,8 +253,8 @@ static bool has_flag(const struct ppi_draft *draft, uint32_t flag)
 
 static void refuse(struct ppi_fields *fields, const char *names, bool is_one)
 {
-    ppi_fields_fail(fields, "%s %s in use, which a %s does not have, and would not be counted; " PPI_INSTEAD, names,
-                    is_one ? "is" : "are", fields->family);
+    ppi_fields_fail(fields, "%s %s in use, but a %s does not have %s, so %s would not be counted; " PPI_INSTEAD, names,
+                    is_one ? "is" : "are", fields->family, is_one ? "it" : "them", is_one ? "it" : "they");
 }
 
 /* What says that layers are others without being in use: queries that see all tokens, norms with a bias, a last projection
@@ -264,10 +264,10 @@ static void check_signs(struct ppi_fields *fields, const struct ppi_draft *draft
     static const char *const norms[] = {"layer_norm_eps", "layer_norm_epsilon"};
     bool has_rms = is_in_use(fields, "rms_norm_eps") || (draft->info.flags & PPSCHED_DESCRIPTION_FLAG_NORM_BIAS) != 0;
     if (is_truth(fields, "is_causal", false) && (draft->info.flags & PPSCHED_DESCRIPTION_FLAG_NOT_CAUSAL) == 0)
-        ppi_fields_fail(fields, "is_causal is false, and layers of a %s are causal; " PPI_INSTEAD, fields->family);
+        ppi_fields_fail(fields, "is_causal is false, but the layers of a %s are causal; " PPI_INSTEAD, fields->family);
     if (is_truth(fields, "attention_out_bias", false) && is_truth(fields, "attention_bias", true) &&
         !is_asked(fields, "attention_out_bias") && has_flag(draft, PPSCHED_BLOCK_FLAG_OUTPUT_BIAS))
-        ppi_fields_fail(fields, "attention_out_bias is false, and attention_bias of a %s is of that bias too; " PPI_INSTEAD,
+        ppi_fields_fail(fields, "attention_out_bias is false, but attention_bias of a %s includes that bias; " PPI_INSTEAD,
                         fields->family);
     for (size_t i = 0; i < sizeof norms / sizeof *norms && is_gated && !has_rms; i++)
         if (is_in_use(fields, norms[i]) && !is_asked(fields, norms[i]))
@@ -281,8 +281,8 @@ static void check_activation(struct ppi_fields *fields, bool is_gated)
         const char *given = ppi_text_or(fields, names[i], NULL);
         for (size_t other = 0; other < sizeof ungated / sizeof *ungated && given != NULL && is_gated; other++)
             if (strcmp(given, ungated[other]) == 0)
-                ppi_fields_fail(fields, "%s is %s, of an MLP without a gate, which a %s does not have; " PPI_INSTEAD, names[i],
-                                given, fields->family);
+                ppi_fields_fail(fields, "%s is %s, which needs an MLP without a gate; that of a %s has one; " PPI_INSTEAD,
+                                names[i], given, fields->family);
     }
 }
 

@@ -18,7 +18,7 @@ struct reader {
 static ppsched_status fail(const struct reader *reader, const char *what)
 {
     return ppi_fail(reader->error, PPSCHED_ERROR_RANGE,
-                    "layers, character %zu: %s; such a text has names, counts and groups, as \"2xa 10x[5xb c]\"",
+                    "layers, character %zu: %s; such a text has names, counts and groups, such as \"2xa 10x[5xb c]\"",
                     (size_t)(reader->next - reader->text) + 1, what);
 }
 

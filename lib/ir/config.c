@@ -34,6 +34,7 @@ void ppi_config_destroy(ppsched_config *config)
     }
     ppi_release(&host, config->options);
     ppi_release(&host, config->map);
+    ppi_release(&host, config->windows);
     ppi_robust_objective_destroy(config->goal, &host);
     ppi_release(&host, config);
 }
@@ -84,6 +85,10 @@ static ppsched_status copy_contents(ppsched_config *copy, const ppsched_config *
         status = ppi_config_set_placement(copy, config->placement, config->map, config->shape.stages, error);
     for (int32_t q = 1; q <= PPI_LAST_QUANTITY && status == PPSCHED_OK; q++)
         status = ppi_config_set_values(copy, q, config->values[q].values, config->values[q].count, error);
+    if (config->windows != NULL && status == PPSCHED_OK) {
+        copy->windows = ppi_windows_copy(&copy->host, config->windows, 1);
+        status = copy->windows != NULL ? PPSCHED_OK : ppi_fail_memory(error, "the windows of stages");
+    }
     if (config->goal != NULL && status == PPSCHED_OK)
         status = ppi_robust_objective_make(&copy->goal, &copy->host, config->goal, error);
     for (size_t i = 0; i < config->option_count && status == PPSCHED_OK; i++)
@@ -111,7 +116,7 @@ static ppsched_status check_map(const struct ppi_shape *shape, const uint32_t *m
     if (map == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "map placement needs a list of devices");
     if (count != shape->stages)
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the placement map has %zu values; give %u, one a stage", count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "the placement map has %zu values; give %u, one per stage", count,
                         shape->stages);
     for (uint32_t s = 0; s < shape->stages; s++)
         if (map[s] >= shape->devices)
@@ -144,6 +149,15 @@ ppsched_status ppi_config_set_placement(ppsched_config *config, int32_t placemen
     return PPSCHED_OK;
 }
 
+/* Times of ops or of pairs that are set go over windows. */
+static void forget_windows(ppsched_config *config, int32_t quantity)
+{
+    if (config->windows == NULL || quantity < PPSCHED_QUANTITY_FORWARD_TIMES || quantity > PPSCHED_QUANTITY_OVERLAPPED_TIMES)
+        return;
+    ppi_release(&config->host, config->windows);
+    config->windows = NULL;
+}
+
 ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, const double *values, size_t count,
                                      ppsched_error *error)
 {
@@ -154,6 +168,7 @@ ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, c
         if (status != PPSCHED_OK)
             return status;
         if (count == held->count) {
+            forget_windows(config, quantity);
             memmove(held->values, values, count * sizeof *values);
             return PPSCHED_OK;
         }
@@ -162,6 +177,7 @@ ppsched_status ppi_config_set_values(ppsched_config *config, int32_t quantity, c
             return ppi_fail_memory(error, ppi_quantity_name(quantity));
         memcpy(copy, values, count * sizeof *copy);
     }
+    forget_windows(config, quantity);
     ppi_release(&config->host, held->values);
     held->values = copy;
     held->count = count;

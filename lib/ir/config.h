@@ -9,6 +9,7 @@
 #include "ir/quantity.h"
 #include "ir/robust_objective.h"
 #include "ir/shape.h"
+#include "ir/windows.h"
 
 enum { PPI_MOST_VERSIONS = 1024 }; /* weight versions on a device */
 
@@ -48,6 +49,7 @@ struct ppsched_config {
     ppsched_progress_function progress; /* or NULL */
     void *progress_user;
     struct ppi_values values[PPI_LAST_QUANTITY + 1];
+    struct ppi_windows *windows; /* from which the times of overlapped pairs follow; NULL: none */
     struct ppi_named_text *options;
     size_t option_count, option_capacity;
     struct ppi_roles roles;

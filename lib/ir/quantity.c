@@ -101,28 +101,28 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
     case PER_STAGE:
         if (count == 1 || count == s)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all stages or %zu, one a stage", row->name,
-                        count, s);
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all stages or %zu, one per stage",
+                        row->name, count, s);
     case PER_STAGE_PAIR:
         if (count == 1 || count == s || count == s * s)
             return PPSCHED_OK;
         return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "%s has %zu values; give 1 for all pairs, %zu, one a forward stage, or %zu, one a pair of stages",
+                        "%s has %zu values; give 1 for all pairs, %zu, one per forward stage, or %zu, one per pair of stages",
                         row->name, count, s, s * s);
     case PER_DEVICE:
         if (count == 1 || count == d)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all devices or %zu, one a device",
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give 1 for all devices or %zu, one per device",
                         row->name, count, d);
     case PER_MICROBATCH:
         if (count == 1 || count == shape->microbatches)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one a microbatch", row->name, count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one per microbatch", row->name, count,
                         shape->microbatches);
     case PER_SLICE:
         if (count == 1 || count == shape->slices)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one a slice", row->name, count,
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "%s has %zu values; give %u, one per slice", row->name, count,
                         shape->slices);
     case PER_KIND:
         if (count == 1 || count == PPSCHED_KIND_W)

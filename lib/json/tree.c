@@ -203,7 +203,7 @@ static ppsched_status check_keys(struct reader *reader, uint32_t first, uint32_t
     order = ppi_sort(order, scratch, count, goes_before, keys);
     for (uint32_t i = 1; i < count; i++)
         if (strcmp(keys[order[i - 1]], keys[order[i]]) == 0)
-            return ppi_json_fail(&reader->json, reader->stack.places[first + order[i]], "the key stands twice in its object");
+            return ppi_json_fail(&reader->json, reader->stack.places[first + order[i]], "the key occurs twice in its object");
     return PPSCHED_OK;
 }
 

@@ -26,7 +26,7 @@ struct ppi_json_value {
     const char *const *keys; /* of an object's members, in the order of the text; no two alike */
 };
 
-/* Reads the whole text, at most PPI_JSON_DEPTH deep. SYNTAX with line and column, also for a key that stands twice in an
+/* Reads the whole text, at most PPI_JSON_DEPTH deep. SYNTAX with line and column, also for a key that occurs twice in an
  * object; NO_MEMORY. */
 ppsched_status ppi_json_tree(struct ppi_json_value *out, struct ppi_arena *arena, const char *data, size_t size,
                              ppsched_error *error);

@@ -53,7 +53,7 @@ static ppsched_status fits_v(struct ppi_launch *launch, ppsched_error *error)
     launch->maker = &zbv;
     if (schedule->placement.copies != 1 || ppi_chunks_of(schedule) != 2 || !ppi_is_placed(schedule, PPSCHED_PLACEMENT_V))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages a device");
+                        "Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages per device");
     if (!ppi_only_computes(schedule))
         return ppi_fail(error, PPSCHED_ERROR_REFUSED, "Colossal-AI takes compute ops only; use the schedule before lowering");
     if (!ppi_has_whole_groups(&schedule->shape))

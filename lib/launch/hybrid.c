@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Megatron-LM cuts a hybrid model by | in --hybrid-layer-pattern, and refuses all other flags that divide layers beside it
+/* Megatron-LM splits a hybrid model by | in --hybrid-layer-pattern, and then refuses all other flags that divide layers
  * (validate_args, and core/models/hybrid/hybrid_layer_allocation.py, of megatron-core 0.19.2). */
 #include "launch/hybrid.h"
 

@@ -94,7 +94,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
                         "torchtitan takes compute ops only and lowers them itself; use the schedule before lowering");
     if (!ppi_is_placed(schedule, PPSCHED_PLACEMENT_LOOP) &&
         !(ppi_is_placed(schedule, PPSCHED_PLACEMENT_V) && ppi_chunks_of(launch->schedule) == 2))
-        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages a device");
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED, "torchtitan places stages in a loop, or in a v of two stages per device");
     if (launch->maker != NULL && !launch->maker->single && ppi_chunks_of(launch->schedule) == 1)
         launch->maker = NULL; /* it uses classes of a list with at least two stages */
     if (launch->parts == NULL)

@@ -100,19 +100,20 @@ static ppsched_status find_chunks(struct split *split, ppsched_error *error)
     if (each == 0)
         REFUSE("layers_per_chunk is %lld, and there are no layers; leave it out", (long long)flags->layers_per_chunk);
     if (each % flags->layers_per_chunk != 0)
-        REFUSE("a device has %lld layers, which chunks of layers_per_chunk %lld do not fill; give one that divides it",
-               (long long)each, (long long)flags->layers_per_chunk);
+        REFUSE("a device has %lld layers, and layers_per_chunk %lld does not divide them; give one that does", (long long)each,
+               (long long)flags->layers_per_chunk);
     return PPSCHED_OK;
 }
 
 static ppsched_status check_chunks(const struct split *split, ppsched_error *error)
 {
     if (split->chunks > 1 && split->devices < 2)
-        REFUSE("%lld chunks a device need more than 1 device; take more, or 1 chunk", (long long)split->chunks);
+        REFUSE("%lld chunks per device need more than 1 device; take more, or 1 chunk", (long long)split->chunks);
     if (split->chunks > 1 && split->devices < 3 && split->flags.no_overlap == 1)
-        REFUSE("%lld chunks a device need more than 2 devices where communication does not overlap; take more, or 1 chunk, or "
-               "let it overlap",
-               (long long)split->chunks);
+        REFUSE(
+            "%lld chunks per device need more than 2 devices where communication does not overlap; take more, or 1 chunk, or "
+            "let it overlap",
+            (long long)split->chunks);
     return ppi_layout_check_size("stages", split->devices * split->chunks, error);
 }
 
@@ -132,7 +133,7 @@ static ppsched_status share_rest(struct split *split, int64_t rest, int64_t coun
         REFUSE("first_decoders and last_decoders take %lld of %lld decoders; they must leave 0 or more",
                (long long)(split->decoders - rest), (long long)split->decoders);
     if (count < 0)
-        REFUSE("first_decoders and last_decoders are of one device, the only one; give one of them, or neither");
+        REFUSE("there is only one device, but first_decoders and last_decoders are both given; give one of them, or neither");
     if (count == 0 && rest > 0)
         REFUSE("first_decoders and last_decoders leave %lld decoder%s, and no device for them; they must take all %lld",
                (long long)rest, rest == 1 ? "" : "s", (long long)split->decoders);
@@ -160,8 +161,9 @@ static ppsched_status share_unevenly(struct split *split, ppsched_error *error)
     if (status != PPSCHED_OK)
         return status;
     if (has_first && has_last && split->devices == 2 && split->chunks > 1)
-        REFUSE("with 2 devices Megatron-LM takes first_decoders and last_decoders together for 1 chunk a device only; give one "
-               "of them");
+        REFUSE(
+            "with 2 devices Megatron-LM supports first_decoders and last_decoders together only for 1 chunk per device; give "
+            "one of them");
     split->first = has_first ? flags->first_decoders / split->chunks : split->middle;
     split->last = has_last ? flags->last_decoders / split->chunks : split->middle;
     return PPSCHED_OK;

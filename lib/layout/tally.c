@@ -130,7 +130,7 @@ static ppsched_status check_chunks(uint32_t stages, uint32_t devices, const ppsc
                         (long long)rules->chunks, chunks);
     if (rules->launcher == 1 && chunks > 1 && devices <= least)
         return ppi_fail(error, PPSCHED_ERROR_REFUSED,
-                        "%u stages a device need more than %s; take more devices, or one stage a device", chunks,
+                        "%u stages per device need more than %s; use more devices, or one stage per device", chunks,
                         least == 1 ? "1 device" : "2 devices where communication does not overlap");
     return PPSCHED_OK;
 }

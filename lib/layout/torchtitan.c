@@ -35,11 +35,12 @@ static ppsched_status check_stages(const struct ppi_titan *titan, int64_t stages
             "layers_per_stage %lld makes %lld stages, which is not a multiple of %lld devices; give one that makes a multiple",
             given, made, devices);
     if (!several && stages != titan->devices)
-        REFUSE("layers_per_stage %lld makes %lld stages for %lld devices, and the schedule has one a device; give %lld", given,
+        REFUSE("layers_per_stage %lld makes %lld stages for %lld devices, but the schedule has 1 per device; give %lld", given,
                made, devices, (long long)((effective(titan) + titan->devices - 1) / titan->devices));
     if (several && stages < 2 * titan->devices)
-        REFUSE("layers_per_stage %lld makes %lld stages for %lld devices, and the schedule has 2 a device or more; give less",
-               given, made, devices);
+        REFUSE(
+            "layers_per_stage %lld makes %lld stages for %lld devices, but the schedule has at least 2 per device; give less",
+            given, made, devices);
     return PPSCHED_OK;
 }
 

@@ -41,7 +41,7 @@ static const ppsched_efficiency memory[] = {{100e6, 0.9}, {10e6, 0.75}, {1e6, 0.
 static const ppsched_accelerator devices[] = {
     /* NVIDIA A100 80GB SXM data sheet (2021): 312 TFLOPS, 78 (fp16), 2039 GB/s, NVLink 600 GB/s both ways; HDR 200 Gb/s. */
     {DEVICE("a100"), .node_devices = 8, .matrix_rate = 312e12, .vector_rate = 78e12, .memory_bandwidth = 2039e9, .memory = 80e9,
-     .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6)},
+     .inside = LINK(300e9, 0.65, 10e-6), .between = LINK(25e9, 0.9, 20e-6), .shares_ports = 1},
     /* NVIDIA H100 SXM data sheet (2023): 989.4 TFLOPS, 1978.9 (8 bits), 133.8 (fp16), 3.35 TB/s, NVLink 900 GB/s both ways;
      * NDR 400 Gb/s. The driver reports 81,559 MiB. */
     {DEVICE("h100"), .node_devices = 8, .matrix_rate = 989.4e12, .rate_8bit = 1978.9e12, .vector_rate = 133.8e12,

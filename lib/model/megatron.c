@@ -124,9 +124,9 @@ ppsched_status ppi_model_megatron(ppsched_megatron_memory *out, const ppsched_mo
     const ppsched_description_info *shape = model->shape;
     struct flat flat = {.training = &model->training};
     if (!ppi_description_to_transformer(&flat.shape, NULL, model->description))
-        return ppi_fail(
-            error, PPSCHED_ERROR_RANGE,
-            "Megatron-LM's formula is of layers with attention and one MLP or experts of one size; this model has others");
+        return ppi_fail(error, PPSCHED_ERROR_RANGE,
+                        "Megatron-LM's formula needs attention, and one MLP or experts of one size, in each layer; this model "
+                        "has other layers");
     for (uint32_t i = 0; i < shape->layer_count; i++) {
         flat.last_has = ppi_model_experts_of(shape->kinds[shape->layers[i]]) != NULL;
         flat.experts += flat.last_has;

@@ -56,4 +56,21 @@ CASE(test_scenarios)
     CHECK(ppsched::Scenarios(schedule, config, 1).metrics().mean == schedule.evaluate(config).metrics().makespan);
 }
 
+CASE(test_overlapped_pairs)
+{
+    const ppsched_window windows[] = {{3, 0, 0}, {2, 1, 0}};
+    ppsched::PairWindows pair;
+    pair.forward = pair.backward = windows;
+    pair.forward_count = pair.backward_count = 2;
+    const ppsched::PairOrder found = ppsched::find_pair_order(pair);
+    CHECK(found.times.time == 8 && found.times.is_best == 1 && found.windows.size() == 4);
+    const std::vector<int32_t> kinds{PPSCHED_KIND_B, PPSCHED_KIND_F, PPSCHED_KIND_F, PPSCHED_KIND_B};
+    CHECK(ppsched::run_pair_order(pair, kinds).times.time == 10);
+    Config config(2, 2, 4);
+    const std::vector<ppsched::PairWindows> stages{pair};
+    ppsched::set_windows(config, stages);
+    CHECK(config.values(PPSCHED_QUANTITY_OVERLAPPED_TIMES)[0] == 8 && config.values(PPSCHED_QUANTITY_FORWARD_TIMES)[0] == 5);
+    CHECK(thrown<ppsched::Error>([&] { ppsched::set_windows(config, {}); }).has_value());
+}
+
 } // namespace

@@ -266,8 +266,8 @@ static void test_other_splits(void **state)
 {
     (void)state;
     refuse_split(24, 2, (ppsched_megatron_split){.first_decoders = 12, .last_decoders = 12, .chunks = 2},
-                 "1 chunk a device only");
-    refuse_split(24, 1, (ppsched_megatron_split){.first_decoders = 10, .last_decoders = 10}, "of one device");
+                 "only for 1 chunk per device");
+    refuse_split(24, 1, (ppsched_megatron_split){.first_decoders = 10, .last_decoders = 10}, "there is only one device");
     refuse_split(0, 2, (ppsched_megatron_split){.layers_per_chunk = 2}, "there are no layers");
     refuse_split(24, 3, (ppsched_megatron_split){.first_decoders = 24}, "leave nothing for the other 2 devices");
     refuse_split(24, 2, (ppsched_megatron_split){.first_decoders = 24}, "leave nothing for the other 1 device;");
@@ -285,8 +285,8 @@ static void test_other_parts(void **state)
     expect_refusal(ppsched_layout_create_from_torchtitan(&layout, 8, 2, 3, 1, 1, NULL, &error), &error,
                    "not a multiple of 2 devices");
     expect_refusal(ppsched_layout_create_from_torchtitan(&layout, 8, 2, 4, 4, 1, NULL, &error), &error, "first_less is 4");
-    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 4, 1, 1, 0, &error), &error, "one a device; give 8");
-    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 8, 1, 1, 1, &error), &error, "2 a device or more");
+    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 4, 1, 1, 0, &error), &error, "1 per device; give 8");
+    expect_refusal(ppsched_layout_find_torchtitan_stages(&stages, 14, 2, 8, 1, 1, 1, &error), &error, "at least 2 per device");
     assert_true(layout == NULL && stages == 0);
 }
 

@@ -70,7 +70,8 @@ def too_large(rows):
 
 
 def page_parts(rows):
-    return {"too large": too_large(rows), "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
+    return {"too large": too_large(rows), "open settings": page_table(known(by_group([row for row in rows if not row.run.is_told]))),
+            "errors": page_table(known(by_group(rows))), "far off": far_off(rows)}
 
 
 def updated(page, parts):

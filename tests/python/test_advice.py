@@ -32,7 +32,7 @@ class LimitTest(FolderTest):
 
     def expect_least(self, *words):
         """The limit that is advised does."""
-        advised = re.search(r"the least limit that would do is ([\d.e+-]+)( GB)?", self.refusal("pick", *words))
+        advised = re.search(r"the least limit that works is ([\d.e+-]+)( GB)?", self.refusal("pick", *words))
         self.assertIsNotNone(advised)
         self.pick(*words[:-1], advised[1] + (advised[2] or "").strip())
 
@@ -73,7 +73,7 @@ class WhyTest(FolderTest):
         self.assertRegex(text, r"\nbest for each runtime +strategy +V +step time \(s\)\n")
         for name, strategy in (("megatron", "1f1b"), ("sail", "1f1b"), ("torchtitan", "dualpipe_v")):
             self.assertRegex(text, rf"\n[a-z ]*\b{name}\b[a-z ]*  {strategy} +\d  +[\d.]+\n")
-        self.assertRegex(text, r"\nmindspeed: no schedule fits in 60.0 GiB; dualpipe_v with V = 2 lacks [\d.]+ GiB\n")
+        self.assertRegex(text, r"\nmindspeed: no schedule fits in 60.0 GiB; dualpipe_v with V = 2 exceeds this by [\d.]+ GiB\n")
 
     def test_colossalai(self):
         words = ("--num-devices", 4, "--num-layers", 8, "--runtime", "colossalai")
@@ -107,8 +107,8 @@ class WhyTest(FolderTest):
         """They are refused before they are asked for a unit."""
         layers = json.dumps([{"name": "decoder", "count": 4, "forward_time": "1ms", "mem_forward": "1GB"}])
         for command in ("pick", "compare", "schedule"):
-            self.fail_with(2, "forward_times: the layers say that themselves; it goes with --num-layers", command, "--num-devices", 2, "-b", 4, "--layers", layers, "-f", 2)
-        self.fail_with(2, "head: the layers say", "pick", "--num-devices", 2, "-b", 4, "--layers", layers, "--head", "forward_time=2")
+            self.fail_with(2, "forward_times: the list of layers has its own costs; this option works only with --num-layers", command, "--num-devices", 2, "-b", 4, "--layers", layers, "-f", 2)
+        self.fail_with(2, "head: the list of layers has its own costs", "pick", "--num-devices", 2, "-b", 4, "--layers", layers, "--head", "forward_time=2")
 
     def test_torchtitan(self):
         self.succeed("schedule", "--strategy", "interleaved_1f1b", "--num-devices", 4, "-s", 12, "-b", 8, "-o", "order.csv")

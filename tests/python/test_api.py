@@ -302,7 +302,7 @@ class ConfigTest(unittest.TestCase):
         self.expect("number of devices is 0", devices=0, microbatches=1)
         self.expect("number of microbatches is -1", devices=1, microbatches=-1)
         self.expect("number of devices is 4294967296", devices=2**32, microbatches=1)
-        self.expect("which no integer of the library can hold", devices=2**64, microbatches=1)
+        self.expect("which is out of range for the library's integers", devices=2**64, microbatches=1)
         self.expect("devices must be an integer, not 2.0", devices=2.0, microbatches=1)
         self.expect("microbatches must be an integer, not True", devices=2, microbatches=True)
 
@@ -488,7 +488,7 @@ class ExplainTest(unittest.TestCase):
             with self.assertRaisesRegex(ppsched.Error, "there is no kind", msg=repr(kind)):
                 timeline.sensitivities(kind=kind)
         for kind in ("SEND_F", 5, ppsched.Kind.SEND_F):
-            with self.assertRaisesRegex(ppsched.Error, "no sensitivities to SEND_F; there are those to F, B, I and W"):
+            with self.assertRaisesRegex(ppsched.Error, "no sensitivities to SEND_F; give F, B, I or W"):
                 timeline.relief(kind=kind)
         for objective in ("time", 3):
             with self.assertRaisesRegex(ppsched.Error, "there is no objective"):
@@ -671,7 +671,7 @@ class LibraryTest(unittest.TestCase):
             _library._check_version(_library.lib, "libppsched.so")
         with mock.patch.object(_abi, "VERSION_MAJOR", 99), self.assertRaisesRegex(ImportError, "or newer"):
             _library._check_version(_library.lib, "libppsched.so")
-        with self.assertRaisesRegex(ImportError, "is no libppsched"):
+        with self.assertRaisesRegex(ImportError, "is not libppsched"):
             _library._check_version(ctypes.CDLL(None), "libc")
 
     def test_missing_library(self):

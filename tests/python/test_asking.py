@@ -79,10 +79,10 @@ class NamesTest(AskingTest):
     def test_pp_is_devices_without_a_model(self):
         self.assertEqual(self.succeed("pick", "--pp", 4, "-b", 8), self.succeed("pick", "--devices", 4, "-b", 8))
         self.refuse(2, "ppsched pick: --pp 4, --devices 8: without --model they say the same; give one of them", "pick", "--pp", 4, "--devices", 8, "-b", 8)
-        self.refuse(2, "ppsched pick: --pp: it goes with --model", "pick", "--pp", 2, 4, "-b", 8)
+        self.refuse(2, "ppsched pick: --pp needs --model", "pick", "--pp", 2, 4, "-b", 8)
 
     def test_number_and_kind_of_devices(self):
-        self.refuse(2, "ppsched pick: argument --devices/--num-devices: 'h100' is no integer; the kind of device is --device h100", "pick",
+        self.refuse(2, "ppsched pick: argument --devices/--num-devices: 'h100' is not an integer; the kind of device is --device h100", "pick",
                     "--devices", "h100", "-b", 8)
         self.refuse(2, "ppsched pick: argument --device: '8' is no kind of device, such as h100; the number of devices is --devices 8, with --model "
                     "--gpus 8", "pick", "--device", 8, "-b", 8)

@@ -393,7 +393,7 @@ class FileTest(unittest.TestCase):
                 traces.append(file.read())
         self.assertEqual(Simulator(traces, Network(4999, 1)).run(), 1000 * json.loads(run(*words, "--json").stdout)[0]["makespan"])
         self.assertIn("give -o PREFIX", run(*words, "--format", "chakra").stderr)
-        self.assertIn("--tensors: it goes with chakra", run(*words, "--tensors").stderr)
+        self.assertIn("--tensors works only with chakra", run(*words, "--tensors").stderr)
 
     def test_convert(self):
         schedule = ppsched.generate("1f1b", ppsched.Config(4, 8)).lower("just_in_time")
@@ -430,8 +430,8 @@ class FileTest(unittest.TestCase):
         lower = ("schedule", "-s", 2, "-b", 4, "--lower", "pytorch")
         for words, code, text in ((("schedule", "-s", 2, "-b", 4, "--format", "chakra", "-o", self.prefix), 2, "lower it with --lower"),
                                   ((*lower, "--format", "chakra"), 2, "give -o PREFIX"),
-                                  ((*lower, "--links", "ranks"), 2, "--links: it goes with chakra traces, not with text"),
-                                  ((*lower, "--most-loss", "0.1", "--format", "json"), 2, "--most-loss: it goes with chakra"),
+                                  ((*lower, "--links", "ranks"), 2, "--links works only with chakra traces, not with text"),
+                                  ((*lower, "--most-loss", "0.1", "--format", "json"), 2, "--most-loss works only with chakra"),
                                   ((*lower, "-f", "0.25", "--format", "chakra", "-o", self.prefix), 1, "use time_scale 100")):
             result = run(*words)
             self.assertEqual(result.returncode, code, words)

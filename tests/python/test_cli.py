@@ -79,13 +79,13 @@ class ScheduleTest(CommandTest):
         *rows, note = result.stdout.splitlines()
         self.assertGreater(len(rows[2]), 1000)
         self.assertEqual((note, result.stderr),
-                         (f"rows of {max(map(len, rows))} columns; --text-columns N makes them narrower", ""))
+                         (f"lines have up to {max(map(len, rows))} columns; --text-columns N makes them shorter", ""))
         path = self.folder / "rows.txt"
         self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 99, "-o", path), "")
         self.assertEqual(path.read_text(encoding="utf-8").splitlines(), [*rows, f"ppsched {ppsched.__version__}"])
         for words in (("convert", self.write("a.csv", self.succeed("schedule", "-s", 4, "-b", 99, "--format", "csv")), "--to", "text"),
                       ("pick", "--num-devices", 4, "-b", 99, "--strategies", "1f1b", "--format", "text")):
-            self.assertIn("--text-columns N makes them narrower\n", run(*words).stdout[-60:])
+            self.assertIn("--text-columns N makes them shorter\n", run(*words).stdout[-60:])
 
     def test_explain(self):
         words = ("schedule", "-s", "4", "-b", "6", "-f", "1", "1", "2", "1", "-bw", "2", "2", "4", "2", "--explain")
@@ -193,18 +193,18 @@ class ScheduleTest(CommandTest):
             path = self.folder / "whole.csv"
             self.succeed("schedule", "--strategy", strategy, "--num-devices", 2, "-s", stages, "-b", 4, *words, "-o", path)
             rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
-            self.assertNotIn("forwards alone", self.succeed("check", path))
+            self.assertNotIn("forwards only", self.succeed("check", path))
             self.assertIs(json.loads(self.succeed("check", path, "--json"))["forward_only"], False)
             kept = ("F", "SEND_F", "RECV_F")
             lost = [[cell for cell in row if cell.strip("0123456789") in kept] for row in rows]
             alone = self.folder / "alone.csv"
             alone.write_text("".join(",".join(row) + "\n" for row in lost), encoding="utf-8")
-            self.assertRegex(self.succeed("check", alone), r"^ok: custom: .* ops, forwards alone\n")
+            self.assertRegex(self.succeed("check", alone), r"^ok: custom: .* ops, forwards only\n")
             row = json.loads(self.succeed("check", alone, "--json"))
             self.assertIs(row["forward_only"], True)
             self.assertIs(row["valid"], True)
             result = run("convert", alone, "--to", "json")
-            self.assertEqual((result.returncode, result.stderr), (0, f"ppsched convert: note: {alone} has forwards alone, no backward\n"))
+            self.assertEqual((result.returncode, result.stderr), (0, f"ppsched convert: note: {alone} has only forwards, no backward\n"))
             schedule = ppsched.read(alone)
             self.assertTrue(schedule.forward_only and schedule.config.forward_only)
             self.assertLessEqual(ppsched.lower_bound(schedule.config).value, schedule.evaluate().metrics.makespan)
@@ -333,29 +333,29 @@ class ConfigFileTest(CommandTest):
             ("a.json", '{"num_stages": 2,\n "num_batches": }', "a.json, line 2, column 17: broken JSON"),
             ("a.json", '{"num_stage": 2, "num_batches": 2}', "unknown key 'num_stage'; did you mean num_stages?"),
             ("a.json", '{"num_stages": "2", "num_batches": 2}', "num_stages must be an integer, not '2'"),
-            ("a.json", '{"num_stages": 2, "num_stages": 2}', "key 'num_stages' stands twice"),
+            ("a.json", '{"num_stages": 2, "num_stages": 2}', "key 'num_stages' occurs twice"),
             ("a.json", "[1]", "must hold a mapping"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": ["1"]}', "forward_times must hold numbers, not '1'"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [NaN, 1]}', "forward_times of stage 0 is NaN"),
             ("a.json", '{"num_stages": 2, "num_batches": 2, "forward_times": [1, 1, 1]}', "give 1 for all stages or 2"),
             ("a.json", '{"num_stages": ' + "9" * 5000 + "}", "a.json: "),
-            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "1f1b\\u0000"}', "holds a NUL character"),
-            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "\\ud800"}', "is no Unicode text"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "1f1b\\u0000"}', "contains a NUL character"),
+            ("a.json", '{"num_stages": 2, "num_batches": 2, "strategy": "\\ud800"}', "is not valid Unicode"),
             ("a.json", "[" * 100000, "nested too deeply"),
-            ("a.json", '{"num_stages": 99999999999999999999, "num_batches": 2}', "no integer of the library can hold"),
+            ("a.json", '{"num_stages": 99999999999999999999, "num_batches": 2}', "out of range for the library's integers"),
         )
         for name, text, part in cases:
             with self.subTest(text=text[:60]):
                 self.fail_with(1, part, "schedule", "-c", self.write(name, text))
         self.fail_with(1, "cannot read", "schedule", "-c", self.folder / "none.json")
         (self.folder / "b.json").write_bytes(b'{"\xff": 1}')
-        self.fail_with(1, "is no UTF-8", "schedule", "-c", self.folder / "b.json")
+        self.fail_with(1, "is not UTF-8", "schedule", "-c", self.folder / "b.json")
 
     @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
     def test_bad_yaml(self):
         path = self.write("a.yaml", "num_stages: 2\nnum_batches: [1,\n")
         self.fail_with(1, "a.yaml, line 3, column 1: broken YAML", "schedule", "-c", path)
-        for text, part in (("num_stages: 4\nnum_stages: 5\n", "'num_stages' stands twice"), ("strategy: 2001-99-99\n", "a.yaml: "),
+        for text, part in (("num_stages: 4\nnum_stages: 5\n", "'num_stages' occurs twice"), ("strategy: 2001-99-99\n", "a.yaml: "),
                            ('a: !!bool "x"\n', "a.yaml: "), ('a: !!int ""\n', "a.yaml: "), ("a: 1" + ":1" * 200 + ".5\n", "a.yaml: "), ("num_stages: " + "9" * 5000 + "\n", "a.yaml, line 1, column 13: ")):
             self.fail_with(1, part, "schedule", "-c", self.write("a.yaml", text))
 
@@ -367,7 +367,7 @@ class BadInputTest(CommandTest):
             ("number of microbatches is -3", "-s", 4, "-b", -3),
             ("number of devices is 2147483648", "-s", 2**31, "-b", 8),
             ("is above the largest supported", "-s", 65535, "-b", 65535),
-            ("no integer of the library can hold", "-s", 2**70, "-b", 8),
+            ("out of range for the library's integers", "-s", 2**70, "-b", 8),
             ("iterations is 0", "-s", 4, "-b", 8, "--iterations", 0),
             ("nearest: 4 or 8 stages", "--strategy", "interleaved_1f1b", "-s", 6, "--num-devices", 4, "-b", 8),
             ("give 1 for all stages or 4", "-s", 4, "-b", 8, "-f", 1, 2),
@@ -386,7 +386,7 @@ class BadInputTest(CommandTest):
 
     def test_usage(self):
         cases = (
-            ("is no integer", "-s", "four", "-b", 8),
+            ("is not an integer", "-s", "four", "-b", 8),
             ("give --devices, or --stages, ", "-b", 8),
             ("give --microbatches, ", "-s", 4),
             ("must be KEY=VALUE", "-s", 4, "-b", 8, "--set", "group_size"),
@@ -604,7 +604,7 @@ class StrategiesTest(CommandTest):
         self.assertIn("--set objective=span|makespan  ", text)
         self.assertIn("--set effort=N  ", text)
         self.assertIn("(0 to 12, default: 4)", text)
-        self.assertIn("any placement, any number of stages a device", text)
+        self.assertIn("any placement, any number of stages per device", text)
 
     def test_json(self):
         path = self.folder / "s.json"

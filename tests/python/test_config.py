@@ -53,7 +53,7 @@ class ReplaceTest(unittest.TestCase):
 
     def test_checks(self):
         config = ppsched.Config(4, 8, forward_times=[1, 2, 3, 4])
-        with self.assertRaisesRegex(ppsched.Error, "forward_times has 4 values; give 1 for all stages or 8, one a stage"):
+        with self.assertRaisesRegex(ppsched.Error, "forward_times has 4 values; give 1 for all stages or 8, one per stage"):
             config.replace(devices=8)
         with self.assertRaisesRegex(TypeError, "Config has no argument 'forward_time'; did you mean forward_times"):
             config.replace(forward_time=1)

@@ -55,26 +55,26 @@ class DescriptionTest(unittest.TestCase):
 
     def test_wrong_values(self):
         for block, part in (({"kind": "attention"}, "heads is 0; it must be 1 to 1048576"), ({"kind": "mlp", "width": 8, "heads": 2}, "it has no heads, which is 2"),
-                            ({"kind": "mlp", "width": 8, "sinks": True}, "it has no sinks"), ({"kind": "attention", "heads": 5}, "heads 5 does not divide 64 of hidden_size"),
+                            ({"kind": "mlp", "width": 8, "sinks": True}, "it has no sinks"), ({"kind": "attention", "heads": 5}, "5 heads do not divide hidden_size 64"),
                             ({"kind": "attention", "heads": 4, "key_value_heads": 3}, "key_value_heads 3 does not divide 4 heads"),
-                            ({"kind": "attention", "heads": 4, "index_heads": 1}, "go together"), ({"kind": "mlp", "width": 1.5}, "must be an integer of 0 or more, not 1.5"),
+                            ({"kind": "attention", "heads": 4, "index_heads": 1}, "must all be given, or none"), ({"kind": "mlp", "width": 1.5}, "must be an integer of 0 or more, not 1.5"),
                             ({"kind": "mlp", "width": -1}, "must be an integer"), ({"kind": "mlp", "width": 8, "gated": 1}, "must be true or false, not 1"),
                             ({"kind": "experts", "experts": 4, "experts_per_token": 5, "width": 8}, "experts_per_token is 5; it must be 1 to 4"),
                             ({"kind": "mamba", "heads": 4, "head_size": 8}, "state_size is 0"), ({"kind": "mamba", "mamba_1": True, "state_size": 4}, "needs width and time_step_rank"),
-                            ({"kind": "mlp", "width": 8, "parallel": True}, "the first has none before it"), ("x", "must be an object"),
+                            ({"kind": "mlp", "width": 8, "parallel": True}, "the first block has none"), ("x", "must be an object"),
                             ({"kind": "attention", "heads": 4, "qk_norm": True, "qk_norm_all": True}, "give one of them"),
                             ({"kind": "mlp", "width": 2**40}, "must be an integer of 0 or more")):
             self.refused(part, kinds={"a": [block]})
         self.refused("value_size is 0", kinds={"a": [{"kind": "latent_attention", "heads": 4, "key_value_rank": 8}]})
-        self.refused("a name begins with no digit", kinds={"2a": [MLP]}, layers=["2a"])
-        self.refused("as a part of every model is", kinds={"head": [MLP]}, layers="head")
+        self.refused("a name must not begin with a digit", kinds={"2a": [MLP]}, layers=["2a"])
+        self.refused("the name of a part of every model", kinds={"head": [MLP]}, layers="head")
         self.refused("mtp_kind must be the name of a kind", mtp_layers=1, mtp_kind="c")
-        self.refused("has experts, which are of the model's layers alone", towers=[{"name": "t", "hidden_size": 8, "layers": 1, "blocks": [
+        self.refused("has experts; only the layers of the model may have them", towers=[{"name": "t", "hidden_size": 8, "layers": 1, "blocks": [
             {"kind": "experts", "experts": 2, "experts_per_token": 1, "width": 4}]}])
-        self.refused("is called as a kind", towers=[{"name": "a", "hidden_size": 8, "layers": 1, "blocks": []}])
+        self.refused("has the name of a kind", towers=[{"name": "a", "hidden_size": 8, "layers": 1, "blocks": []}])
         self.refused("kinds must be an object", kinds=[])
         self.refused("vocabulary_size is 0", vocabulary_size=0)
-        for text, part in (("[]", "must be an object"), ("{", "line 1, column 2"), ('{"a": 1, "a": 2}', "the key stands twice"), ("[" * 99, "nested too deeply")):
+        for text, part in (("[]", "must be an object"), ("{", "line 1, column 2"), ('{"a": 1, "a": 2}', "the key occurs twice"), ("[" * 99, "nested too deeply")):
             with self.assertRaisesRegex(ppsched.Error, part):
                 Description(text)
         for value in (3, None, {"a": object()}, {"a": {1}}):

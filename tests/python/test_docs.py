@@ -139,7 +139,7 @@ class DocumentationTest(unittest.TestCase):
             self.assertEqual(len(examples), count)
             for words, shown in examples:
                 result = run(*shlex.split(words))
-                notes = [line for line in result.stderr.splitlines() if " note: without validation: " not in line]  # as the page says
+                notes = [line for line in result.stderr.splitlines() if " note: run without validation: " not in line]  # as the page says
                 self.assertEqual((result.returncode, notes), (0, []))
                 pieces = ["".join(piece.split()) for piece in shown.split("...")]
                 self.assertRegex("".join(result.stdout.split()), "^" + ".*".join(map(re.escape, pieces)) + "$")

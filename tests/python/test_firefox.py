@@ -93,7 +93,7 @@ class FirefoxTest(unittest.TestCase):
         left, top, width, _ = self.place("#timeline-panels .surface")
         scale = (width - 56) / self.makespan()
         FIREFOX.drag(left + 46 + 14 * scale, top + 10, left + 46 + 0.2 * scale, top + 10)
-        self.assertIn("That cannot run", self.text("#alert"))
+        self.assertIn("This order cannot run", self.text("#alert"))
 
     def test_phone(self):
         self.open("devices=8&stages=16&microbatches=16&strategy=zbv", 400, 740)

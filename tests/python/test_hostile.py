@@ -71,11 +71,11 @@ class FileTest(HostileTest):
                             (6, "forward_times"), (8, "num_stages"), (12, "layers"), (40, "mem_limits")):
             text = (sizes if key != "num_stages" else "") + f"{key}: {bomb(levels)}\n"
             self.assertLess(len(text), 2100)
-            self.expect_short("schedule", "-c", self.file("a.yaml", text), part=None if levels < 6 else "aliases stand for more than")
+            self.expect_short("schedule", "-c", self.file("a.yaml", text), part=None if levels < 6 else "aliases expand to more than")
         merged = "m0: &m0 {a: 1}\n" + "".join(f"m{i}: &m{i} {{<<: [{', '.join([f'*m{i - 1}'] * 9)}]}}\n" for i in range(1, 12))
-        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + merged), part="aliases stand for more than")
-        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a [*a]\n"), part="stands within itself")
-        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a {b: *a}\n"), part="stands within itself")
+        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + merged), part="aliases expand to more than")
+        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a [*a]\n"), part="contains itself")
+        self.expect_short("schedule", "-c", self.file("a.yaml", sizes + "layers: &a {b: *a}\n"), part="contains itself")
 
     @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
     def test_aliases_that_people_use(self):
@@ -92,8 +92,8 @@ class FileTest(HostileTest):
         self.expect_short("schedule", "-c", self.file("a.json", "{" + ", ".join(f'"k{i}": 1' for i in range(100_000)) + "}"),
                           part="unknown key 'k0'")
         self.assertLess(time.monotonic() - started, 5)
-        self.expect_short("schedule", "-c", self.file("a.json", '{"a": 1, "a": 2}'), part="'a' stands twice")
-        self.expect_short("schedule", "-c", self.file("a.yaml", "a: 1\na: 2\n"), part="'a' stands twice")
+        self.expect_short("schedule", "-c", self.file("a.json", '{"a": 1, "a": 2}'), part="'a' occurs twice")
+        self.expect_short("schedule", "-c", self.file("a.yaml", "a: 1\na: 2\n"), part="'a' occurs twice")
         self.expect_short("schedule", "-c", self.file("a.yaml", "? [a]\n: 1\n? [a]\n: 2\n"))
 
     def test_byte_order_marks(self):
@@ -141,7 +141,7 @@ class FileTest(HostileTest):
                 file.write(bytes(1 << 20))
         from ppsched.readers import trace
         self.assertLess(path.stat().st_size, 1 << 18)
-        with mock.patch.object(trace, "_LARGE", 99 << 20), self.assertRaisesRegex(ppsched.Error, "more than 99 MiB.* no trace is packed so well"):
+        with mock.patch.object(trace, "_LARGE", 99 << 20), self.assertRaisesRegex(ppsched.Error, "more than 99 MiB.* no trace is compressed so well"):
             trace._unpacked(str(path), path.read_bytes())
         with mock.patch.object(trace, "_LARGE", 100 << 20):
             self.assertEqual(len(trace._unpacked(str(path), path.read_bytes())), 100 << 20)

@@ -224,13 +224,13 @@ class CommandTest(unittest.TestCase):
         words = (*GIS, "--offload", "all", "--offload-times", 4, "--host-links", "all", "--explain")
         lines = run(*words).stdout.splitlines()
         self.assertTrue(any(line.startswith("critical path, ") for line in lines))
-        self.assertEqual(lines[-1], "what a stage's time costs is not known where ops keep less")
+        self.assertEqual(lines[-1], "what time in a stage costs is not computed for schedules with recompute or offload")
         waits = [idle.reload for idle in ppsched.generate("gis", ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0)).offload().evaluate().idle]
         self.assertEqual((lines[-2], waits), ("no device waits for a copy", [0] * 4))
         config = ppsched.Config(4, 16, stages=8, offload_times=4, host_link=0, mem_limit=6)
         waits = [idle.reload for idle in ppsched.generate("gis", config).offload(until_limit=True).evaluate().idle]
         line = run(*GIS, "--offload", "limit", "--mem-limit", 6, "--offload-times", 4, "--host-links", "all", "--explain").stdout.splitlines()[-2]
-        self.assertTrue(line.startswith("waiting for a reload, or an offload that is not done: device "), line)
+        self.assertTrue(line.startswith("waiting for reloads or unfinished offloads: device "), line)
         told = {int(device): float(wait) for device, wait in re.findall(r"device (\d) for ([0-9.]+)", line)}
         self.assertEqual(told, {device: wait for device, wait in enumerate(waits) if wait > 0})
         found = json.loads(run(*words, "--format", "json").stdout)["explain"]
@@ -295,23 +295,23 @@ class CommandTest(unittest.TestCase):
         for words, line in ((("--offload", "chunks=0"), "N of chunks=N must be an integer of 1 or more"),
                             (("--offload", "some"), "it must be chunks=N, all or limit"),
                             (("--offload", "all", "--recompute", "chunks=1", "--offload-times", "1", "--link"), "the page recomputes or offloads, not both"),
-                            (("--offload", "all", "--recompute", "chunks=2", "--offload-times", "1"), "--offload all: all that could go is recomputed"),
-                            (("--offload-share", "0.5"), "--offload-share: nothing goes to the host; give --offload"),
-                            (("--offload", "all", "--offload-share", "0"), "--offload-share 0: it must be above 0, and 1 at most"),
-                            (("--offload", "all", "--offload-share", "nan"), "--offload-share nan: it must be above 0, and 1 at most"),
+                            (("--offload", "all", "--recompute", "chunks=2", "--offload-times", "1"), "--offload all: --recompute chunks=2 recomputes all that could be offloaded"),
+                            (("--offload-share", "0.5"), "--offload-share: nothing is offloaded; give --offload"),
+                            (("--offload", "all", "--offload-share", "0"), "--offload-share 0: it must be above 0 and at most 1"),
+                            (("--offload", "all", "--offload-share", "nan"), "--offload-share nan: it must be above 0 and at most 1"),
                             (("--offload", "all", "--reload-prefetch", "0"), "--reload-prefetch 0: it must be 1 op or more"),
-                            (("--offload", "limit", "--reload-prefetch", "2"), "--reload-prefetch: with --offload limit the limit says what goes"),
+                            (("--offload", "limit", "--reload-prefetch", "2"), "--reload-prefetch: --offload limit chooses the copies and their times itself"),
                             (("--copy-slowdown", "0.5"), "copy_slowdown"),
-                            (("--host-links", "all", "--host-link", "0"), "both say which devices share a link"),
+                            (("--host-links", "all", "--host-link", "0"), "both set which devices share a host link"),
                             (("--offload", "all", "--offload-times", "1", "--host-link", "0.5"), "host_link of device 0 is 0.5; it must be an integer from 0 to 3"),
-                            (("--offload", "all"), "--offload all: how fast are copies? give --host-bandwidth, or --offload-times"),
-                            (("--strategy", "pipeoffload"), "--strategy pipeoffload: how fast are copies?"),
-                            (("--strategy", "po", "--offload", "all"), "pipeoffload offloads by itself; leave --offload out, or take --strategy group"),
+                            (("--offload", "all"), "--offload all: the speed of copies is unknown; give --host-bandwidth or --offload-times"),
+                            (("--strategy", "pipeoffload"), "--strategy pipeoffload: the speed of copies is unknown"),
+                            (("--strategy", "po", "--offload", "all"), "pipeoffload offloads by itself; leave --offload out, or use --strategy group"),
                             (("--strategy", "po", "--recompute", "chunks=1"), "leave --recompute chunks=N out"),
-                            (("--host-links", "all"), "--host-links: nothing goes to the host; give --offload"),
-                            (("--offload", "limit", "--offload-times", "1"), "--offload limit: which limit? give --mem-limit"),
-                            (("--offload", "all", "--offload-times", "1", "--mem-offload", "0"), "with --mem-offload 0 no memory would go"),
-                            (("--offload", "chunks=99", "--offload-times", "1"), "a device has 2 stages; chunks=1 to chunks=2 would work"),
+                            (("--host-links", "all"), "--host-links: nothing is offloaded; give --offload"),
+                            (("--offload", "limit", "--offload-times", "1"), "--offload limit: there is no memory limit; give --mem-limit"),
+                            (("--offload", "all", "--offload-times", "1", "--mem-offload", "0"), "with --mem-offload 0 copies free no memory"),
+                            (("--offload", "chunks=99", "--offload-times", "1"), "a device has 2 stages; give chunks=1 to chunks=2"),
                             (("--recompute", "chunks=3"), "--recompute chunks=3: a device has 2 stages"),
                             (("--host-bandwidth", "0"), "host_bandwidth")):
             result = run(*GIS, *words)

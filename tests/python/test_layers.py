@@ -122,7 +122,7 @@ class LayersTest(unittest.TestCase):
                            (["d"], "layer entry 0 must be a mapping"), ([{"count": 1}], "layer entry 0 has no name"),
                            ([{"name": "d", "count": 0}], "layer entry 0 \\(d\\): count is 0; it must be 1 or more"),
                            ([{"name": "d", "count": 10**10}], "layer entry 0 \\(d\\): count is 10000000000; it must be at most 65535"),
-                           ([{"name": "d", "backward_time": 1}], "layer entry 0 \\(d\\): it has a time of its backward, and no forward_time"),
+                           ([{"name": "d", "backward_time": 1}], "layer entry 0 \\(d\\): it has a backward time but no forward_time"),
                            ([{"name": "d", "count": 1.5}], "count must be an integer"),
                            ([{"name": "d", "forward": 1}], "layer entry 0 has no 'forward'; it has name, count, "),
                            ([{"name": "d", "forward_time": "1"}], "forward_time must be one number, not '1'"),
@@ -133,9 +133,9 @@ class LayersTest(unittest.TestCase):
                            ([{"name": "d", "count": 70000}], "it must be at most 65535"),
                            ([{"name": "d", "recompute": "full"}], "recompute must be a list"),
                            ([{"name": "d", "recompute": [{"backward_time": 3}]}], "recompute 0 has no name"),
-                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 1}]}], "give backward_time, that of the whole"),
+                           ([{**DECODER, "recompute": [{"name": "f", "mem_forward": 1}]}], "give backward_time, the time of the whole"),
                            ([{**DECODER, "recompute": [{"name": "f", "time": 1}]}], "recompute 0 has no 'time'; it has name, backward_time, mem_forward"),
-                           ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than 2 without"),
+                           ([{**DECODER, "recompute": [{"name": "f", "backward_time": 1}]}], "backward_time is 1, less than the 2 without recomputation"),
                            ([{**DECODER, "recompute": [{"name": "f", "backward_time": 3, "mem_forward": 9}]}], "at most the layer's"),
                            ([{**DECODER, "recompute": [FULL, FULL]}], "recomputes 0 and 1 are both called full; each needs a different name"),
                            ([HEAD, DECODER], "it comes after a layer for the last stage; put it before that layer"), ([DECODER, EMBEDDING], "layer entry 1")):
@@ -289,7 +289,7 @@ class PlanTest(unittest.TestCase):
         usual, short = (ppsched.plan(config, layers=layers, strategies=["zbv"], split_effort=effort).best.step_time for effort in (3, 1))
         self.assertLessEqual(usual, short)
         self.assertEqual(usual, ppsched.plan(config, layers=layers, strategies=["zbv"]).best.step_time)
-        for given, text in ((dict(layers=layers, split_effort=5), "split_effort is 5; it must be 1 to 4, or 0"), (dict(split_effort=1), "split_effort goes with layers")):
+        for given, text in ((dict(layers=layers, split_effort=5), "split_effort is 5; it must be 1 to 4, or 0"), (dict(split_effort=1), "split_effort needs layers")):
             with self.assertRaises((ppsched.Error, ValueError)) as refused:
                 ppsched.plan(config, **given)
             self.assertIn(text, str(refused.exception))
@@ -536,7 +536,7 @@ class PickTest(FolderTest):
         words = ("--num-devices", 4, "-b", 8, "--num-layers", 8, "--strategies", "1f1b")
         both = self.pick(*words, "--head", "forward_time=2", "--head", "backward_time=3")
         self.assertEqual(both, self.pick(*words, "--head", "forward_time=2", "backward_time=3"))
-        self.fail_with(2, "-o x.trace.json: a table is no trace", "compare", *words, "-o", "x.trace.json")
+        self.fail_with(2, "-o x.trace.json: compare writes no traces", "compare", *words, "-o", "x.trace.json")
         self.fail_with(1, "split: stages 0 to 14 have 15 layers; the model has 14", "schedule", "-c", "model.json", "--split", *[1] * 16)
         self.fail_with(1, "--recompute 10-99:full: there are layers 0 to 13", "schedule", "-c", "model.json", "--split", 4, 4, 3, 3, "--recompute", "10-99:full")
 
@@ -552,7 +552,7 @@ class PickTest(FolderTest):
 
     def test_so_many_microbatches(self):
         """No plans for each runtime, which would take minutes."""
-        words, told = ("pick", "-c", "model.json", *QUICK), "each runtime has the best of this plan, as so many microbatches make others long"
+        words, told = ("pick", "-c", "model.json", *QUICK), "the best of this plan for each runtime; plans for single runtimes would take long with so many microbatches"
         self.assertNotIn(told, self.succeed(*words))
         with unittest.mock.patch("ppsched.command.each_runtime.MOST_FORWARDS", 100):
             self.assertIn(told, self.succeed(*words))
@@ -626,15 +626,15 @@ class PickTest(FolderTest):
         self.assertEqual(told, [f"{name}: {reason}" for name, reason in reasons.items()])
         self.assertGreater(len(own), len(reasons))
         self.assertIn("mindspeed", reasons)
-        self.assertEqual(hint, "--runtime NAME plans for one alone, and prints what it is given")
+        self.assertEqual(hint, "--runtime NAME plans for one runtime, and prints its launch arguments")
         self.assertNotIn("best for", self.succeed(*words, "--runtime", "megatron"))
 
     def test_stages_say_how_many_a_device_has(self):
         words = ("pick", "--num-devices", 4, "-b", 8, "--num-layers", 16, "--strategies", "interleaved_1f1b")
         for stages, chunks in ((8, 2), (12, 3)):
             self.assertEqual({row["chunks"] for row in json.loads(self.succeed(*words, "-s", stages, "--top", 9, "--json"))}, {chunks})
-        self.fail_with(2, "--stages 6 are no multiple of 4 devices; 4 or 8 would be", *words, "-s", 6)
-        self.fail_with(2, "--stages 8 on 4 devices are 2 a device, and --chunks says other numbers", *words, "-s", 8, "--chunks", 3)
+        self.fail_with(2, "--stages 6 is not a multiple of 4 devices; give 4 or 8", *words, "-s", 6)
+        self.fail_with(2, "--stages 8 on 4 devices are 2 per device, but --chunks has other numbers", *words, "-s", 8, "--chunks", 3)
 
     def test_the_row_of_a_candidate(self):
         """In Python as `pick --json` has it, but for the words of its command, where all numbers are written out."""
@@ -726,15 +726,15 @@ class ScheduleTest(FolderTest):
             self.assertEqual(found["metrics"]["makespan"], row["step_time"])
         line = self.succeed("schedule", "-c", "model.json", "--launch", "megatron")
         self.assertEqual(line, self.pick("-c", "model.json", "--strategies", "1f1b", "--runtime", "megatron")["launch"]["megatron"]["line"] + "\n")
-        self.fail_with(1, "the least limit that would do is", "schedule", "-c", "model.json", "--mem-limit", 1)
+        self.fail_with(1, "the least limit that works is", "schedule", "-c", "model.json", "--mem-limit", 1)
 
     def test_what_is_wrong(self):
         words = ("schedule", "-c", "model.json")
         for code, part, given in ((1, "its stages have 13 layers; the model has 14", ("--split", 4, 4, 4, 1)), (1, "the model has 14", ("--split", 4, 4, 4, 4)),
-                                  (1, "--split holds -2; it must be 0 or more", ("--split", 4, 4, 4, 4, -2)),
+                                  (1, "--split has -2; each stage must have 0 or more layers", ("--split", 4, 4, 4, 4, -2)),
                                   (1, "stages", ("--split", 4, 4, 4, 1, 1)),
-                                  (2, "the split says how many stages there are", ("--split", 4, 4, 4, 2, "--chunks", 2)),
-                                  (2, "--recompute: it goes with --split", ("--recompute", "1:full")),
+                                  (2, "both set the number of stages", ("--split", 4, 4, 4, 2, "--chunks", 2)),
+                                  (2, "--recompute needs --split", ("--recompute", "1:full")),
                                   (1, "layer 1 has no kind 'ful'; it has selective, full", ("--split", 4, 4, 4, 2, "--recompute", "1:ful")),
                                   (1, "layer 0 has no kind 'full'; it has none", ("--split", 4, 4, 4, 2, "--recompute", "0:full")),
                                   (1, "there are layers 0 to 13", ("--split", 4, 4, 4, 2, "--recompute", "14-15:full")),
@@ -744,7 +744,7 @@ class ScheduleTest(FolderTest):
                                   (2, "it must be 1 or more", ("--split", 4, 4, 4, 2, "--launch", "megatron", "--data-parallel-size", 0)),
                                   (1, "over its limit", ("--split", 4, 4, 4, 2, "--mem-limit", 5))):
             self.fail_with(code, part, *words, *given)
-        self.fail_with(2, "--split: it goes with --layers or --num-layers", "schedule", "-s", 2, "-b", 4, "--split", 1, 1)
+        self.fail_with(2, "--split needs --layers or --num-layers", "schedule", "-s", 2, "-b", 4, "--split", 1, 1)
 
 
 class WordsTest(FolderTest):
@@ -753,7 +753,7 @@ class WordsTest(FolderTest):
     def test_what_is_wrong_with_words(self):
         words = ("schedule", "-c", "model.json", "--split", 4, 4, 3, 3)
         self.fail_with(2, "--recompute 2:full: layer 2 has kind selective already; a layer has one", *words, "--recompute", "1-3:selective", "2:full")
-        self.fail_with(2, "-s 8: the split is of 4 stages; leave -s out", *words, "-s", 8)
+        self.fail_with(2, "-s 8: the split has 4 stages; leave -s out", *words, "-s", 8)
         self.fail_with(2, "ppsched schedule: unknown option --foo; did you mean --format?", *words, "--foo")
         self.fail_with(2, "--micro-batch-size 0: it must be 1 or more", *words, "--micro-batch-size", 0)
 
@@ -769,26 +769,26 @@ class WordsTest(FolderTest):
                                   (1, 'there must be a list of layers, or a mapping with "layers"', ("--layers", "other.json")),
                                   (1, 'there must be a list of layers', ("--layers", '{"name": "d"}')),
                                   (1, "cannot read missing.json", ("--layers", "missing.json")),
-                                  (1, "'name' stands twice", ("--layers", "twice.json")),
+                                  (1, "'name' occurs twice", ("--layers", "twice.json")),
                                   (1, "layers must be a list", ("-c", "wrong.json")),
                                   (1, "layer entry 0 must be a mapping", ("--layers", "[3]")),
                                   (1, "there are 0 layer entries", ("--layers", "[]")),
                                   (1, "no layer takes any time; give each a forward_time", ("--layers", '[{"name": "d", "count": 8}]')),
                                   (1, "layer entry 0 has no 'forward'", ("--layers", '[{"name": "d", "forward": 1}]')),
-                                  (2, "forward_times: the layers say that themselves", ("-c", "costs.json")),
-                                  (2, "forward_times: the layers say that themselves; it goes with --num-layers", ("--layers", "layers.json", "-f", 1)),
-                                  (2, "head: the layers say that themselves", ("--layers", "layers.json", "--head", "forward_time=1")),
+                                  (2, "forward_times: the list of layers has its own costs", ("-c", "costs.json")),
+                                  (2, "forward_times: the list of layers has its own costs; this option works only with --num-layers", ("--layers", "layers.json", "-f", 1)),
+                                  (2, "head: the list of layers has its own costs", ("--layers", "layers.json", "--head", "forward_time=1")),
                                   (2, "--layers, --num-layers: give one of them", ("--layers", "layers.json", "--num-layers", 3)),
                                   (2, "--num-layers 0: it must be 1 or more", ("--num-layers", 0)),
-                                  (1, "forward_times has 2 values; --num-layers is of equal layers", ("--num-layers", 8, "-f", 1, 2)),
-                                  (2, "gradient_bytes: layers have none", ("--num-layers", 8, "--gradient-bytes", 2)),
-                                  (2, "mem_optimizer: layers have none; it goes with the costs of stages; mem_static and mem_forward of layers, and mem_other",
+                                  (1, "forward_times has 2 values; --num-layers needs one, as its layers are equal", ("--num-layers", 8, "-f", 1, 2)),
+                                  (2, "gradient_bytes is a cost of stages; layers have none", ("--num-layers", 8, "--gradient-bytes", 2)),
+                                  (2, "mem_optimizer is a cost of stages; layers have none; use mem_static and mem_forward of layers, and mem_other",
                                    ("--num-layers", 8, "--mem-optimizer", 2)),
-                                  (2, "reduce_grad_times: layers have none; it goes with the costs of stages\n",
+                                  (2, "reduce_grad_times is a cost of stages; layers have none\n",
                                    ("--layers", "layers.json", "--reduce-grad-times", 2)),
-                                  (2, "backward_input_share: layers have none", ("--layers", "layers.json", "--backward-input-share", 0.3)),
-                                  (2, "overlapped_times: layers have none", ("--layers", "layers.json", "--overlapped-times", 3)),
-                                  (2, "--empty-stages: it goes with --layers or --num-layers", ("--empty-stages",)),
+                                  (2, "backward_input_share is a cost of stages; layers have none", ("--layers", "layers.json", "--backward-input-share", 0.3)),
+                                  (2, "overlapped_times is a cost of stages; layers have none", ("--layers", "layers.json", "--overlapped-times", 3)),
+                                  (2, "--empty-stages needs --layers or --num-layers", ("--empty-stages",)),
                                   (2, "--micro-batch-size -1: it must be 1 or more", ("--num-layers", 8, "--micro-batch-size", -1)),
                                   (1, "head has no 'time'", ("--num-layers", 8, "--head", "time=1")),
                                   (1, "there are 3; use at most 3 devices", ("--num-layers", 3)),

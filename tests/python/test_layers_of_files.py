@@ -67,12 +67,12 @@ class ConvertTest(FolderTest):
     def test_what_is_refused(self):
         self.succeed("schedule", "-s", 4, "-b", 8, "-o", "order.csv")
         for words in (("--to", "text"), ("--to", "json"), ("-o", "a.trace.json"), ("--launch", "deepspeed")):
-            self.fail_with(1, "model.json: layers: order.csv does not tell which of them are in which stage; give --split", "convert", "order.csv",
+            self.fail_with(1, "model.json: layers: order.csv does not say which stage they are in; give --split", "convert", "order.csv",
                            *words, "-c", "model.json")
-        self.fail_with(1, "the split is of 3 stages, but order.csv has 4", "convert", "order.csv", "--to", "text", "-c", "model.json", "--split", 5, 5, 4)
+        self.fail_with(1, "the split has 3 stages, but order.csv has 4", "convert", "order.csv", "--to", "text", "-c", "model.json", "--split", 5, 5, 4)
         self.fail_with(1, "its stages have 13 layers; the model has 14", "convert", "order.csv", "--to", "text", "-c", "model.json", "--split", 5, 5, 2, 1)
-        self.fail_with(2, "--recompute: it goes with --split", "convert", "order.csv", "--to", "text", "-c", "model.json", "--recompute", "0:full")
-        self.fail_with(2, "--split: it goes with --layers or --num-layers", "convert", "order.csv", "--to", "text", "--split", 1, 1, 1, 1)
+        self.fail_with(2, "--recompute needs --split", "convert", "order.csv", "--to", "text", "-c", "model.json", "--recompute", "0:full")
+        self.fail_with(2, "--split needs --layers or --num-layers", "convert", "order.csv", "--to", "text", "--split", 1, 1, 1, 1)
 
     def test_orders_alone_need_no_split(self):
         self.succeed("schedule", "-s", 4, "-b", 8, "-o", "order.csv")
@@ -86,7 +86,7 @@ class ConvertTest(FolderTest):
         self.assertIn("--parallelism.pipeline_parallel_layers_per_stage 3 ", line)
         self.write("number.json", {"num_layers": 16})
         self.assertEqual(self.succeed("convert", "order.csv", "--launch", "torchtitan", "-c", "number.json"), line)
-        self.fail_with(1, "number.json: num_layers: order.csv does not tell", "convert", "order.csv", "--to", "text", "-c", "number.json")
+        self.fail_with(1, "number.json: num_layers: order.csv does not say", "convert", "order.csv", "--to", "text", "-c", "number.json")
 
 
 class LaunchTest(FolderTest):
@@ -101,7 +101,7 @@ class LaunchTest(FolderTest):
         code, line, note = self.run_here(*words, "--launch", "pytorch")
         self.assertEqual(code, 0)
         self.assertIn("layers_per_stage=2,2,2,2,2,2,2,2\n", line)
-        self.assertIn("note: without validation", note)
+        self.assertIn("note: run without validation", note)
 
     def test_costs_of_layers_and_ends(self):
         line = self.succeed("schedule", "--num-devices", 4, "-b", 8, "--num-layers", 14, "--head", "forward_time=2", "backward_time=4", "--launch", "megatron")

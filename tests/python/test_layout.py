@@ -205,8 +205,8 @@ class ErrorTest(unittest.TestCase):
 
     def test_what_megatron_lets_pass(self):
         self.refused("must leave 0 or more", Layout.megatron, 24, 4, first_decoders=30)
-        self.refused("1 chunk a device only", Layout.megatron, 24, 2, first_decoders=12, last_decoders=12, chunks=2)
-        self.refused("of one device", Layout.megatron, 24, 1, first_decoders=10, last_decoders=10)
+        self.refused("only for 1 chunk per device", Layout.megatron, 24, 2, first_decoders=12, last_decoders=12, chunks=2)
+        self.refused("there is only one device", Layout.megatron, 24, 1, first_decoders=10, last_decoders=10)
         self.refused("there are no layers", Layout.megatron, 0, 2, layers_per_chunk=2)
 
     def test_what_torchtitan_counts(self):
@@ -214,7 +214,7 @@ class ErrorTest(unittest.TestCase):
         for each in (12, 7):
             layout = Layout.torchtitan(11, 2, layers_per_stage=each, schedule="1F1B")
             self.assertEqual([stage.decoders for stage in layout.stages], [6, 5])
-        self.refused("makes 4 stages for 2 devices, and the schedule has one a device; give 7", Layout.torchtitan, 11, 2,
+        self.refused("makes 4 stages for 2 devices, but the schedule has 1 per device; give 7", Layout.torchtitan, 11, 2,
                      layers_per_stage=4, schedule="1F1B")
 
     def test_one_device_is_the_last(self):
@@ -280,7 +280,7 @@ class CommandTest(unittest.TestCase):
                 (3, 5, (), "3 decoders do not divide by 5 devices; 5 would"), (7, 5, (), "7 decoders do not divide by 5 devices; 5 and 10 would")):
             self.refuse(f"the model: {told}\n", "--num-layers", layers, "--pp", devices, *ends)
         self.refuse("give --num-layers", "--pp", 4, code=2)
-        self.refuse("--vp goes with a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)
+        self.refuse("--vp needs a layout string", "--num-layers", 8, "--pp", 4, "--vp", 2, code=2)
         row = json.loads(self.succeed("--num-layers", 8, "--pp", 4, "--mtp-num-layers", 1, "--json"))
         self.assertEqual((row["stages"], row["ranks"][3]), (["Et2", "t2", "t2", "t2mL"], [[6, 2]]))
         row = json.loads(self.succeed("--num-layers", 7, "--pp", 2, "--mtp-num-layers", 2, "--account-for-loss-in-pipeline-split",
@@ -320,8 +320,8 @@ class CommandTest(unittest.TestCase):
         self.refuse("9 stages, which is not a multiple of 8 devices", "--torchtitan", "--num-layers", 32, "--pp", 8, "--layers-per-stage", 4)
         self.refuse("--last-stage-less-layers is 20, more than the 13", "--torchtitan", "--num-layers", 31, "--stages", 4,
                     "--last-stage-less-layers", 20)
-        self.refuse("--stages goes with --torchtitan", "--num-layers", 8, "--pp", 2, "--stages", 2, code=2)
-        self.refuse("--schedule goes without --stages", "--torchtitan", "--num-layers", 8, "--stages", 2, "--schedule", "GPipe", code=2)
+        self.refuse("--stages needs --torchtitan", "--num-layers", 8, "--pp", 2, "--stages", 2, code=2)
+        self.refuse("--schedule cannot be combined with --stages", "--torchtitan", "--num-layers", 8, "--stages", 2, "--schedule", "GPipe", code=2)
         self.refuse("give --stages, or --pp", "--torchtitan", "--num-layers", 8, code=2)
 
 

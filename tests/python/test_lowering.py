@@ -130,7 +130,7 @@ class LoweringTest(unittest.TestCase):
         longer = ppsched.generate("1f1b", ppsched.Config(4, 8, p2p_time=0.25))
         self.assertLess(*(longer.lower(receive_prefetch=lead).evaluate_transfers(rendezvous=True).metrics.makespan for lead in (1, 0)))
         for given, text in ((dict(receive_prefetch=65), "receive_prefetch is 65; it must be 0 to 64"),
-                            (dict(receive_prefetch=-1), "must not be negative"),
+                            (dict(receive_prefetch=-1), "must be at least 0"),
                             (dict(lowering="pytorch", receive_prefetch=1), "is only for the just_in_time lowering")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 schedule.lower(**given)
@@ -208,7 +208,7 @@ class LoweringTest(unittest.TestCase):
         self.assertEqual(schedule.evaluate().metrics.makespan, 9)
         self.assertEqual([other.send_overhead for other in (config.with_stages(4), config.with_microbatches(4))], [[0.25, 0.5]] * 2)
         for wrong, text in ((-1, "send_overhead .value 0. is -1; it must be finite and at least 0"), ([0, float("nan")], "of device 1 is NaN"),
-                            (float("inf"), "it must be finite"), ([0, 0, 0], "has 3 values; give 1 for all devices or 2, one a device")):
+                            (float("inf"), "it must be finite"), ([0, 0, 0], "has 3 values; give 1 for all devices or 2, one per device")):
             with self.assertRaisesRegex(ppsched.Error, text):
                 ppsched.Config(2, 2, send_overhead=wrong)
 
@@ -300,7 +300,7 @@ class LoweringTest(unittest.TestCase):
         queues = {name: json.loads(run(*words, name).stdout)["queues"][0] for name in ("full", "1,1", "needed")}
         self.assertEqual(queues["needed"], queues["1,1"])  # gathering takes no time here
         self.assertNotEqual(queues["needed"], queues["full"])
-        self.assertIn("neither full, auto nor needed, nor a number for each device", run(*words, "late").stderr)
+        self.assertIn("must be full, auto, needed, or a number for each device", run(*words, "late").stderr)
         result = run("schedule", "-s", "2", "-b", "2", "--unshard", "-1")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
         self.assertIn("unshard is -1", result.stderr)

@@ -69,18 +69,18 @@ class LauncherTest(Refusing):
             fields = {**SMALL, "num_attention_heads": 2, "hidden_size": hidden, "swiglu": True}
             self.assertEqual(model_of("f", fields).transformer.ffn_size, int((4 * hidden * 2 / 3) / 64) * 64)
             self.assertEqual(model_of("f", {**fields, "swiglu": False}).transformer.ffn_size, 4 * hidden)
-        self.assertEqual(list(model_of("f", SMALL).assumed), ["bf16 (the launcher's own is float32)",
+        self.assertEqual(list(model_of("f", SMALL).assumed), ["bf16 (the launcher's default is float32)",
                                                               "no learned positions (max_position_embeddings is missing)"])
         self.assertEqual(list(model_of("f", {**SMALL, "bf16": True, "position_embedding_type": "none", "num_experts": 4}).assumed),
-                         ["moe_token_dispatcher_type alltoall (the launcher's own is allgather)"])
+                         ["moe_token_dispatcher_type alltoall (the launcher's default is allgather)"])
 
     def test_groups_count_only_beside_their_switch(self):
         heads = [model_of("f", {**SMALL, "num_query_groups": groups, **more}).transformer.key_value_heads
                  for groups in (1, 2, 3) for more in ({}, {"group_query_attention": False}, {"group-query-attention": "yes"})]
         self.assertEqual(heads, [0, 0, 1, 0, 0, 2, 0, 0, 3])
         self.assertEqual(list(model_of("f", {**SMALL, "num_query_groups": 2}).not_taken),
-                         ["num_query_groups (it counts only beside group_query_attention)"])
-        self.refused("group_query_attention goes without multi_latent_attention", {**SMALL, "group_query_attention": True, "mla": True})
+                         ["num_query_groups (only used with group_query_attention)"])
+        self.refused("group_query_attention cannot be combined with multi_latent_attention", {**SMALL, "group_query_attention": True, "mla": True})
 
     def test_all_defaults_of_the_launcher(self):
         """A file that holds all arguments, as a run prints them, is one that holds those that were given."""
@@ -88,7 +88,7 @@ class LauncherTest(Refusing):
         self.assertEqual((found.transformer, list(found.not_taken)), (model_of("f", SMALL).transformer, []))
         for name, words, unread in (
                 ("dense", {"swiglu": True, "num_query_groups": 8, "max_position_embeddings": 2048},
-                 ["num_query_groups (it counts only beside group_query_attention)"]),
+                 ["num_query_groups (only used with group_query_attention)"]),
                 ("bf16", {"swiglu": True, "num_query_groups": 8, "group_query_attention": True, "disable_bias_linear": True,
                           "position_embedding_type": "rope"}, ["overlap_grad_reduce"]),
                 ("moe", {"num_experts": 8, "moe_layer_freq": "([0]*3+[1]*29)", "disable_bias_linear": True, "position_embedding_type": "rope",
@@ -104,7 +104,7 @@ class LauncherTest(Refusing):
     def test_what_changes_layers_is_refused(self):
         for name, value in OTHER_LAYERS.items():
             self.refused(f"args.json: {name} is ", {**SMALL, name: value})
-            self.refused("which would change the answer and is not counted; read are files without it", {**SMALL, name.replace("_", "-"): value})
+            self.refused("which would change the answer and is not counted; leave it out", {**SMALL, name.replace("_", "-"): value})
         self.refused(", and so are qk_l2_norm, decoder_num_layers;", {**SMALL, **{name: OTHER_LAYERS[name] for name in (
             "enable_mhc_connections", "qk_l2_norm", "decoder_num_layers")}})
         for name, value in ALONE.items():
@@ -147,14 +147,14 @@ class LauncherTest(Refusing):
             {}, {"position_embedding_type": None}, {"position_embedding_type": "none"}, {"position_embedding_type": "mrope"},
             {"use_rotary_position_embeddings": True}, {"no_position_embedding": True}, {"add_position_embedding": False})]
         self.assertEqual(rows, [64, 64, 0, 0, 0, 0, 0])
-        self.refused("encoder_num_layers is 5, and num_layers 4", {**SMALL, "encoder_num_layers": 5})
+        self.refused("encoder_num_layers is 5, but num_layers is 4", {**SMALL, "encoder_num_layers": 5})
         self.refused("num_layers is 100000000; it must be", {**SMALL, "num_layers": 10**8, "num_experts": 4})
 
 
 class SpellingTest(Refusing):
     def test_two_spellings_of_an_argument(self):
         moe = {**SMALL, "num_experts": 4}
-        self.refused("moe-layer-freq is 2, and moe_layer_freq 1; give one of them", {**moe, "moe_layer_freq": 1, "moe-layer-freq": 2})
+        self.refused("moe-layer-freq is 2, but moe_layer_freq is 1; give one of them", {**moe, "moe_layer_freq": 1, "moe-layer-freq": 2})
         for name, one, other in (("num_layers", 4, 5), ("swiglu", True, False), ("seq_length", 64, 128), ("lr", 1, 2), ("swiglu", True, 1),
                                  ("position_embedding_type", "rope", "none"), ("multi_latent_attention", "yes", "no")):
             dashes = name.replace("_", "-")
@@ -167,9 +167,9 @@ class SpellingTest(Refusing):
         self.assertEqual(model_of("f", {**moe, "moe-layer-freq": 2, "moe_layer_freq": None}).transformer.expert_interval, 2)
 
     def test_two_names_of_a_switch(self):
-        self.refused("untied_embeddings is True, and untie_embeddings_and_output_weights False; give one of them",
+        self.refused("untied_embeddings is True, but untie_embeddings_and_output_weights is False; give one of them",
                      {**SMALL, "untied_embeddings": True, "untie_embeddings_and_output_weights": False})
-        self.refused("disable_bias_linear is True, and add_bias_linear True", {**SMALL, "disable_bias_linear": True, "add_bias_linear": True})
+        self.refused("disable_bias_linear is True, but add_bias_linear is True", {**SMALL, "disable_bias_linear": True, "add_bias_linear": True})
         for fields, bias in (({}, True), ({"disable_bias_linear": False}, True), ({"disable_bias_linear": True}, False),
                              ({"add_bias_linear": False}, False), ({"add_bias_linear": False, "disable_bias_linear": False}, False)):
             self.assertEqual(model_of("f", {**SMALL, **fields}).transformer.mlp_bias, bias)
@@ -225,15 +225,15 @@ class PatternTest(Refusing):
         for frequency, part in (([1, 0], "has 2 entries, and there are 4 layers"), ([1] * 5, "has 5 entries"), ("[1]*3", "has 3 entries"), ([], "has 0 entries"),
                                 ("([0]*3+[1]*58)", "or more, and there are 4 layers"), ("[1]*2000000000", "is too large"),
                                 ("[1]*999999999", "has 999999999 entries or more"), ("[1]*" + "9" * 9000, "is too large"), ("9" * 9000, "is too large"),
-                                ("(" * 4000 + "1" + ")" * 4000, "more than 50 brackets"), ("[[1]]*4", "a list in a list"), ("[1,2,0,1]", "has the entry 2"),
-                                ("[1]*[4]", "times a list"), ("[1]+1", "cannot be added"), ("__import__('os')", "cannot be read from character 1"),
+                                ("(" * 4000 + "1" + ")" * 4000, "more than 50 nested brackets"), ("[[1]]*4", "may not contain a list"), ("[1,2,0,1]", "has the entry 2"),
+                                ("[1]*[4]", "cannot be multiplied by a list"), ("[1]+1", "cannot be added"), ("__import__('os')", "cannot be read from character 1"),
                                 ("[1,0]*2]", "cannot be read from character 8"), ("[1,0", "is missing at its end"), ("", "a number or a list is missing"),
                                 ("[1 0]*2", "',' is missing"), ("[-1]*4", "cannot be read from character 2"), (0, "is 0; it must be 1 or more"),
-                                (-2, "is -2"), (True, "must be a number, a list or a text"), (1.5, "must be a number"), ({"a": 1}, "must be a number"),
+                                (-2, "is -2"), (True, "must be a number, a list or an expression"), (1.5, "must be a number"), ({"a": 1}, "must be a number"),
                                 ([1, 0, True, 1], "has the entry True"), ([1, 0, "1", 1], "has the entry '1'")):
             self.refused("args.json: moe_layer_freq ", {**moe, "moe_layer_freq": frequency})
             self.refused(part, {**moe, "moe_layer_freq": frequency})
-        self.refused("moe_layers is 2, and moe_layer_freq says other layers", {**moe, "moe_layers": 2, "moe_layer_freq": 1})
+        self.refused("moe_layers is 2, but moe_layer_freq gives other layers", {**moe, "moe_layers": 2, "moe_layer_freq": 1})
         self.refused("moe_layers is 5, and there are 4 layers", {**moe, "moe_layers": 5})
         model_of("f", {**moe, "moe_layers": 2, "moe_layer_freq": "[0]*2+[1]*2"})
         model_of("f", {**SMALL, "moe_layer_freq": [1, 1]})  # without experts it says nothing
@@ -344,16 +344,16 @@ class CommandTest(unittest.TestCase):
                 self.assertIn(name, done.stderr)
         done = self.run_with({name: ALONE[name] for name in ("mamba_num_heads", "spec")}, "model", "--model", DATA / "models" / "llama-3-8b.json", "-c")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn(": with --model it follows from there", done.stderr)
+        self.assertIn(": with --model it follows from the model", done.stderr)
 
     def test_overlap_and_precision_are_warnings(self):
         done = self.run_with({**SMALL, "fp8": "hybrid", "overlap_grad_reduce": True, "num_query_groups": 2}, "model", "--model")
-        self.assertEqual((done.returncode, done.stderr), (0, f"ppsched model: warning: not taken from {self.path}: fp8, overlap_grad_reduce, "
-                                                             "num_query_groups (it counts only beside group_query_attention)\n"))
+        self.assertEqual((done.returncode, done.stderr), (0, f"ppsched model: warning: ignored in {self.path}: fp8, overlap_grad_reduce, "
+                                                             "num_query_groups (only used with group_query_attention)\n"))
 
     def test_what_is_assumed_is_told(self):
         self.assertTrue(self.run_with(SMALL, "model", "--model").stdout.endswith(
-            "assumed, where the model's file says nothing: bf16 (the launcher's own is float32), no learned positions (max_position_embeddings is missing)\n"))
+            "assumed, as the model's file leaves it out: bf16 (the launcher's default is float32), no learned positions (max_position_embeddings is missing)\n"))
         row = json.loads(self.run_with(SMALL, "model", "--json", "--model").stdout)
         self.assertEqual(len(row["assumed"]), 2)
         said = {**SMALL, "bf16": True, "max_position_embeddings": 2048}

@@ -81,7 +81,7 @@ class LayersTest(unittest.TestCase):
         routed = {**SMALL, "num_experts": 4, "moe_shared_expert_intermediate_size": 64}
         gate = Model(model_of("args.json", {**routed, "moe_shared_expert_gate": True}).description).parameters.total
         self.assertEqual(gate - Model(model_of("args.json", routed).description).parameters.total, 4 * 192)
-        self.refused("moe_shared_expert_gate is of shared experts", {**SMALL, "num_experts": 4, "moe_shared_expert_gate": True})
+        self.refused("moe_shared_expert_gate needs shared experts", {**SMALL, "num_experts": 4, "moe_shared_expert_gate": True})
 
     def test_linear_attention(self):
         delta = {**SMALL, "experimental_attention_variant": "gated_delta_net", "linear_num_value_heads": 8, "linear_num_key_heads": 4}
@@ -95,17 +95,17 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(len(set(self.kinds(sparse))), 1)
         shared = self.kinds({**sparse, "dsa_indexer_topk_freq": 4, "dsa_indexer_skip_topk_offset": 1})
         self.assertEqual(shared, ["decoder", "decoder.2", "decoder.2", "decoder.2"] * 2)
-        self.refused("give multi_latent_attention too", {**SMALL, "experimental_attention_variant": "dsa", "dsa_indexer_n_heads": 4, "dsa_indexer_head_dim": 32,
+        self.refused("give multi_latent_attention, too", {**SMALL, "experimental_attention_variant": "dsa", "dsa_indexer_n_heads": 4, "dsa_indexer_head_dim": 32,
                                                          "dsa_indexer_topk": 64})
         self.refused("dsa_indexer_head_dim is missing", {**LATENT, "experimental_attention_variant": "dsa", "dsa_indexer_n_heads": 4, "dsa_indexer_topk": 64})
 
     def test_bad_patterns(self):
-        for part, pattern in (("has 'X'", "MX"), ("it must have layers", "/M"), ("the same ones", "M/M/*"), ("it must have layers", "M//"),
+        for part, pattern in (("has 'X'", "MX"), ("it must have layers", "/M"), ("the same layers after each /", "M/M/*"), ("it must have layers", "M//"),
                               ("the pattern has E, and num_experts is missing", "ME"), ("latent attention; give multi_latent_attention", "M+"),
                               ("must be a text", 3)):
             self.refused(part, {**SMALL, "mamba_num_groups": 2, "hybrid_layer_pattern": pattern})
-        self.refused("two names of one", {**SMALL, "hybrid_layer_pattern": "M", "hybrid_override_pattern": "M"})
-        self.refused("takes one kind of attention", {**LATENT, "hybrid_layer_pattern": "*+"})
+        self.refused("two names of the same argument", {**SMALL, "hybrid_layer_pattern": "M", "hybrid_override_pattern": "M"})
+        self.refused("supports only one kind of attention", {**LATENT, "hybrid_layer_pattern": "*+"})
         self.refused("groups must divide heads", {**SMALL, "mamba_num_groups": 7, "hybrid_layer_pattern": "M"})
 
 

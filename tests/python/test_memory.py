@@ -136,8 +136,8 @@ class ExplainMemoryTest(unittest.TestCase):
         self.assertIn("device 3: 7, always\n  static                 7  stage 3\n", text)
 
     def test_refused(self):
-        for words, message in ((("--format", "csv"), "--explain-memory: it goes with text and json, not with csv"),
-                               (("--launch", "deepspeed"), "--launch prints arguments; it goes without --explain-memory")):
+        for words, message in ((("--format", "csv"), "--explain-memory works only with text and json, not with csv"),
+                               (("--launch", "deepspeed"), "--launch prints launch arguments; it cannot be combined with --explain-memory")):
             done = run("-s", 4, "-b", 8, "--explain-memory", *words)
             self.assertEqual(done.returncode, 2)
             self.assertIn(message, done.stderr)

@@ -110,13 +110,13 @@ class SliceTest(unittest.TestCase):
     def test_bad_input(self):
         for words, message in (
                 (("--slices", 0), "number of slices is 0; it must be 1 to 65535"),
-                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one a slice"),
+                (("--slices", 2, "--slice-scale", 1, 2, 3), "slice_scale has 3 values; give 2, one per slice"),
                 (("--slices", 2, "--strategy", "zbv"), "needs 2 stages per device"),
-                (("--slice-scale", 1, 2), "slice_scale has 2 values, and microbatches are whole; give --slices 2"),
+                (("--slice-scale", 1, 2), "slice_scale has 2 values, but microbatches are whole; give --slices 2"),
                 (("--slices", 2, "--strategy", "v_search", "--num-devices", 2), "v_search: runs whole microbatches, not 2 slices of each; these support slices: gpipe"),
                 (("--slices", 2, "--format", "csv"), "format csv supports only whole microbatches, and the schedule has 2 slices of each"),
                 (("--slices", 2, "--launch", "pytorch"), "runs whole microbatches, the schedule has 2 slices of each"),
-                (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one a microbatch"),
+                (("--microbatch-scale", 1, 2), "microbatch_scale has 2 values; give 8, one per microbatch"),
                 (("--microbatch-scale", *[1] * 7, 0), "microbatch_scale of microbatch 7 is 0; it must be finite and above 0"),
                 (("--order-microbatches",), "--order-microbatches: give --microbatch-scale"),
                 (("--jitter", -1), "jitter is -1; it must be 0 to 2"),
@@ -132,13 +132,13 @@ class SliceTest(unittest.TestCase):
                 (("--slow-stage", "4:2"), "--slow-stage 4:2: there is no stage 4; stages are 0 to 3"),
                 (("--message-jitter", 3), "message_jitter is 3; it must be 0 to 2"),
                 (("--scenarios-from", "profile"), "--scenarios-from profile: give --profile"),
-                (("--jitter", 0.1, "--launch", "pytorch"), "go with text and json, not with --launch"),
-                (("--jitter", 0.1, "--format", "csv"), "go with text and json, not with csv"),
-                (("--jitter", 0.1, "--lower", "pytorch"), "neither lowered nor keeps less"),
-                (("--jitter", 0.1, "--recompute", "chunks=1"), "neither lowered nor keeps less"),
+                (("--jitter", 0.1, "--launch", "pytorch"), "work only with text and json, not with --launch"),
+                (("--jitter", 0.1, "--format", "csv"), "work only with text and json, not with csv"),
+                (("--jitter", 0.1, "--lower", "pytorch"), "cannot be combined with lowering, recompute"),
+                (("--jitter", 0.1, "--recompute", "chunks=1"), "cannot be combined with lowering, recompute"),
                 (("--jitter", 0.1, "--seed", -1), "seed is -1; it must be 0 to 18446744073709551615"),
                 (("--jitter", 0.1, "--seed", 2**64), "seed is 18446744073709551616; it must be 0 to 18446744073709551615"),
-                (("--scenarios", 5), "--scenarios: it goes with --jitter or --slow-rank")):
+                (("--scenarios", 5), "--scenarios needs --jitter, --slow-rank")):
             result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertIn(message, result.stderr)
             self.assertEqual((result.returncode != 0, result.stderr.count("\n")), (True, 1), words)
@@ -197,7 +197,7 @@ class OrderTest(unittest.TestCase):
         queues = [["0F0", "0F1", "0B0", "0B1", "0F3", "0F2", "0B3", "0B2"], ["1F0", "1F1", "1B0", "1B1", "1F3", "1F2", "1B3", "1B2"]]
         alike = ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2), queues).renumber()
         self.assertEqual([op.microbatch for op in alike.queues[1]], [0, 1, 0, 1, 2, 3, 2, 3])
-        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and they differ"):
+        with self.assertRaisesRegex(ppsched.Refused, "of iteration 1 in another order than those of iteration 0, and microbatches differ"):
             ppsched.Schedule.from_queues(ppsched.Config(2, 2, iterations=2, microbatch_scale=[1, 2]), queues).renumber()
         queues = [[f"{op[:2]}{1 - int(op[2]) if int(op[2]) < 2 else 5 - int(op[2])}" for op in queue] for queue in
                   [["0F0", "0F1", "0B0", "0B1", "0F2", "0F3", "0B2", "0B3"], ["1F0", "1F1", "1B0", "1B1", "1F2", "1F3", "1B2", "1B3"]]]
@@ -213,9 +213,9 @@ class OrderTest(unittest.TestCase):
             self.assertEqual(again.evaluate().metrics.makespan, makespan)
             self.assertEqual(list(ppsched.Schedule.from_text(text, "json", microbatch_scale=2).config.microbatch_scale), [2])
         plain = ppsched.generate("1f1b", ppsched.Config(3, 5, microbatch_scale=SCALE)).export("json")
-        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one a microbatch"), ("[0, 1, 2, 3, 5]", "has 5 in slot 4; it must be 0 to 4"),
-                            ("[0, 1, 2, 3, 3]", "has 3 in slot 4 and in slot 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
-                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 in slot 1")):
+        for value, told in (("[0, 1, 2, 3]", "has 4 values; give 5, one per microbatch"), ("[0, 1, 2, 3, 5]", "has 5 at position 4; it must be 0 to 4"),
+                            ("[0, 1, 2, 3, 3]", "has 3 at position 4 and at position 3"), ("[0, 1, 2, 3, true]", "must be a list of integers"),
+                            ("null", "must be a list of integers, not None"), ("[0, -1, 2, 3, 4]", "has -1 at position 1")):
             with self.assertRaisesRegex(ppsched.Error, f"^microbatch_order {re.escape(told)}"):
                 ppsched.Schedule.from_text(plain.rstrip()[:-1] + f', "microbatch_order": {value}}}', "json")
 
@@ -238,14 +238,14 @@ class OrderTest(unittest.TestCase):
             for words in (("check",), ("convert", "--to", "csv")):
                 result = run(*words, path("bad.json"))
                 self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1))
-                self.assertIn("bad.json: microbatch_order has 0 in slot 1 and in slot 0", result.stderr)
+                self.assertIn("bad.json: microbatch_order has 0 at position 1 and at position 0", result.stderr)
 
     def test_launched_in_the_order_of_losses(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "o.csv")
             told = run("schedule", "-s", 2, "-b", 3, "--microbatch-scale", 1, 5, 2, "--order-microbatches", "--launch", "pytorch", "-o", path).stderr
             order = json.loads(pathlib.Path(f"{path}.order.json").read_text(encoding="utf-8"))["microbatch_order"]
-            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json has it too", told)
+            self.assertIn(f"in the order {' '.join(map(str, order))}; {path}.order.json contains it, too", told)
 
     def test_picked(self):
         words = ("-s", 3, "-b", 5, "--microbatch-scale", *SCALE, "--order-microbatches", "--chunks", 1)
@@ -303,7 +303,7 @@ class DispatchTest(unittest.TestCase):
         self.assertEqual((row["dispatch"]["mean"], row["dispatch"]["peak_memory"]), (ready.metrics.mean, ready.peaks))
         self.assertAlmostEqual(row["dispatch"]["won"], (row["mean"] - ready.metrics.mean) / (row["mean"] - 103))
         self.assertLess(ready.metrics.mean, row["mean"])
-        self.assertIn("run as they are ready: mean", run(*words).stdout)
+        self.assertIn("with dispatch when ready: mean", run(*words).stdout)
 
     def test_limits_are_kept(self):
         planned = ppsched.generate("gpipe", ppsched.Config(4, 8, mem_limit=9))
@@ -321,7 +321,7 @@ class DispatchTest(unittest.TestCase):
                 self.assertAlmostEqual(candidate.scenario_time, found.metrics.mean)
 
     def test_bad_input(self):
-        for words, told in ((("--dispatch",), "--dispatch: it goes with --jitter or --slow-rank"),):
+        for words, told in ((("--dispatch",), "--dispatch needs --jitter, --slow-rank"),):
             result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1))
             self.assertIn(told, result.stderr)
@@ -388,15 +388,15 @@ class PlanTest(unittest.TestCase):
         self.assertAlmostEqual(found.metrics.mean, json.loads(run(*words, "--rank-by", "mean", "--json").stdout)[0]["scenario_time"])
 
     def test_bad_input(self):
-        for words, told in ((("--slices", 0), "slices holds [0]; they must be 1 or more"),
+        for words, told in ((("--slices", 0), "slices has [0]; they must be at least 1"),
                             (("--slice-time", 1, 2), "--slice-time: give one number"),
                             (("--slices", 2, "--slice-time", -1), "slice_time is -1"),
                             (("--order-microbatches",), "give --microbatch-scale"),
-                            (("--rank-by", "worst"), "--rank-by: it goes with --jitter or --slow-rank"),
-                            (("--jitter", 0.1, "--quantile", 0.5), "--quantile: it goes with --rank-by quantile"),
+                            (("--rank-by", "worst"), "--rank-by needs --jitter, --slow-rank"),
+                            (("--jitter", 0.1, "--quantile", 0.5), "--quantile needs --rank-by quantile"),
                             (("--jitter", 0.1, "--scenarios", 0), "the number of scenarios is 0; it must be 1 to 16777216"),
-                            (("--slice-time", 0.1), "--slice-time: it goes with --slices"),
-                            (("--attention-share", 0.1), "--attention-share: it goes with --slices"),
+                            (("--slice-time", 0.1), "--slice-time needs --slices"),
+                            (("--attention-share", 0.1), "--attention-share needs --slices"),
                             (("--slow-stage", "0:2"), "--slow-stage: candidates differ in their stages; give --slow-rank"),
                             (("--strategies", "zbv", "--slices", 2), "these support slices: ")):
             result = run("pick", "-s", 4, "-b", 8, *words)
@@ -407,9 +407,9 @@ class PlanTest(unittest.TestCase):
 
 class GoalTest(unittest.TestCase):
     def test_bad_input(self):
-        for words, told in ((("--rank-by", "mean"), "--rank-by: it goes with --jitter or --slow-rank"),
-                            (("--jitter", 0.1, "--rank-by", "mean"), "it is for searches that take an effort (auto); 1f1b does not look"),
-                            (("--jitter", 0.1, "--quantile", 0.5, "--strategy", "auto"), "--quantile: it goes with --rank-by quantile")):
+        for words, told in ((("--rank-by", "mean"), "--rank-by needs --jitter, --slow-rank"),
+                            (("--jitter", 0.1, "--rank-by", "mean"), "works only with strategies that have an effort (auto); 1f1b ignores"),
+                            (("--jitter", 0.1, "--quantile", 0.5, "--strategy", "auto"), "--quantile needs --rank-by quantile")):
             result = run("schedule", "-s", 4, "-b", 8, *words)
             self.assertNotEqual(result.returncode, 0, words)
             self.assertIn(told, result.stderr)
@@ -551,11 +551,11 @@ class RecordedTest(unittest.TestCase):
 
     def test_bad_input(self):
         for lists, words, told in (({"forward_times": 1, "backward_times": 2}, ("--scenarios-from", "profile"), "has one sample of each op"),
-                                   ({"forward_times": 1, "backward_times": 2}, ("--scenarios", 5), "--scenarios: it goes with --jitter or --slow-rank"),
+                                   ({"forward_times": 1, "backward_times": 2}, ("--scenarios", 5), "--scenarios needs --jitter, --slow-rank"),
                                    ({"forward_times": [[1, 2], 1, 1], "backward_times": [2, [1, 2, 3], 2]}, ("--scenarios", 5),
                                     "stage 0 has 2 samples of an op, stage 1 has 3"),
                                    ({"forward_times": [[1, 2], 1, 1], "backward_times": 2}, ("--scenarios", 5, "--chunks", 2, "--num-devices", 3),
-                                    "the profile has 3 stages, the schedule 6")):
+                                    "the profile has 3 stages, the schedule has 6")):
             self.write(**lists)
             result = run("schedule", "--profile", self.path, "--strategy", "interleaved_1f1b" if "--chunks" in words else "1f1b", *words)
             self.assertNotEqual(result.returncode, 0)

@@ -221,7 +221,7 @@ class FileTest(unittest.TestCase):
         for kind in ("whisper", "gpt3", "gpt_neo"):
             self.refused(f"model_type {kind} is not known", {**LLAMA, "model_type": kind})
         self.refused("; it lacks hidden_size, vocab_size; ", {"model_type": "whisper", "num_hidden_layers": 3, "intermediate_size": 8, "num_attention_heads": 2})
-        self.refused("another type in its place would be another model", {**LLAMA, "model_type": "whisper"})
+        self.refused("with another type it would be another model", {**LLAMA, "model_type": "whisper"})
         self.refused("it has no model_type", {**LLAMA, "model_type": None})
         self.refused("config.json: num_hidden_layers is 0; it must be 1 or more", {**LLAMA, "num_hidden_layers": 0})
         self.refused("config.json: num_layers is 0; it must be 1 or more", {"num_layers": 0, "hidden_size": 8, "num_attention_heads": 2,
@@ -288,7 +288,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual(options(num_layers_per_virtual_pipeline_stage=1, pp=2), {"vpp": 2, "pp": 2})
         self.assertEqual(options(use_megatron_fsdp=True, data_parallel_sharding_strategy="optim_grads"), {"zero": 2})
         self.assertEqual(options(recompute_activations=True), {"recompute": "selective"})
-        self.refused("tp is 4, and by another name of it 2; give one of them",
+        self.refused("tp is 4, but the same option under another name is 2; give one of them",
                      {**self.MEGATRON, "tensor_model_parallel_size": 2, "tp": 4})
 
     def test_dropout(self):
@@ -362,7 +362,7 @@ class CommandTest(unittest.TestCase):
         words = ("-b", 8, "--num-devices", 2, "--layers", target)
         self.assertEqual(run(*words, "--mem-limit", "72GB", command="pick").returncode, 0)
         self.wrong("write --mem-limit 72GB", *words, "--mem-limit", 72, command="pick")
-        self.wrong("give it the ending .json", "--model", self.path, "-o", self.folder / "layers.txt")
+        self.wrong("give a name that ends with .json", "--model", self.path, "-o", self.folder / "layers.txt")
 
     def test_calibration(self):
         plain = answer("--model", self.path, "--seq", 2048)
@@ -378,7 +378,7 @@ class CommandTest(unittest.TestCase):
         self.wrong("--step-time: GB is a unit of memory; units of time are ns", "--model", self.path, "--step-time", "2GB")
         self.wrong("--step-time is 'soon'; it must be a number with a unit", "--model", self.path, "--step-time", "soon")
         self.wrong("--tokens-per-second is 0; it must be a finite number above 0", "--model", self.path, "--tokens-per-second", 0)
-        self.wrong("--step-time is of one layout, and these are 2; give one number of --tp", "--model", self.path, "--step-time", "2s",
+        self.wrong("--step-time was measured in one layout, but there are 2; give one number for --tp", "--model", self.path, "--step-time", "2s",
                    "--tp", 1, 2, command="pick")
         stepped = answer("--model", self.path, "--seq", 2048, "--tokens-per-second", 10000)
         self.assertIn("all layers x ", stepped["calibrated"][0])
@@ -388,7 +388,7 @@ class CommandTest(unittest.TestCase):
         same, twice = (answer("--model", self.path, "--step-time", f"{step}s")["calibrated"][0] for step in (predicted, 2 * predicted))
         self.assertAlmostEqual(float(same.split()[3]), 1, 2)
         self.assertGreaterEqual(float(twice.split()[3]), 2 - 1e-3)  # as the optimizer's part stays
-        self.assertIn("times are calibrated by the measured step", run("--model", self.path, "--step-time", "2s").stdout)
+        self.assertIn("times are scaled to the measured step", run("--model", self.path, "--step-time", "2s").stdout)
         self.wrong("it must be LAYER.PASS=TIME", "--model", self.path, "--layer-times", "decoder=3")
         self.wrong("give one of them", "--model", self.path, "--step-time", 3, "--tokens-per-second", 3)
 
@@ -425,7 +425,7 @@ class CommandTest(unittest.TestCase):
                                     "fp8": "hybrid"}), encoding="utf-8")
         done = run("--model", path, "--json", command="pick")
         self.assertEqual(json.loads(done.stdout)[0]["layout"]["dp"], 4)
-        self.assertEqual(done.stderr, f"ppsched pick: warning: not taken from {path}: fp8\n")
+        self.assertEqual(done.stderr, f"ppsched pick: warning: ignored in {path}: fp8\n")
         path.write_text(json.dumps({**FileTest.MEGATRON, "tp": 2, "world_size": 16}), encoding="utf-8")
         self.wrong("--tp, --pp and --cp take 6 devices, which do not divide world_size 16", "--model", path, "--pp", 3)
 
@@ -436,7 +436,7 @@ class CommandTest(unittest.TestCase):
         self.wrong("--pp 4 times --vpp 3 is more than the 8 layers of the model; give --vpp 2 or less", "--model", self.path,
                    "--pp", 4, "--vpp", 3)
         self.wrong("--tp: give one number; ppsched pick compares several", "--model", self.path, "--tp", 2, 4)
-        self.wrong("--global-batch 7 is no multiple of --micro-batch 2 times --dp 2; 4 and 8 are", "--model", self.path, "--dp",
+        self.wrong("--global-batch 7 is no multiple of --micro-batch 2 times --dp 2; give 4 or 8", "--model", self.path, "--dp",
                    2,
                    "--micro-batch", 2, "--global-batch", 7)
         self.wrong("--ep is 2, and the model has no experts", "--model", self.path, "--ep", 2)
@@ -509,7 +509,7 @@ class CommandTest(unittest.TestCase):
         self.assertLessEqual(max(memory["total"] for memory in tight["memory"]), limit)
         self.assertTrue(any(stage["recompute"] for stage in tight["split"]))
         self.assertGreater(tight["step_time"], free["step_time"])
-        self.wrong("would do", "--model", self.path, *words, "--mem-limit", "100MB", command="pick")
+        self.wrong("would fit", "--model", self.path, *words, "--mem-limit", "100MB", command="pick")
 
     def test_units(self):
         """A limit in any unit; a plain number is refused, as it would be bytes."""
@@ -540,7 +540,7 @@ class CommandTest(unittest.TestCase):
                 again = run("--model", self.path, "--seq", 4096, "--dp", 2, *(() if "--zero" in given else ("--zero", 0)),
                             *(item for pair in given.items() for item in pair), command="pick")
                 self.assertEqual(again.returncode, 0, f"{word}: {again.stderr}")
-        self.wrong("8 devices of --tp, --pp and --cp do not divide --gpus 30; 24 and 32 would do", "--model", self.path, "--tp", 2, "--pp",
+        self.wrong("8 devices of --tp, --pp and --cp do not divide --gpus 30; give 24 or 32", "--model", self.path, "--tp", 2, "--pp",
                    4, "--gpus", 30, command="pick")
         grouped = self.folder / "grouped.json"
         grouped.write_text(json.dumps({**LLAMA, "num_attention_heads": 24, "hidden_size": 1536, "num_key_value_heads": 8,
@@ -609,7 +609,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(heading.split()[:3], ["place", "gpus", "tp"])
         rows = [line.split() for line in lines[:lines.index("")] if line[:1].isdigit()]
         self.assertEqual(sorted(row[1:3] for row in rows), [["2", "1"], ["4", "2"]])
-        self.assertIn("ranked by tokens/s a device", done.stdout)
+        self.assertIn("ranked by tokens/s per device", done.stdout)
         self.assertLessEqual(max(map(len, lines[:lines.index(heading) + 2])), 80)
         self.assertNotIn("gpus", run(*words, "--gpus", 4, "--tp", 1, 2, "--pp", 2, command="pick").stdout.split("tokens/s")[0])
 
@@ -631,7 +631,7 @@ class CommandTest(unittest.TestCase):
 
     def test_nothing_is_passed_over_in_silence(self):
         words = ("--model", self.path, "--tp", 2, "--pp", 2, "--seq", 2048)
-        for part, *given in (("--dp, --data-parallel-size: they say the same", "--dp", 4, "--data-parallel-size", 2),
+        for part, *given in (("--dp, --data-parallel-size: both are the same option", "--dp", 4, "--data-parallel-size", 2),
                              ("--vpp: pick chooses the stages", "--vpp", 2), ("--mem-limits: with --model give --mem-limit", "--mem-limits", "3GB"),
                              ("--microbatch-counts: with --model give several --micro-batch", "--microbatch-counts", 4),
                              ("--gpus is -4; it must be 1 to", "--gpus", -4), ("--tp is -2; it must be 1 to", "--tp", -2)):
@@ -643,7 +643,7 @@ class CommandTest(unittest.TestCase):
                         encoding="utf-8")
         self.wrong("--seq 128 is more than the model's 64 learned positions; give 64 or less", "--model", path, "--seq", 128)
         path.write_text(json.dumps({**FileTest.MEGATRON, "pp": 2, "recompute_granularity": "full"}), encoding="utf-8")
-        self.assertIn(f"not taken from {path}: recompute, which pick chooses", run("--model", path, command="pick").stderr)
+        self.assertIn(f"ignored in {path}: recompute, which pick chooses", run("--model", path, command="pick").stderr)
 
     def test_models_in_python(self):
         shape = Transformer(2, 64, 4, 100, 256)
@@ -654,7 +654,7 @@ class CommandTest(unittest.TestCase):
     def test_wrong_words_of_pick(self):
         self.wrong("--stages: with --model it follows from --pp", "--model", self.path, "-s", 4, command="pick")
         self.wrong("--gpus, --dp: give one of them", "--model", self.path, "--gpus", 8, "--dp", 2, command="pick")
-        self.wrong("--tp: it goes with --model", "-s", 4, "-b", 4, "--tp", 2, command="pick")
+        self.wrong("--tp needs --model", "-s", 4, "-b", 4, "--tp", 2, command="pick")
         self.wrong("--bytes parameter=2: it must be KIND=B", "--model", self.path, "--bytes", "parameter=2", command="pick")
 
 

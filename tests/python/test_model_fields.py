@@ -131,7 +131,7 @@ class FieldTest(ReadingTest):
                     try:
                         found = model_of("config.json", {**fields, name: value})
                     except ppsched.Error as error:
-                        if "in use, which" in str(error):
+                        if "in use, but" in str(error):
                             self.assertIn(name, str(error))
                             is_refused = name != "attention_out_bias"  # whose false is not what attention_bias may say
                     else:
@@ -171,7 +171,7 @@ class FieldTest(ReadingTest):
     def test_hints_do_not_lead_elsewhere(self):
         """Names of other models are no slips of letters, and no other type is advised for them."""
         for kind in ("gpt_neo", "mllama", "pixtral", "voxtral", "whisper", "rwkv7"):
-            self.refused("another type in its place would be another model", {**SMALL, "model_type": kind})
+            self.refused("with another type it would be another model", {**SMALL, "model_type": kind})
         for kind, meant in (("lama", "llama"), ("mixtrl", "mixtral"), ("gpt_neoxx", "gpt_neox")):
             self.refused(f"did you mean {meant}?", {**SMALL, "model_type": kind})
 

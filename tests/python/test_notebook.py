@@ -117,7 +117,7 @@ class OwnTest(unittest.TestCase):
         self.assertEqual(plan.timeline(own).metrics, plan.timeline(built_in).metrics)
         self.assertEqual(str(plan.schedule(own).queues[3][0]), "3F0")
         self.assertIn("like_gpipe", plan.csv())
-        with self.assertRaisesRegex(ppsched.Error, "like_gpipe is a function of your own"):
+        with self.assertRaisesRegex(ppsched.Error, "like_gpipe is your own function"):
             plan.command(own)
 
     def test_alone(self):
@@ -141,7 +141,7 @@ class OwnTest(unittest.TestCase):
             raise KeyError("mine")
         with self.assertRaises(KeyError):
             ppsched.plan(ppsched.Config(2, 2), strategies=[raises])
-        with self.assertRaisesRegex(ppsched.Error, "goes without layers"):
+        with self.assertRaisesRegex(ppsched.Error, "cannot be combined with layers"):
             ppsched.plan(ppsched.Config(2, 2), strategies=by_microbatch, layers=[{"name": "a", "count": 4}])
 
     def test_with_transfers(self):
@@ -166,7 +166,7 @@ class PageTest(unittest.TestCase):
 
     def test_refusals(self):
         for wrong in ([], ["1f1b"], 3):
-            with self.assertRaisesRegex(ppsched.Error, "timelines must be a list of ppsched.Timeline"):
+            with self.assertRaisesRegex(ppsched.Error, "timelines must be a list of at least one ppsched.Timeline"):
                 ppsched.report(wrong)
 
 

@@ -134,14 +134,14 @@ class FilesTest(FolderTest):
 
     def test_words_of_a_page(self):
         for words in ((), ("-o", "best.csv"), ("-o", "best.json")):
-            self.fail_with(2, "--timelines: it is of a page; give -o with a file that ends in .html", "pick", *PROBLEM, "--timelines", 2, *words)
+            self.fail_with(2, "--timelines needs a page; give -o with a file that ends in .html", "pick", *PROBLEM, "--timelines", 2, *words)
         self.succeed("pick", *PROBLEM, "--strategies", "1f1b", "--timelines", 1, "-o", "best.html")
         self.assertIn("</html>", self.read("best.html"))
 
     def test_words_that_need_a_lowering(self):
         for command in ("pick", "compare"):
             for words in (("--unshard", 2), ("--reduce-grad",), ("--receive-prefetch", 1)):
-                self.fail_with(2, "they go with --lower", command, *PROBLEM, "--strategies", "1f1b", *words)
+                self.fail_with(2, "need --lower", command, *PROBLEM, "--strategies", "1f1b", *words)
             self.succeed(command, *PROBLEM, "--strategies", "1f1b", "--lower", "just_in_time", "--receive-prefetch", 1)
 
     def test_words_are_not_cut_short(self):
@@ -330,7 +330,7 @@ class AgainTest(FolderTest):
         data = page_data(self.read("b.htm"))
         self.assertEqual([row["rank"] for row in data["candidates"]], list(range(2, len(plan))))
         self.assertEqual(data["timelines"][0]["rank"], 2)
-        with self.assertRaisesRegex(ppsched.Error, "is no candidate of this plan"):
+        with self.assertRaisesRegex(ppsched.Error, "is not a candidate of this plan"):
             plan.write(plan[0]._replace(step_time=1.0), self.folder / "c.html")
         self.assertFalse((self.folder / "c.html").exists())
 
@@ -349,7 +349,7 @@ class SizesTest(FolderTest):
         self.assertEqual(row["queues"][0]["end"][0], 1 + 1.5)
 
     def test_faults(self):
-        self.fail_with(2, "--embedding, --head: they go with --chunks", "schedule", "-s", 2, "-b", 4, "--head", "forward_time=1")
+        self.fail_with(2, "--embedding, --head need --chunks", "schedule", "-s", 2, "-b", 4, "--head", "forward_time=1")
         self.fail_with(1, "costs of 8 stages cannot be converted to 6", "schedule", "--num-devices", 2, "-s", 8, "-b", 4, "--chunks", 3)
         self.fail_with(1, "chunks is 0; it must be 1 or more", "schedule", "-s", 2, "-b", 4, "--chunks", 0)
         self.fail_with(1, "number of microbatches is 0", "schedule", "-s", 2, "-b", 4, "--microbatch-count", 0)
@@ -369,7 +369,7 @@ class SizesTest(FolderTest):
 
     def test_stages_that_the_file_does_not_try(self):
         self.write("layers.json", {"num_devices": 2, "num_stages": 8, "num_batches": 4, "chunks": [1, 2]})
-        self.fail_with(1, "layers.json: chunks holds 1, 2, and 8 stages on 2 devices are 4 each; give --chunks", "schedule", "-c", "layers.json")
+        self.fail_with(1, "layers.json: chunks is 1, 2, but 8 stages on 2 devices are 4 each; give --chunks", "schedule", "-c", "layers.json")
         self.succeed("schedule", "-c", "layers.json", "--chunks", 1)
         self.succeed("schedule", "-c", "layers.json", "--chunks", 4, "--strategy", "interleaved_1f1b")
         self.succeed("schedule", "-c", "layers.json", "-s", 2)
@@ -409,7 +409,7 @@ class RuntimesTest(FolderTest):
         text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe")
         self.assertIn("\nno runtime runs the only candidate that fits\n", text)
         text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1", "--any")
-        self.assertIn("\nmegatron, deepspeed, colossalai, mindspeed: none of the 2 candidates that fit\n", text)
+        self.assertIn("\nmegatron, deepspeed, colossalai, mindspeed: run none of the 2 candidates that fit\n", text)
 
     def test_the_best_for_each(self):
         """Where the best runs somewhere, and others elsewhere."""
@@ -447,7 +447,7 @@ class RuntimesTest(FolderTest):
                                    "--runtime", "megatron")
             self.assertIn("; zb_h1: ", error)
             self.assertNotIn("can run it", error)
-            self.fail_with(1, "; closest that does is 1f1b with 1 chunk a device: the most that a device lacks is 1\n", command, *PROBLEM,
+            self.fail_with(1, "; closest that does is 1f1b with 1 chunk per device: the largest overshoot of a device is 1\n", command, *PROBLEM,
                            "--mem-limit", 3, "--runtime", "deepspeed")
         self.fail_with(2, "invalid choice", "pick", *PROBLEM, "--runtime", "nccl")
         self.fail_with(1, "no candidate fits; closest", "pick", *PROBLEM, "--mem-limit", 0.5, "--runtime", "megatron")

@@ -108,7 +108,7 @@ class PictureTest(unittest.TestCase):
         self.assertEqual(sum(bar.get_height() for bar in figure.axes[2].patches), 200)
         labels = [text.get_text() for text in figure.axes[2].get_legend().get_texts()]
         self.assertEqual(labels[0], f"50% within {scenarios.quantile(0.5):g}")
-        self.assertEqual(labels[3], f"without: {timeline.metrics.makespan:g}")
+        self.assertEqual(labels[3], f"planned: {timeline.metrics.makespan:g}")
         self.assertEqual(len(timeline.draw().axes), 2)
 
     def test_what_is_ready_is_drawn(self):
@@ -117,7 +117,7 @@ class PictureTest(unittest.TestCase):
         labels = [text.get_text() for text in timeline.draw(scenarios, ready).axes[2].get_legend().get_texts()]
         makespan, mean = timeline.metrics.makespan, scenarios.metrics.mean
         won = (mean - ready.metrics.mean) / (mean - makespan)
-        self.assertEqual(labels[4], f"run as they are ready: mean {ready.metrics.mean:g}, wins {won:.0%}")
+        self.assertEqual(labels[4], f"with dispatch when ready: mean {ready.metrics.mean:g}, saves {won:.0%}")
         with tempfile.TemporaryDirectory() as folder:
             sizes = []
             for words in ([], ["--dispatch"]):

@@ -87,10 +87,10 @@ class PlanTest(unittest.TestCase):
         plan = ppsched.plan(ppsched.Config(4, 9, mem_limit=3), strategies=["1f1b", "gpipe"])
         self.assertEqual({candidate.memory_limit for candidate in plan}, {3})
         self.assertEqual([(c.strategy, c.status, c.overshoot, c.reason) for c in plan], [
-            ("1f1b", "over limit", 1, "device 0 is over its limit; the most that a device lacks is 1"),
-            ("gpipe", "over limit", 6, "device 0 is over its limit; the most that a device lacks is 6")])
+            ("1f1b", "over limit", 1, "device 0 is over its limit; the largest overshoot of a device is 1"),
+            ("gpipe", "over limit", 6, "device 0 is over its limit; the largest overshoot of a device is 6")])
         plan = ppsched.plan(ppsched.Config(4, 9, mem_limit=[9, 9, 1, 9]), strategies=["1f1b"])  # the most is held by device 0
-        self.assertEqual(plan[0].reason, "device 2 is over its limit; the most that a device lacks is 1")
+        self.assertEqual(plan[0].reason, "device 2 is over its limit; the largest overshoot of a device is 1")
         self.assertEqual({candidate.chunks for candidate in ppsched.plan(ppsched.Config(2, 4, 2), strategies=["looped_bfs"])}, {1, 2, 3, 4})
 
     def test_iterations_are_timed_as_all_of_them(self):
@@ -154,7 +154,7 @@ class PlanTest(unittest.TestCase):
 
     def test_bad_input(self):
         config = ppsched.Config(4, 8)
-        for arguments, message in (({"strategies": ["1f1c"]}, "did you mean 1f1b"), ({"chunks": [0]}, "must be 1 or more"),
+        for arguments, message in (({"strategies": ["1f1c"]}, "did you mean 1f1b"), ({"chunks": [0]}, "must be at least 1"),
                                    ({"chunks": []}, "empty list"), ({"placements": ["round"]}, "no placement 'round'"),
                                    ({"objective": "speed"}, "no objective 'speed'"), ({"effort": 13}, "effort is 13"),
                                    ({"head": {"forward": 1}}, "head has no 'forward'"), ({"memory_limits": [-1]}, "memory_limits"),
@@ -264,7 +264,7 @@ class CommandTest(unittest.TestCase):
             result = run(command, "-s", 4, "-b", 8, "--mem-limit", 0.5)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
             self.assertIn("no candidate fits; closest is interleaved_zb", result.stderr)
-            self.assertIn("lacks is 2 (device 0); the least limit that would do is 1 (zb_auto, which finds no schedule below that)", result.stderr)
+            self.assertIn("device 0 is over its limit by 2; the least limit that works is 1 (zb_auto, which finds no schedule below that)", result.stderr)
         self.assertEqual(run("pick", "-s", 4, "-b", 8, "--mem-limit", 1).returncode, 0)
 
     def test_sharded_parameters(self):
@@ -280,7 +280,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((row["step_time"], row["peak_memory"]), (again["metrics"]["makespan"], max(again["metrics"]["peak_memory"])))
         always = json.loads(run("pick", *words, "--json").stdout)[0]
         self.assertLess(always["step_time"], row["step_time"])
-        for wrong, message in ((passes, "they go with --lower"), (("--lower", "pytorch", "--unshard-lookahead", "auto"), "goes with --unshard"),
+        for wrong, message in ((passes, "need --lower"), (("--lower", "pytorch", "--unshard-lookahead", "auto"), "needs --unshard"),
                                (("--lower", "pytorch", "--unshard", 2, "--unshard-lookahead", "1,2,3,4"), "full, auto or needed")):
             result = run("pick", "--num-devices", 4, "-b", 8, *wrong)
             self.assertEqual((result.returncode, result.stdout), (2, ""))
@@ -338,7 +338,7 @@ class CommandTest(unittest.TestCase):
 
     def test_candidates_of_other_plans(self):
         plan, other = ppsched.plan(ppsched.Config(4, 8)), ppsched.plan(ppsched.Config(2, 8))
-        with self.assertRaisesRegex(ppsched.Error, "is no candidate of this plan"):
+        with self.assertRaisesRegex(ppsched.Error, "is not a candidate of this plan"):
             plan.timeline(other[0])
 
     def test_bad_numbers(self):
@@ -415,13 +415,13 @@ class CommandTest(unittest.TestCase):
                              "--decoder-last-pipeline-num-layers 4 --micro-batch-size 1 --global-batch-size 16\n"))
         result = launch(shell, "4", "16", "24", "8")
         self.assertEqual((result.returncode, result.stdout), (1, ""))
-        self.assertRegex(result.stderr, "the least limit that would do is [0-9.]+ \\(1f1b\\)")
+        self.assertRegex(result.stderr, "the least limit that works is [0-9.]+ \\(1f1b\\)")
         python = [sys.executable, str(EXAMPLES / "launcher.py")]
         self.assertIn("pipeline_parallel_schedule InterleavedZeroBubble --parallelism.pipeline_parallel_layers_per_stage 3 ", launch(python).stdout)
         self.assertIn("# schedule.csv:\n0F0,0F1,", launch(python, "4", "16", "2").stdout)
         result = launch(python, "4", "16", "0.5")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the least memory limit that would do is 1\n", result.stderr)
+        self.assertIn("the least memory limit that works is 1\n", result.stderr)
 
     def test_bad_usage(self):
         self.assertEqual(run("pick", "-s", 4).returncode, 2)

@@ -136,23 +136,23 @@ class ProfileFileTest(FilesTest):
         path = self.write("p.yaml", "stages: 2\nforward_times: [1e-3, [0.002, 0.004]]\nbackward_times: 2\n")
         self.assertEqual(ppsched.Profile.read(path).lists()["forward_times"], [0.001, 0.003])
         self.refused("p.yml, line 2, column 1: broken YAML", ppsched.Profile.read, self.write("p.yml", "stages: [1,\n}"))
-        self.refused("'stages' stands twice", ppsched.Profile.read, self.write("p.yml", "stages: 1\nstages: 1\n"))
+        self.refused("'stages' occurs twice", ppsched.Profile.read, self.write("p.yml", "stages: 1\nstages: 1\n"))
 
     def test_bad_files(self):
         good = {"stages": 2, "forward_times": 1, "backward_times": 2}
         cases = (
-            ("p.json, line 1, column 2: broken JSON", "{"), ("'stages' stands twice", '{"stages": 1, "stages": 1}'),
+            ("p.json, line 1, column 2: broken JSON", "{"), ("'stages' occurs twice", '{"stages": 1, "stages": 1}'),
             ("unknown key 'forward_time'; did you mean forward_times?", {**good, "forward_time": 1}),
             ("unknown key 'num_stages'", {"num_stages": 2}), ("stages is missing", {"forward_times": 1}),
             ("stages must be an integer, not '2'", {**good, "stages": "2"}), ("stages is 0", {**good, "stages": 0}),
-            ("no integer of the library can hold", {**good, "stages": 10**30}),
+            ("out of range for the library's integers", {**good, "stages": 10**30}),
             ("number of stages is 1000000000", {**good, "stages": 10**9}),
             ("microbatches must be an integer, not True", {**good, "microbatches": True}),
-            ("forward_times is missing", {"stages": 2}), ("backward_times is missing", {"stages": 2, "forward_times": 1}),
+            ("forward_times is missing", {"stages": 2}), ("backward times are missing", {"stages": 2, "forward_times": 1}),
             ("forward_times has 3 values; give 1 for all stages or 2", {**good, "forward_times": [1, 2, 3]}),
             ("forward_times of stage 1 is an empty list", {**good, "forward_times": [1, []]}),
-            ("forward_times must hold numbers, not '1'", {**good, "forward_times": ["1", 2]}),
-            ("forward_times must hold numbers, not [1]", {**good, "forward_times": [[[1]], 2]}),
+            ("forward_times must contain numbers, not '1'", {**good, "forward_times": ["1", 2]}),
+            ("forward_times must contain numbers, not [1]", {**good, "forward_times": [[[1]], 2]}),
             ("forward_times of stage 1 is -2", {**good, "forward_times": [1, -2]}),
             ("forward_times of stage 0 is nan", '{"stages": 2, "backward_times": 1, "forward_times": NaN}'),
             ("of 401 digits is too large", {**good, "forward_times": 10**400}),
@@ -169,7 +169,7 @@ class ProfileFileTest(FilesTest):
                     self.refused("p.json", function, path)
         self.refused("cannot read", ppsched.Profile.from_file, self.folder / "none.json")
         paths = self.write("a.json", good), self.write("b.json", good)
-        self.refused("a profile file stands alone", ppsched.Profile.read, *paths)
+        self.refused("give a profile file by itself", ppsched.Profile.read, *paths)
 
 
 class TraceTest(FilesTest):
@@ -223,9 +223,9 @@ class TraceTest(FilesTest):
         self.assertEqual(lists, {"forward_times": [1, 1], "backward_times": [3, 3], "backward_input_times": [1.5, 1],
                                  "backward_weight_times": [1.5, 2]})
         self.refused("stage 1 has an I but no W", self.of_spans([spans[0], spans[1][:2]]).lists)
-        self.refused("stage 1 has no backward of its own", self.of_spans([spans[0], spans[1][:1]]).lists)
-        self.refused("stage 0 has no backward of its own", self.of_spans([spans[0][:1]]).lists)
-        self.refused("stage 0 has no F of its own", self.of_spans([[("(0F0;0B0)OVERLAP_F_B", 0, 1)]]).lists)
+        self.refused("stage 1 has no backward outside overlapped pairs", self.of_spans([spans[0], spans[1][:1]]).lists)
+        self.refused("stage 0 has no backward outside overlapped pairs", self.of_spans([spans[0][:1]]).lists)
+        self.refused("stage 0 has no F outside overlapped pairs", self.of_spans([[("(0F0;0B0)OVERLAP_F_B", 0, 1)]]).lists)
 
     def test_samples_and_warmup(self):
         random.seed(3)
@@ -248,7 +248,7 @@ class TraceTest(FilesTest):
                 self.assertAlmostEqual(spread.mean, mean, places=12)
                 deviation = math.sqrt(sum((sample - mean) ** 2 for sample in wanted) / len(wanted))
                 self.assertAlmostEqual(spread.deviation, deviation, places=12)
-        self.refused("a warm-up of 4 leaves none", self.of_spans, spans, warmup=4)
+        self.refused("after a warm-up of 4 none is left", self.of_spans, spans, warmup=4)
         self.refused("warmup is -1", self.of_spans, spans, warmup=-1)
         cut = self.of_spans([spans[0], spans[1][1:]])
         self.refused("the traces must begin and end with an iteration", lambda: cut.iterations)
@@ -274,8 +274,8 @@ class TraceTest(FilesTest):
             self.assertAlmostEqual(profile.lists()["backward_times"][2], 2 * scale)
         self.refused("there is no time unit 'h'", ppsched.Profile.from_traces, *packed, time_unit="h")
         self.refused("give the traces", ppsched.Profile.from_traces)
-        self.refused("1.json: it is of rank 0, as ", self.profile, whole[0], whole[0])
-        self.refused("1.json: no rank is named", self.profile, whole[0], silent[1])
+        self.refused("1.json: it is the trace of rank 0, and so is ", self.profile, whole[0], whole[0])
+        self.refused("1.json: its distributedInfo has no rank", self.profile, whole[0], silent[1])
         self.refused("stage 1 has no F; give the traces of all ranks", self.profile, whole[0], whole[2])
         self.refused("0F0 is in ", self.profile, silent[0], silent[0])
 
@@ -300,17 +300,17 @@ class TraceTest(FilesTest):
             for size, ranks in ((2 * devices, range(1, devices + 1)), (devices + 1, range(devices)),
                                 (4 * devices, (*range(devices - 1), devices + 1)), (2 * devices, range(0, 4 * devices, 4))):
                 if max(ranks) < size:
-                    self.refused("are no whole pipeline", self.of_ranks, spans, ranks, {"world_size": size})
+                    self.refused("are not a whole pipeline", self.of_ranks, spans, ranks, {"world_size": size})
         one = spans_of(plan(devices=1))
         self.assertEqual(self.of_ranks(one, [0], {"world_size": 1}).devices, 1)
-        self.refused("the run had 2 ranks, and this is rank 0 alone", self.of_ranks, one, [0], {"world_size": 2})
+        self.refused("the run had 2 ranks, but this is only rank 0", self.of_ranks, one, [0], {"world_size": 2})
         self.refused("rank 2 in a world of 2 ranks", self.of_ranks, one, [2], {"world_size": 2})
         self.refused("world_size in distributedInfo must be a whole number", self.of_ranks, one, [0], {"world_size": "2"})
         self.refused("world_size in distributedInfo is 0", self.of_ranks, one, [0], {"world_size": 0})
-        self.refused("a run of 4 ranks, but ", self.of_ranks, spans_of(plan(devices=2)), [0, 1], lambda rank: {"world_size": 2 + 2 * rank})
+        self.refused("a run with 4 ranks, but ", self.of_ranks, spans_of(plan(devices=2)), [0, 1], lambda rank: {"world_size": 2 + 2 * rank})
         for size, count in ((2, 1), (4, 1), (3, 2), (2, 3), (8, 3)):  # without ranks
             silent = [{**trace(ranges(queue)), "distributedInfo": {"world_size": size}} for queue in spans_of(plan(devices=count))]
-            self.refused(f"{count} trace{'s' * (count > 1)} can be no whole pipeline", self.profile, *silent)
+            self.refused(f"{count} trace{'s' * (count > 1)} cannot be a whole pipeline", self.profile, *silent)
         for size, count in ((1, 1), (2, 2), (8, 2), (9, 3)):
             silent = [{**trace(ranges(queue)), "distributedInfo": {"world_size": size}} for queue in spans_of(plan(devices=count))]
             self.assertEqual(self.profile(*silent).devices, count)
@@ -331,12 +331,12 @@ class TraceTest(FilesTest):
         for groups in ([world, pipeline, *replicas], [world, group(row, "undefined"), *replicas], [world, group([0], "tp"), pipeline]):
             told = {"world_size": 8, "pg_count": len(groups), "pg_config": groups}
             self.check_times(self.of_ranks(spans, row, told), timeline)
-            self.refused("rank 6 of them has no trace", self.of_ranks, spans[:3], row, told)
-            self.refused("ranks 4, 6 of them have no trace", self.of_ranks, spans[:2], row, told)
+            self.refused("rank 6 has no trace", self.of_ranks, spans[:3], row, told)
+            self.refused("ranks 4, 6 have no trace", self.of_ranks, spans[:2], row, told)
             self.refused("give the traces of all ranks of the pipeline", self.of_ranks, spans[:1], row, told)
         self.refused("", self.of_ranks, spans, [0, 1, 2, 3], {"world_size": 8, "pg_config": [world, pipeline]})
         alone = {"world_size": 8, "pg_config": [{**world, "ranks": []}]}  # all of them, in one group: so there are no replicas
-        self.refused("the nearest is ranks 0, 1, 2, 3, 4, 5, 6, 7, and ranks 4, 5, 6, 7 of them", self.of_ranks, spans, range(4), alone)
+        self.refused("its nearest process group is ranks 0, 1, 2, 3, 4, 5, 6, 7, but ranks 4, 5, 6, 7 have", self.of_ranks, spans, range(4), alone)
         single = {"world_size": 2, "pg_config": [group([0, 1], "default_pg"), group([0], "mesh_pp"), group([0, 1], "mesh_dp")]}
         self.assertEqual(self.of_ranks(spans_of(plan(devices=1)), [0], single).devices, 1)
 
@@ -351,7 +351,7 @@ class TraceTest(FilesTest):
         send = event("nccl:send", 50, 51, cat="cpu_op", args=arguments)
         told = {"world_size": 8}
         self.check_times(self.of_ranks(spans, [0, 1], told), timeline)
-        self.refused("its sends and receives are between ranks 0, 1, 2, 3, and ranks 2, 3 of them have no trace", self.of_ranks, spans,
+        self.refused("its sends and receives are between ranks 0, 1, 2, 3, but ranks 2, 3 have no trace", self.of_ranks, spans,
                      [0, 1], told, [send])
         ring = event("nccl:send", 50, 51, cat="cpu_op", args={**arguments, "Process Group Ranks": "[0, 4]"})  # of a ring of another kind
         self.check_times(self.of_ranks(spans, [0, 1], told, [ring]), timeline)
@@ -409,7 +409,7 @@ class TraceTest(FilesTest):
         profile = self.profile(trace(both))
         self.assertEqual(profile.lists(), {"forward_times": [3], "backward_times": [4]})
         self.assertEqual(profile.sources, {"GPU annotations": {ppsched.Kind.F}, "CPU ranges": {ppsched.Kind.B}})
-        self.refused("PP:0F0 has 1 ranges of the CPU, but 2 of the GPU", self.profile,
+        self.refused("PP:0F0 has 1 CPU ranges, but 2 GPU ranges", self.profile,
                      trace(both + [event("PP:0F0", 7, 8, cat="gpu_user_annotation", pid=0)]))
 
     def test_kernels_that_a_range_launched(self):
@@ -484,23 +484,23 @@ class TraceTest(FilesTest):
         cases = (
             ("broken JSON", "{"), ("traceEvents must be a list", {"traceEvents": 1}), ("no traceEvents", {"events": []}),
             ("no traceEvents", "{}"), ("traceEvents must be a list", "7"),
-            ("event 1 is no object", {"traceEvents": [first, 7]}),
+            ("event 1 is not an object", {"traceEvents": [first, 7]}),
             ("there are no ranges named PP:<op>", trace([])), ("there are no ranges named PP:<op>", "[]"),
             ("there are no ranges", trace([event("PP:0SEND_F0", 0, 1)])),
             ("there are no ranges", trace([event("PP::send", 0, 1)])),
-            ("those of single-stage schedules name no stage", trace([event("Forward 0", 0, 1)])),
-            ("event 1 ('PP:0F'): '0F' is no op", trace([event("PP:0F", 0, 1)])), ("is no op", trace([event("PP:", 0, 1)])),
-            ("'0X1' is no op", trace([event("PP:0X1", 0, 1)])), ("is no op", trace([event("PP:0F" + "9" * 5000, 0, 1)])),
+            ("single-stage schedules of PyTorch do not name stages", trace([event("Forward 0", 0, 1)])),
+            ("event 1 ('PP:0F'): '0F' is not an op", trace([event("PP:0F", 0, 1)])), ("is not an op", trace([event("PP:", 0, 1)])),
+            ("'0X1' is not an op", trace([event("PP:0X1", 0, 1)])), ("is not an op", trace([event("PP:0F" + "9" * 5000, 0, 1)])),
             ("is out of range", trace([event("PP:65535F0", 0, 1)])),
             ("is out of range", trace([event("PP:0F1073741824", 0, 1)])),
-            ("is no pair of a forward and a backward", trace([event("PP:(0F0;1F0)OVERLAP_F_B", 0, 1)])),
-            ("is no pair", trace([event("PP:(0B0;1SEND_F0)OVERLAP_F_B", 0, 1)])),
-            ("is no op", trace([event("PP:()OVERLAP_F_B", 0, 1)])),
+            ("is not a pair of a forward and a backward", trace([event("PP:(0F0;1F0)OVERLAP_F_B", 0, 1)])),
+            ("is not a pair", trace([event("PP:(0B0;1SEND_F0)OVERLAP_F_B", 0, 1)])),
+            ("is not an op", trace([event("PP:()OVERLAP_F_B", 0, 1)])),
             ("its duration is -1000, which is negative", trace([event("PP:0F0", 1, 0)])),
             ("its ts must be a number, not 'None'", trace([{**first, "ts": None}])),
             ("its dur must be", trace([{**first, "dur": "1"}])),
             ("of 401 digits is too large", trace([{**first, "ts": 10**400}])), ("its ts must be", trace([{**first, "ts": math.nan}])),
-            ("its ts must be", trace([{**first, "ts": True}])), ("where a range has 'X'", trace([{**first, "ph": "B"}])),
+            ("its ts must be", trace([{**first, "ts": True}])), ("a range must have 'X'", trace([{**first, "ph": "B"}])),
             ("its pid and tid must be", trace([{**first, "pid": [1]}])), ("rank in distributedInfo", trace([first], rank="0")),
             ("rank in distributedInfo", trace([first], rank=-1)),
             ("baseTimeNanoseconds", trace([first], baseTimeNanoseconds=1.5)),
@@ -696,16 +696,16 @@ class ComparisonTest(FilesTest):
         spans = spans_of(timeline)
         shifted = [spans[0], [(token, start - 0.5, end - 0.5) for token, start, end in spans[1]]]
         notes = ppsched.compare_run(timeline, self.of_spans(shifted)).notes
-        self.assertEqual(notes[:2], ["times of F/B are those of CPU ranges", "CPU ranges hold the wait for an op's input"])
-        self.assertEqual(notes[2:], ["1F0 started 0.5 before its input 0F0 ended: the clocks of devices 0 and 1 differ by that "
-                                     "at least"])
+        self.assertEqual(notes[:2], ["times of F/B are those of CPU ranges", "CPU ranges include the wait for an op's input"])
+        self.assertEqual(notes[2:], ["1F0 started 0.5 before its input 0F0 ended: the clocks of devices 0 and 1 differ by "
+                                     "at least that much"])
         swapped = [list(spans[0]), spans[1]]
         (a, *first), (b, *second) = spans[0][1:3]
         swapped[0][1:3] = [(b, *first), (a, *second)]
-        self.assertIn(f"device 0 ran {b} before {a}, which is planned the other way round",
+        self.assertIn(f"device 0 ran {b} before {a}, but the plan has {a} first",
                       ppsched.compare_run(timeline, self.of_spans(swapped)).notes)
         backward = [trace(ranges(queue) + on_gpu(queue), rank) for rank, queue in enumerate(spans)]
-        self.assertIn("GPU annotations of a backward lack what other threads launched",
+        self.assertIn("GPU annotations of a backward do not include kernels launched by other threads",
                       ppsched.compare_run(timeline, self.profile(*backward)).notes)
 
     def test_the_worst_of_the_clocks_is_told(self):
@@ -716,7 +716,7 @@ class ComparisonTest(FilesTest):
                       for token, start, end in queue] for queue in spans_of(timeline)]
             self.assertEqual([note for note in ppsched.compare_run(timeline, self.of_spans(spans)).notes if "clocks" in note],
                              [f"{worst} before its input {worst[:3].replace('1', '0', 1)} ended: the clocks of devices 0 and 1 differ "
-                              "by that at least"])
+                              "by at least that much"])
 
     def test_digits_of_the_table(self):
         """Enough for three of a mean op, nine at most; three where no op takes time."""
@@ -741,16 +741,16 @@ class ComparisonTest(FilesTest):
                             ("have 2 devices, the plan has 1", plan("interleaved_1f1b", 1, 4, 2)),
                             ("have 4 microbatches, the plan has 8", plan(devices=2, microbatches=8)),
                             ("the plan has 2 iterations", plan(devices=2, iterations=2)),
-                            ("0I0 is planned, but was not measured", plan("zb_h1", 2, 4))):
+                            ("0I0 is planned but was not measured", plan("zb_h1", 2, 4))):
             self.refused(part, ppsched.compare_run, other, profile)
         self.refused("0F0 was measured on device 1, but is planned on device 0", ppsched.compare_run, timeline,
                      self.of_spans(spans_of(timeline)[::-1]))
         more = spans_of(timeline)
         more[0].append(("0W0", 40, 41))
-        self.refused("0W0 was measured alone, but is not planned so", ppsched.compare_run, timeline, self.of_spans(more))
+        self.refused("0W0 was measured alone, but the plan does not have it so", ppsched.compare_run, timeline, self.of_spans(more))
         path = self.write("p.json", {"stages": 2, "forward_times": 1, "backward_times": 2})
         of_file = ppsched.Profile.from_file(path)
-        self.refused("a profile file does not tell when ops ran", ppsched.compare_run, timeline, of_file)
+        self.refused("a profile file does not say when ops ran", ppsched.compare_run, timeline, of_file)
 
 
 class CommandTest(FilesTest):
@@ -770,7 +770,7 @@ class CommandTest(FilesTest):
 
     def test_words_of_profiles(self):
         for words in (("--statistic", "median"), ("--time-unit", "us"), ("--warmup", 1)):
-            self.assertIn("--statistic, --time-unit and --warmup go with --profile or --measured",
+            self.assertIn("--statistic, --time-unit and --warmup need --profile or --measured",
                           self.ppsched("schedule", "-s", 2, "-b", 2, *words, code=2))
 
     def test_profile_file(self):
@@ -804,7 +804,7 @@ class CommandTest(FilesTest):
         self.assertEqual(json.loads(self.ppsched(*words, *paths))["metrics"]["makespan"], timeline.metrics.makespan)
         two = self.write("p.json", {"stages": 2, "forward_times": 1, "backward_times": 3})
         self.assertIn("the profile has 2 stages, the problem 4", self.ppsched(*words, two, code=1))
-        self.assertIn("a warm-up of 1 leaves none", self.ppsched("schedule", "--profile", *paths, "--warmup", 1, code=1))
+        self.assertIn("after a warm-up of 1 none is left", self.ppsched("schedule", "--profile", *paths, "--warmup", 1, code=1))
 
     def test_measured(self):
         paths = self.paths(plan(), slow={"1F1": 3.0})
@@ -813,7 +813,7 @@ class CommandTest(FilesTest):
         self.assertTrue(text.startswith("1f1b: makespan 21, span 21"))
         self.assertIn("\nmeasured, 1 iteration: makespan 22.00 ms, planned 21.00 (+4.8%)\n", text)
         self.assertRegex(text, r"\n +1 +1F1 +2\.00 +3\.00 +2\.00 +6\.00 +0\.00 +3\.00\n")
-        self.assertRegex(text, r"\ndevice 1: \S+ lags by \S+: slow op, 1F1 took 3\.00 longer than planned; it begins here\n")
+        self.assertRegex(text, r"\ndevice 1: \S+ lags by \S+: slow op, 1F1 took 3\.00 longer than planned; the first cause\n")
         tables = [block.splitlines() for block in text.split("\n\n")]
         for table in tables[2:5]:
             self.assertEqual(len({len(line) for line in table}), 1, table)
@@ -826,7 +826,7 @@ class CommandTest(FilesTest):
         self.assertEqual(self.ppsched(*words, "-o", path), "")
         self.assertEqual(json.loads(path.read_text()), {"version": ppsched.__version__, **result})
         self.assertEqual(len(ppsched.read(path)), 32)
-        self.assertIn("--measured goes with text and json", self.ppsched(*words, "--format", "csv", code=2))
+        self.assertIn("--measured works only with text and json", self.ppsched(*words, "--format", "csv", code=2))
         for part, more in (("the profile has 4 stages, the problem 8", ("-s", 8)),
                            ("the traces have 4 microbatches, the plan has 8", ("-b", 8))):
             self.assertIn(part, self.ppsched(*words, *more, code=1))

@@ -41,7 +41,7 @@ class NotebookTest(unittest.TestCase):
 
 class CandidatesTest(unittest.TestCase):
     def test_chunks(self):
-        """plan.md: "each number of chunks a device, V = 1 to 4, that the strategy takes; for those on the loop placement V = 2 to
+        """plan.md: "each number of chunks per device, V = 1 to 4, that the strategy supports; for those on the loop placement V = 2 to
         4" and "name a strategy to see it with V = 1" """
         found = chunks_by_strategy(ppsched.plan(ppsched.Config(2, 4)), 2)
         for name, chunks in found.items():
@@ -110,7 +110,7 @@ class CandidatesTest(unittest.TestCase):
             self.assertEqual(set(groups_of(plan, names[1])), {1, 2, 3})
 
     def test_best_that_are_asked_for_each_runtime(self):
-        """command.md: "as far as the 64 best that fit tell" """
+        """command.md: "It asks about the 64 best candidates that fit" """
         plan = ppsched.plan(ppsched.Config(2, 70), strategies=["interleaved_1f1b"], chunks=[2])
         with mock.patch.object(runs_on, "runs_on", return_value=runs_on.RunsOn([], [])) as asked:
             found = runs_on.best_by_runtime(plan)
@@ -128,7 +128,7 @@ class CandidatesTest(unittest.TestCase):
 
 class ProgressTest(unittest.TestCase):
     def test_the_bar_waits(self):
-        """command.md: "A search that takes longer than 0.3 seconds shows on a terminal how far it is" """
+        """command.md: "If a search takes longer than 0.3 seconds, a bar on the terminal shows its progress" """
         terminal = mock.Mock(isatty=lambda: True)
         for now, calls in ((0.3, 0), (0.301, 1)):
             terminal.write.reset_mock()

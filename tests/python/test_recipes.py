@@ -51,12 +51,13 @@ class Folder(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def refused(self, part, name, text):
+    def refused(self, part, name, text, place=None):
+        """place: the file that the error names, if that is another one."""
         path = self.file(name, text)
         with self.assertRaises(ppsched.Error) as caught:
             read_model(path)
         self.assertIn(part, str(caught.exception))
-        self.assertIn(path, str(caught.exception))
+        self.assertIn(place or path, str(caught.exception))
         self.assertNotIn("\n", str(caught.exception))
 
 
@@ -80,17 +81,103 @@ class ScriptTest(Folder):
                 ("A=\"--x 1 --y 2\"\na $A", [("x", 1), ("y", 2)]), ("a --x 2 3 --y", [("x", [2, 3]), ("y", True)]), ("--x 1\n--y 2\n", [("x", 1), ("y", 2)])):
             self.assertEqual(self.options(text), wanted, text)
 
+    def test_conditions(self):
+        for condition, holds in (
+                ('[ "$A" = x ]', True), ("[ $A == y ]", False), ('[[ $A != "y" ]]', True), ("[[ $A == [w-z]* ]]", True), ('[ -n "$A" ]', True), ('[ -z "$NONE" ]', True),
+                ("[ $N -gt 2 ] && [ $N -le 3 ]", True), ("[ $N -lt 3 ] || [ $N -ge 3 ]", True), ("! [ $N -eq 3 ]", False), ("[[ $N -eq 3 && $A == y ]]", False),
+                ("[[ -z $A || -n $A ]]", True), ("(( N % 2 ))", True), ("test $N -ne 3", False), ("[ $# -gt 0 ]", False), ("[ $A -eq 3 ]", None), ("[ -d /x ]", None),
+                ('[ "$UNSURE" = x ]', None), ("which nvcc", None), ("[ -d /x ] || [ $N -eq 3 ]", True), ("[ -d /x ] && [ $N -eq 4 ]", False)):
+            script = f"A=x; N=3; UNSURE=$(cat y)\nif {condition}; then\n  a --x 1\nelse\n  a --y 1\nfi\na --z 1"
+            found = [(option.name, option.is_sure) for group in script_groups("s", script) for option in group.options]
+            self.assertEqual(found, ([("x", True)] if holds else [("y", True)] if holds is False else [("x", False), ("y", False)]) + [("z", True)], condition)
+
+    def test_branches(self):
+        for text, wanted in (
+                ('M=8B\ncase "$M" in\n  1B|2B) N=1 ;;\n  "8B")\n    N=2\n    ;;\n  *)\n    N=3\n    ;;\nesac\na --x $N', [("x", 2)]),
+                ("case $M in (a) N=1 ;; *) N=3 ;; esac; a --x $N", [("x", 3)]),
+                ("N=1\nif (( N > 1 )); then a --x 1; elif (( N == 1 )); then a --x 2; else a --x 3; fi", [("x", 2)]),
+                ("N=5\n[ $N -gt 4 ] && A+=(--x 1)\n[ $N -gt 5 ] && A+=(--y 1)\n[ $N -gt 5 ] || a --z 1", [("x", 1), ("z", 1)]),
+                ("while [ $# -gt 0 ]; do N=7; shift; done\na --x ${N:-6}", [("x", 6)]), ("for N in 1 2; do a --x $N; done", [("x", 1), ("x", 2)]),
+                ("f() {\n  N=4\n  a --x $N\n}\nf", [("x", 4)]), ("cat > f <<EOF\na --no 1 \"\nEOF\na --x 1", [("x", 1)]), ("a --x 1 2>&1 | tee log --y 2", [("x", 1), ("y", 2)]),
+                ("A=1; A+=2; a --x $A", [("x", 12)]), ("echo --no 1; a --x \\\n 1", [("x", 1)]), ("N=2\nif which b; then N=2; fi\na --x $N", [("x", 2)])):
+            self.assertEqual(self.options(text), wanted, text)
+
+    def test_arrays_count_where_they_are_taken(self):
+        self.assertEqual(self.options("A=(--x 1)\nB=(--x 2)\nC=(--x 3)\na ${B[@]} --y 1 \"${A[@]}\""), [("x", 2), ("y", 1), ("x", 1)])
+        self.assertEqual(self.options("A=(--x 1)\nB=(--y 2)"), [("x", 1), ("y", 2)])
+        self.assertEqual(self.options("A=(--x 1)\nB=(${A[@]} --y 2)\na ${B[@]}"), [("x", 1), ("x", 1), ("y", 2)])
+        self.assertEqual(self.options("A=(\"--x 1\" --y)\nmkdir $B"), [("x", 1), ("y", True)])
+        self.assertEqual(self.options("A=\"--x 1 --y 2\""), [("x", 1), ("y", 2)])
+
+    def test_programs(self):
+        groups = script_groups("s", "torchrun --nproc 8 --standalone pretrain_gpt.py --x 1\npython -m a.b --y a.py")
+        self.assertEqual([(group.program, [option.name for option in group.options]) for group in groups], [("pretrain_gpt.py", ["x"]), ("a.b", ["y"])])
+        self.assertEqual(self.options("D=(--nproc 8)\nA=(--x 1)\ntorchrun ${D[@]} a.py ${A[@]}"), [("x", 1)])
+        model = " --num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8\n"
+        self.refused("it runs 'bert/pretrain_bert.py', whose model has more than the layers of a decoder", "m.sh", "python examples/bert/pretrain_bert.py" + model)
+        self.refused("it runs 'tools/run_inference_server.py', which trains nothing", "m.sh", "python tools/run_inference_server.py" + model)
+
+    def test_what_may_be_or_not(self):
+        model = "A=(--num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8)\n"
+        self.refused("line 2: --swiglu depends on a condition from outside the script", "m.sh", model + "if which b; then A+=(--swiglu); fi\na ${A[@]}")
+        self.refused("line 3: --seq-length has a value from outside the script", "m.sh", model + "N=1; if which b; then N=2; fi\na --seq-length $N")
+        found = read_model(self.file("m.sh", model + "if which b; then A+=(--save x); fi\na ${A[@]}"))
+        self.assertEqual(found.description.layers, 2)
+
+    def test_sourced_files(self):
+        self.file("models/small.sh", 'MODEL_ARGS=(--num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size $ROWS)\n')
+        run = 'HERE="$(dirname "$0")"\nROWS=64\nsource "${HERE}/../models/small.sh"\npython train.py ${MODEL_ARGS[@]} --seq-length 16\n'
+        found = read_model(self.file("scripts/run.sh", run))
+        self.assertEqual((found.description.vocabulary_size, found.options), (64, {"seq": 16}))
+        self.refused("line 1: --padded-vocab-size has a value", "scripts/run.sh", run.replace("ROWS=64", ""), "small.sh")
+        self.refused("it sources '\"${HERE}/../models/none.sh\"', which is not found", "scripts/run.sh", run.replace("small", "none"))
+        self.file("models/small.sh", ". ./small.sh\n")
+        self.refused("more than 8 files source each other", "scripts/run.sh", run)
+
+    def test_vocabularies(self):
+        model = "python pretrain_gpt.py --num-layers 2 --hidden-size 8 --num-attention-heads 2 --tensor-model-parallel-size 2 "
+        for more, rows, told in (("--vocab-file $1 --merge-file $2", 50432, "GPT2BPETokenizer"), ("--tokenizer-type Llama2Tokenizer --tokenizer-model $1", 32000, "Llama2Tokenizer"),
+                                 ("--tokenizer-type TikTokenizer --make-vocab-size-divisible-by 1", 131072, "TikTokenizer"),
+                                 ("--tokenizer-type HuggingFaceTokenizer --tokenizer-model meta-llama/Llama-3.1-8B", 128256, "HuggingFaceTokenizer"),
+                                 ("--vocab-size 1000 --no-pad-vocab-size", 1000, None), ("--vocab-size 1000", 1024, None)):
+            found = read_model(self.file("m.sh", model + more))
+            self.assertEqual(found.description.vocabulary_size, rows, more)
+            self.assertEqual(any(f"as {told} has it" in line for line in found.assumed), told is not None)
+        self.refused("its vocabulary is that of the tokenizer 'HuggingFaceTokenizer', whose file is not read; add --vocab-size", "m.sh",
+                     model + "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $1")
+        self.refused("its tokenizer is BertWordPieceCase, of models with more", "m.sh", model + "--tokenizer-type BertWordPieceCase --vocab-file $1")
+
+    def test_switches_that_options_turn_off(self):
+        model = "--num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8 "
+        for option in ("--no-fp8-wgrad", "--disable-fp8-wgrad", "--no-align-grad-reduce", "--no-rl-persist-cuda-graphs", "--no-inference-dynamic-batching-prefix-caching"):
+            self.assertEqual(read_model(self.file("m.args", model + option)).warnings, [], option)
+        self.refused("unknown argument 'no_such_thing'", "m.args", model + "--no-such-thing")
+
+    def test_mappings_of_options(self):
+        text = "ENV_VARS: {A: 1}\nMODEL_ARGS:\n  --num-layers: 2\n  --hidden-size: 192\n  --num-attention-heads: 2\n  --swiglu: true\n  --bf16: true\n  --qk-layernorm: false\n" \
+               "  --seq-length: 64\n  --vocab-file: ${DATA}/v.json\n  --merge-file: ${DATA}/m.txt\n  --save: ${OUT}\n"
+        found = read_model(self.file("m.yaml", text))
+        self.assertEqual((found.description.vocabulary_size, found.options), (50304, {"seq": 64}))
+        self.refused("--micro-batch-size is '${N}', which the run takes from elsewhere", "m.yaml", text + "  --micro-batch-size: ${N}\n")
+        self.refused("there is no --num-layers", "m.yaml", "MODEL_ARGS: {--seq-length: 2}\n")
+        self.refused("unknown argument 'strange'", "m.yaml", text + "  --strange: 1\n")
+
     def test_nothing_runs(self):
         marker = self.folder / "marker"
         read_model(self.file("model.sh", f"touch {marker}\nX=$(touch {marker})\n" + SCRIPT))
         self.assertFalse(marker.exists())
 
     def test_what_is_not_known(self):
-        self.refused("line 2: --num-layers has a value that the script takes from elsewhere", "m.sh", "N=$(cat x)\na --num-layers $N --hidden-size 4")
+        self.refused("line 2: --num-layers has a value from outside the script", "m.sh", "N=$(cat x)\na --num-layers $N --hidden-size 4")
         self.refused("there is no --num-layers", "m.sh", "echo --hello\n")
-        self.refused("loops take more than", "m.sh", "for ((i=0; i<999999999; i++)); do a --x 1; done\na --num-layers 2")
+        self.refused("loops take more than", "m.sh", "for ((i=0; i<999999999; i++)); do X=$i; done\na --num-layers 2")
+        self.refused("more than 2000 of its commands and arrays have options", "m.sh", "for ((i=0; i<999999999; i++)); do a --x 1; done\na --num-layers 2")
         self.refused("unknown argument 'strange'", "m.sh", "a --num-layers 2 --hidden-size 8 --num-attention-heads 2 --padded-vocab-size 8 --strange 1")
         self.refused("whose layers follow from Hugging Face's config.json", "m.sh", "a --num-layers 2 --spec slime_plugins.models.qwen3_5 get_qwen3_5_spec")
+        self.refused("exp_avg_dtype is ['fp8']", "m.yaml", "num_layers: 2\nhidden_size: 8\nnum_attention_heads: 2\npadded_vocab_size: 8\nuse_precision_aware_optimizer: true\n"
+                     "exp_avg_dtype: [fp8]\n")
+        self.refused("it sources", "m.sh", "source " + "x" * 5000 + ".sh")
+        self.refused("--seq-length has a value from outside the script", "m.sh", "a --num-layers 2 --seq-length \"$X\n--y\"")
         for text in ("for ((i=0; i<3; i++)); do", "if (( 1 )); then", "A=(", "a \"", "a '", "a $((", "))", "\0", "printf -v X \"[%s]\" x"):
             self.refused("", "m.sh", text)
 
@@ -122,12 +209,15 @@ class PrimusTest(Folder):
 
     def test_bad_files(self):
         self.tree()
-        self.refused("takes 'no.yaml', which is neither beside it nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
+        self.refused("names 'no.yaml', which is neither in its folder nor in primus/configs above it", "x.yaml", "extends: [no.yaml]\n")
         self.refused("attn_res_block_size is in use", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\nattn_res_block_size: 12\n")
-        self.refused("model_type is 'deepseek_v4', whose layers Primus makes by itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
+        self.refused("model_type is 'deepseek_v4', whose layers Primus makes itself", "x.yaml", "extends: []\nmodel_type: deepseek_v4\nnum_layers: 3\n")
         self.refused("vocab_size follows from the tokenizer 'a/b'", "primus/configs/models/megatron/x.yaml", "extends: [small.yaml]\ntokenizer_model: a/b\n")
         self.refused("more than 16 files extend each other", "x.yaml", "extends: [x.yaml]\n")
-        self.refused("its framework is 'torchtitan'", "x.yaml", "modules: {a: {framework: torchtitan, model: m.yaml}}\n")
+        self.refused("its framework is 'maxtext'; files of megatron, torchtitan, megatron_bridge are read", "x.yaml", "modules: {a: {framework: maxtext, model: m.yaml}}\n")
+        self.refused("extends must be a list of files, not 3", "x.yaml", "extends: 3\n")
+        self.refused("overrides must be a mapping, not 3", "x.yaml", "modules: {a: {framework: megatron, model: primus/configs/models/megatron/small.yaml, overrides: 3}}\n")
+        self.refused("none of its modules has a model", "x.yaml", "bases: []\nmodules: {a: {framework: megatron}}\n")
 
 
 class ReplicaTest(unittest.TestCase):

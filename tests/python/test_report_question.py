@@ -60,7 +60,7 @@ class ChoiceTest(unittest.TestCase):
 
     def test_what_is_wrong(self):
         for options, words in (({"baseline": "nonsense"}, "nonsense"), ({"baseline": "1f1b:x"}, "'1f1b:x'"),
-                               ({"baseline": "1f1b:9"}, "1f1b with 9 stages a device is no candidate; there are "),
+                               ({"baseline": "1f1b:9"}, "1f1b with 9 stages per device is not a candidate; there are "),
                                ({"timelines": ["1f1b", "zb_auto_x"]}, "zb_auto_x")):
             with self.assertRaisesRegex(ppsched.Error, words):
                 report.report_data(small_plan(), **options)
@@ -112,8 +112,8 @@ class CommandTest(unittest.TestCase):
             self.assertEqual((base["strategy"], data["timelines"][1]["rank"]), ("gpipe", base["rank"]))
 
     def test_what_does_not_go(self):
-        for words, message in ((["--title", "x"], "--title: it is of a page; give -o with a file that ends in .html"),
-                               (["--baseline", "gpipe", "-o", "x.csv"], "--baseline: it is of a page"),
+        for words, message in ((["--title", "x"], "--title needs a page; give -o with a file that ends in .html"),
+                               (["--baseline", "gpipe", "-o", "x.csv"], "--baseline needs a page"),
                                (["--timelines", "0", "-o", "x.html"], "--timelines 0: it must be 1 or more")):
             result = run("compare", "-s", "4", "-b", "8", *words)
             self.assertEqual(result.returncode, 2, words)
@@ -132,8 +132,8 @@ class QuestionPageTest(PageCase):
         rows = self.rows()
         self.assertEqual(rows["forward_times"], "1 \u00d7 3, 2.4 ms")
         self.assertEqual(rows["mem_limit"], "9 GB")
-        self.assertEqual(rows["backward_times"], "2, as it is not given")
-        self.assertEqual(rows["slices of a microbatch"], "2")
+        self.assertEqual(rows["backward_times"], "2 (default)")
+        self.assertEqual(rows["slices per microbatch"], "2")
         self.assertEqual(rows["measured times"], "a.json: median of the samples, without 2 warm-up iterations")
         self.assertEqual(rows["made by"], f"ppsched {ppsched.__version__}")
         self.assertEqual(self.text("#made-by code"), "ppsched compare -s '4'")
@@ -157,7 +157,7 @@ class QuestionPageTest(PageCase):
         least = plan.least_limit()
         cards = self.value("[...document.querySelectorAll('.card')].map(card => card.textContent)")
         self.assertTrue(any(card.startswith(f"closest{least.candidate.strategy}") for card in cards), cards)
-        least_card = f"least limit that would do{least.limit:g}for {least.candidate.strategy}"
+        least_card = f"least limit that works{least.limit:g}for {least.candidate.strategy}"
         self.assertTrue(any(card.startswith(least_card) for card in cards), cards)
 
     def test_buttons_have_names_of_their_own(self):

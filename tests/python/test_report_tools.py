@@ -41,7 +41,25 @@ def lowered_data():
                                            strategies=["1f1b"]))
 
 
+def windows_data():
+    windows = {"forward": [["compute", 3], ["network", 3]], "backward": [["network", 3], ["compute", 3]]}
+    return report.report_data(ppsched.plan(ppsched.Config(2, 4, 4, windows=windows), strategies=["dualpipe_v"]))
+
+
 class ToolsTest(PageCase):
+    def test_windows_of_pairs(self):
+        """Strips in their colours at the edges of pairs, named below the buttons and with how long channels are busy."""
+        yellow = ("(() => { const c = document.querySelector('#timeline-panels canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; "
+                  "let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] === 255 && d[i + 1] === 225 && d[i + 2] === 77; return n; })()")
+        self.open("windows", windows_data)
+        self.assertIn("strip in a pair: its windows on network", self.text("#kinds"))
+        self.assertGreater(self.value(yellow), 100)
+        self.find("0F3")
+        self.assertIn("busy on network", self.text("#tip"))
+        self.open("small", small_data)
+        self.assertNotIn("strip in a pair", self.text("#kinds"))
+        self.assertEqual(self.value(yellow), 0)
+
     def canvas(self, number=0):
         """What the overlay of a timeline shows, as text."""
         return self.value(f"document.querySelectorAll('#timeline-panels canvas.over')[{number}].toDataURL()")
@@ -81,7 +99,7 @@ class ToolsTest(PageCase):
         start, end = self.window()
         self.assertLess(end - start, 0.6 * self.value("Number(document.querySelector('#window').textContent.split(' ').at(-1))"))
         self.find("9F999")
-        self.assertEqual(self.text("#found"), "there is no 9F999 in what is drawn")
+        self.assertEqual(self.text("#found"), "there is no 9F999 in the drawn timelines")
 
     def test_what_an_op_waits_for(self):
         self.open("small", small_data)

@@ -121,7 +121,7 @@ class MagnitudesTest(unittest.TestCase):
     def test_beside_the_default_activation(self):
         for name in ("mem_static", "mem_weights"):
             self.assertEqual(self.told(**{name: 10}), "")
-            self.assertIn(f"{name} is 10.5, and an activation counts as 1", self.told(**{name: 10.5}))
+            self.assertIn(f"{name} is 10.5, but an activation counts as 1", self.told(**{name: 10.5}))
             self.assertIn(f"{name} is 11", self.told(**{name: [1, 11, 2]}))
         # A device of 12 stages over 4 devices holds 3 a microbatch: of 8 microbatches 24.
         sizes = {"num_devices": 4, "num_stages": 12, "num_batches": 8}
@@ -140,7 +140,7 @@ class MagnitudesTest(unittest.TestCase):
             for size in (least, most, 0):
                 self.assertEqual(self.told(**{name: size, "mem_forward": activation}), "")
             for size in (least * 0.99, most * 1.01):
-                self.assertIn(f"{name} is {size:g} and mem_forward {activation}", self.told(**{name: size, "mem_forward": activation}))
+                self.assertIn(f"{name} is {size:g} and mem_forward is {activation}", self.told(**{name: size, "mem_forward": activation}))
 
 
 class WrapAroundTest(unittest.TestCase):
@@ -367,7 +367,7 @@ class ObjectsTest(unittest.TestCase):
                 self.assertEqual(row.status, "fits" if excess == 0 else "over limit")
                 self.assertEqual(row.reason is None, excess == 0)
                 if excess > 0:
-                    self.assertIn(f"device {timeline.metrics.limit_device} is over its limit; the most that a device lacks is {excess:g}", row.reason)
+                    self.assertIn(f"device {timeline.metrics.limit_device} is over its limit; the largest overshoot of a device is {excess:g}", row.reason)
         timeline = ppsched.generate("zb_h2", ppsched.Config(4, 12, p2p_time=0.5)).evaluate()
         times = [own_schedules.candidate_of(timeline, 0, objective).step_time for objective in (ppsched.Objective.SPAN, ppsched.Objective.MAKESPAN)]
         self.assertEqual(times, [timeline.metrics.span, timeline.metrics.makespan])
@@ -405,7 +405,7 @@ class ObjectsTest(unittest.TestCase):
         with mock.patch.object(text_columns, "_terminal_columns", lambda: 77):
             self.assertEqual([text_columns.text_columns(given, output) for given, output in ((0, None), (0, "f.txt"), (9, None), (9, "f.txt"))], [77, 0, 9, 9])
         wide = "a" * (text_columns._WIDE + 1) + "\n"
-        self.assertEqual(text_columns.with_width(wide, 0, None), f"{wide}rows of {len(wide) - 1} columns; --text-columns N makes them narrower\n")
+        self.assertEqual(text_columns.with_width(wide, 0, None), f"{wide}lines have up to {len(wide) - 1} columns; --text-columns N makes them shorter\n")
         for text, columns, output in ((wide[1:], 0, None), (wide, 100, None), (wide, 0, "f.txt"), ("", 0, None)):
             self.assertEqual(text_columns.with_width(text, columns, output), text)
 
@@ -414,7 +414,7 @@ class ObjectsTest(unittest.TestCase):
         schedule = ppsched.generate("1f1b", ppsched.Config(2, 4))
         sizes = {"stages": 2, "devices": 2, "microbatches": 4, "repetitions": [1], "name": "t", "units": types.SimpleNamespace(time="ms")}
         comparison._check_sizes(schedule, types.SimpleNamespace(**sizes))
-        for name, value, told in (("repetitions", [], "does not tell when ops ran"), ("stages", 3, "the traces have 3 stages, the plan has 2"),
+        for name, value, told in (("repetitions", [], "does not say when ops ran"), ("stages", 3, "the traces have 3 stages, the plan has 2"),
                                   ("devices", 1, "the traces have 1 devices, the plan has 2"), ("microbatches", 5, "have 5 microbatches, the plan has 4")):
             with self.assertRaisesRegex(ppsched.Error, told):
                 comparison._check_sizes(schedule, types.SimpleNamespace(**{**sizes, name: value}))
@@ -452,11 +452,11 @@ class ObjectsTest(unittest.TestCase):
         split, whole = (ppsched.generate(name, ppsched.Config(2, 4)) for name in ("zb_h1", "1f1b"))
         without, reduced = (whole.lower("pytorch", reduce_grad=reduce) for reduce in (False, True))
         self.assertEqual(check(False, False, split, scale_grads=False), {})
-        with self.assertRaisesRegex(ppsched.Error, "PyTorch 9.9 divides no gradients; leave scale_grads out"):
+        with self.assertRaisesRegex(ppsched.Error, "PyTorch 9.9 does not divide gradients; leave scale_grads out"):
             check(False, False, split, scale_grads=True)
         for fine, reduces in ((whole, False), (without, False), (reduced, True), (whole, True), (split, True)):
             check(True, reduces, fine)
-        for bad, reduces, told in ((split, False, "behind full backwards alone"), (without, True, "in REDUCE_GRAD, of which this lowered schedule has none")):
+        for bad, reduces, told in ((split, False, "only after full backwards"), (without, True, "in REDUCE_GRAD, but this lowered schedule has none")):
             with self.assertRaisesRegex(ppsched.Error, told):
                 check(True, reduces, bad)
             with self.assertRaisesRegex(ppsched.Error, told):

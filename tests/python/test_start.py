@@ -113,7 +113,7 @@ class StartTest(unittest.TestCase):
 
     def test_missing_library(self):
         """What was looked for, where, and what would work."""
-        wanted = "cannot load libppsched.so.1; tried /no/such/file (there is none); set PPSCHED_LIBRARY to the path of " \
+        wanted = "cannot load libppsched.so.1; tried /no/such/file (not found); set PPSCHED_LIBRARY to the path of " \
                  "libppsched.so.1, or unset it"
         for words in (MODULE, SCRIPT):
             result = self.run_command(*words, "strategies", PPSCHED_LIBRARY="/no/such/file")
@@ -131,7 +131,7 @@ class StartTest(unittest.TestCase):
             result = subprocess.run([sys.executable, "-c", WITHOUT_ONE_OF_THE_SYSTEM], capture_output=True, text=True, check=False,
                                     env={**environment, "PYTHONPATH": str(copy.parent), "LD_LIBRARY_PATH": ""})
         self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1))
-        for part in (f"{copy}/libppsched.so.1 (there is none)", "/no/such/libppsched.so.1 (there is none)",
+        for part in (f"{copy}/libppsched.so.1 (not found)", "/no/such/libppsched.so.1 (not found)",
                      "libppsched.so.1 of the system (cannot open", "build it (meson setup build"):
             self.assertIn(part, result.stderr)
 

@@ -146,7 +146,7 @@ class InputTest(CommandTest):
 
     def test_words_that_are_none(self):
         for word in ("1;2", "1,,2", "a", "1ms,x", "1,2,"):
-            self.refuse("a number may have a unit, as 6.1ms, and a list is written 1 2 3 or 1,2,3", "schedule", *SIZES, "-f",
+            self.refuse("a number may have a unit, such as 6.1ms, and a list is written 1 2 3 or 1,2,3", "schedule", *SIZES, "-f",
                         word, code=2)
         self.refuse("or B/s, GB/s, GiB/s and so on", "schedule", *SIZES, "-f", "5parsec", code=2)
         self.refuse("--forward-times 5GB: GB is a unit of memory; units of time are ns, us, ms, s, min", "schedule", *SIZES,
@@ -168,7 +168,7 @@ class InputTest(CommandTest):
                  "--mem-static 3GiB"),
                 (("--mem-static", "3GB", "--head", "mem_static=2", "--chunks", 2), "--head mem_static=2", "--mem-static 3GB",
                  "--head mem_static=2GB")):
-            self.refuse(f"schedule: {plain} beside {other}: numbers with and without units; write {right}", "schedule", *SIZES,
+            self.refuse(f"schedule: {plain} and {other}: numbers with and without units; write {right}", "schedule", *SIZES,
                         *words)
         self.refuse("--forward-times 1 2ms 3 4: numbers with and without units; write --forward-times 1ms 2ms 3ms 4ms",
                     "schedule", *SIZES, "-f", 1, "2ms", 3, 4)
@@ -188,10 +188,10 @@ class InputTest(CommandTest):
     def test_defaults(self):
         for words, line in (
                 (MEMORY[2:],
-                 "--mem-static 60GB: with units the memory of activations is needed too, as its default, 1, has none; "
-                             "give what one microbatch keeps on a stage until its backward, such as --mem-forward 1.5GB"),
+                 "--mem-static 60GB: with units the memory of activations is needed, too, as its default, 1, has no unit; "
+                             "give what a stage holds of one microbatch until its backward, such as --mem-forward 1.5GB"),
                 (TIMES[:2],
-                 "--forward-times 6.1ms: with units the backward times are needed too, as their default, 2, has none; "
+                 "--forward-times 6.1ms: with units the backward times are needed, too, as their default, 2, has no unit; "
                             "twice the forward is --backward-times 12.2ms"),
                 (TIMES[4:], "give them, such as --forward-times 6.1ms --backward-times 12.2ms"),
                 (("--p2p-bandwidth", "400Gbps"), "give them, such as --forward-times 6.1ms --backward-times 12.2ms")):
@@ -201,10 +201,10 @@ class InputTest(CommandTest):
         self.assertIn("step time (ms)", self.succeed("pick", *SIZES, "--num-layers", 8, "-f", "1ms"))
 
     def test_warning(self):
-        for words, part in ((("--mem-limit", 72, "--mem-static", 60), "mem_static is 60, and an activation counts as 1"),
-                            (("--mem-limit", "72e9"), "mem_limit is 7.2e+10, and an activation counts as 1"),
-                            (("--mem-limit", "72e9", "--mem-forward", 800), "mem_limit is 7.2e+10 and mem_forward 800"),
-                            (("--mem-limits", "72e9", "81e9"), "mem_limit is 7.2e+10, and an")):
+        for words, part in ((("--mem-limit", 72, "--mem-static", 60), "mem_static is 60, but an activation counts as 1"),
+                            (("--mem-limit", "72e9"), "mem_limit is 7.2e+10, but an activation counts as 1"),
+                            (("--mem-limit", "72e9", "--mem-forward", 800), "mem_limit is 7.2e+10 and mem_forward is 800"),
+                            (("--mem-limits", "72e9", "81e9"), "mem_limit is 7.2e+10, but an activation counts as 1")):
             command = "pick" if "--mem-limits" in words else "schedule"
             result = self.run_command(command, *SIZES, *words)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (0, 1), result.stderr)
@@ -232,7 +232,7 @@ class FileTest(CommandTest):
 
     def test_bad_ones(self):
         for change, line in (({"mem_limit": 72},
-                              'a.json: mem_limit: 72 beside a.json: mem_forward: "800MB": numbers with and without '
+                              'a.json: mem_limit: 72 and a.json: mem_forward: "800MB": numbers with and without '
                                                  'units; write a.json: mem_limit: "72MB"'),
                              ({"forward_times": [1, "2ms"]}, 'write a.json: forward_times: ["1ms", "2ms"]'),
                              ({"mem_limit": "5parsec"}, "GiB/s and so on"), ({"mem_limit": "abc"}, "not 'abc'"),
@@ -264,7 +264,7 @@ class FileTest(CommandTest):
         words = ("schedule", "--profile", "p.json", "-b", 8)
         self.assertIn(" ms, span", self.succeed(*words))
         self.assertIn("peak 4000 MB", self.succeed(*words, "--mem-forward", "1000MB"))
-        self.refuse('--p2p-time 1 beside p.json: forward_times: ["1.1ms", "1.1ms", "1ms", "1ms"]: numbers with and '
+        self.refuse('--p2p-time 1 and p.json: forward_times: ["1.1ms", "1.1ms", "1ms", "1ms"]: numbers with and '
                     'without units; write --p2p-time 1ms', *words, "--p2p-time", 1)
         self.write("q.json", {"stages": 4, "forward_times": "1ms", "backward_times": 2})
         self.refuse('write the profile: backward_times: "2ms"', "schedule", "--profile", "q.json", "-b", 8)
@@ -326,7 +326,7 @@ class OutputTest(CommandTest):
         text = self.succeed("schedule", *SIZES, *TIMES, *MEMORY, "--explain")
         self.assertRegex(text, r"^1f1b: makespan [\d.]+ ms, span [\d.]+ ms; bubble .*\ntime ms  0  ")
         self.assertRegex(text, r"\ndevice 0 F0 .*  peak 63.2 GB\n")
-        for part in ("what 1 ms in each op of a stage does", "slack (ms)", ", 1 ms less saves 6 ms"):
+        for part in ("effect of 1 ms in each op of a stage on", "slack (ms)", ", 1 ms less saves 6 ms"):
             self.assertIn(part, text)
         lines = self.succeed("schedule", *SIZES, *TIMES, *MEMORY, "--text-columns", 80).splitlines()
         self.assertLessEqual(max(map(len, lines[1:])), 80)
@@ -341,7 +341,7 @@ class OutputTest(CommandTest):
         self.refuse("must hold 60.8 GB for one microbatch; the least limit that works is 60.8 GB", "schedule", "--strategy",
                     "auto", *SIZES,
                     *TIMES, *MEMORY[:5], "60GB")
-        self.refuse("the least limit that would do is 60.8 GB (zb_auto, which finds no schedule below that)", "pick", *SIZES, *TIMES, *MEMORY[:5], "60GB")
+        self.refuse("the least limit that works is 60.8 GB (zb_auto, which finds no schedule below that)", "pick", *SIZES, *TIMES, *MEMORY[:5], "60GB")
 
     def test_data(self):
         row = json.loads(self.succeed("schedule", *SIZES, *TIMES, "--format", "json"))
@@ -391,9 +391,9 @@ class OutputTest(CommandTest):
 class HelpTest(CommandTest):
     def test_defaults_and_units(self):
         text = " ".join(self.succeed("schedule", "--help", "all").split())
-        for part in ("time of a forward, a stage (default: 1)", "time of a full backward, a stage (default: 2)",
-                     "its activations, a stage (default: 1)",
-                     "as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps"):
+        for part in ("time of a forward, per stage (default: 1)", "time of a full backward, per stage (default: 2)",
+                     "its activations), per stage (default: 1)",
+                     "such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has"):
             self.assertIn(part, text)
 
 

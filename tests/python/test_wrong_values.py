@@ -115,20 +115,20 @@ class NumberTest(WrongTest):
                                (("layout", "--num-layers", 8), ("--pp",))):
             for option in options:
                 for word in ("1.5", "inf", "", "1_0", "\u0665"):
-                    self.refused("is no integer", *words, f"{option}={word}", codes=(2,))
+                    self.refused("is not an integer", *words, f"{option}={word}", codes=(2,))
                 for word in (LONG, "-" + "1" + "0" * 100):
                     self.refused("is too large", *words, f"{option}={word}", codes=(2,))
                 for word in ("1" * 20, "-1"):
                     self.told(*words, f"{option}={word}")
         self.refused("it must be a name, or the device of each stage", "schedule", "-s", 2, "-b", 2, "--placement", LONG, 1)
-        self.refused("is neither full, auto nor needed", "schedule", "-s", 2, "-b", 2, "--lower", "by_time", "--unshard-lookahead", LONG)
+        self.refused("must be full, auto, needed", "schedule", "-s", 2, "-b", 2, "--lower", "by_time", "--unshard-lookahead", LONG)
 
     def test_options_that_are_numbers(self):
         model = self.file("m.json", json.dumps(LLAMA))
         for word in ("inf", "nan", "1e400s", "-1", "0"):
             self.refused("it must be a finite time above 0", "model", "--model", model, f"--step-time={word}")
-        self.refused("give a shorter one, or more tokens a second", "model", "--model", model, "--tokens-per-second=1e-320")
-        self.refused("'1_0' is no number", "schedule", "-s", 2, "-b", 2, "-f", "1_0", codes=(2,))
+        self.refused("give a shorter one, or more tokens per second", "model", "--model", model, "--tokens-per-second=1e-320")
+        self.refused("'1_0' is not a number", "schedule", "-s", 2, "-b", 2, "-f", "1_0", codes=(2,))
         for word in ("inf", "nan", LONG, "-1"):
             self.refused("it must be a finite number above 0", "model", "--model", model, f"--tokens-per-second={word}")
             self.told("model", "--model", model, f"--step-time={word}")
@@ -149,16 +149,16 @@ class NumberTest(WrongTest):
         wrong = ("1_0", "0_1", "1__0", "\u0661", "1\u0660", "\uff11")
         for word in wrong:
             for part, words in (
-                    ("is no number", (*schedule, f"--jitter={word}")), ("is no number", (*schedule, f"--message-jitter={word}")),
-                    ("is no number", (*schedule, "--format", "chrome", f"--time-scale={word}")), ("is no number", (*schedule, "-f", word)),
-                    ("is no number", (*schedule, "-f", f"{word}ms")), ("is no number", (*schedule, "--offload=all", f"--offload-share={word}")),
-                    ("is no number", (*pick, "--jitter=0.1", "--rank-by=quantile", f"--quantile={word}")),
-                    ("is no number", ("convert", csv, "--to", "chakra", f"--most-loss={word}", "-o", self.folder / "t")),
+                    ("is not a number", (*schedule, f"--jitter={word}")), ("is not a number", (*schedule, f"--message-jitter={word}")),
+                    ("is not a number", (*schedule, "--format", "chrome", f"--time-scale={word}")), ("is not a number", (*schedule, "-f", word)),
+                    ("is not a number", (*schedule, "-f", f"{word}ms")), ("is not a number", (*schedule, "--offload=all", f"--offload-share={word}")),
+                    ("is not a number", (*pick, "--jitter=0.1", "--rank-by=quantile", f"--quantile={word}")),
+                    ("is not a number", ("convert", csv, "--to", "chakra", f"--most-loss={word}", "-o", self.folder / "t")),
                     ("it must be RANK:FACTOR", (*schedule, f"--slow-rank=0:{word}")), ("it must be RANK:FACTOR", (*schedule, f"--slow-rank={word}:2")),
                     ("it must be FROM:TO:FACTOR", (*schedule, f"--slow-link=0:1:{word}")), ("it must be FROM:TO:FACTOR", (*schedule, f"--slow-link=0:{word}:2")),
                     ("it must be KEY=VALUE with a number", (*schedule, "--chunks=2", "--head", f"forward_time={word}")),
                     ("must be mean, median or a quantile", (*schedule, "--profile", traced, f"--statistic={word}")),
-                    ("is no number", (*estimate, f"--tokens-per-second={word}")), ("it must be KIND=B", (*estimate, "--bytes", f"gradient={word}")),
+                    ("is not a number", (*estimate, f"--tokens-per-second={word}")), ("it must be KIND=B", (*estimate, "--bytes", f"gradient={word}")),
                     ("must be a number with a unit", (*estimate, f"--step-time={word}")), ("must be a number with a unit", (*estimate, f"--step-time={word}ms")),
                     ("must be a number with a unit", (*estimate, "--layer-times", f"dense.forward={word}")),
                     ("it must be NUMBER:KIND", ("schedule", *pick[1:], "--split", 4, 4, f"--recompute={word}:full")), ("must be an integer", (*schedule, f"--recompute=chunks={word}")),

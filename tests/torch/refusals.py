@@ -30,14 +30,14 @@ def attempts(_rank):
     unfit = ppsched.plan(ppsched.Config(1, 4, 2, mem_limit=0.1, mem_forward=1), chunks=2)
     two = ppsched.Config(2, 4)
     has_reduce = hasattr(torch.distributed.pipelining.schedules, "_add_reduce_grad")
-    cases = [("there are 1 ranks in the group, but the schedule is for 2", make(ppsched.generate("1f1b", two))),
-             ("has stages [0], but the schedule has [0, 1] there", make(good, lambda: stages(1))),
-             ("there are 3 stages, but the schedule is for 2", make(good, lambda: stages(3, 3))),
+    cases = [("there are 1 ranks in the group, but the schedule has 2", make(ppsched.generate("1f1b", two))),
+             ("has stages [0], but in the schedule it has [0, 1]", make(good, lambda: stages(1))),
+             ("there are 3 stages, but the schedule has 2", make(good, lambda: stages(3, 3))),
              ("stages is an empty list", make(good, list)),
              ("give a ppsched.Plan or a ppsched.Schedule, not 3", make(3)),
              ("no candidate of the plan fits", make(unfit)),
              ("no lowering 'sideways'", make(good, lowering="sideways")),
-             ("one iteration a step; the schedule has 2",
+             ("one iteration per step; the schedule has 2",
               make(ppsched.generate("interleaved_1f1b", ppsched.Config(1, 4, 2, iterations=2)))),
              ("PyTorch has each stage on one rank", make(ppsched.generate("dualpipe", ppsched.Config(2, 4)))),
              ("rank is 7, but the schedule has 1 devices", lambda: ppsched.torch.stages_of(good, 7)),

@@ -89,6 +89,48 @@ static ppsched_status config_set_values(struct attempt *attempt)
                                      attempt->variant == 0 ? 1 : 4, &attempt->error);
 }
 
+/* Windows of two forwards, and of a backward with its weight gradient, or without, so that both searches run. */
+static ppsched_pair_windows windows_of(int variant)
+{
+    static const ppsched_window windows[] = {{3, 0, 0}, {2, 1, 0}, {3, 0, 0}, {2, 1, 0}, {2.5, 0, 0}, {2.5, 1, 0}};
+    return (ppsched_pair_windows){.size = sizeof(ppsched_pair_windows),
+                                  .forward = windows,
+                                  .forward_count = 6,
+                                  .backward = windows,
+                                  .backward_count = 5,
+                                  .weight = windows,
+                                  .weight_count = variant == 0 ? 0 : 3};
+}
+
+static ppsched_status config_set_windows(struct attempt *attempt)
+{
+    const ppsched_pair_windows pair = windows_of(attempt->variant), *stages[] = {&pair, &pair, &pair, &pair};
+    return ppsched_config_set_windows(attempt->own.config, stages, 4, &attempt->error);
+}
+
+static ppsched_status pair_find_order(struct attempt *attempt)
+{
+    const ppsched_pair_windows pair = windows_of(attempt->variant);
+    ppsched_pair_times times = {.size = sizeof times};
+    ppsched_window_span spans[14];
+    prepare_bytes(spans, sizeof spans);
+    ppsched_status status = ppsched_pair_find_order(spans, 14, NULL, &times, &pair, &attempt->own.environment, &attempt->error);
+    return take_bytes(attempt, status, spans, sizeof spans);
+}
+
+static ppsched_status pair_run_order(struct attempt *attempt)
+{
+    enum { F = PPSCHED_KIND_F, B = PPSCHED_KIND_B };
+    static const int32_t kinds[] = {F, F, F, F, F, F, B, B, B, B, B};
+    const ppsched_pair_windows pair = windows_of(0);
+    ppsched_pair_times times = {.size = sizeof times};
+    ppsched_window_span spans[11];
+    prepare_bytes(spans, sizeof spans);
+    ppsched_status status = ppsched_pair_run_order(spans, 11, NULL, &times, &pair, kinds, 11, &attempt->own.environment,
+                                                   &attempt->error);
+    return take_bytes(attempt, status, spans, sizeof spans);
+}
+
 /* The first option, another value, and another option. */
 static ppsched_status config_set_option(struct attempt *attempt)
 {
@@ -423,6 +465,9 @@ int main(void)
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_set_placement, .variants = 1),
         SHORTAGE(config_set_values, .variants = 2),
+        SHORTAGE(config_set_windows, .variants = 2),
+        SHORTAGE(pair_find_order, .variants = 2),
+        SHORTAGE(pair_run_order, .variants = 1),
         SHORTAGE(config_set_option, .variants = 3),
         SHORTAGE(config_set_robust_objective, .variants = 2),
         SHORTAGE(config_find_bound, .variants = 8, .prepare = prepare_bound),

@@ -98,7 +98,7 @@ static void test_placements(void **state)
     ppsched_schedule_release(schedule);
     set_option(config, "placement", "linear");
     expect_failure(config, PPSCHED_ERROR_REFUSED,
-                   "auto: linear placement needs one stage a device, not 4 stages on 2 devices; nearest: 2 stages");
+                   "auto: linear placement needs one stage per device, not 4 stages on 2 devices; nearest: 2 stages");
     set_option(config, "placement", "map");
     expect_failure(config, PPSCHED_ERROR_REFUSED, "map needs a config with the device of each stage");
     expect_ok(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), &error);
@@ -118,7 +118,7 @@ static void test_refusals(void **state)
     ppsched_config_destroy(config);
     config = make_config(4, 6, 8);
     expect_failure(config, PPSCHED_ERROR_REFUSED,
-                   "auto: loop placement needs as many stages on each device, not 6 stages on 4 devices; "
+                   "auto: loop placement needs the same number of stages on each device, not 6 stages on 4 devices; "
                    "nearest: 4 or 8 stages");
     ppsched_config_destroy(config);
     config = make_config(2, 4, 8);

@@ -182,6 +182,23 @@ struct row {
 };
 
 /* A function, the type of its items, and a call. */
+static const ppsched_window windows[] = {{3, 0, 0}, {2, 1, 0}};
+static const ppsched_pair_windows pair = {
+    .size = sizeof pair, .forward = windows, .forward_count = 2, .backward = windows, .backward_count = 2};
+
+static ppsched_status find_order(const struct filling *f)
+{
+    ppsched_pair_times times = {.size = sizeof times};
+    return ppsched_pair_find_order(OUT(f), &times, f->own != NULL ? &pair : NULL, NULL, f->error);
+}
+
+static ppsched_status run_order(const struct filling *f)
+{
+    static const int32_t kinds[] = {PPSCHED_KIND_F, PPSCHED_KIND_B, PPSCHED_KIND_F, PPSCHED_KIND_B};
+    ppsched_pair_times times = {.size = sizeof times};
+    return ppsched_pair_run_order(OUT(f), &times, f->own != NULL ? &pair : NULL, kinds, 4, NULL, f->error);
+}
+
 #define ROW(function, type, call)                                                                                              \
     {                                                                                                                          \
 #function, sizeof(type), _Generic((type){0}, char : true, default : false), call                                       \
@@ -208,6 +225,8 @@ static const struct row rows[] = {
     ROW(ppsched_layout_write_modules, char, write_modules),
     ROW(ppsched_schedule_order_microbatches, uint32_t, order_microbatches),
     ROW(ppsched_microbatches_balance, uint32_t, balance),
+    ROW(ppsched_pair_find_order, ppsched_window_span, find_order),
+    ROW(ppsched_pair_run_order, ppsched_window_span, run_order),
     ROW(ppsched_schedule_get_links, ppsched_link, get_links),
     ROW(ppsched_schedule_get_buffers, ppsched_op_buffer, get_buffers),
     ROW(ppsched_schedule_get_connections, ppsched_connection, get_connections),

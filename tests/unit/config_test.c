@@ -73,11 +73,11 @@ static void test_lists(void **state)
     expect_bad_list(PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, negative, 4, PPSCHED_ERROR_RANGE,
                     "backward_weight_times of stage 1 is -1");
     expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, three, 3, PPSCHED_ERROR_LENGTH,
-                    "forward_times has 3 values; give 1 for all stages or 4, one a stage");
+                    "forward_times has 3 values; give 1 for all stages or 4, one per stage");
     expect_bad_list(PPSCHED_QUANTITY_P2P_TIME, three, 3, PPSCHED_ERROR_LENGTH, "4, one for each device (row)");
-    expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16, one a pair of stages");
+    expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16, one per pair of stages");
     expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, three, SIZE_MAX, PPSCHED_ERROR_LENGTH, " values; give 1 for all stages");
-    expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one a device");
+    expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one per device");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative + 1, 1, PPSCHED_ERROR_RANGE, "mem_limit (value 0) is -1");
     expect_bad_list(PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT, positive, 1, PPSCHED_ERROR_RANGE, "finite and at most 0");
@@ -180,7 +180,7 @@ static void test_placements(void **state)
     expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 4, &error), PPSCHED_ERROR_RANGE, &error,
                    "puts stage 3 on device 5; devices are 0 to 1");
     expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, 3, &error), PPSCHED_ERROR_LENGTH, &error,
-                   "give 4, one a stage");
+                   "give 4, one per stage");
     expect_message(ppsched_config_set_placement(config, PPSCHED_PLACEMENT_MAP, NULL, 4, &error), PPSCHED_ERROR_ARGUMENT, &error,
                    "list of devices");
     expect_message(ppsched_config_set_placement(config, 9, NULL, 0, &error), PPSCHED_ERROR_ARGUMENT, &error,

@@ -145,9 +145,9 @@ static void test_refused(void **state)
     const struct {
         const char *text, *part;
     } cases[] = {{"", "line 1, column 1: the text ends"},
-                 {"{\"a\": 1,\n \"a\": 2}", "line 2, column 3: the key stands twice in its object"},
-                 {"{\"a\": 1,\n \"b\": 2, \"\\u0061\": 3}", "line 2, column 11: the key stands twice in its object"},
-                 {"[{\"a\": 1}, {\"b\": {\"c\": 1, \"c\": 1}}]", "column 28: the key stands twice in its object"},
+                 {"{\"a\": 1,\n \"a\": 2}", "line 2, column 3: the key occurs twice in its object"},
+                 {"{\"a\": 1,\n \"b\": 2, \"\\u0061\": 3}", "line 2, column 11: the key occurs twice in its object"},
+                 {"[{\"a\": 1}, {\"b\": {\"c\": 1, \"c\": 1}}]", "column 28: the key occurs twice in its object"},
                  {"{\"\\u0000\": 1}", "a string must not hold the character NUL"},
                  {"\"\\ud83d\"", "line 1, column"},
                  {"\"\\x\"", "line 1, column"},

@@ -43,7 +43,7 @@ static void test_placements(void **state)
     expect_line(schedule, PYTORCH, NULL,
                 "class=_PipelineScheduleRuntime pp_size=2 num_stages=2 n_microbatches=1 "
                 "stage_index_to_group_rank=1,0 csv=schedule.csv format=compute_only");
-    expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages a device; pytorch and jaxpp can run it");
+    expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages per device; pytorch and jaxpp can run it");
     ppsched_schedule_release(schedule);
     schedule = schedule_of(2, 2, 1, PPSCHED_PLACEMENT_MAP, alone, (const char *const[]){"0F0 1F0 1B0 0B0", "", NULL});
     expect_refused(schedule, PYTORCH, NULL, "PyTorch needs an op on every rank; device 1 has none; no other runtime");
@@ -56,7 +56,7 @@ static void test_placements(void **state)
     expect_line(schedule, PYTORCH, NULL,
                 "class=_PipelineScheduleRuntime pp_size=2 num_stages=3 n_microbatches=1 "
                 "stage_index_to_group_rank=0,1,0 csv=schedule.csv format=compute_only");
-    expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages a device; pytorch and jaxpp can run it");
+    expect_refused(schedule, TORCHTITAN, NULL, "in a loop, or in a v of two stages per device; pytorch and jaxpp can run it");
     expect_refused(schedule, MEGATRON, NULL,
                    "the same number of stages on each of 2 devices, not 3 in all; pytorch and jaxpp can run it");
     ppsched_schedule_release(schedule);
@@ -73,7 +73,7 @@ static void test_a_v_of_more(void **state)
     expect_line(schedule, PYTORCH, NULL,
                 "class=_PipelineScheduleRuntime pp_size=2 num_stages=6 n_microbatches=2 style=v "
                 "csv=schedule.csv format=compute_only");
-    expect_refused(schedule, TORCHTITAN, NULL, "in a v of two stages a device; pytorch and jaxpp can run it");
+    expect_refused(schedule, TORCHTITAN, NULL, "in a v of two stages per device; pytorch and jaxpp can run it");
     ppsched_schedule_release(schedule);
     ppsched_config_destroy(config);
 }

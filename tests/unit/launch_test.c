@@ -48,7 +48,7 @@ struct row {
     "!Primus has no algorithm that makes this order; only a custom schedule can run this order (see docs/runtimes.md); "
 #define NO_NODES "!Primus has no algorithm that makes this order; "
 #define NODES_V "pp_size=4 pp_style=zbv num_model_chunks=2 num_microbatches=8 scheduler_nodes=schedule.csv"
-#define NO_V "!Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages a device; "
+#define NO_V "!Colossal-AI runs 1F1B, interleaved 1F1B, and orders on a v of two stages per device; "
 #define PLANNED(stages) "class=PlannedSchedule num_stages=" stages " mpmd_dim=4 n_mubatches=8 csv=schedule.csv"
 #define JAX(name) "class=" name " num_stages=4 n_mubatches=8"
 #define JAX_LIST(name, stages) "class=" name " num_stages=" stages " mpmd_dim=4 n_mubatches=8"

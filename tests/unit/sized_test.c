@@ -500,6 +500,73 @@ static const void *with_fields(const void *given, const void *own, size_t size)
     return copy;
 }
 
+/* A pair of one window each, as far as the caller's size has its fields. */
+static const ppsched_window a_window = {.time = 1};
+
+static const ppsched_pair_windows *pair_of(const void *given)
+{
+    static const ppsched_pair_windows pair = {
+        .size = sizeof pair, .forward = &a_window, .forward_count = 1, .backward = &a_window, .backward_count = 1};
+    return given == NULL ? &pair : with_fields(given, &pair, sizeof pair);
+}
+
+static ppsched_status find_order(const void *pair, void *times, const void *environment)
+{
+    ppsched_pair_times own = {.size = sizeof own};
+    ppsched_window_span spans[2];
+    return ppsched_pair_find_order(spans, 2, NULL, times != NULL ? times : &own, pair_of(pair), environment, NULL);
+}
+
+static ppsched_status run_order(const void *pair, void *times, const void *environment)
+{
+    static const int32_t kinds[] = {PPSCHED_KIND_B, PPSCHED_KIND_F};
+    ppsched_pair_times own = {.size = sizeof own};
+    ppsched_window_span spans[2];
+    return ppsched_pair_run_order(spans, 2, NULL, times != NULL ? times : &own, pair_of(pair), kinds, 2, environment, NULL);
+}
+
+static ppsched_status find_order_of_pair(struct handles *own, void *given)
+{
+    (void)own;
+    return find_order(given, NULL, NULL);
+}
+
+static ppsched_status find_order_in(struct handles *own, void *given)
+{
+    (void)own;
+    return find_order(NULL, NULL, given);
+}
+
+static ppsched_status find_order_times(struct handles *own, void *given)
+{
+    (void)own;
+    return find_order(NULL, given, NULL);
+}
+
+static ppsched_status run_order_of_pair(struct handles *own, void *given)
+{
+    (void)own;
+    return run_order(given, NULL, NULL);
+}
+
+static ppsched_status run_order_in(struct handles *own, void *given)
+{
+    (void)own;
+    return run_order(NULL, NULL, given);
+}
+
+static ppsched_status run_order_times(struct handles *own, void *given)
+{
+    (void)own;
+    return run_order(NULL, given, NULL);
+}
+
+static ppsched_status set_windows(struct handles *own, void *given)
+{
+    const ppsched_pair_windows *stages[] = {pair_of(given)};
+    return ppsched_config_set_windows(own->config, stages, 1, NULL);
+}
+
 static ppsched_status create_of_block(struct handles *own, void *given)
 {
     struct parts parts;
@@ -802,6 +869,11 @@ static const struct row read[] = {
     ROW(ppsched_schedule_offload, ppsched_offload_options, offload),
     ROW(ppsched_schedule_order_microbatches, ppsched_order_options, order_microbatches),
     ROW(ppsched_microbatches_balance, ppsched_environment, balance_in),
+    ROW(ppsched_pair_find_order, ppsched_pair_windows, find_order_of_pair),
+    ROW(ppsched_pair_find_order, ppsched_environment, find_order_in),
+    ROW(ppsched_pair_run_order, ppsched_pair_windows, run_order_of_pair),
+    ROW(ppsched_pair_run_order, ppsched_environment, run_order_in),
+    ROW(ppsched_config_set_windows, ppsched_pair_windows, set_windows),
     ROW(ppsched_config_set_robust_objective, ppsched_scenario_options, set_robust_objective),
     ROW(ppsched_schedule_evaluate_scenarios, ppsched_scenario_options, evaluate_scenarios),
     ROW(ppsched_schedule_prove, ppsched_channel_model, prove),
@@ -849,6 +921,8 @@ static const struct row read[] = {
 static const struct row filled[] = {
     ROW(ppsched_config_find_bound, ppsched_bound, lower_bound),
     ROW(ppsched_microbatches_balance, ppsched_balance, balance),
+    ROW(ppsched_pair_find_order, ppsched_pair_times, find_order_times),
+    ROW(ppsched_pair_run_order, ppsched_pair_times, run_order_times),
     ROW(ppsched_scenarios_get_metrics, ppsched_scenario_metrics, scenario_metrics),
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, device_metrics),

@@ -173,7 +173,7 @@ static void test_words_of_refusals(void **state)
          "7 microbatches in groups of 3 would deadlock on 3 devices: a group and the next together must reach 2D-1 = 5; "
          "nearest: 6 or 8 microbatches, or group_size 4"},
         {"slimpipe", 3, 6, 3, NULL,
-         "needs at least D-1 = 2 slices a microbatch on 3 devices with 2 stages each, not 1; nearest: 2 slices"},
+         "needs at least D-1 = 2 slices per microbatch on 3 devices with 2 stages each, not 1; nearest: 2 slices"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

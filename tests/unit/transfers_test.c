@@ -246,7 +246,7 @@ static void test_calls_that_are_refused(void **state)
     assert_string_equal(error.message, "send_overhead of device 1 is Infinity; it must be finite and at least 0");
     assert_int_equal(ppsched_config_set_values(config, PPSCHED_QUANTITY_SEND_OVERHEAD, (const double[]){0, 0, 0}, 3, &error),
                      PPSCHED_ERROR_LENGTH);
-    assert_string_equal(error.message, "send_overhead has 3 values; give 1 for all devices or 2, one a device");
+    assert_string_equal(error.message, "send_overhead has 3 values; give 1 for all devices or 2, one per device");
     set_number(config, PPSCHED_QUANTITY_SEND_OVERHEAD, 1e308);
     ppsched_schedule *schedule = make_schedule(config, "gpipe");
     ppsched_schedule *lowered = lower(schedule, config, PPSCHED_LOWERING_JUST_IN_TIME, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no schedule can do better. */
+/* Lower bounds on the time of an iteration. */
 #ifndef PPSCHED_BOUND_HPP
 #define PPSCHED_BOUND_HPP
 
@@ -13,7 +13,7 @@ namespace ppsched {
 
 using Bound = Sized<ppsched_bound>;
 
-/* What no schedule can do better, for the config's placement. */
+/* Lower bounds for the config's placement: no schedule is faster. See ppsched_config_find_bound. */
 inline Bound lower_bound(const Config &config, ppsched_objective objective = PPSCHED_OBJECTIVE_SPAN)
 {
     return detail::record_of<Bound>(ppsched_config_find_bound, config.get(), static_cast<int32_t>(objective));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builder, for schedules of the caller's own. */
+/* Builder, which makes custom schedules. */
 #ifndef PPSCHED_BUILDER_HPP
 #define PPSCHED_BUILDER_HPP
 
@@ -12,10 +12,11 @@
 
 namespace ppsched {
 
-/* Collects the ops of a schedule of the caller's own. Neither copied nor moved: that of a generator ends with its call. */
+/* Collects the ops of a custom schedule. It cannot be copied or moved. The builder of a generator is valid only during its
+ * call. */
 class Builder {
 public:
-    /* With the config's sizes and placement; the config may go before it. */
+    /* Takes the config's sizes and placement. The config may be destroyed first. */
     explicit Builder(const Config &config) : Builder(detail::make<ppsched_builder>(ppsched_builder_create, config.get()), true)
     {
     }
@@ -31,7 +32,7 @@ public:
 
     ppsched_builder *get() noexcept { return handle_; }
 
-    /* Appends to a device's queue: all, or nothing where it throws. */
+    /* Appends ops to a device's queue. If it throws, it appends nothing. */
     void append(uint32_t device, View<Op> ops)
     {
         detail::call(ppsched_builder_append, handle_, device, ops.data(), ops.size());
@@ -48,7 +49,7 @@ public:
     void set_flushes(bool flushes) { detail::call(ppsched_builder_set_flushes, handle_, uint32_t{flushes}); }
     void set_weight_versions(int64_t versions) { detail::call(ppsched_builder_set_weight_versions, handle_, versions); }
 
-    /* Makes the schedule and empties the builder. The schedule is not checked here. */
+    /* Makes the schedule and empties the builder. It does not check the schedule. */
     Schedule finish() { return Schedule(detail::make<ppsched_schedule>(ppsched_builder_finish, handle_)); }
 
 private:

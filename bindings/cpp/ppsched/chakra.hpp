@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ChakraTraces, what network simulators run, and schedules from such traces. */
+/* ChakraTraces, traces for network simulators, and schedules that are read from such traces. */
 #ifndef PPSCHED_CHAKRA_HPP
 #define PPSCHED_CHAKRA_HPP
 
@@ -21,7 +21,7 @@ namespace ppsched {
 
 using ChakraOptions = Sized<ppsched_chakra_options>;
 
-/* The traces of a lowered schedule, one a rank. Moved, not copied. */
+/* The traces of a lowered schedule, one per rank. Can be moved, not copied. */
 class ChakraTraces {
 public:
     ChakraTraces(const Schedule &schedule, const Config &config, const ChakraOptions &options = {})
@@ -32,7 +32,7 @@ public:
     const ppsched_chakra *get() const noexcept { return handle_.get(); }
     uint32_t ranks() const noexcept { return ppsched_chakra_ranks(get()); }
 
-    /* The bytes of a rank's trace, part by part or at once. Writer: WRITER where it says to stop. */
+    /* The bytes of a rank's trace, in parts or at once. If the writer asks to stop, the error is WRITER. */
     void export_to(const Writer &writer, uint32_t rank) const
     {
         struct Writing {
@@ -68,7 +68,7 @@ private:
     std::unique_ptr<ppsched_chakra, Destroy> handle_;
 };
 
-/* The schedule of the traces of all ranks, in their order, and a problem with the costs that they show. */
+/* Reads the traces of all ranks, in their order: the schedule, and a problem with the costs in the traces. */
 inline std::pair<Schedule, Config> read_chakra(const std::vector<std::string> &traces,
                                                const ppsched_environment *environment = nullptr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with a schedule. */
+/* The findings of the checker. */
 #ifndef PPSCHED_CHECK_HPP
 #define PPSCHED_CHECK_HPP
 
@@ -14,7 +14,7 @@ namespace ppsched {
 
 using Finding = ppsched_finding;
 
-/* A finding in words. */
+/* A finding in words, as one line. */
 inline std::string finding_text(const Finding &finding)
 {
     return detail::text_of(ppsched_finding_write_text, &finding);

@@ -25,19 +25,19 @@ using ModelEnd = Sized<ppsched_model_end>;
 class Layers;
 struct Split;
 
-/* Called by a search now and then. Returns whether to go on. It must not change the config. */
+/* A search calls it regularly. Returns whether to continue. It must not change the config. */
 using Progress = std::function<bool(const ppsched_progress &progress)>;
 
-/* Sizes, placement, costs, options of the strategy. A copy is one of its own, with the same progress callback. */
+/* Sizes, placement, costs, and options of the strategy. A copy is independent, and has the same progress callback. */
 class Config {
 public:
-    /* The environment's functions must not throw, and outlive all that is made from the config. */
+    /* The environment's functions must not throw, and must outlive everything that is made from the config. */
     Config(int64_t devices, int64_t stages, int64_t microbatches, const ppsched_environment *environment = nullptr)
         : handle_(detail::make<ppsched_config>(ppsched_config_create, devices, stages, microbatches, environment))
     {
     }
 
-    /* Owns a config of the C API from now on. */
+    /* Takes ownership of a config of the C API. */
     explicit Config(ppsched_config *taken) noexcept : handle_(taken) {}
 
     Config(const Config &other)
@@ -54,7 +54,7 @@ public:
         return *this;
     }
 
-    /* For calls of the C API, which know nothing of the progress callback. */
+    /* For calls of the C API. These do not use the progress callback. */
     ppsched_config *get() noexcept { return handle_.get(); }
     const ppsched_config *get() const noexcept { return handle_.get(); }
 
@@ -75,22 +75,22 @@ public:
     void set_iterations(int64_t iterations) { detail::call(ppsched_config_set_iterations, get(), iterations); }
     void set_slices(int64_t slices) { detail::call(ppsched_config_set_slices, get(), slices); }
     void set_weight_versions(int64_t versions) { detail::call(ppsched_config_set_weight_versions, get(), versions); }
-    /* What searches make short where times vary; see ppsched_config_set_robust_objective. */
+    /* What searches minimise if times vary; see ppsched_config_set_robust_objective. */
     void set_goal(ppsched_rank_by rank_by, int64_t scenarios, const ppsched_scenario_options &options, double quantile = 0.9)
     {
         detail::call(ppsched_config_set_robust_objective, get(), rank_by, quantile, scenarios, &options);
     }
     void set_forward_only(bool is_forward_only) { detail::call(ppsched_config_set_forward_only, get(), is_forward_only); }
     void set_split_backward(bool is_allowed) { detail::call(ppsched_config_set_split_backward, get(), is_allowed); }
-    /* Whether a device waits until what it has sent is there. */
+    /* Whether a device waits until what it sent has arrived. */
     void set_sender_waits(ppsched_sender_waits waits) { detail::call(ppsched_config_set_sender_waits, get(), waits); }
     void set_placement(ppsched_placement placement) { place(placement, {}); }
 
-    /* The caller's own placement: a device for each stage. */
+    /* A custom placement: the device of each stage. */
     void set_placement(View<uint32_t> map) { place(PPSCHED_PLACEMENT_MAP, map); }
     void set_placement(std::initializer_list<uint32_t> map) { place(PPSCHED_PLACEMENT_MAP, map); }
 
-    /* A list of numbers, or one number for all; an empty list goes back to the default. */
+    /* Sets a list of numbers, or one number for all. An empty list restores the default. */
     void set_values(ppsched_quantity quantity, View<double> values)
     {
         detail::call(ppsched_config_set_values, get(), static_cast<int32_t>(quantity), values.data(), values.size());
@@ -103,7 +103,7 @@ public:
 
     void set_values(ppsched_quantity quantity, double value) { set_values(quantity, View<double>(&value, 1)); }
 
-    /* The list as it was set, valid until it is set again; empty where the default holds. */
+    /* The list as it was set, valid until it is set again. Empty if the default applies. */
     View<double> values(ppsched_quantity quantity) const &
     {
         size_t count = 0;
@@ -113,7 +113,7 @@ public:
 
     View<double> values(ppsched_quantity quantity) const && = delete;
 
-    /* Options of the strategy; they are checked when it is asked for a schedule. */
+    /* Options of the strategy. They are checked when it makes a schedule. */
     void set_option(const std::string &name, const std::string &value)
     {
         set_option_text(name, detail::c_text("the option's value", value));
@@ -122,25 +122,25 @@ public:
     void set_option(const std::string &name, int64_t value) { set_option_text(name, std::to_string(value).c_str()); }
     void clear_option(const std::string &name) { set_option_text(name, nullptr); }
 
-    /* What searches call, in the thread that generates; an empty function: nothing. */
+    /* The progress callback of searches. It runs in the thread that generates. An empty function means none. */
     void set_progress(Progress progress) noexcept { progress_.swap(progress); }
 
-    /* The same model in another number of stages: costs are summed or divided, but for what the ends have of their own. */
+    /* The same model in another number of stages. Costs are summed or divided, except those of embedding and head. */
     [[nodiscard]] Config with_stages(int64_t stages, const ModelEnd &embedding = {}, const ModelEnd &head = {}) const
     {
         return {detail::make<ppsched_config>(ppsched_config_with_stages, get(), stages, &embedding, &head), progress_};
     }
 
-    /* The same batch in another number of microbatches. */
+    /* The same batch in another number of microbatches. See ppsched_config_with_microbatches. */
     [[nodiscard]] Config with_microbatches(int64_t microbatches) const
     {
         return {detail::make<ppsched_config>(ppsched_config_with_microbatches, get(), microbatches), progress_};
     }
 
-    /* The same with the stages of a split of a model's layers; see layers.hpp. */
+    /* The same problem with the stages of a split of layers; see layers.hpp. */
     [[nodiscard]] Config from_layers(const Layers &layers, const Split &split) const;
 
-    /* Throws where the lists of numbers contradict each other. */
+    /* Throws if the lists of numbers contradict each other. */
     void validate() const { detail::call(ppsched_config_validate, get()); }
 
 private:
@@ -157,15 +157,15 @@ private:
     }
 
     std::unique_ptr<ppsched_config, detail::Destroy<ppsched_config_destroy>> handle_;
-    Progress progress_; /* set by each call that generates, in a copy of its own of the C config: threads may share this one */
+    Progress progress_; /* each call that generates sets it in its own copy of the C config, so threads may share this one */
 };
 
 namespace detail {
 
-/* What the C API gives back to a progress callback. It stays where it is while calls tell it. */
+/* What the C API passes to a progress callback. Its address must not change while a call uses it. */
 struct Teller {
     Progress progress;
-    Raised *raised; /* of the call under way; none: nothing is told */
+    Raised *raised; /* of the current call; null: the callback is not called */
 
     static int32_t tell(void *user, const ppsched_progress *progress) noexcept
     {
@@ -173,7 +173,7 @@ struct Teller {
         return own.raised == nullptr || own.raised->run([&] { return own.progress(*progress); }) ? 0 : 1;
     }
 
-    /* A config that tells this one. */
+    /* A config whose progress callback is this one. */
     Config copy_of(const Config &config)
     {
         Config copy(make<ppsched_config>(ppsched_config_copy, config.get()));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Description, a model by its layers and the blocks that these are made of. */
+/* Description, the layers of a model and their blocks. */
 #ifndef PPSCHED_DESCRIPTION_HPP
 #define PPSCHED_DESCRIPTION_HPP
 
@@ -22,24 +22,24 @@ using Tower = Sized<ppsched_tower>;
 using DescriptionInfo = Sized<ppsched_description_info>;
 using Transformer = Sized<ppsched_transformer>;
 
-/* A description of a model. Immutable; copies share it. */
+/* A description of a model. Immutable. Copies share it. */
 class Description {
 public:
-    /* From JSON: the library's own form, or Hugging Face's config.json. The environment must outlive the description and all
-     * copies of it. */
+    /* Reads JSON: the library's own form, or Hugging Face's config.json. The environment must outlive the description and all
+     * its copies. */
     explicit Description(std::string_view text, const ppsched_environment *environment = nullptr)
         : Description(made<ppsched_description_read>(text.data(), text.size(), environment))
     {
     }
 
-    /* The same for a start of a description: of an unknown family what the usual names say, and a warning for each field
-     * that is not understood. */
+    /* Reads the start of a description, also of an unknown family: the fields with usual names. There is a warning for each
+     * field that is not understood. */
     static Description guess(std::string_view text, const ppsched_environment *environment = nullptr)
     {
         return Description(made<ppsched_description_guess>(text.data(), text.size(), environment));
     }
 
-    /* What the structs point to is read during the call only. */
+    /* What the structs point to is read only during the call. */
     explicit Description(const DescriptionInfo &info, const ppsched_environment *environment = nullptr)
         : Description(made<ppsched_description_create>(static_cast<const ppsched_description_info *>(&info), environment))
     {
@@ -51,7 +51,7 @@ public:
     {
     }
 
-    /* Owns one reference to a description of the C API from now on. */
+    /* Takes ownership of one reference to a description of the C API. */
     explicit Description(const ppsched_description *taken) noexcept : handle_(taken) {}
 
     Description(const Description &other) noexcept : handle_(ppsched_description_retain(other.handle_)) {}
@@ -66,11 +66,11 @@ public:
 
     const ppsched_description *get() const noexcept { return handle_; }
 
-    /* What the description says; what it points to is borrowed from the description. */
+    /* The content of the description. What it points to is borrowed from the description. */
     DescriptionInfo info() const & { return detail::record_of<DescriptionInfo>(ppsched_description_get_info, get()); }
     DescriptionInfo info() const && = delete;
 
-    /* Fields of the text that are not known, and so not counted: a line each. */
+    /* Fields of the text that are unknown, and so not counted, one line each. */
     std::vector<std::string> warnings() const
     {
         std::vector<std::string> lines;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the other headers call the library; nothing here is for programs. */
+/* How the other headers call the library. Programs must not use it. */
 #ifndef PPSCHED_DETAIL_HPP
 #define PPSCHED_DETAIL_HPP
 
@@ -15,7 +15,7 @@
 
 namespace ppsched::detail {
 
-/* Throws what a status says. */
+/* Throws the exception of a status. */
 inline void check(ppsched_status status, const ppsched_error &record)
 {
     switch (status) {
@@ -43,7 +43,7 @@ void call(Function function, Arguments... arguments)
     check(status, record);
 }
 
-/* Calls a function that makes a handle through its first argument; the caller owns it. */
+/* Calls a function that returns a handle through its first argument. The caller owns the handle. */
 template <typename Handle, typename Function, typename... Arguments>
 Handle *make(Function function, Arguments... arguments)
 {
@@ -52,7 +52,7 @@ Handle *make(Function function, Arguments... arguments)
     return out;
 }
 
-/* Calls a function that fills a record, its first argument. */
+/* Calls a function that fills a record, which is its first argument. */
 template <typename Record, typename Function, typename... Arguments>
 Record record_of(Function function, Arguments... arguments)
 {
@@ -61,7 +61,7 @@ Record record_of(Function function, Arguments... arguments)
     return out;
 }
 
-/* Calls a function that fills a buffer, its first three arguments: to ask for the room that it needs, and for the items. */
+/* Calls a function that fills a buffer, its first three arguments: once for the size, once for the items. */
 template <typename Items, typename Function, typename... Arguments>
 Items items_of(Function function, Arguments... arguments)
 {
@@ -82,7 +82,7 @@ std::string text_of(Function function, Arguments... arguments)
     return text;
 }
 
-/* The same for a report, which comes with INVALID_SCHEDULE and that error; returns the status. */
+/* The same for a report, which may come with INVALID_SCHEDULE and its error. Returns the status. */
 template <typename Record, typename Function, typename... Arguments>
 ppsched_status report(std::vector<Record> &found, ppsched_error &error, Function function, Arguments... arguments)
 {
@@ -105,10 +105,10 @@ struct Destroy {
     }
 };
 
-/* What a callback threw, kept until the call of the library under which it ran has returned. */
+/* What a callback threw. It is kept until the library call that ran the callback has returned. */
 class Raised {
 public:
-    /* Runs a callback. Returns what it says, or false where it throws, or has thrown before under the same call. */
+    /* Runs a callback and returns its result. Returns false if it throws, or has thrown before in the same call. */
     template <typename Callback>
     bool run(const Callback &callback) noexcept
     {
@@ -132,7 +132,7 @@ private:
     std::exception_ptr error_;
 };
 
-/* A text as C takes it; turns down what C would cut short. */
+/* A text for C. Refuses a text that C would cut short. */
 inline const char *c_text(const char *what, const std::string &text)
 {
     if (text.find('\0') != std::string::npos)
@@ -140,7 +140,7 @@ inline const char *c_text(const char *what, const std::string &text)
     return text.c_str();
 }
 
-/* A static text of the library's; none is an empty one. */
+/* A static text of the library. NULL becomes an empty text. */
 inline std::string_view view_text(const char *text) noexcept
 {
     return text != nullptr ? std::string_view(text) : std::string_view();

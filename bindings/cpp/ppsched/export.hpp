@@ -16,12 +16,12 @@ namespace ppsched {
 
 using ExportOptions = Sized<ppsched_export_options>;
 
-/* Takes the next part of a text. Returns whether to go on. */
+/* Receives the next part of a text. Returns whether to continue. */
 using Writer = std::function<bool(std::string_view data)>;
 
 namespace detail {
 
-/* A schedule, with its times where there is a timeline. */
+/* Writes a schedule, with its times if there is a timeline. */
 inline void export_to(const ppsched_schedule *schedule, const ppsched_timeline *timeline, const Writer &writer,
                       ppsched_format format, const ExportOptions &options)
 {

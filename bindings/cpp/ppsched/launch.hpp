@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How training runtimes run a schedule. */
+/* Launch arguments for training runtimes. */
 #ifndef PPSCHED_LAUNCH_HPP
 #define PPSCHED_LAUNCH_HPP
 

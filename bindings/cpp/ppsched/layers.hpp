@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers, a model by its layers, and Split, which of them are in which stage. */
+/* Layers, a model as a list of layers, and Split, which layers are in which stage. */
 #ifndef PPSCHED_LAYERS_HPP
 #define PPSCHED_LAYERS_HPP
 
@@ -19,16 +19,16 @@ namespace ppsched {
 using Layer = Sized<ppsched_layer>;
 using Recompute = ppsched_recompute;
 
-/* A model's layers in order. Immutable; copies share them. */
+/* A model's layers in order. Immutable. Copies share them. */
 class Layers {
 public:
-    /* What entries point to is read during the call only. The environment must outlive the layers and all made of them. */
+    /* What entries point to is read only during the call. The environment must outlive the layers and all made from them. */
     explicit Layers(const std::vector<Layer> &entries, const ppsched_environment *environment = nullptr)
         : handle_(list(entries, environment))
     {
     }
 
-    /* Owns one reference to layers of the C API from now on. */
+    /* Takes ownership of one reference to layers of the C API. */
     explicit Layers(const ppsched_layers *taken) noexcept : handle_(taken) {}
 
     Layers(const Layers &other) noexcept : handle_(ppsched_layers_retain(other.handle_)) {}
@@ -43,11 +43,11 @@ public:
 
     const ppsched_layers *get() const noexcept { return handle_; }
 
-    /* Layers, equal ones counted one by one; and entries. */
+    /* The number of layers, and of entries. An entry of several equal layers counts as that many layers. */
     uint32_t size() const noexcept { return ppsched_layers_count(handle_); }
     uint32_t entries() const noexcept { return ppsched_layers_entries(handle_); }
 
-    /* An entry as it was given, with all times filled in; what it points to is borrowed from the layers. */
+    /* An entry as it was given, with all times filled in. What it points to is borrowed from the layers. */
     Layer entry(uint32_t entry) const & { return detail::record_of<Layer>(ppsched_layers_get_entry, get(), entry); }
     Layer entry(uint32_t entry) const && = delete;
 
@@ -66,12 +66,13 @@ private:
     const ppsched_layers *handle_;
 };
 
-/* How many layers each stage has, and of each layer 0 or the number from 1 of its kind of recomputation; empty: 0 for all. */
+/* The number of layers of each stage; and for each layer 0, or the number from 1 of its kind of recomputation (empty: 0 for
+ * all). */
 struct Split {
     std::vector<uint32_t> layers;
     std::vector<uint8_t> recomputes;
 
-    /* As the C API has it, borrowed from this. RANGE where there is not one kind for each layer. */
+    /* The split as a struct of the C API, borrowed from this object. RANGE if there is not one kind for each layer. */
     Sized<ppsched_split> get(const Layers &model) const &
     {
         if (!recomputes.empty() && recomputes.size() != model.size())
@@ -88,7 +89,7 @@ struct Split {
     Sized<ppsched_split> get(const Layers &model) const && = delete;
 };
 
-/* A config like this one whose stages are those of a split of the layers; it has its progress callback, too. */
+/* A config like this one, with the stages of a split of the layers. It has the same progress callback. */
 inline Config Config::from_layers(const Layers &layers, const Split &split) const
 {
     const Sized<ppsched_split> own = split.get(layers);

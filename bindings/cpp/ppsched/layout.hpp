@@ -21,49 +21,49 @@ namespace ppsched {
 using LayoutRules = Sized<ppsched_layout_rules>;
 using MegatronSplit = Sized<ppsched_megatron_split>;
 
-/* torchtitan's model: decoders, devices, and how many decoders its ends count as. */
+/* A model for torchtitan: decoders, devices, and as how many decoders the ends count. */
 struct TorchtitanModel {
     int64_t decoders, devices, first_less = 1, last_less = 1;
 };
 
-/* Which layers are in which stage. Moved, not copied. */
+/* Which layers are in which stage. Can be moved, not copied. */
 class Layout {
 public:
-    /* Of records, one a stage. */
+    /* From records, one per stage. */
     Layout(const std::vector<ppsched_layout_stage> &stages, int64_t devices)
         : Layout(detail::make<ppsched_layout>(ppsched_layout_create, devices, stages.data(), stages.size(), no_environment()))
     {
     }
 
-    /* Of Megatron-LM's string. */
+    /* From Megatron-LM's string. */
     Layout(std::string_view text, int64_t devices, LayoutRules rules = {})
         : Layout(detail::make<ppsched_layout>(ppsched_layout_create_from_text, text.data(), text.size(), devices, &rules,
                                               no_environment()))
     {
     }
 
-    /* As Megatron-LM splits decoders without a string. */
+    /* The split that Megatron-LM makes without a string. */
     static Layout megatron(int64_t decoders, int64_t devices, MegatronSplit split = {})
     {
         return Layout(
             detail::make<ppsched_layout>(ppsched_layout_create_from_megatron, decoders, devices, &split, no_environment()));
     }
 
-    /* As torchtitan does, in so many stages. */
+    /* The split that torchtitan makes for a number of stages. */
     static Layout torchtitan(const TorchtitanModel &model, int64_t stages)
     {
         return Layout(detail::make<ppsched_layout>(ppsched_layout_create_from_torchtitan, model.decoders, model.devices, stages,
                                                    model.first_less, model.last_less, no_environment()));
     }
 
-    /* How many stages torchtitan makes; `layers_per_stage` 0: not given. */
+    /* The number of stages that torchtitan makes. `layers_per_stage` 0 means not given. */
     static uint32_t torchtitan_stages(const TorchtitanModel &model, bool several, int64_t layers_per_stage = 0)
     {
         return detail::record_of<uint32_t>(ppsched_layout_find_torchtitan_stages, model.decoders, model.devices,
                                            layers_per_stage, model.first_less, model.last_less, uint32_t{several});
     }
 
-    /* Takes the C object over. */
+    /* Takes ownership of a layout of the C API. */
     explicit Layout(ppsched_layout *handle) noexcept : handle_(handle) {}
 
     const ppsched_layout *get() const noexcept { return handle_.get(); }
@@ -77,7 +77,7 @@ public:
         return {stages, count};
     }
 
-    /* Decoders before each stage. */
+    /* The number of decoders before each stage. */
     View<uint32_t> offsets() const &
     {
         size_t count = 0;
@@ -91,7 +91,7 @@ public:
     /* Megatron-LM's string. */
     std::string text() const { return detail::text_of(ppsched_layout_write_text, get()); }
 
-    /* torchtitan's names of a stage's modules, with a blank between; `rotary`: with rotary_emb. */
+    /* torchtitan's names of a stage's modules, separated by blanks. With `rotary` also rotary_emb. */
     std::string modules(uint32_t stage, bool rotary = false) const
     {
         return detail::text_of(ppsched_layout_write_modules, get(), stage, uint32_t{rotary});

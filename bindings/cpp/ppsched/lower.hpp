@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends and receives: lowered schedules, and what they need of their runtime. */
+/* Lowered schedules, with sends and receives, and what their runtime must provide. */
 #ifndef PPSCHED_LOWER_HPP
 #define PPSCHED_LOWER_HPP
 
@@ -27,16 +27,16 @@ using Lifetime = ppsched_lifetime;
 using Arena = ppsched_arena;
 using Connection = ppsched_connection;
 
-/* What Schedule::prove found. */
+/* The result of Schedule::prove. */
 struct Proof {
     bool safe;
-    std::vector<Wait> circle; /* empty where it is safe, or a send or receive lacks its other end */
+    std::vector<Wait> circle; /* the wait cycle; empty if it is safe, or if a send or receive lacks its other end */
     std::string text;         /* why it is not safe, in words */
 
     explicit operator bool() const noexcept { return safe; }
 };
 
-/* What Schedule::buffers found: how many receive buffers a device needs, and what each op of its queue holds. */
+/* The result of Schedule::buffers: the number of receive buffers of a device, and the buffers of each op of its queue. */
 struct Buffers {
     uint32_t slots;
     std::vector<OpBuffer> ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Microbatches that differ: which runs first, and on which replica. */
+/* Microbatches that differ in cost: their order, and their balance over replicas. */
 #ifndef PPSCHED_MICROBATCHES_HPP
 #define PPSCHED_MICROBATCHES_HPP
 
@@ -21,10 +21,10 @@ using OrderOptions = Sized<ppsched_order_options>;
 /* A problem with its microbatches in another order. */
 struct Ordered {
     Config config;
-    std::vector<uint32_t> order; /* of each slot the microbatch of the config that it was made from */
+    std::vector<uint32_t> order; /* for each place the number of its microbatch in the original config */
 };
 
-/* The order in which a schedule's microbatches are best run; see ppsched_schedule_order_microbatches. */
+/* The best order of a schedule's microbatches; see ppsched_schedule_order_microbatches. */
 inline Ordered order_microbatches(const Schedule &schedule, const Config &config, const OrderOptions &options = {})
 {
     std::vector<uint32_t> order(config.microbatches());
@@ -38,13 +38,14 @@ inline Ordered order_microbatches(const Schedule &schedule, const Config &config
     raised.rethrow();
     detail::check(status, error);
     Config owner(made);
-    detail::call(ppsched_config_set_progress, made, nullptr, nullptr); /* that of `told` ends with this call */
+    detail::call(ppsched_config_set_progress, made, nullptr,
+                 nullptr); /* the callback of `told` is valid only during this call */
     return {std::move(owner), std::move(order)};
 }
 
-/* Which microbatches go to which replica; see ppsched_microbatches_balance. */
+/* The replica of each microbatch; see ppsched_microbatches_balance. */
 struct Balance {
-    std::vector<uint32_t> replica; /* of each microbatch */
+    std::vector<uint32_t> replica; /* for each microbatch */
     double most, bound;
     bool is_best;
 };

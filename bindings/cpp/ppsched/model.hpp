@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model, a description with its training and its device, and the accelerators that the library knows. */
+/* Model, a description with its training and its device, and the data sheets of known devices. */
 #ifndef PPSCHED_MODEL_HPP
 #define PPSCHED_MODEL_HPP
 
@@ -26,7 +26,7 @@ using Calibration = Sized<ppsched_calibration>;
 using MegatronMemory = Sized<ppsched_megatron_memory>;
 using MegatronPipeline = Sized<ppsched_megatron_pipeline>;
 
-/* The devices that the library knows; what they point to lives as long as the library. */
+/* The devices that the library knows. What they point to is valid as long as the library. */
 inline uint32_t accelerator_count() noexcept
 {
     return ppsched_accelerator_count();
@@ -38,17 +38,17 @@ inline const ppsched_accelerator *accelerator_at(uint32_t index) noexcept
     return ppsched_accelerator_at(index);
 }
 
-/* The costs of a model's layers. Moved, not copied. */
+/* The costs of a model's layers. Can be moved, not copied. */
 class Model {
 public:
-    /* Without an accelerator there are no times. What it points to is read during the call only. */
+    /* Without an accelerator there are no times. What it points to is read only during the call. */
     explicit Model(const Description &description, const Training &training = {},
                    const ppsched_accelerator *accelerator = nullptr, const ppsched_environment *environment = nullptr)
         : Model(detail::make<ppsched_model>(ppsched_model_create, description.get(), &training, accelerator, environment))
     {
     }
 
-    /* Takes the C object over. */
+    /* Takes ownership of a model of the C API. */
     explicit Model(ppsched_model *handle) noexcept : handle_(handle) {}
 
     const ppsched_model *get() const noexcept { return handle_.get(); }
@@ -57,7 +57,7 @@ public:
 
     uint32_t row_count() const noexcept { return ppsched_model_row_count(get()); }
 
-    /* A kind of layer; its name is borrowed from the model. */
+    /* A kind of layer. Its name is borrowed from the model. */
     ModelRow row(uint32_t row) const & { return detail::record_of<ModelRow>(ppsched_model_get_row, get(), row); }
     ModelRow row(uint32_t row) const && = delete;
 
@@ -68,13 +68,13 @@ public:
 
     LayerMemory memory(uint32_t row) const { return detail::record_of<LayerMemory>(ppsched_model_get_memory, get(), row); }
 
-    /* Of so many parameters on a device, those of experts among them. */
+    /* The cost of the update of these parameters on a device; `expert_parameters` is the part of experts. */
     UpdateCost update_cost(double parameters, double expert_parameters = 0) const
     {
         return detail::record_of<UpdateCost>(ppsched_model_get_update_cost, get(), parameters, expert_parameters);
     }
 
-    /* In order, for plans. */
+    /* The layers in order, for plans. */
     Layers layers(const Calibration &calibration = {}) const
     {
         const ppsched_layers *made = nullptr;

@@ -22,7 +22,7 @@ namespace ppsched {
 
 using Candidate = Sized<ppsched_candidate>;
 
-/* What may vary; see ppsched_plan_options. Empty lists, and what is left as it is here, are the defaults. */
+/* The options of a plan; see ppsched_plan_options. Empty lists, and members that are not changed, mean the defaults. */
 struct PlanOptions {
     ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN;
     std::vector<std::string> strategies;
@@ -30,37 +30,37 @@ struct PlanOptions {
     std::vector<double> memory_limits;
     uint32_t placements = 0, effort = 0;
     ppsched_lowering lowering = PPSCHED_LOWERING_NONE;
-    std::optional<ChannelModel> channel; /* without one transfers wait for nothing but their links */
+    std::optional<ChannelModel> channel; /* without it, transfers wait only for their links */
     ModelEnd embedding{}, head{};
-    std::optional<Layers> layers; /* each candidate gets the split that suits it; without them stages are the config's */
+    std::optional<Layers> layers; /* each candidate gets the split that suits it; without layers, the config's stages */
     uint32_t runtimes = 0;        /* that are asked, bits 1 << enum ppsched_runtime */
-    std::optional<ppsched_runtime> runtime; /* that must run it */
+    std::optional<ppsched_runtime> runtime; /* that must run each candidate */
     bool empty_stages = false;
     uint32_t split_effort = 0; /* with layers; 0: the default */
-    uint32_t unshard = 0;      /* with a lowering, as the next two: see ppsched_lower_options */
+    uint32_t unshard = 0;      /* with a lowering, like the next two: see ppsched_lower_options */
     ppsched_unshard_lookahead unshard_lookahead = PPSCHED_UNSHARD_LOOKAHEAD_FULL;
     bool reduce_grad = false;
-    uint32_t receive_prefetch = 0; /* of PPSCHED_LOWERING_JUST_IN_TIME */
-    std::vector<uint32_t> slices;  /* of each microbatch */
-    uint32_t order_effort = 0;     /* 0: microbatches stay in order */
+    uint32_t receive_prefetch = 0; /* for PPSCHED_LOWERING_JUST_IN_TIME */
+    std::vector<uint32_t> slices;  /* numbers of slices per microbatch to try */
+    uint32_t order_effort = 0;     /* 0: microbatches keep their order */
     double slice_time = 0, attention_share = 0;
-    uint32_t scenario_count = 0; /* in which times vary so: */
+    uint32_t scenario_count = 0; /* in which times vary as the next members say */
     ScenarioOptions scenarios;
     ppsched_rank_by rank_by = PPSCHED_RANK_BY_STEP;
     double quantile = 0;  /* 0: the default */
-    bool offload = false; /* each candidate a second time, with activations that go to the host */
+    bool offload = false; /* also list candidates with offload */
 };
 
-/* What Plan::least_limit found: the least memory limit, one for all devices, and the candidate that it is enough for. */
+/* The result of Plan::least_limit: the least memory limit, the same for all devices, and the candidate that fits it. */
 struct LeastLimit {
     double limit;
     uint32_t candidate;
 };
 
-/* The candidates for a problem, numbered from 0; once it has run each has a rank, too. Moved, not copied. */
+/* The candidates for a problem, numbered from 0. After `run` each also has a rank. Can be moved, not copied. */
 class Plan {
 public:
-    /* Lists them. Takes the config's progress callback over, for `run`. */
+    /* Lists the candidates. Takes the config's progress callback, for `run`. */
     explicit Plan(const Config &config, const PlanOptions &options = {})
         : teller_(config.progress() ? new detail::Teller{config.progress(), nullptr} : nullptr), handle_(list(config, options))
     {
@@ -69,20 +69,20 @@ public:
     const ppsched_plan *get() const noexcept { return handle_.get(); }
     uint32_t size() const noexcept { return ppsched_plan_count(get()); }
 
-    /* Evaluates one candidate, without telling its progress; several threads may, each another one. A refusal is kept. */
+    /* Evaluates one candidate, without progress. Several threads may do so, for different candidates. It keeps a refusal. */
     void evaluate(uint32_t candidate) { detail::call(ppsched_plan_evaluate, handle_.get(), candidate); }
 
-    /* Evaluates all that are not yet, and ranks them. It may be called again where it has thrown. */
+    /* Evaluates all candidates that are not evaluated yet, and ranks them. If it throws, it may be called again. */
     void run();
 
-    /* The candidate of a rank, 0 being the best; nothing past the last, and until the plan has run. */
+    /* The candidate of a rank; rank 0 is the best. Empty past the last rank, and until the plan has run. */
     std::optional<uint32_t> candidate_at_rank(uint32_t rank) const noexcept
     {
         const uint32_t candidate = ppsched_plan_candidate_at_rank(get(), rank);
         return candidate == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(candidate);
     }
 
-    /* What a candidate is, and once it is evaluated what it costs; texts are borrowed from the plan. */
+    /* Describes a candidate; once it is evaluated, with its figures. Texts are borrowed from the plan. */
     Candidate candidate(uint32_t candidate) const &
     {
         return detail::record_of<Candidate>(ppsched_plan_get_candidate, get(), candidate);
@@ -90,20 +90,20 @@ public:
 
     Candidate candidate(uint32_t candidate) const && = delete;
 
-    /* How a candidate's layers are split. Refused where it is not evaluated, or is refused. */
+    /* The split of a candidate's layers. Refused if the candidate is not evaluated, or is refused. */
     Split split(uint32_t candidate) const
     {
         return {detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_split, get(), candidate),
                 detail::items_of<std::vector<uint8_t>>(ppsched_plan_get_recomputes, get(), candidate)};
     }
 
-    /* Which of the config's microbatches goes through each slot of a candidate that is ordered. */
+    /* The order of microbatches of an ordered candidate: for each place the number of its microbatch in the config. */
     std::vector<uint32_t> microbatch_order(uint32_t candidate) const
     {
         return detail::items_of<std::vector<uint32_t>>(ppsched_plan_get_microbatch_order, get(), candidate);
     }
 
-    /* A candidate's own problem, with the progress callback of the plan's. */
+    /* A candidate's own problem, with the progress callback of the plan. */
     Config config(uint32_t candidate) const
     {
         Config config(detail::make<ppsched_config>(ppsched_plan_create_config, get(), candidate));
@@ -112,13 +112,13 @@ public:
         return config;
     }
 
-    /* Makes a candidate's schedule again, timed as the plan did; it is in Timeline::schedule. Tells no progress. */
+    /* Makes a candidate's schedule again, and times it as the plan did, without progress. See Timeline::schedule. */
     Timeline timeline(uint32_t candidate) const
     {
         return Timeline(detail::make<ppsched_timeline>(ppsched_plan_create_timeline, get(), candidate));
     }
 
-    /* Under which memory limit a candidate fits, where none does. */
+    /* The least memory limit under which a candidate fits, for a plan in which none fits. */
     LeastLimit least_limit() const
     {
         LeastLimit least{};
@@ -129,7 +129,7 @@ public:
 private:
     ppsched_plan *list(const Config &config, const PlanOptions &options) const;
 
-    std::unique_ptr<detail::Teller> teller_; /* outlives the C plan; its place stays when this one is moved */
+    std::unique_ptr<detail::Teller> teller_; /* outlives the C plan; its address does not change if this plan is moved */
     std::unique_ptr<ppsched_plan, detail::Destroy<ppsched_plan_destroy>> handle_;
 };
 
@@ -148,7 +148,7 @@ inline void Plan::run()
 
 namespace detail {
 
-/* A list, and how long it is. */
+/* A list and its length. */
 template <typename List, typename Item>
 void give(const List &values, const Item *&list, uint32_t &count)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ppsched for C++17: the C API's objects as classes that clean up, its statuses as exceptions. Headers alone over
- * <ppsched/ppsched.h>, whose comments are the reference; its constants and records are used as they are. This header includes
- * all of them, one a topic.
+/* ppsched for C++17: the objects of the C API as classes that release their memory, and its statuses as exceptions. There are
+ * only headers, on top of <ppsched/ppsched.h>. The comments there are the reference, and its constants and records are used
+ * unchanged. This header includes all others, one per topic.
  *
- * Ownership: Config, Schedule, Builder, Timeline, Plan, Layers, Layout and Model own what they hold, and outlive what they were
- *   made from. A View is borrowed, and valid as long as the object that it was asked of. What was moved from holds nothing: its
- *   sizes are 0, and calls that can fail throw; it may be assigned to.
- * Errors: Error, or std::bad_alloc where memory is short. A call that throws leaves its objects as they were.
- * Callbacks: what they throw comes out of the call under which they run, as it is; it never passes through the library.
- * Thread-safety: that of the C API. A Schedule, Timeline, Layout, Layers or Model may be read by any number of threads, and so
- *   may a Config or Plan while nobody changes it; one thread at a time uses a Builder. */
+ * Ownership: Config, Schedule, Builder, Timeline, Plan, Layers, Layout, Description and Model own what they hold. They may
+ *   outlive what they were made from. A View is borrowed, and valid as long as the object that returned it. An object that was
+ *   moved from is empty: its sizes are 0, and calls that can fail throw. It may be assigned to.
+ * Errors: Error, or std::bad_alloc if memory is short. A call that throws does not change its objects.
+ * Callbacks: the call that ran a callback throws the callback's exception unchanged. The exception never passes through the
+ *   library.
+ * Thread-safety: as for the C API. Any number of threads may read a Schedule, Timeline, Layout, Layers, Description or Model,
+ *   and a Config or Plan while no thread changes it. Only one thread at a time may use a Builder. */
 #ifndef PPSCHED_PPSCHED_HPP
 #define PPSCHED_PPSCHED_HPP
 
@@ -30,6 +31,7 @@
 #include <ppsched/microbatches.hpp>
 #include <ppsched/model.hpp>
 #include <ppsched/op.hpp>
+#include <ppsched/pair.hpp>
 #include <ppsched/plan.hpp>
 #include <ppsched/price.hpp>
 #include <ppsched/scenarios.hpp>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When times vary: a schedule's makespans in many scenarios. */
+/* Scenarios: a schedule's makespans if times vary. */
 #ifndef PPSCHED_SCENARIOS_HPP
 #define PPSCHED_SCENARIOS_HPP
 
@@ -40,10 +40,10 @@ public:
 
     View<double> makespans() const noexcept { return list(ppsched_scenarios_makespans); }
 
-    /* Of each device the mean share of the makespan in which its ops are on the critical path. */
+    /* For each device the mean share of the makespan in which its ops are on the critical path. */
     View<double> causes() const noexcept { return list(ppsched_scenarios_causes); }
 
-    /* The most memory that each device holds in any scenario. */
+    /* The largest memory that each device holds in any scenario. */
     View<double> peaks() const noexcept { return list(ppsched_scenarios_peaks); }
 
     ScenarioMetrics metrics() const { return detail::record_of<ScenarioMetrics>(ppsched_scenarios_get_metrics, get()); }

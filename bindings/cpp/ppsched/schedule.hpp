@@ -29,26 +29,26 @@ namespace ppsched {
 class Builder;
 class Timeline;
 
-/* Appends the ops of a schedule to the builder, which ends with the call. */
+/* Appends the ops of a schedule to the builder, which is valid only during the call. */
 using Generator = std::function<void(const Config &config, Builder &builder)>;
 
-/* For each device the queue of its ops. Immutable; copies share it. */
+/* The queue of ops of each device. Immutable. Copies share it. */
 class Schedule {
 public:
-    /* Builds a strategy's schedule; searches call the config's progress callback. */
+    /* Builds the schedule of a strategy. Searches call the config's progress callback. */
     static Schedule generate(const Config &config, const std::string &strategy);
 
     /* Builds a schedule with the caller's generator, and checks it. */
     static Schedule generate_with(const Config &config, const std::string &name, const Generator &generator);
 
-    /* Reads what export_to_string, or PyTorch, wrote: CSV or JSON. It is not checked here. */
+    /* Reads CSV or JSON from export_to_string or PyTorch. It does not check the schedule. */
     static Schedule from_text(std::string_view text, ppsched_format format, const ppsched_environment *environment = nullptr)
     {
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_import, static_cast<int32_t>(format),
                                                        text.data() != nullptr ? text.data() : "", text.size(), environment));
     }
 
-    /* Owns one reference to a schedule of the C API from now on. */
+    /* Takes ownership of one reference to a schedule of the C API. */
     explicit Schedule(const ppsched_schedule *taken) noexcept : handle_(taken) {}
 
     Schedule(const Schedule &other) noexcept : handle_(ppsched_schedule_retain(other.handle_)) {}
@@ -75,21 +75,22 @@ public:
 
     ppsched_placement placement() const noexcept { return static_cast<ppsched_placement>(ppsched_schedule_placement(handle_)); }
 
-    /* The device at the other end of a send or receive; nothing for other ops. */
+    /* The device at the other end of a send or receive. Empty for other ops. */
     std::optional<uint32_t> peer_of(const ppsched_op &op) const noexcept
     {
         const uint32_t device = ppsched_schedule_peer_of(handle_, &op);
         return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
     }
 
-    /* Device that runs a stage for a microbatch; nothing out of range. */
+    /* The device that runs a stage for a microbatch. Empty if one of them is out of range. */
     std::optional<uint32_t> device_of(uint32_t stage, uint32_t microbatch = 0) const noexcept
     {
         const uint32_t device = ppsched_schedule_device_of(handle_, stage, microbatch);
         return device == PPSCHED_NONE ? std::nullopt : std::optional<uint32_t>(device);
     }
 
-    /* One device's ops in the order in which they run: the library's memory, valid as long as a copy of the schedule. */
+    /* The ops of a device in the order in which they run. A view of the library's memory, valid as long as a copy of the
+     * schedule exists. */
     View<Op> queue(uint32_t device) const &
     {
         size_t count = 0;
@@ -99,14 +100,14 @@ public:
 
     View<Op> queue(uint32_t device) const && = delete;
 
-    /* A lowered schedule; this one stays. Only PPSCHED_LOWERING_BY_TIME needs the config. */
+    /* Makes a lowered schedule. This one does not change. Only PPSCHED_LOWERING_BY_TIME needs the config. */
     [[nodiscard]] Schedule lower(const LowerOptions &options) const { return lower_with(options, nullptr); }
     [[nodiscard]] Schedule lower(const LowerOptions &options, const Config &config) const
     {
         return lower_with(options, config.get());
     }
 
-    /* Schedules that keep less: with RECOMPUTE, or with OFFLOAD and RELOAD by the config's times and links. */
+    /* Activation memory saving: schedules with RECOMPUTE, or with OFFLOAD and RELOAD by the config's times and links. */
     [[nodiscard]] Schedule recompute(const RecomputeOptions &options) const
     {
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_recompute, get(), &options));
@@ -117,23 +118,23 @@ public:
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_offload, get(), config.get(), &options));
     }
 
-    /* The same schedule with its microbatches numbered as the last stage runs their forwards. */
+    /* The same schedule with microbatches numbered in the order in which the last stage runs their forwards. */
     [[nodiscard]] Schedule renumber() const
     {
         return Schedule(detail::make<ppsched_schedule>(ppsched_schedule_renumber, get()));
     }
 
-    /* What is wrong with the schedule; empty where it is complete and can be run. */
+    /* The findings of the checker. Empty if the schedule is complete and can run. */
     [[nodiscard]] std::vector<Finding> check() const { return detail::findings(get()); }
 
-    /* Whether this lowered schedule always comes to its end in the channel model. */
+    /* Proves whether this lowered schedule always ends in the channel model. */
     [[nodiscard]] Proof prove(const ChannelModel &model) const { return detail::prove(get(), model); }
 
-    /* What this lowered schedule needs of its runtime. */
+    /* What the runtime of this lowered schedule must provide. */
     [[nodiscard]] std::vector<Link> links() const { return detail::links(get()); }
     [[nodiscard]] Buffers buffers(uint32_t device) const { return detail::buffers(get(), device, queue(device).size()); }
 
-    /* Slots of a device that its runtime allocates once, who holds them, and in which rounds devices connect. */
+    /* Slots of a device that its runtime allocates once, their holders, and the rounds in which devices connect. */
     [[nodiscard]] std::vector<Arena> arenas(uint32_t device, ppsched_slot_use use) const
     {
         return detail::arenas(get(), device, use);
@@ -147,14 +148,14 @@ public:
         return detail::connections(get(), what);
     }
 
-    /* Times the schedule; `flags` as in enum ppsched_evaluate_flag. */
+    /* Times the schedule. `flags`: enum ppsched_evaluate_flag. */
     [[nodiscard]] Timeline evaluate(const Config &config, uint32_t flags = 0) const;
 
-    /* Times this lowered schedule with its transfers; without a model they wait for nothing but their links. */
+    /* Times this lowered schedule with its transfers. Without a model they wait only for their links. */
     [[nodiscard]] Timeline evaluate_transfers(const Config &config) const;
     [[nodiscard]] Timeline evaluate_transfers(const Config &config, const ChannelModel &model) const;
 
-    /* The schedule without times, part by part or at once. Writer: WRITER where it says to stop. */
+    /* Writes the schedule without times, in parts or at once. If the writer asks to stop, the error is WRITER. */
     void export_to(const Writer &writer, ppsched_format format, const ExportOptions &options = {}) const
     {
         detail::export_to(get(), nullptr, writer, format, options);
@@ -165,7 +166,7 @@ public:
         return detail::export_to_string(get(), nullptr, format, options);
     }
 
-    /* The arguments with which a runtime runs the schedule, in one line. */
+    /* The launch arguments of a runtime for this schedule, in one line. */
     std::string launch(ppsched_runtime runtime, const LaunchOptions &options = {}) const
     {
         return detail::text_of(ppsched_schedule_write_launch_arguments, get(), static_cast<int32_t>(runtime), &options);
@@ -182,7 +183,7 @@ private:
         return device;
     }
 
-    /* Calls a function that makes a schedule through its first argument and runs callbacks, which may throw. */
+    /* Calls a function that returns a schedule through its first argument, and runs callbacks that may throw. */
     template <typename Function, typename... Arguments>
     static Schedule make_under(const detail::Raised &raised, Function function, Arguments... arguments)
     {
@@ -217,7 +218,7 @@ inline Schedule Schedule::generate(const Config &config, const std::string &stra
 
 } // namespace ppsched
 
-/* The classes that a schedule's members take or make; they need it whole. */
+/* The classes that members of Schedule take or return. They need its complete type. */
 #include <ppsched/builder.hpp>
 #include <ppsched/timeline.hpp>
 

@@ -15,22 +15,22 @@
 
 namespace ppsched {
 
-/* An option of a strategy: one of its choices, or where it has none an integer from minimum to maximum. All texts here are the
- * library's static storage. */
+/* An option of a strategy: one of its choices, or without choices an integer from minimum to maximum. All texts here are
+ * static storage of the library. */
 struct Option {
     std::string_view name, default_text, summary;
     int64_t minimum, maximum;
     std::vector<std::string_view> choices;
 };
 
-/* What a strategy is; see ppsched_strategy_info. */
+/* A description of a strategy; see ppsched_strategy_info. */
 struct Strategy {
     std::string_view name, summary, source;
     std::vector<std::string_view> aliases;
     ppsched_placement placement;
     uint32_t chunks, weight_versions;
     bool splits_backward, flushes, searches, searches_long, takes_group_size;
-    uint64_t most_memory; /* bytes that a search holds at once beside what is linear in the ops */
+    uint64_t most_memory; /* bytes that a search holds at once, in addition to memory that is linear in the ops */
     std::vector<Option> options;
     uint32_t slices; /* see ppsched_strategy_info */
 };
@@ -82,13 +82,13 @@ inline std::vector<Strategy> strategies()
     return all;
 }
 
-/* The strategy with that name or alias; throws with the nearest name where there is none. */
+/* The strategy with a name or alias. If there is none, it throws, with the nearest name. */
 inline Strategy strategy_find(const std::string &name)
 {
     return detail::describe_strategy(detail::record_of<uint32_t>(ppsched_strategy_find, detail::c_text("the strategy", name)));
 }
 
-/* Throws, as Schedule::generate would, where the strategy cannot serve the problem; builds nothing. */
+/* Throws, like Schedule::generate, if the strategy does not support the problem. It builds nothing. */
 inline void strategy_fits(const std::string &name, const Config &config)
 {
     detail::call(ppsched_strategy_fits, detail::c_text("the strategy", name), config.get());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timeline: when each op runs, what that costs, and why. */
+/* Timeline: the times of all ops, memory, idle time and its causes. */
 #ifndef PPSCHED_TIMELINE_HPP
 #define PPSCHED_TIMELINE_HPP
 
@@ -28,10 +28,10 @@ using MemoryPoint = ppsched_memory_point;
 using Sensitivity = ppsched_sensitivity;
 using Span = ppsched_span;
 
-/* A schedule with times. Immutable but for update; moved, not copied. */
+/* A schedule with times. Only `update` changes it. Can be moved, not copied. */
 class Timeline {
 public:
-    /* Owns a timeline of the C API from now on. */
+    /* Takes ownership of a timeline of the C API. */
     explicit Timeline(ppsched_timeline *taken) noexcept
         : handle_(taken), schedule_(ppsched_schedule_retain(ppsched_timeline_schedule(taken)))
     {
@@ -49,7 +49,7 @@ public:
         return {spans, count};
     }
 
-    /* Latest start of each op that leaves the makespan as it is; empty with EARLIEST_ONLY, and with transfers. */
+    /* The latest start of each op that does not change the makespan. Empty with EARLIEST_ONLY, and with transfers. */
     View<double> latest_starts(uint32_t device) const &
     {
         size_t count = 0;
@@ -57,8 +57,8 @@ public:
         return {starts, count};
     }
 
-    /* Times it anew with another config's costs, and allocates nothing. For a timeline made with
-     * PPSCHED_EVALUATE_FLAG_REUSABLE; views of it are invalid afterwards. */
+    /* Times the schedule again with the costs of another config, without allocating memory. The timeline must be made with
+     * PPSCHED_EVALUATE_FLAG_REUSABLE. Its views are invalid afterwards. */
     void update(const Config &config) { detail::call(ppsched_timeline_update, handle_.get(), config.get()); }
 
     View<Span> spans(uint32_t device) const && = delete;
@@ -71,50 +71,50 @@ public:
         return detail::record_of<DeviceMetrics>(ppsched_timeline_get_device_metrics, get(), schedule_.known(device));
     }
 
-    /* Why a device is idle. Not with EARLIEST_ONLY. */
+    /* The idle time of a device by cause. Not with EARLIEST_ONLY. */
     Idle idle(uint32_t device) const
     {
         return detail::record_of<Idle>(ppsched_timeline_get_idle, get(), schedule_.known(device));
     }
 
-    /* Memory of a device over time: its static memory at 0, then a point for each change. */
+    /* The memory of a device over time: its static memory at time 0, then a point for each change. */
     std::vector<MemoryPoint> memory(uint32_t device) const
     {
         return detail::items_of<std::vector<MemoryPoint>>(ppsched_timeline_get_memory, get(), schedule_.known(device));
     }
 
-    /* The part of it that has one cause. */
+    /* The part of this memory that has one cause. */
     std::vector<MemoryPoint> memory(uint32_t device, ppsched_memory_cause cause) const
     {
         return detail::items_of<std::vector<MemoryPoint>>(ppsched_timeline_get_memory_of_cause, get(), schedule_.known(device),
                                                           static_cast<int32_t>(cause));
     }
 
-    /* A device's peak by cause (enum ppsched_memory_cause); their sum is the peak exactly. */
+    /* A device's peak by cause (enum ppsched_memory_cause). The sum is exactly the peak. */
     std::vector<double> peak_causes(uint32_t device) const
     {
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_peak_causes, get(), schedule_.known(device));
     }
 
-    /* All that stands in a device's memory at its peak. */
+    /* Everything in a device's memory at its peak. */
     std::vector<MemoryItem> peak_items(uint32_t device) const
     {
         return detail::items_of<std::vector<MemoryItem>>(ppsched_timeline_get_peak_items, get(), schedule_.known(device));
     }
 
-    /* When a device computes nothing, and what memory is free then. */
+    /* The times at which a device computes nothing, and the memory that is free then. */
     std::vector<IdleWindow> idle_windows(uint32_t device) const
     {
         return detail::items_of<std::vector<IdleWindow>>(ppsched_timeline_get_idle_windows, get(), schedule_.known(device));
     }
 
-    /* The ops in a row that make the makespan as long as it is. Not with transfers. */
+    /* The critical path: the chain of ops that determines the makespan. Not with transfers. */
     std::vector<CriticalOp> critical_path() const
     {
         return detail::items_of<std::vector<CriticalOp>>(ppsched_timeline_get_critical_path, get());
     }
 
-    /* The least slack of the ops of each device, and of each stage. Not with EARLIEST_ONLY, nor with transfers. */
+    /* The least slack of the ops of each device, and of each stage. Not with EARLIEST_ONLY or transfers. */
     std::vector<double> slack_by_device() const
     {
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_device_slack, get());
@@ -125,7 +125,8 @@ public:
         return detail::items_of<std::vector<double>>(ppsched_timeline_get_stage_slack, get());
     }
 
-    /* For each stage what the objective gains and loses where its ops of a kind (0: of all kinds) take longer or less. */
+    /* For each stage how much the objective changes per unit of time if its ops of a kind (0: of all kinds) take longer, or
+     * less. */
     std::vector<Sensitivity> sensitivities(ppsched_objective objective = PPSCHED_OBJECTIVE_MAKESPAN, int32_t kind = 0) const
     {
         std::vector<Sensitivity> found(schedule_.stages());
@@ -134,7 +135,7 @@ public:
         return found;
     }
 
-    /* The same, told how far it is; throws Cancelled where `progress` returns false. */
+    /* The same with a progress callback. Throws Cancelled if `progress` returns false. */
     std::vector<Sensitivity> sensitivities(ppsched_objective objective, int32_t kind, const Progress &progress) const
     {
         std::vector<Sensitivity> found(schedule_.stages());
@@ -149,7 +150,7 @@ public:
         return found;
     }
 
-    /* The schedule with its times. */
+    /* Writes the schedule with its times. */
     void export_to(const Writer &writer, ppsched_format format, const ExportOptions &options = {}) const
     {
         detail::export_to(schedule_.get(), get(), writer, format, options);

@@ -40,6 +40,7 @@ with Start():
     from ._core.strategy import Option, Strategy, find_strategy, strategies
     from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
     from ._core.units import Units
+    from ._core.windows import PairTime, PairWindow, StageWindows, pair_time
     from ._core.views import View
     from .readers.config_file import config_of_file as _config_of_file
     from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
@@ -54,10 +55,10 @@ __all__ = [
     "CriticalOp", "Description", "DeviceMetrics", "DevicePrice", "DeviceSum", "Error", "Finding", "FindingKind", "Format", "Idle",
     "IdleWindow", "InvalidSchedule", "Kind", "Layer", "LayerSplit", "Layers", "Layout", "LayoutStage", "LayerMemory", "LeastLimit", "Lifetime", "Link", "LinkRate",
     "Lowering", "Measured", "MegatronMemory", "MemoryCause", "MemoryItem", "MemoryPoint", "Metrics", "Model", "ModelEnd", "ModelFile", "ModelRow", "Numbers",
-    "Objective", "Op", "OpTimes", "Option", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
+    "Objective", "Op", "OpTimes", "Option", "PairTime", "PairWindow", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
-    "StageSum", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "plan", "price",
+    "StageSum", "StageWindows", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "pair_time", "plan", "price",
     "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 
@@ -66,6 +67,6 @@ def __dir__() -> List[str]:
     return sorted([*__all__, "__version__"])
 
 
-for _name in __all__:  # so that help, errors and pickles call them by the names that they have here
+for _name in __all__:  # help texts, error messages and pickles then show the public names
     if isinstance(globals()[_name], (type, FunctionType)):
         globals()[_name].__module__ = __name__

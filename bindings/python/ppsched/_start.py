@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the command begins and ends: Ctrl-C and a missing library give one line, never a traceback; what is half written goes away
-when the command is told to end.
+"""How the command starts and ends: Ctrl-C and a missing library print one line, never a traceback; incomplete files are removed when the
+command is terminated.
 
-Where the package is imported by other programs nothing here acts.
+If another program imports the package, nothing here has an effect.
 """
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import _signal  # type: ignore[import]
 import os
 import sys
 
-TYPE_CHECKING = False  # typing and signal take milliseconds, in which Ctrl-C would still give a traceback
+TYPE_CHECKING = False  # importing typing and signal takes milliseconds, in which Ctrl-C would still print a traceback
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import NoReturn, Optional, Set, Type
 
-INTERRUPTED = 130  # exit status, as a shell has it
+INTERRUPTED = 130  # exit code, as in a shell
 _ENDING = (_signal.SIGTERM, _signal.SIGHUP)
 _SCRIPTS = ("ppsched", "ppsched.in")
 
@@ -23,21 +23,21 @@ _SCRIPTS = ("ppsched", "ppsched.in")
 def _is_command() -> bool:
     """Whether this process is the ppsched command: its script, or python3 -m ppsched."""
     program = (getattr(sys, "argv", None) or [""])[0]
-    if program != "-m":  # as it is while Python looks for the module
+    if program != "-m":  # its value while Python looks for the module
         return os.path.basename(program) in _SCRIPTS
     words = getattr(sys, "orig_argv", [])  # from Python 3.10 on
     return "-m" in words[:-1] and words[words.index("-m") + 1].split(".")[0] == "ppsched"
 
 
 def _say(text: str) -> None:
-    """A line on standard error, also where Python is not ready for that, or not any more."""
+    """Prints a line on standard error, also if Python is not ready yet, or is already ending."""
     try:
         os.write(2, f"ppsched: {text}\n".encode("utf-8", "backslashreplace"))
     except OSError:
         pass
 
 
-unfinished: Set[str] = set()  # files that go away where the process ends at once
+unfinished: Set[str] = set()  # files to remove if the process ends at once
 
 
 def _drop_unfinished() -> None:
@@ -49,20 +49,20 @@ def _drop_unfinished() -> None:
 
 
 def _leave(_number: int = 0, _frame: Optional[FrameType] = None) -> NoReturn:
-    """What Ctrl-C does where Python would lose an exception: the process ends at once."""
+    """Handles Ctrl-C where Python would lose an exception: ends the process at once."""
     _drop_unfinished()
     _say("interrupted")
     os._exit(INTERRUPTED)
 
 
 def _quit(number: int, _frame: Optional[FrameType] = None) -> NoReturn:
-    """What SIGTERM and SIGHUP do, with the status that a shell has for them."""
+    """Handles SIGTERM and SIGHUP, with the exit code that a shell uses for them."""
     _drop_unfinished()
     os._exit(128 + number)
 
 
 class Start:
-    """As a context manager around the package's imports: of a command that lacks what they need it is said in one line."""
+    """A context manager around the imports of the package: if the command misses something that they need, it prints one line."""
 
     def __init__(self) -> None:
         self._is_command = _is_command()
@@ -82,8 +82,8 @@ class Start:
 
 
 class Interruptible:
-    """As a context manager around the command's work: there Ctrl-C raises KeyboardInterrupt, so that what is half done is put in
-    order. Where Python would lose that, as in finalizers, the process ends at once."""
+    """A context manager around the command's work: Ctrl-C raises KeyboardInterrupt, so that unfinished work is cleaned up. Where Python
+    would lose that, as in finalizers, the process ends at once."""
 
     def __init__(self) -> None:
         self._is_ours = _signal.getsignal(_signal.SIGINT) is _leave

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our bubbles beside published ones: python3 -m ppsched.published.
+"""Compares computed bubbles with published ones: python3 -m ppsched.published.
 
-The profiles are those of "Zero Bubble Pipeline Parallelism" (Qi et al. 2023, arXiv 2401.10241): of its table 5, with the times of table
-9, and of its table 8, with the times of the script that made it. The paper's bubble rate is (cost - m * (F + B + W)) / cost, where cost
-is the longest span of a device: our bubble of span. The paper's B is the input gradient, our I. Its ZB-1p and ZB-2p are plans for p and
-2p stage passes of memory; ZB-V has two chunks a device and the memory of p stage passes.
+The profiles are those of "Zero Bubble Pipeline Parallelism" (Qi et al. 2023, arXiv 2401.10241): table 5, with the times of table 9, and
+table 8, with the times of the script that made it. The paper's bubble rate is (cost - m * (F + B + W)) / cost, where cost is the longest
+span of a device. That is the bubble of span here. The paper's B is the input gradient, I here. Its ZB-1p and ZB-2p are plans for the memory
+of p and 2p stage passes; ZB-V has two chunks per device and the memory of p stage passes.
 
-Its column 1F1B-I does not wait for all dependencies (see wrap_around), so it is shown twice: by that rule, and ours.
+Its column 1F1B-I does not wait for all dependencies (see wrap_around). So it is compared twice: by that rule, and with all dependencies.
 """
 import os
 import sys
@@ -19,8 +19,8 @@ from ._core.wrap_around import makespan
 
 
 class Column(NamedTuple):
-    """A schedule of a table: the paper's name, ours, the memory limit in times p stage passes (0: none), and chunks per device (0: the
-    profile's number)."""
+    """A column of a table: the paper's name, the strategy here, the memory limit in multiples of p stage passes (0: none), and chunks per
+    device (0: the profile's number)."""
 
     paper: str
     strategy: str
@@ -29,8 +29,8 @@ class Column(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Measured times of a device's work on one microbatch, in the table's unit, and the paper's bubble rates in the order of the
-    table's columns. memory: what F adds and W releases."""
+    """Measured times of a device's work on one microbatch, in the table's unit, and the paper's bubble rates, in the order of the table's
+    columns. memory: what F adds and W releases."""
 
     model: str
     devices: int
@@ -95,12 +95,12 @@ TABLE_8 = Table(8, "us", (*LINEAR, Column("ZB-V", "zbv_auto", 1, 2)), (
     _study("28.3B", 32, 256, 9447, 9644, 7193, 887, 6144, 48, (0.1362, 0.0626, 0.0593, 0.0251, 0.0236)),
 ))
 
-# The one that is shown at length: p = 32, m = 96.
+# The profile that is shown in detail: p = 32, m = 96.
 PROFILE = TABLE_5.profiles[9]
 
 
 def schedule_of(profile: Profile, column: Column) -> Schedule:
-    """A column's schedule for a profile. A device's work is divided evenly among its chunks; the delay is not."""
+    """The schedule of a column for a profile. A device's work is divided evenly among its chunks; the delay is not divided."""
     chunks = column.chunks or profile.chunks
     config = Config(profile.devices, profile.microbatches, profile.devices * chunks, forward_times=profile.forward / chunks,
                     backward_input_times=profile.backward_input / chunks, backward_weight_times=profile.backward_weight / chunks,
@@ -110,12 +110,12 @@ def schedule_of(profile: Profile, column: Column) -> Schedule:
 
 
 def evaluate(profile: Profile, column: Column) -> Timeline:
-    """The timeline of a column's schedule under a profile."""
+    """The timeline of a column's schedule for a profile."""
     return schedule_of(profile, column).evaluate(latest=False)
 
 
 def bubble_by_wrap_around(profile: Profile) -> float:
-    """The bubble of 1F1B-I as the paper counts it."""
+    """The bubble of 1F1B-I by the paper's rule."""
     backward, chunks = profile.backward_input + profile.backward_weight, profile.chunks
     cost = makespan(schedule_of(profile, INTERLEAVED), profile.forward / chunks, backward / chunks, profile.p2p)
     return 1 - profile.microbatches * (profile.forward + backward) / cost
@@ -136,7 +136,7 @@ def print_profile(table: Table, profile: Profile) -> None:
 
 
 def figures(profile: Profile, column: Column, paper: float) -> str:
-    """A cell of a table: the paper's figure and ours, for 1F1B-I with ours by the paper's rule between them."""
+    """A cell of a table: the paper's figure and the computed one. For 1F1B-I, the one computed by the paper's rule is between them."""
     rates = [paper, evaluate(profile, column).metrics.bubble.of_span]
     if column == INTERLEAVED:
         rates.insert(1, bubble_by_wrap_around(profile))
@@ -144,7 +144,7 @@ def figures(profile: Profile, column: Column, paper: float) -> str:
 
 
 def print_table(table: Table) -> None:
-    """All profiles, paper and ours side by side."""
+    """All profiles, with the paper's and the computed figures side by side."""
     def width(column: Column) -> int:
         return 23 if column == INTERLEAVED else 16
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pipeline runtime on MPI, a rank a device: any schedule of the library trains a model, and the times that it measures plan the
- * next one. docs/embedding.md walks through it.
+/* A pipeline runtime on MPI with one rank per device. It trains a model with any schedule of the library, and plans again with
+ * the times that it measured. docs/embedding.md explains it.
  *
  *   mpirun -n 4 mpi_runtime --strategy zb_h1 --microbatches 8 */
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 static int rank, ranks;
 
-/* All ranks come here alike, each with what is wrong or with NULL. If anything is, the lowest of those ranks tells it, and all
- * end: none waits for one that is gone. */
+/* All ranks call this, each with an error or NULL. If there is an error, the lowest rank with one prints it, and all ranks end.
+ * So no rank waits for one that has ended. */
 static void agree(const char *wrong)
 {
     int first = wrong != NULL ? rank : ranks;
@@ -31,12 +31,12 @@ static void require(ppsched_status status, const ppsched_error *error)
 
 /* --- the schedule --- */
 
-/* Those with a value first. */
+/* The options with a value come first. */
 static const char *const options[] = {"--strategy",         "--file",     "--chunks", "--microbatches",
                                       "--iterations",       "--slices",   "--steps",  "--work",
                                       "--receive-prefetch", "--blocking", "--unsafe"};
 enum { WITH_VALUE = 9, OPTIONS = sizeof options / sizeof *options };
-static char **words; /* of the command line, behind the program's name */
+static char **words; /* of the command line, after the program's name */
 
 static void check_words(void)
 {
@@ -50,7 +50,7 @@ static void check_words(void)
     }
 }
 
-/* The word behind an option, "" behind the last one; NULL where the option is not given. */
+/* The word after an option, "" after the last one; NULL if the option is not given. */
 static const char *given(const char *option)
 {
     for (char **word = words; *word != NULL; word++)
@@ -86,7 +86,7 @@ static ppsched_schedule *read_schedule(const char *path)
     return schedule;
 }
 
-/* A device a rank, stages alike. */
+/* One device per rank, equal stages. */
 static ppsched_config *make_config(long stages, long microbatches, long iterations, long slices)
 {
     ppsched_config *config = NULL;
@@ -112,7 +112,7 @@ static ppsched_schedule *make_schedule(const char *strategy)
     return schedule;
 }
 
-/* With sends and receives, if it has none yet. */
+/* The schedule with sends and receives; it is lowered if it has none. */
 static const ppsched_schedule *lower(const ppsched_schedule *schedule)
 {
     const ppsched_lower_options how = {.size = sizeof how,
@@ -127,7 +127,8 @@ static const ppsched_schedule *lower(const ppsched_schedule *schedule)
     return lowered;
 }
 
-/* Runs only what is proven never to hang, unless it is told to try. What misses a send or a receive has no circle, and is no try. */
+/* Refuses schedules that may deadlock, unless --unsafe is given. A schedule without a send or receive that it needs has no wait
+ * cycle; it is always refused. */
 static void prove(const ppsched_schedule *lowered)
 {
     const ppsched_channel_model model = {
@@ -141,9 +142,9 @@ static void prove(const ppsched_schedule *lowered)
         require(safe, &error);
 }
 
-/* --- right? --- */
+/* --- checking the result --- */
 
-/* All stages and pieces one after the other in this process: adds their gradients, and returns the loss. */
+/* Runs all stages and pieces one after another in this process. Adds their gradients, and returns the loss. */
 static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_t pieces)
 {
     struct activation *kept = walk_room(stage_count, sizeof *kept);
@@ -167,8 +168,8 @@ static double without_pipeline(struct mlp *stages, uint32_t stage_count, uint32_
     return loss;
 }
 
-/* Adds up what all ranks have of each stage. Rank 0 takes the largest difference from the model without a pipeline, as a share; on
- * the others it is 0. Then all step against the gradients. */
+/* Sums the gradients of each stage over all ranks. Rank 0 computes the largest difference from the model without a pipeline, as
+ * a share; on the other ranks it is 0. Then all ranks update their weights. */
 static double check(struct walk *walk, struct mlp *alone)
 {
     double worst = 0, size = 0, expected = rank == 0 ? without_pipeline(alone, walk->stages, walk->pieces) : 0;
@@ -189,7 +190,7 @@ static double check(struct walk *walk, struct mlp *alone)
 
 /* --- planning again --- */
 
-/* Mean times of each stage, from all ranks. What no rank runs, as the schedule splits its backwards or does not, is left out. */
+/* Mean times of each stage, over all ranks. Kinds of op that no rank runs are left out: B, or I and W. */
 static void set_measured(ppsched_config *config, const struct walk *walk)
 {
     static const int32_t quantities[KINDS] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
@@ -197,7 +198,7 @@ static void set_measured(ppsched_config *config, const struct walk *walk)
     const size_t stages = walk->stages;
     double *seconds = walk->seconds, *counts = walk->counts;
     ppsched_error error;
-    MPI_Allreduce(MPI_IN_PLACE, seconds, (int)(2 * KINDS * stages), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* the counts, too */
+    MPI_Allreduce(MPI_IN_PLACE, seconds, (int)(2 * KINDS * stages), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* and the counts */
     for (size_t kind = 0; kind < KINDS; kind++) {
         double runs = 0;
         for (size_t i = kind * stages; i < (kind + 1) * stages; i++) {
@@ -209,7 +210,7 @@ static void set_measured(ppsched_config *config, const struct walk *walk)
     }
 }
 
-/* What an iteration takes with the times that were measured, and what it would by the best schedule, which rank 0 finds. */
+/* The time of an iteration with the measured times, and that of the best schedule, which rank 0 finds. */
 static void plan_again(const ppsched_schedule *schedule, const struct walk *walk, double measured)
 {
     uint32_t chunks = walk->stages / (uint32_t)ranks;
@@ -223,7 +224,7 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
     ppsched_error error;
     require(ppsched_schedule_evaluate(&timeline, schedule, config, PPSCHED_EVALUATE_FLAG_REUSABLE, &error), &error);
     set_measured(config, walk);
-    require(ppsched_timeline_update(timeline, config, &error), &error); /* in a loop of one's own it allocates nothing */
+    require(ppsched_timeline_update(timeline, config, &error), &error); /* in a loop this allocates nothing */
     require(ppsched_timeline_get_metrics(&metrics, timeline, &error), &error);
     ppsched_status status = rank == 0 ? ppsched_plan_create(&plan, config, &wanted, &error) : PPSCHED_OK;
     if (rank == 0 && status == PPSCHED_OK)
@@ -239,8 +240,8 @@ static void plan_again(const ppsched_schedule *schedule, const struct walk *walk
     ppsched_config_destroy(config);
 }
 
-/* When this rank may start a step. Ranks leave a barrier one after the other, which slow links make long. Where they have one clock,
- * as in a simulation, they agree on a moment in place of it. */
+/* Waits until this rank may start a step. Ranks leave a barrier one after another, which takes long with slow links. If they
+ * share a clock, as in a simulation, they agree on a time instead. */
 static double start_together(void)
 {
     int *has_one_clock = NULL, is_known = 0;
@@ -249,13 +250,13 @@ static double start_together(void)
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &has_one_clock, &is_known);
     if (is_known && *has_one_clock) {
         MPI_Allreduce(MPI_IN_PLACE, &start, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        start += 1; /* and all know it by then */
+        start += 1; /* by then all ranks know it */
         walk_sleep(start - MPI_Wtime());
     }
     return start;
 }
 
-/* A step from its start to the end on the last rank. */
+/* The time of a step, from its start to the end on the last rank. */
 static double time_step(struct walk *walk, int measures)
 {
     double seconds = -start_together();
@@ -265,7 +266,7 @@ static double time_step(struct walk *walk, int measures)
     return seconds;
 }
 
-/* Returns the largest difference of all steps; `*measured` gets their mean time. */
+/* Returns the largest difference of all steps. `*measured` receives their mean time. */
 static double train(struct walk *walk, long steps, double *measured)
 {
     struct mlp *alone = walk_room(walk->stages, sizeof *alone);

@@ -9,7 +9,7 @@
 enum {
     SENDS = 1 << PPSCHED_KIND_SEND_F | 1 << PPSCHED_KIND_SEND_B,
     RECEIVES = 1 << PPSCHED_KIND_RECV_F | 1 << PPSCHED_KIND_RECV_B,
-    GRADIENTS = 1 << PPSCHED_KIND_SEND_B | 1 << PPSCHED_KIND_RECV_B, /* and not activations */
+    GRADIENTS = 1 << PPSCHED_KIND_SEND_B | 1 << PPSCHED_KIND_RECV_B, /* not activations */
     COMPUTES = 1 << PPSCHED_KIND_F | 1 << PPSCHED_KIND_B | 1 << PPSCHED_KIND_I | 1 << PPSCHED_KIND_W |
                1 << PPSCHED_KIND_RECOMPUTE
 };
@@ -19,13 +19,13 @@ static int is_one(const ppsched_op *op, int kinds)
     return kinds >> op->kind & 1;
 }
 
-/* --- once --- */
+/* --- preparation, once --- */
 
-/* A stage and a piece on this device: a microbatch, or a slice of one. Slices of a sequence would read what those before them
- * keep on their stage; the rows of this model need nothing of each other. */
+/* A stage and a piece on this device. A piece is a microbatch, or a slice of one. Slices of a sequence would read what earlier
+ * slices keep on the stage; the rows of this model do not depend on each other. */
 struct pass {
-    struct activation *kept; /* NULL: it is on another device */
-    struct task *receive[2]; /* of its activation, of its gradient; NULL: from this device, or from nowhere */
+    struct activation *kept; /* NULL: on another device */
+    struct task *receive[2]; /* of its activation, of its gradient; NULL: from this device, or there is none */
 };
 
 void *walk_room(size_t count, size_t size)
@@ -36,7 +36,7 @@ void *walk_room(size_t count, size_t size)
     return room;
 }
 
-/* NULL where there is no such stage. */
+/* NULL if there is no such stage. */
 static struct pass *pass_of(const struct walk *walk, struct pass *passes, uint32_t stage, uint32_t piece)
 {
     return stage < walk->stages ? &passes[(size_t)stage * walk->pieces + piece] : NULL;
@@ -47,7 +47,7 @@ static uint32_t piece_of(const struct walk *walk, const ppsched_op *op)
     return op->microbatch * walk->slices + op->slice;
 }
 
-/* Sends take the lowest slot that is free; one is free behind the op that the library names. Returns how many there are. */
+/* Each send takes the lowest free slot. A slot is free after the op that the library names. Returns the number of slots. */
 static size_t choose_send_slots(struct walk *walk, ppsched_op_buffer *buffers)
 {
     size_t slots = 0, *ends = walk_room(walk->count, sizeof *ends);
@@ -67,7 +67,7 @@ static size_t choose_send_slots(struct walk *walk, ppsched_op_buffer *buffers)
     return slots;
 }
 
-/* The arena: asks the library who needs which slot, and allocates them all in one piece. */
+/* The arena: asks the library which op needs which slot, and allocates all slots at once. */
 static ppsched_status lay_out_arena(struct walk *walk, struct pass *passes, ppsched_error *error)
 {
     size_t count = 0, most = (size_t)walk->stages * walk->pieces;
@@ -97,7 +97,7 @@ static ppsched_status lay_out_arena(struct walk *walk, struct pass *passes, ppsc
     return status;
 }
 
-/* Tags are the same at both ends: by what is received. */
+/* The tag is the same at both ends: it depends on the received value. */
 static void lay_out_message(const struct walk *walk, struct pass *passes, struct task *task)
 {
     const ppsched_op *op = &task->op;
@@ -112,7 +112,8 @@ static void lay_out_message(const struct walk *walk, struct pass *passes, struct
         pass->receive[back] = task;
 }
 
-/* Values of another device are in a receive's slot; between stages of this device they are where the other stage keeps them. */
+/* Values from another device are in the slot of a receive. Values between stages of this device are where the other stage keeps
+ * them. */
 static void lay_out_compute(const struct walk *walk, struct pass *passes, struct task *task)
 {
     struct pass *pass = pass_of(walk, passes, task->op.stage, piece_of(walk, &task->op));
@@ -166,7 +167,7 @@ void walk_free(struct walk *walk)
     free(walk->seconds);
 }
 
-/* --- the walk --- */
+/* --- running the queue --- */
 
 static void communicate(const struct walk *walk, struct task *task)
 {
@@ -203,10 +204,10 @@ void walk_sleep(double seconds)
     struct timespec rest = {.tv_sec = (time_t)seconds};
     rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
     if (seconds > 0)
-        nanosleep(&rest, NULL); /* which may be a macro: no commas but its own */
+        nanosleep(&rest, NULL); /* may be a macro, so its arguments have no commas */
 }
 
-/* Lets an op last as long as it is given, whatever the model takes. */
+/* Makes an op last a given time, whatever the model takes. */
 static void last(const struct walk *walk, int kind, double start)
 {
     walk_sleep(walk->work * (kind == PPSCHED_KIND_B ? 2 : 1) - (MPI_Wtime() - start));
@@ -216,12 +217,12 @@ static void compute(struct walk *walk, const struct task *task)
 {
     uint8_t kind = task->op.kind;
     if (task->receive != NULL)
-        MPI_Wait(&task->receive->request, MPI_STATUS_IGNORE); /* which is not work */
+        MPI_Wait(&task->receive->request, MPI_STATUS_IGNORE); /* waiting is not work */
     double start = MPI_Wtime();
     if (kind == PPSCHED_KIND_F)
         forward(walk, task);
     if (kind == PPSCHED_KIND_RECOMPUTE)
-        mlp_forward(&walk->stage[task->op.stage], task->kept); /* from its input; this program has kept the rest, too */
+        mlp_forward(&walk->stage[task->op.stage], task->kept); /* from its input; this program also kept the rest */
     if (kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_I)
         backward(walk, task);
     if (kind == PPSCHED_KIND_B || kind == PPSCHED_KIND_W)
@@ -242,8 +243,9 @@ void walk_step(struct walk *walk, int measures)
         if (task->slot != NULL)
             communicate(walk, task);
         else if (task->kept != NULL)
-            compute(walk, task); /* the two ops of an overlapped pair follow each other: one device computes here */
+            compute(walk,
+                    task); /* the two ops of an overlapped pair run one after the other, as a device here has one processor */
         for (struct task *send = task->released; send != NULL; send = send->next)
-            MPI_Wait(&send->request, MPI_STATUS_IGNORE); /* over but for MPI's own books: the value has been used */
+            MPI_Wait(&send->request, MPI_STATUS_IGNORE); /* only ends MPI's own state: the value has been used */
     }
 }

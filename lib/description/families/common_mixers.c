@@ -52,15 +52,15 @@ void ppi_ignore(struct ppi_fields *fields, const char *names)
 void ppi_require_switch(struct ppi_fields *fields, const char *name, bool expected)
 {
     if (ppi_switch_or(fields, name, expected) != expected)
-        ppi_fields_fail(fields, "%s is %s, which makes layers that a %s does not have here", name, expected ? "false" : "true",
-                        fields->family);
+        ppi_fields_fail(fields, "%s is %s; for a %s only %s is supported", name, expected ? "false" : "true", fields->family,
+                        expected ? "true" : "false");
 }
 
 void ppi_require_count(struct ppi_fields *fields, const char *name, uint32_t expected)
 {
     uint32_t given = ppi_count_or(fields, name, 0, expected);
     if (given != expected)
-        ppi_fields_fail(fields, "%s is %u; a %s has %u here", name, given, fields->family, expected);
+        ppi_fields_fail(fields, "%s is %u; for a %s only %u is supported", name, given, fields->family, expected);
 }
 
 uint32_t ppi_count_or_auto(struct ppi_fields *fields, const char *name, uint32_t otherwise)
@@ -136,7 +136,7 @@ const struct ppi_json_value *ppi_types_of(struct ppi_fields *fields, const char 
         char shown[64];
         if (is_among(type_of(&types->items[i]), allowed))
             continue;
-        ppi_fields_fail(fields, "%s has %s; layers of a %s that are read are %s and the like", names,
+        ppi_fields_fail(fields, "%s has %s; the supported layers of a %s are %s and similar ones", names,
                         ppi_json_show(shown, sizeof shown, &types->items[i]), fields->family, allowed[0]);
         return NULL;
     }

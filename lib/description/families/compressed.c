@@ -83,7 +83,7 @@ static const ppsched_block *attention_of_ratio(struct ppi_fields *fields, const 
 {
     int64_t ratio = entry->type == PPI_JSON_NUMBER && entry->is_integer ? entry->integer : -1;
     if (ratio != 0 && ratio != 4 && ratio != 128)
-        ppi_fields_fail(fields, "compress_ratios has an entry that is not 0 (a window alone), 4 (with an index) or 128");
+        ppi_fields_fail(fields, "compress_ratios has an entry other than 0 (only a window), 4 (with an index) or 128");
     return ratio == 0 ? &parts->window : ratio == 4 ? &parts->sparse : &parts->heavy;
 }
 

@@ -59,7 +59,7 @@ static uint32_t read_width(struct ppi_fields *fields, const struct ppi_frame *fr
         return (uint32_t)width;
     if (!(factor > 0 && factor * (double)width < INT32_MAX / 2.0) || multiple == 0 || multiple > INT32_MAX / 2) {
         ppi_fields_fail(fields,
-                        "block_ffn_dim_multiplier and block_multiple_of make a width that is not above 0, or too large");
+                        "block_ffn_dim_multiplier and block_multiple_of give a width of 0 or less, or one that is too large");
         return 0;
     }
     width = (uint64_t)(factor * (double)width);

@@ -97,7 +97,7 @@ void ppi_family_minimax_m2(struct ppi_fields *fields, struct ppi_draft *draft)
     read_wide_experts(fields, &stack, "num_local_experts|num_experts", 256, 8);
     stack.experts.flags |= PPSCHED_BLOCK_FLAG_ROUTER_BIAS;
     if (has_others(ppi_field(fields, "attn_type_list")))
-        ppi_fields_fail(fields, "attn_type_list has layers that are not of type 1, full attention; these are not read");
+        ppi_fields_fail(fields, "attn_type_list has layers of another type than 1, full attention; these are not supported");
     ppi_require_switch(fields, "use_qk_norm", true);
     ppi_require_switch(fields, "use_routing_bias", true);
     ppi_require_count(fields, "shared_intermediate_size", 0);

@@ -91,7 +91,7 @@ static void read_layers(struct ppi_fields *fields, struct ppi_draft *draft, stru
     parts->has_wide_mlp = ppi_switch_or(fields, "use_double_wide_mlp", false);
     const struct ppi_json_value *sight = ppi_field(fields, "use_bidirectional_attention");
     if (ppi_json_in_use(sight) && !ppi_entry_is(&(struct ppi_json_value){.count = 1, .items = sight}, 0, "vision", false))
-        ppi_fields_fail(fields, "use_bidirectional_attention is in use for text; a %s is read with causal layers",
+        ppi_fields_fail(fields, "use_bidirectional_attention is set for text; for a %s only causal layers are supported",
                         fields->family);
     for (uint32_t i = 0; i < parts->stack.layers && fields->status == PPSCHED_OK && fields->missing_count == 0; i++)
         add_layer(fields, draft, parts, i);

@@ -195,7 +195,8 @@ static void add_minimax_layers(struct ppi_fields *fields, struct ppi_fields *par
         bool is_indexed = ppi_type_is(types, i, allowed[0], !is_off(indexes, i, true));
         bool is_sparse = ppi_type_is(widths, i, "sparse", !is_off(sparse, i, false));
         if (is_indexed && is_off(no_values, i, false))
-            ppi_fields_fail(fields, "sparse_disable_index_value is 0 for layer %u; an index with values is not read", i + 1);
+            ppi_fields_fail(fields, "sparse_disable_index_value is 0 for layer %u; an index with values is not supported",
+                            i + 1);
         const ppsched_block blocks[] = {is_indexed ? indexed : parts->attention, is_sparse ? parts->experts : parts->mlp};
         ppi_draft_add_layer(draft, blocks, 2);
     }

@@ -72,8 +72,10 @@ static bool is_linear(struct ppi_fields *fields, const struct kimi_pattern *patt
     bool in_linear = ppi_list_has(pattern->linear, (int64_t)layer + 1),
          in_full = ppi_list_has(pattern->full, (int64_t)layer + 1);
     if (in_linear == in_full)
-        ppi_fields_fail(fields, "linear_attn_config names layer %u in %s of kda_layers and full_attn_layers; it must be in one",
-                        layer + 1, in_full ? "both" : "none");
+        ppi_fields_fail(
+            fields,
+            "linear_attn_config names layer %u in %s of kda_layers and full_attn_layers; each layer must be in exactly one",
+            layer + 1, in_full ? "both" : "none");
     return in_linear;
 }
 

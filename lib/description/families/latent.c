@@ -166,7 +166,7 @@ static ppsched_block read_longcat_experts(struct ppi_fields *fields)
                            .width = ppi_count_or(fields, "expert_ffn_hidden_size|moe_intermediate_size", 1, 2048)};
 }
 
-/* A layer is attention, an MLP with experts beside it, attention and an MLP. */
+/* A layer is attention, an MLP with experts in parallel, attention and an MLP. */
 void ppi_family_longcat_flash(struct ppi_fields *fields, struct ppi_draft *draft)
 {
     static const struct ppi_family_class class = {.sizes = {131072, 6144, 0, 28, 64, 0, 0},

@@ -10,7 +10,7 @@ static uint32_t width_of(struct ppi_fields *part, uint32_t hidden)
     double factor = ppi_number_or(part, "ffn_mult", 0);
     double width = 2 * factor * hidden / 3;
     if (!(width >= 1 && width < INT32_MAX / 2.0)) {
-        ppi_fields_fail(part, "ffn_mult is %g, which makes no width", factor);
+        ppi_fields_fail(part, "ffn_mult is %g; the MLP would have no width, or one that is too large", factor);
         return 0;
     }
     return ((uint32_t)width + 255) / 256 * 256;
@@ -31,7 +31,7 @@ static uint32_t read_block(struct ppi_fields *entry, struct ppi_draft *draft, co
     ppi_ignore(&part, "sparsify|window_length|num_sink_tokens|use_prefill_window_in_sink_attention|unshifted_sink");
     if (ppi_json_in_use(ppi_json_member_of(part.object, "window_length")) ||
         ppi_json_in_use(ppi_json_member_of(part.object, "sparsify")))
-        ppi_fields_fail(&part, "block_configs has windows or sparse blocks, which are not read");
+        ppi_fields_fail(&part, "block_configs has windows or sparse blocks, which are not supported");
     ppi_part_end(entry, &part, draft);
     return is_none && !is_linear ? 0 : 1;
 }

@@ -45,7 +45,7 @@ static ppsched_block read_attention(struct ppi_fields *fields, const struct ppi_
 
 /* --- Granite --- */
 
-/* An MLP that all tokens go through, with experts beside it if there are any. */
+/* An MLP for all tokens, with experts in parallel if there are any. */
 static ppsched_block read_granite_mlp(struct ppi_fields *fields)
 {
     uint32_t shared = ppi_count_or(fields, "shared_intermediate_size", 1, 1024);

@@ -80,9 +80,10 @@ static enum nemotron_type type_at(struct ppi_fields *fields, const struct ppi_js
     const char *letter = list == NULL && pattern[layer] != '\0' ? strchr(letters, pattern[layer]) : NULL;
     if (letter != NULL)
         return (enum nemotron_type)(letter - letters);
-    ppi_fields_fail(fields,
-                    "a block of a %s is M or linear_attention, * or full_attention, - or mlp, E or moe; number %u is none",
-                    fields->family, layer + 1);
+    ppi_fields_fail(
+        fields,
+        "a block of a %s must be M or linear_attention, * or full_attention, - or mlp, E or moe; number %u is none of these",
+        fields->family, layer + 1);
     return TYPES;
 }
 
@@ -121,7 +122,7 @@ static void add_layers(struct ppi_fields *fields, struct ppi_draft *draft, const
     for (uint32_t i = 0; i < pattern.count && fields->status == PPSCHED_OK; i++) {
         enum nemotron_type type = type_at(fields, pattern.list, pattern.letters, i);
         if (type == EXPERTS && !has_shared)
-            ppi_fields_fail(fields, "n_shared_experts is 0; layers of experts of a %s have a shared one", fields->family);
+            ppi_fields_fail(fields, "n_shared_experts is 0; layers with experts of a %s need a shared expert", fields->family);
         if (type != TYPES)
             ppi_draft_add_layer(draft, &blocks[type], 1);
     }

@@ -189,7 +189,7 @@ static uint32_t read_equal(struct ppi_fields *fields, const char *names, uint32_
     for (uint32_t i = 0; list != NULL && i < list->count; i++)
         if (!list->items[i].is_integer || list->items[i].type != PPI_JSON_NUMBER || list->items[i].integer < 0 ||
             list->items[i].integer > INT32_MAX || list->items[i].integer != list->items[0].integer)
-            ppi_fields_fail(fields, "%s has a layer with another number than the first; only equal ones are read", names);
+            ppi_fields_fail(fields, "%s has different numbers for the layers; only equal ones are supported", names);
     return list != NULL && fields->status == PPSCHED_OK ? (uint32_t)list->items[0].integer : otherwise;
 }
 
@@ -209,7 +209,7 @@ void ppi_family_hunyuan_v1_moe(struct ppi_fields *fields, struct ppi_draft *draf
     if (read_equal(fields, "moe_intermediate_size", stack.layers, width) != width ||
         read_equal(fields, "num_shared_expert", stack.layers, 1) != 1)
         ppi_fields_fail(fields,
-                        "moe_intermediate_size is not intermediate_size, or num_shared_expert is not 1; this is not read");
+                        "moe_intermediate_size must be intermediate_size, and num_shared_expert 1; others are not supported");
     ppi_require_count(fields, "moe_layer_num_skipped", 0);
     ppi_require_switch(fields, "use_mixed_mlp_moe", true);
     ppi_require_switch(fields, "use_qk_norm", true);

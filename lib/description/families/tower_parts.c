@@ -137,5 +137,5 @@ void ppi_tower_add(struct ppi_draft *draft, struct ppi_tower_parts *parts)
     if (parts->tower.tokens == 0)
         ppi_draft_warn(
             draft,
-            "the patches of a sample are not known; the vision tower is counted with as many as the sequence has tokens");
+            "the number of patches of a sample is unknown; the vision tower counts with as many as the sequence has tokens");
 }

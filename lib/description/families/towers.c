@@ -249,7 +249,7 @@ static void read_step(struct ppi_fields *vision, struct ppi_fields *wrapper, str
     parts->attention->heads = ppi_count_or(vision, "heads|num_attention_heads", 1, 16);
     double hidden = tower->hidden_size, ratio = ppi_number_or(vision, "mlp_ratio", 8960.0 / 1536);
     if (!(ratio * hidden >= 1 && ratio * hidden < INT32_MAX))
-        ppi_fields_fail(vision, "mlp_ratio is %g, which makes no width", ratio);
+        ppi_fields_fail(vision, "mlp_ratio is %g; the MLP would have no width, or one that is too large", ratio);
     else
         parts->mlp->width = (uint32_t)(ratio * hidden);
     parts->attention->extra_parameters = parts->mlp->extra_parameters = tower->hidden_size;

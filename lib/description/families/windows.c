@@ -68,7 +68,7 @@ static void read_turns(struct ppi_fields *fields, struct ppi_stack *stack)
     if (stack->types != NULL)
         return;
     if (pattern != NULL && pattern->type == PPI_JSON_TEXT)
-        ppi_fields_fail(fields, "sliding_window_pattern is %q, and there are no layer_types; give these", pattern->text);
+        ppi_fields_fail(fields, "sliding_window_pattern is %q, and there are no layer_types; give them", pattern->text);
     stack->interval = ppi_count_or(fields, "sliding_window_pattern", 0, 4);
     stack->offset = 1;
 }
@@ -118,7 +118,7 @@ void ppi_family_smollm3(struct ppi_fields *fields, struct ppi_draft *draft)
     struct ppi_stack stack = ppi_read_stack(fields, draft, &class);
     bool has_window = ppi_switch_or(fields, "use_sliding_window", false);
     if (has_window && stack.windowed.window > 0 && stack.types == NULL)
-        ppi_fields_fail(fields, "use_sliding_window is true, and there are no layer_types; give these");
+        ppi_fields_fail(fields, "use_sliding_window is true, and there are no layer_types; give them");
     stack.end_window = 0;
     ppi_add_layers(fields, draft, &stack);
 }

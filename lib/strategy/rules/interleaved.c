@@ -111,7 +111,7 @@ static ppsched_status fits_slimpipe(const struct ppi_task *task, ppsched_error *
         return PPSCHED_OK;
     return ppi_refuse(
         error, task,
-        "needs at least D-1 = %u slices a microbatch on %u devices with %u stages each, not %u; nearest: %u slices",
+        "needs at least D-1 = %u slices per microbatch on %u devices with %u stages each, not %u; nearest: %u slices",
         task->shape.devices - 1, task->shape.devices, task->chunks, task->shape.slices, task->shape.devices - 1);
 }
 
@@ -139,7 +139,7 @@ static int64_t devices(const struct ppi_shape *shape)
 static const struct ppi_option_row options[] = {
     {.name = "group_size",
      .default_text = "number of devices",
-     .summary = "microbatches that run one chunk before the next chunk starts",
+     .summary = "microbatches that run on one chunk before the next chunk starts",
      .role = PPI_ROLE_GROUP_SIZE,
      .minimum = 1,
      .maximum = PPSCHED_MAX_CELLS,
@@ -151,7 +151,7 @@ static const char *const aliases_1f1b[] = {"Interleaved1F1B", "interleave", "int
 
 const struct ppi_strategy ppi_interleaved_1f1b = {
     .name = "interleaved_1f1b",
-    .summary = "1F1B over several chunks a device: bubble divided by the chunks, more memory and communication",
+    .summary = "1F1B over several chunks per device: bubble divided by the chunks, more memory and communication",
     .source = "Megatron-LM (Narayanan et al. 2021, arXiv 2104.04473), PyTorch",
     .aliases = aliases_1f1b,
     .alias_count = 4,

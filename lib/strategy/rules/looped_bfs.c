@@ -16,7 +16,7 @@ static const char *const aliases[] = {"LoopedBFS", "breadth_first"};
 
 const struct ppi_strategy ppi_looped_bfs = {
     .name = "looped_bfs",
-    .summary = "GPipe over several chunks a device: one parameter gather a chunk, keeps every microbatch's activations",
+    .summary = "GPipe over several chunks per device: one parameter gather per chunk, keeps every microbatch's activations",
     .source = "Breadth-First Pipeline Parallelism (Lamy-Poirier 2022, arXiv 2211.05953), PyTorch",
     .aliases = aliases,
     .alias_count = 2,

@@ -164,7 +164,8 @@ static ppsched_status fits(const struct ppi_task *task, ppsched_error *error)
     if (ppi_placement_fits(task->placement, &task->shape, NULL) == PPSCHED_OK)
         return PPSCHED_OK;
     return ppi_refuse(error, task, "%s placement needs %s, not %u stages on %u devices", ppi_placement_name(task->placement),
-                      task->placement == PPSCHED_PLACEMENT_LINEAR ? "one stage a device" : "as many stages on each device",
+                      task->placement == PPSCHED_PLACEMENT_LINEAR ? "one stage per device"
+                                                                  : "the same number of stages on each device",
                       task->shape.stages, task->shape.devices);
 }
 
@@ -172,26 +173,26 @@ static const struct ppi_option_row options[] = {
     {.name = "placement",
      .role = PPI_ROLE_PLACEMENT,
      .default_text = "the config's, else linear for one stage per device and loop for more",
-     .summary = "which device runs which stage; map: the config's own",
+     .summary = "which device runs which stage; map: the config's map",
      .maximum = 4,
      .choices = placements},
     {.name = "objective",
      .role = PPI_ROLE_OBJECTIVE,
      .default_text = "makespan",
-     .summary = "what is made as short as possible",
+     .summary = "what the search minimises",
      .maximum = 1,
      .usual = PPI_BY_MAKESPAN,
      .choices = objectives},
     {.name = "effort",
      .role = PPI_ROLE_EFFORT,
      .default_text = "4",
-     .summary = "one more is about twice the search; 0: the best of the other strategies, or else a plain list schedule",
+     .summary = "one more is about twice the work; 0: the best of the other strategies, else a plain list schedule",
      .maximum = PPI_MOST_EFFORT,
      .usual = PPI_DEFAULT_EFFORT},
     {.name = "offload",
      .role = PPI_ROLE_OFFLOAD,
      .default_text = "none",
-     .summary = "what goes to the host: none, or as little as holds the memory limit, for which orders are chosen, too",
+     .summary = "what is offloaded: none, or as little as needed to fit the memory limit, with an order chosen for that",
      .maximum = 1,
      .choices = offloads},
 };

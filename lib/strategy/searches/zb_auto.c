@@ -24,7 +24,7 @@ enum {
 struct choice {
     bool bubble_before_first_backward; /* stop the warm-up before it delays the first backward, or let it do so */
     bool backward_first;               /* leave a forward out where it would delay a backward of the next device */
-    bool fill_small_gaps;              /* put a W into a gap that it overruns, even if the device is not behind the others */
+    bool fill_small_gaps;              /* put a W into a gap that it overruns, even on a device that is not late */
     bool even_warmup; /* warm-ups fall from the first device's evenly to the last's, or by what each can run before its first I:
                        * with memory for few forwards that ends with some devices that have none and wait for each microbatch */
 };

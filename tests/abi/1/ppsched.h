@@ -1217,7 +1217,31 @@ extern "C" {
 #endif
 enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
-    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64,
+    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,
+    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024
+};
+enum ppsched_recompute_module {
+    PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
+    PPSCHED_RECOMPUTE_MODULE_LAYERNORM = 2,
+    PPSCHED_RECOMPUTE_MODULE_MLP = 4,
+    PPSCHED_RECOMPUTE_MODULE_MOE = 8,
+    PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION = 16,
+    PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
+};
+enum ppsched_precision {
+    PPSCHED_PRECISION_BF16 = 0,
+    PPSCHED_PRECISION_FP16 = 1,
+    PPSCHED_PRECISION_FP8 = 2,
+    PPSCHED_PRECISION_MXFP8 = 3,
+    PPSCHED_PRECISION_NVFP4 = 4
 };
 typedef struct ppsched_training {
     uint32_t size;
@@ -1234,6 +1258,9 @@ typedef struct ppsched_training {
     double gradient_bytes;
     double optimizer_bytes;
     double activation_bytes;
+    int32_t precision;
+    uint32_t
+        recompute_modules;
 } ppsched_training;
 typedef struct ppsched_efficiency {
     double least;
@@ -1260,9 +1287,21 @@ typedef struct ppsched_accelerator {
     uint32_t matrix_efficiency_count;
     uint32_t vector_efficiency_count;
     uint32_t memory_efficiency_count;
-    uint32_t reserved;
+    uint32_t shares_ports;
     ppsched_link_rate inside;
     ppsched_link_rate between;
+    double rate_8bit;
+    double rate_4bit;
+    double matrix_share;
+    double attention_share;
+    double fp8_share;
+    double mxfp8_share;
+    double nvfp4_share;
+    double op_time;
+    double host_time;
+    double hidden_share;
+    double permute_traffic;
+    double slowdown;
 } ppsched_accelerator;
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
@@ -1318,7 +1357,8 @@ enum ppsched_model_pass {
     PPSCHED_MODEL_PASS_INPUT = 1,
     PPSCHED_MODEL_PASS_WEIGHT = 2,
     PPSCHED_MODEL_PASS_SELECTIVE = 3,
-    PPSCHED_MODEL_PASS_FULL = 4
+    PPSCHED_MODEL_PASS_FULL = 4,
+    PPSCHED_MODEL_PASS_MODULES = 5
 };
 typedef struct ppsched_pass_cost {
     uint32_t size;
@@ -1332,6 +1372,10 @@ typedef struct ppsched_pass_cost {
     double vector_operations;
     double memory_bytes;
     double communication_bytes;
+    double tensor_time;
+    double context_time;
+    double expert_time;
+    double launch_time;
 } ppsched_pass_cost;
 PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
                                                        const ppsched_model *model, uint32_t row,
@@ -1349,6 +1393,7 @@ typedef struct ppsched_layer_memory {
     double full;
     double output_bytes;
     double expert_parameters;
+    double modules;
 } ppsched_layer_memory;
 PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
                                                     const ppsched_model *model, uint32_t row,
@@ -1358,6 +1403,8 @@ typedef struct ppsched_update_cost {
     uint32_t reserved;
     double optimizer_time;
     double reduce_time;
+    double gradient_time;
+    double parameter_time;
 } ppsched_update_cost;
 PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
                                                          const ppsched_model *model,
@@ -1396,6 +1443,65 @@ ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_mo
 }
 #endif
 #endif
+#ifndef PPSCHED_PRICE_H
+#define PPSCHED_PRICE_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_pipeline {
+    uint32_t size;
+    uint32_t devices;
+    uint32_t chunks;
+    uint32_t microbatches;
+    const char *strategy;
+    const uint32_t *split;
+    const char *recompute;
+    uint32_t recompute_layers;
+    uint32_t reserved;
+} ppsched_pipeline;
+typedef struct ppsched_price ppsched_price;
+PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
+                                                const ppsched_pipeline *pipeline,
+                                                const ppsched_environment *environment,
+                                                ppsched_error *error);
+PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
+typedef struct ppsched_step_price {
+    uint32_t size;
+    uint32_t devices;
+    double step_time;
+    double pipeline_time;
+    double optimizer_time;
+    double exposed_data_parallel;
+    double exposed_tensor_parallel;
+    double exposed_context_parallel;
+    double exposed_expert_parallel;
+    double exposed_pipeline;
+    double tokens_per_second_per_device;
+    double operations_per_second_per_device;
+    double mfu;
+} ppsched_step_price;
+PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
+                                                  const ppsched_price *price, ppsched_error *error);
+typedef struct ppsched_device_price {
+    uint32_t size;
+    uint32_t reserved;
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double logits;
+    double gathered;
+    double other;
+    double total;
+} ppsched_device_price;
+PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
+                                                    const ppsched_price *price, uint32_t device,
+                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_NAMES_H
 #define PPSCHED_NAMES_H
 #include <stdint.h>
@@ -1419,6 +1525,65 @@ PPSCHED_API const char *ppsched_layer_place_name(int32_t layer_place);
 PPSCHED_API const char *ppsched_chakra_sizes_name(int32_t chakra_sizes);
 PPSCHED_API const char *ppsched_chakra_links_name(int32_t chakra_links);
 PPSCHED_API const char *ppsched_log_level_name(int32_t log_level);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_PAIR_H
+#define PPSCHED_PAIR_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PPSCHED_MAX_WINDOWS 1000
+#define PPSCHED_MAX_WINDOW_CHANNELS 4
+#define PPSCHED_EXACT_WINDOWS 24
+typedef struct ppsched_window {
+    double time;
+    uint32_t channel;
+    uint32_t after;
+} ppsched_window;
+typedef struct ppsched_pair_windows {
+    uint32_t size;
+    uint32_t reserved;
+    const ppsched_window *forward;
+    size_t forward_count;
+    const ppsched_window *backward;
+    size_t backward_count;
+    const ppsched_window *weight;
+    size_t weight_count;
+    double slowdown[4];
+} ppsched_pair_windows;
+typedef struct ppsched_window_span {
+    double start;
+    double end;
+    int32_t kind;
+    uint32_t index;
+} ppsched_window_span;
+typedef struct ppsched_pair_times {
+    uint32_t size;
+    uint32_t is_best;
+    double time;
+    double bound;
+    double serial;
+    double forward_end;
+    double backward_end;
+} ppsched_pair_times;
+PPSCHED_API ppsched_status ppsched_pair_find_order(ppsched_window_span *out, size_t capacity,
+                                                   size_t *needed, ppsched_pair_times *times,
+                                                   const ppsched_pair_windows *pair,
+                                                   const ppsched_environment *environment,
+                                                   ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_pair_run_order(ppsched_window_span *out, size_t capacity,
+                                                  size_t *needed, ppsched_pair_times *times,
+                                                  const ppsched_pair_windows *pair,
+                                                  const int32_t *kinds, size_t count,
+                                                  const ppsched_environment *environment,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_windows(ppsched_config *config,
+                                                      const ppsched_pair_windows *const *stages,
+                                                      size_t count, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

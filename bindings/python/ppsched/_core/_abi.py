@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ctypes import Array, _FuncPointer, _Pointer
 
 ABI_VERSION = 1
+EXACT_WINDOWS = 24
 MAX_BLOCKS = 16
 MAX_CELLS = 1073741824
 MAX_LAYERS = 65535
@@ -21,6 +22,8 @@ MAX_RECOMPUTES = 8
 MAX_SCENARIOS = 16777216
 MAX_SLICES = 65535
 MAX_STAGES = 65535
+MAX_WINDOWS = 1000
+MAX_WINDOW_CHANNELS = 4
 NONE = 4294967295
 VERSION_MAJOR = 0
 VERSION_MINOR = 2
@@ -1204,6 +1207,49 @@ class Span(Structure):
     ]
 
 
+class Window(Structure):
+    time: float
+    channel: int
+    after: int
+    _fields_ = [
+        ("time", c_double),
+        ("channel", c_uint32),
+        ("after", c_uint32),
+    ]
+
+
+class WindowSpan(Structure):
+    start: float
+    end: float
+    kind: int
+    index: int
+    _fields_ = [
+        ("start", c_double),
+        ("end", c_double),
+        ("kind", c_int32),
+        ("index", c_uint32),
+    ]
+
+
+class PairTimes(Structure):
+    size: int
+    is_best: int
+    time: float
+    bound: float
+    serial: float
+    forward_end: float
+    backward_end: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("is_best", c_uint32),
+        ("time", c_double),
+        ("bound", c_double),
+        ("serial", c_double),
+        ("forward_end", c_double),
+        ("backward_end", c_double),
+    ]
+
+
 class SplitOptions(Structure):
     size: int
     effort: int
@@ -1777,6 +1823,29 @@ class Accelerator(Structure):
     ]
 
 
+class PairWindows(Structure):
+    size: int
+    reserved: int
+    forward: _Pointer[Window]
+    forward_count: int
+    backward: _Pointer[Window]
+    backward_count: int
+    weight: _Pointer[Window]
+    weight_count: int
+    slowdown: Array[c_double]
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("forward", POINTER(Window)),
+        ("forward_count", c_size_t),
+        ("backward", POINTER(Window)),
+        ("backward_count", c_size_t),
+        ("weight", POINTER(Window)),
+        ("weight_count", c_size_t),
+        ("slowdown", c_double * 4),
+    ]
+
+
 class RankingOptions(Structure):
     size: int
     scenario_count: int
@@ -2052,6 +2121,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_kind_token": (c_char_p, [c_int32]),
     "ppsched_kind_text": (c_char_p, [c_int32]),
     "ppsched_op_write_token": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(Op), POINTER(Error)]),
+    "ppsched_pair_find_order": (c_int32, [POINTER(WindowSpan), c_size_t, POINTER(c_size_t), POINTER(PairTimes), POINTER(PairWindows), POINTER(Environment), POINTER(Error)]),
+    "ppsched_pair_run_order": (c_int32, [POINTER(WindowSpan), c_size_t, POINTER(c_size_t), POINTER(PairTimes), POINTER(PairWindows), POINTER(c_int32), c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_config_set_windows": (c_int32, [c_void_p, POINTER(POINTER(PairWindows)), c_size_t, POINTER(Error)]),
     "ppsched_plan_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(PlanOptions), POINTER(Error)]),
     "ppsched_plan_destroy": (None, [c_void_p]),
     "ppsched_plan_evaluate": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
@@ -2253,6 +2325,9 @@ class Library(CDLL):
     ppsched_kind_token: Callable[..., Optional[bytes]]
     ppsched_kind_text: Callable[..., Optional[bytes]]
     ppsched_op_write_token: Callable[..., int]
+    ppsched_pair_find_order: Callable[..., int]
+    ppsched_pair_run_order: Callable[..., int]
+    ppsched_config_set_windows: Callable[..., int]
     ppsched_plan_create: Callable[..., int]
     ppsched_plan_destroy: Callable[..., None]
     ppsched_plan_evaluate: Callable[..., int]

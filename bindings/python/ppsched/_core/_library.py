@@ -8,14 +8,14 @@ from typing import Callable, Dict, List, Optional, Type
 from . import _abi
 from .shown import shown
 
-_HERE = pathlib.Path(__file__).resolve().parent.parent  # the package
+_HERE = pathlib.Path(__file__).resolve().parent.parent  # the folder of the package
 _SONAME = f"libppsched.so.{_abi.ABI_VERSION}"
 
 
 class Error(Exception):
-    """What the library says when a call fails.
+    """A failed call, with the library's message.
 
-    status: the ppsched.Status; device, stage, microbatch, position: where, or None.
+    status: the ppsched.Status; device, stage, microbatch, position: where the error is, or None.
     """
 
     status: _abi.Status
@@ -33,35 +33,35 @@ class Error(Exception):
 
 
 class Refused(Error):
-    """A strategy cannot serve the problem, or a runtime the schedule; the message says why, and what would work."""
+    """A strategy does not support the problem, or a runtime the schedule. The message says why, and what would work."""
 
 
 class InvalidSchedule(Error):
-    """A schedule is incomplete, or cannot be run."""
+    """A schedule is incomplete or cannot run."""
 
 
 class Cancelled(Error):
-    """A progress function asked to stop."""
+    """A progress callback stopped the call."""
 
 
 _CLASSES: Dict[int, Type[Error]] = {_abi.Status.ERROR_CANCELLED: Cancelled, _abi.Status.ERROR_REFUSED: Refused,
                                     _abi.Status.ERROR_INVALID_SCHEDULE: InvalidSchedule}
 
 
-# What the library's messages call by its names in C, and Python's for that.
+# C names in the library's messages, and the Python names for them.
 _NAMES = {"without PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY": "with latest=True", "PPSCHED_EVALUATE_FLAG_REUSABLE": "reusable=True",
           "PPSCHED_NONE": "None", "ppsched_schedule_renumber": "Schedule.renumber"}
 
 
 def _candidates() -> List[str]:
-    """Where the library may be, best first: named by the caller, bundled, in the source tree's build, installed."""
+    """Where the library may be, in order: given by the caller, bundled, in a build of the source tree, installed."""
     if "PPSCHED_LIBRARY" in os.environ:
         return [os.environ["PPSCHED_LIBRARY"]]
     found = [_HERE / _SONAME]
     if len(_HERE.parents) > 2 and (_HERE.parents[2] / "meson.build").exists():
         pattern = f"build*/lib/{_SONAME}"
         builds = [path for path in sorted(_HERE.parents[2].glob(pattern)) if "sanitize" not in str(path)]
-        found += sorted(builds, key=lambda path: path.parts[-3] != "build-run")  # that of run.sh first: it is kept up to date
+        found += sorted(builds, key=lambda path: path.parts[-3] != "build-run")  # the build of run.sh first, as it is kept up to date
         found += [] if builds else [_HERE.parents[2] / pattern]
     installed = _HERE / "_installed_library.txt"
     if installed.exists():
@@ -73,7 +73,7 @@ def _load() -> _abi.Library:
     reasons: List[str] = []
     for path in _candidates():
         if os.path.isabs(path) and not os.path.exists(path):
-            reasons.append(f"{path} (there is none)")
+            reasons.append(f"{path} (not found)")
             continue
         try:
             library = _abi.Library(path)
@@ -92,18 +92,18 @@ def _load() -> _abi.Library:
 
 
 def _advice() -> str:
-    """What would work where there is no library."""
+    """What to do if the library is not found."""
     if "PPSCHED_LIBRARY" in os.environ:
         return f"set PPSCHED_LIBRARY to the path of {_SONAME}, or unset it"
     return "build it (meson setup build && ninja -C build), install it, or set PPSCHED_LIBRARY to its path"
 
 
 def _check_version(library: ctypes.CDLL, path: str) -> None:
-    """Turns down a library of another ABI, or one that is older than this package."""
+    """Raises for a library with another ABI, or one older than this package."""
     wanted = 10000 * _abi.VERSION_MAJOR + 100 * _abi.VERSION_MINOR + _abi.VERSION_PATCH
     for name in ("ppsched_abi_version", "ppsched_version"):
         if not hasattr(library, name):
-            raise ImportError(f"{path} is no libppsched: it has no {name}")
+            raise ImportError(f"{path} is not libppsched: it has no {name}")
         getattr(library, name).restype = ctypes.c_uint32
     if library.ppsched_abi_version() != _abi.ABI_VERSION:
         raise ImportError(f"{path} has ABI {library.ppsched_abi_version()}; this package needs ABI {_abi.ABI_VERSION}")
@@ -115,24 +115,24 @@ lib = _load()
 
 
 def encoded(what: str, text: object) -> bytes:
-    """A text as C takes it; turns down what C would cut short or cannot hold."""
+    """Encodes a text for C. Raises for texts that C would cut or cannot hold."""
     if not isinstance(text, str):
         raise Error(f"{what} must be a text, not {shown(text)}")
     if "\0" in text:
-        raise Error(f"{what} {shown(text)} holds a NUL character")
+        raise Error(f"{what} {shown(text)} contains a NUL character")
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Error(f"{what} {shown(text)} is no Unicode text") from None
+        raise Error(f"{what} {shown(text)} is not valid Unicode") from None
 
 
 def decoded(text: Optional[bytes]) -> str:
-    """A text of the library; empty where there is none."""
+    """A text of the library; empty if there is none."""
     return "" if text is None else text.decode("utf-8", "replace")
 
 
 def call(function: Callable[..., int], *arguments: object) -> None:
-    """Calls a function whose last argument is an error record; raises where it fails."""
+    """Calls a function whose last argument is an error record; raises if it fails."""
     record = _abi.Error()
     status = function(*arguments, ctypes.byref(record))
     if status != _abi.Status.OK:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that models are priced on: those that the library knows, and the caller's own."""
+"""Devices for which models are estimated: those that the library knows, and the caller's own."""
 import ctypes
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
@@ -10,14 +10,15 @@ from .shown import shown
 from .views import sized
 from .words import nearest
 
-# (operations or bytes of an op, at least; share of the rate), going down; or one share of all
+# pairs (least operations or bytes of an op, share of the rate), descending; or one share for all
 Efficiencies = Union[float, Sequence[Tuple[float, float]]]
 
 
 class LinkRate(NamedTuple):
-    """Between two devices, of one device in one direction: bytes a second, share of large messages, seconds.
+    """A link between two devices, for one device and one direction: bytes per second, the share that large messages reach, and latency in
+    seconds.
 
-    all_reduce, all_gather: factors of a collective's time; 1 is a ring's.
+    all_reduce, all_gather: factors on the time of a collective; 1 is that of a ring.
     """
 
     bandwidth: float
@@ -28,12 +29,12 @@ class LinkRate(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """What large messages reach."""
+        """The rate of large messages."""
         return self.bandwidth * self.efficiency
 
 
 class Accelerator(NamedTuple):
-    """A device and its links: operations and bytes a second, bytes of memory; `inside` links the node_devices of a node."""
+    """A device and its links: operations and bytes per second, and bytes of memory. `inside` links the node_devices of a node."""
 
     name: str
     matrix_rate: float
@@ -68,7 +69,7 @@ RATES = ("matrix_rate", "vector_rate", "memory_bandwidth", "memory")
 
 
 def accelerator_record(device: Accelerator) -> _abi.Accelerator:
-    """The library's record; it keeps alive what it points to."""
+    """The library's record, which keeps alive what it points to."""
     record = sized(_abi.Accelerator)
     record.name, record.node_devices = encoded("name", device.name), device.node_devices
     for name in RATES:
@@ -102,12 +103,12 @@ def _known(record: Any) -> Accelerator:
 
 
 def accelerators() -> List[Accelerator]:
-    """The devices that the library knows, by their data sheets."""
+    """The devices that the library knows from their data sheets."""
     return [_known(lib.ppsched_accelerator_at(index)[0]) for index in range(lib.ppsched_accelerator_count())]
 
 
 def find_accelerator(name: str) -> Accelerator:
-    """The one of a name, in any case."""
+    """Finds a device by name, in upper or lower case."""
     known = {device.name: device for device in accelerators()}
     if str(name).lower() not in known:
         raise Error(f"there is no device {shown(name)}; {nearest(str(name).lower(), known) or 'there are ' + ', '.join(known)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no schedule can do better."""
+"""Lower bounds on the time of an iteration."""
 import ctypes
 from typing import NamedTuple, Union
 

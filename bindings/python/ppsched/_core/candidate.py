@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of a plan's candidates: a strategy with its options, and what it costs."""
+"""A candidate of a plan: a strategy with its options and figures."""
 import math
 from typing import Dict, List, NamedTuple, Optional, Union
 
@@ -8,19 +8,24 @@ from .words import counted
 
 
 class Candidate(NamedTuple):
-    """A strategy with its options, and what it costs.
+    """A strategy with its options and figures.
 
-    number: its place among the candidates as they were listed; rank: its place in the plan, 0 for the best.
-    options: the strategy's own, such as {"group_size": 8}; chunks, stages, microbatches: its V, S and M; memory_limit: of all
-    devices, None where there is none, NaN where they differ. status: "fits", "over limit" or "refused"; reason: why not, in
-    words. Figures are None where it is refused: step_time, makespan, span, bubble, peak_memory on peak_device, limit_device:
-    the first device over its limit; overshoot: the most that a device lacks; bound: what no schedule of this placement can do
-    better, None where there are scenarios; least_bound: the least bound of all candidates under this memory limit, whatever their
-    placement; bytes, transfers: what goes from device to device in an iteration; proved: that it fits and reaches its bound, or with
-    layers that no other split of them with this strategy and these options is shorter, never where there are scenarios; runs_on: runtimes that run it, of those that were asked; slices: of a microbatch;
-    ordered: its microbatches have an order of their own (Plan.microbatch_order); scenario_time: of a step where times vary;
-    offloaded: its activations go to the host, so many an iteration as offloads says; microbatch_order: as of Plan.microbatch_order,
-    None where they are not ordered; imbalance: of bubble.of_total what devices have less to do than the one that has most.
+    number: its number in the list of candidates; rank: its rank in the plan, 0 for the best.
+    options: those of the strategy, such as {"group_size": 8}; chunks, stages, microbatches, slices: V, S, M, and slices per microbatch.
+    memory_limit: the limit of all devices; None if there is none, NaN if they differ.
+    status: "fits", "over limit" or "refused"; reason: why it does not fit or is refused, in words.
+    Figures are None if it is refused:
+      step_time, makespan, span, bubble; peak_memory, on peak_device; bytes, transfers: between devices in an iteration.
+      limit_device: the first device over its limit; overshoot: the largest overshoot of a device over its limit.
+      bound: lower bound for this placement, None with scenarios; least_bound: the least bound of all candidates under this memory limit,
+        for any placement.
+      proved: it fits and reaches its bound; or, with layers, no other split is shorter with this strategy and these options. False with
+        scenarios.
+      runs_on: runtimes that run it, of those that the plan checked.
+      ordered: its microbatches have another order than in the config; microbatch_order: that order, or None (Plan.microbatch_order).
+      scenario_time: time of a step over the scenarios.
+      offloaded: it has offload; offloads: number of offloaded activations in an iteration.
+      imbalance: the part of bubble.of_total that exists because devices have less work than the busiest one.
     """
 
     number: int
@@ -68,7 +73,7 @@ class Candidate(NamedTuple):
 
 
 def with_least_bounds(candidates: List[Candidate]) -> List[Candidate]:
-    """Told what none of them can do better under the same memory limit, beside each one's own bound."""
+    """Sets the least bound of all candidates under the same memory limit."""
     least: Dict[str, float] = {}
     for candidate in candidates:
         if candidate.bound:
@@ -79,7 +84,7 @@ def with_least_bounds(candidates: List[Candidate]) -> List[Candidate]:
 
 
 class LeastLimit(NamedTuple):
-    """The least memory limit, one for all devices, under which a candidate fits, and which."""
+    """The least memory limit, one for all devices, under which a candidate fits, and that candidate."""
 
     limit: float
     candidate: Candidate

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lowered schedules as Chakra execution traces, which network simulators such as ASTRA-sim run."""
+"""Lowered schedules as Chakra execution traces, for network simulators such as ASTRA-sim."""
 import contextlib
 import ctypes
 import os
@@ -34,13 +34,13 @@ def _options(config: Config, values: Any) -> _abi.ChakraOptions:
 
 
 def _pieces(handle: ctypes.c_void_p, rank: int, take: Callable[[bytes], Any]) -> None:
-    """Hands on the bytes of a rank's trace."""
+    """Passes the bytes of a rank's trace to `take`."""
     raised: List[BaseException] = []
 
     def write(_user: Optional[int], data: int, size: int) -> int:
         try:
             take(ctypes.string_at(data, size))
-        except BaseException as error:  # comes out again behind the C call
+        except BaseException as error:  # raised again after the C call
             raised.append(error)
             return 1
         return 0
@@ -68,12 +68,12 @@ def _traces(schedule: Schedule, config: Optional[Config], values: Any) -> Iterat
 def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes: Union[ChakraSizes, str] = "bytes",
                   links: Union[ChakraLinks, str] = "senders", time_scale: float = 0.0, bytes_scale: float = 0.0,
                   memory_scale: float = 0.0, most_loss: float = 0.0) -> List[bytes]:
-    """The traces of a lowered schedule, one a rank, with the costs of a config (default: its own).
+    """The traces of a lowered schedule, one per rank, with the costs of a config (default: its own).
 
-    sizes: of messages, the config's "bytes", or its "times" at 2 bytes a nanosecond; links: "senders", a device has one message on
-    the way, or "ranks", each directed link is a rank of its own. time_scale: microseconds per unit of time (0: by the config's
-    units, else 1); bytes_scale, memory_scale: bytes per unit of bytes (0: 1), and of memory (0: no tensors); most_loss: share of a
-    number that rounding to whole microseconds, nanoseconds or bytes may change.
+    sizes: of messages, "bytes" of the config, or its "times", as 2 bytes per nanosecond; links: "senders", a device sends one message at a
+    time, or "ranks", each directed link is a separate rank; time_scale: microseconds per unit of time (0: by the config's units, else 1);
+    bytes_scale, memory_scale: bytes per unit of bytes (0: 1), and per unit of memory (0: no tensors); most_loss: by what share rounding to
+    whole microseconds, nanoseconds or bytes may change a number.
     """
     pieces: List[List[bytes]] = []
     with _traces(schedule, config, locals()) as handle:
@@ -87,7 +87,7 @@ def chakra_traces(schedule: Schedule, config: Optional[Config] = None, *, sizes:
 def write_chakra(prefix: Path, schedule: Schedule, config: Optional[Config] = None, *, sizes: Union[ChakraSizes, str] = "bytes",
                  links: Union[ChakraLinks, str] = "senders", time_scale: float = 0.0, bytes_scale: float = 0.0,
                  memory_scale: float = 0.0, most_loss: float = 0.0) -> int:
-    """Writes them to files PREFIX.<rank>.et, all or none; returns how many."""
+    """Writes the traces to files PREFIX.<rank>.et, all or none; returns their number."""
     with _traces(schedule, config, locals()) as handle:
         paths = [f"{os.fspath(prefix)}.{rank}.et" for rank in range(lib.ppsched_chakra_ranks(handle))]
         with _whole_files(paths) as temporaries:
@@ -99,7 +99,7 @@ def write_chakra(prefix: Path, schedule: Schedule, config: Optional[Config] = No
 
 @contextlib.contextmanager
 def _whole_files(paths: List[str]) -> Iterator[List[str]]:
-    """Names of temporary files, all of which take their places at the end, or none."""
+    """Temporary files that replace the files at the end, all or none."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(whole_file(path)) for path in paths]
         try:
@@ -112,14 +112,14 @@ def _whole_files(paths: List[str]) -> Iterator[List[str]]:
 
 
 def memory_scale_of(config: Config) -> float:
-    """Bytes in the config's unit of memory; 1 where that is not known."""
+    """Bytes per unit of memory of the config; 1 if it has no unit."""
     return float(BYTES[config.units.memory]) if config.units.memory else 1.0
 
 
 def chakra_schedule(traces: Sequence[bytes]) -> Schedule:
-    """The schedule of the traces of all ranks, in their order, that chakra_traces made; its config has the costs that they show."""
+    """Reads a schedule from the traces of chakra_traces, all ranks in order. Its config has the costs in the traces."""
     if isinstance(traces, (bytes, str)) or not all(isinstance(trace, bytes) for trace in traces):
-        raise Error("traces must be a list of bytes, one a rank")
+        raise Error("traces must be a list of bytes, one per rank")
     array = (_abi.ChakraTrace * max(len(traces), 1))(*[_abi.ChakraTrace(trace, len(trace)) for trace in traces])
     handles = ctypes.c_void_p(), ctypes.c_void_p()
     call(lib.ppsched_chakra_import, *map(ctypes.byref, handles), array, len(traces), None)
@@ -137,7 +137,7 @@ def _values(config: ctypes.c_void_p, quantity: Quantity) -> List[float]:
 
 
 def read_chakra(prefix: Path) -> Schedule:
-    """That of the files PREFIX.<rank>.et, from rank 0 on as far as there are any."""
+    """Reads a schedule from the files PREFIX.<rank>.et, from rank 0 to the last that exists."""
     traces: List[bytes] = []
     while not traces or os.path.exists(f"{os.fspath(prefix)}.{len(traces)}.et"):
         traces.append(read_bytes(f"{os.fspath(prefix)}.{len(traces)}.et", SCHEDULE))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates of a plan that are to be run, and all that launchers want to know of them."""
+"""The chosen candidates of a plan, with the data that launchers need."""
 import math
 import shlex
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Chosen:
-    """Those that are chosen, the best first. Schedules are made once, where they are needed. costs: the words that state times and
-    memory in the command; batch: samples of a microbatch, and replicas."""
+    """The chosen candidates, the best first. Schedules are made once, when needed. costs: words of the command for times and memory; batch:
+    samples per microbatch, and replicas."""
 
     def __init__(self, made: "Plan", best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int]) -> None:
         self.plan, self.best, self._costs, self._batch = made, best, costs, batch
@@ -29,14 +29,14 @@ class Chosen:
         self._timelines: Dict[int, Timeline] = {}
 
     def order(self, candidate: Candidate) -> Schedule:
-        """Not lowered: runtimes lower what they run themselves."""
+        """The order, not lowered, as runtimes lower it themselves."""
         if candidate.number not in self._orders:
             with ProgressBar() as bar:
                 self._orders[candidate.number] = self.plan.schedule(candidate, bar)
         return self._orders[candidate.number]
 
     def iteration(self, candidate: Candidate) -> Schedule:
-        """What runtimes run again and again."""
+        """One iteration, which runtimes repeat."""
         if self.plan.config.iterations == 1:
             return self.order(candidate)
         if candidate.number not in self._iterations:
@@ -50,7 +50,7 @@ class Chosen:
         return self._timelines[candidate.number]
 
     def runs_on(self, candidate: Candidate) -> RunsOn:
-        """As the plan asked; what plans an order of its own kind is asked here."""
+        """Which runtimes run a candidate: by the plan's checks, if it made some. Runtimes that make an order of its kind are found here."""
         found = runs_on(self.iteration(candidate), self.plan.model(candidate))
         return found if candidate.runs_on is None else RunsOn(candidate.runs_on, found.alike)
 
@@ -61,7 +61,7 @@ class Chosen:
         return shlex.join([*made.command(candidate, self._costs), *batch])
 
     def _split_row(self, candidate: Candidate) -> Dict[str, Any]:
-        """Which layers are in which stage, and the modules of each as torchtitan's configuration has them where it runs that."""
+        """The layers of each stage, and its modules for torchtitan's configuration, if torchtitan supports them."""
         layers = self.plan.layers
         if layers is None:
             return {}
@@ -72,7 +72,7 @@ class Chosen:
         return row
 
     def row(self, candidate: Candidate, csv: Optional[str]) -> Dict[str, Any]:
-        """What launchers want to know of a candidate that they will run. csv: the file that has its order."""
+        """The data that launchers need for a candidate. csv: the file with its order."""
         timeline, runs = self.timeline(candidate), self.runs_on(candidate)
         devices = timeline.device_metrics
         return {**with_former(candidate_row(candidate, self.plan.config.units)), **self._split_row(candidate),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colours of the pictures and of the page: F, B, I and W in four of Okabe and Ito's that stand out from white and from black.
+"""Colours of pictures and pages: F, B, I and W have four of the colours of Okabe and Ito that contrast with white and black.
 
-Each kind has three shades: a device's first chunk, its second and its third are paler; the next three have the same shades with a
-line through them. All twelve differ, for the colour-blind too: tests/python/test_colours.py computes by how much.
+Each kind has three shades, for the first, second and third chunk of a device, each paler. The next three chunks have the same shades with
+a line through them. All twelve differ, also for colour-blind readers: tests/python/test_colours.py computes by how much.
 """
 import math
 from typing import Dict, Tuple
@@ -25,28 +25,28 @@ def shade_of(kind: Kind, chunk: int) -> str:
 
 
 def is_lined(chunk: int) -> bool:
-    """Whether a line tells a chunk from an earlier one in the same shade."""
+    """Whether a line distinguishes a chunk from an earlier one with the same shade."""
     return chunk // len(next(iter(SHADES.values()))) % 2 == 1
 
 
 def edge_of(kind: Kind) -> str:
-    """Around the paler shades, which white alone does not let stand out."""
+    """The edge around paler shades, which have too little contrast with white."""
     return SHADES[kind][0] if kind in SHADES else OTHER
 
 
 def luminance(colour: str) -> float:
-    """As WCAG 2 has it, from 0 to 1."""
+    """Relative luminance by WCAG 2, from 0 to 1."""
     parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else math.pow((part + 0.055) / 1.055, 2.4) for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(colour: str, other: str) -> float:
-    """From 1 to 21."""
+    """Contrast by WCAG 2, from 1 to 21."""
     darker, lighter = sorted((luminance(colour), luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def ink_on(colour: str) -> str:
-    """Of digits: that with more contrast, 4.5 to 1 at least on any colour."""
+    """The colour of digits with more contrast, which is at least 4.5 to 1 on any colour."""
     return max(LIGHT_INK, DARK_INK, key=lambda ink: contrast(ink, colour))

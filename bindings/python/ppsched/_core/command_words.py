@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ppsched schedule command that builds a candidate of a plan again."""
+"""Makes the ppsched schedule command that builds a candidate of a plan again."""
 import json
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
@@ -14,11 +14,12 @@ from .robust_objective import robust_objective_words
 from .same_units import places, worded
 from .strategy import find_strategy
 from .units import Units
+from .windows import OF_WINDOWS, StageWindows
 
 if TYPE_CHECKING:
     from .plan import Plan
 
-OF_CANDIDATES = "mem_limit"  # the list of numbers that may be a candidate's own
+OF_CANDIDATES = "mem_limit"  # the list of numbers that may differ by candidate
 
 
 SIZES = {"num_devices": "--devices", "num_stages": "--stages", "num_batches": "--microbatches"}  # options that have a name of their own
@@ -29,25 +30,44 @@ def option_word(name: str) -> str:
 
 
 def is_own(plan: "Plan", candidate: Candidate) -> bool:
-    """Whether no costs of the plan's config say what the candidate's are: its microbatches are cut, or in an order of their own."""
+    """Whether the candidate's costs differ from those of the plan's config: it has slices, or another order of microbatches."""
     return candidate.ordered or candidate.slices != plan.config.slices
 
 
 def list_words(config: Config, name: str) -> List[str]:
-    """A list of numbers, if it was given."""
+    """The option for a list of numbers, if it was given."""
     values: List[float] = getattr(config, name)
     values = values[:1] if len(set(values)) == 1 else values
     return [option_word(name), *(config.units.word(name, value) for value in values)] if values else []
 
 
+def _windows_row(stage: StageWindows, units: Units) -> Dict[str, object]:
+    row: Dict[str, object] = {}
+    for name, windows in stage.lists.items():
+        if windows:
+            row[name] = [[channel, units.word("window_time", time) if units.time else time, *([after] if after else [])]
+                         for channel, time, after in windows]
+    return {**row, **({"slowdown": stage.slowdown} if stage.slowdown else {})}
+
+
+def _windows_words(config: Config) -> List[str]:
+    """The windows of stages as JSON."""
+    if not config.windows:
+        return []
+    rows = [_windows_row(stage, config.units) for stage in config.windows]
+    return ["--windows", json.dumps(rows[0] if len(rows) == 1 else rows)]
+
+
 def cost_words(config: Config, has_layers: bool = False) -> List[str]:
-    """All lists but the memory limits; with layers but those of stages, which are not read."""
+    """The options for all lists except memory limits; with layers also without lists of stages, which are not read."""
     unread = (OF_CANDIDATES, *OF_LAYERS, *UNREAD) if has_layers else (OF_CANDIDATES,)
-    return [word for name in QUANTITIES if name not in unread for word in list_words(config, name)]
+    if config.windows:
+        unread = (*unread, *OF_WINDOWS, *(() if config._pairs_given else ("overlapped_times",)))
+    return [*_windows_words(config), *(word for name in QUANTITIES if name not in unread for word in list_words(config, name))]
 
 
 def _option_words(plan: "Plan", candidate: Candidate) -> List[str]:
-    """The strategy's options: the config's, as far as it has them, with the candidate's own over them."""
+    """The options of the strategy: those of the candidate, else those of the config that the strategy has."""
     known = [option.name for option in find_strategy(candidate.strategy).options]
     options: Dict[str, object] = {name: value for name, value in plan.config._options.items() if name in known}
     options.update(candidate.options)
@@ -88,8 +108,8 @@ def _layers_word(layers: Layers, units: Units) -> str:
 
 
 def _resizing_words(plan: "Plan", candidate: Candidate, costs: Sequence[str]) -> List[str]:
-    """How stages and microbatches of the candidate are made of those that the costs are given for. A config file may have chunks
-    of its own, to try."""
+    """The options that convert costs to the candidate's numbers of stages and microbatches. A config file may list chunks to try, so they
+    are then always given."""
     from_file = "-c" in costs or "--config" in costs
     words: List[str] = []
     divided = candidate.stages != plan.config.stages and plan.layers is None
@@ -124,7 +144,7 @@ def _offload_words(plan: "Plan", candidate: Candidate) -> List[str]:
 
 
 def schedule_words(plan: "Plan", candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
-    """The words; costs: those that state times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
+    """The words of the command. costs: words for times and memory instead of the lists of numbers, such as ["-c", "problem.yaml"]."""
     words = ["ppsched", "schedule", "--strategy", candidate.strategy, *_option_words(plan, candidate), *robust_objective_words(plan, candidate.strategy)]
     if is_own(plan, candidate):
         own = plan.config_of(candidate)

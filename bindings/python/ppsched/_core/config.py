@@ -14,14 +14,15 @@ from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
+from .windows import OF_WINDOWS, StageWindows, checked_windows, set_windows, windows_as_given
 from .words import counted, names_checked
 
-# Quantity of each list of numbers, by the name that the library has for it.
+# The quantity of each list of numbers, by the library's name for it.
 QUANTITIES: Dict[str, Quantity] = {decoded(lib.ppsched_quantity_name(quantity)): quantity for quantity in Quantity}
 
 
 class Quantities(TypedDict, total=False):
-    """The lists of numbers that ppsched.Config takes, of which any may be left out: config = Config(4, 8, **quantities)."""
+    """The lists of numbers that ppsched.Config takes. Each is optional: config = Config(4, 8, **quantities)."""
 
     forward_times: Numbers
     backward_times: Numbers
@@ -112,20 +113,20 @@ def _worded(name: str, value: Any, units: Units) -> Any:
     return worder(name, value, units)
 
 
-DEFAULT: Numbers = ()  # of a list that is not given
-# Lists that are not of stages: of devices, of microbatches and slices, or of kinds of op.
+DEFAULT: Numbers = ()  # the value of a list that is not given
+# Lists that are not by stage: by device, by microbatch or slice, or by kind of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
           "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "slice_scale",
           "op_overhead")
 
 
 def quantities_in(values: Mapping[str, Any]) -> Quantities:
-    """Those of some named values that are quantities, and given."""
+    """The named values that are quantities and are given."""
     return cast(Quantities, {name: values[name] for name in QUANTITIES if values.get(name, DEFAULT) is not DEFAULT})
 
 
 class Values:
-    """A list of numbers as an attribute of ppsched.Config: as it was set, empty where the default holds."""
+    """A list of numbers as an attribute of ppsched.Config: as it was set, or empty for the default."""
 
     def __init__(self, text: str) -> None:
         self.__doc__ = text
@@ -151,42 +152,56 @@ class Values:
 
 
 class Config:
-    """A problem. Times and memory are in units of your choice, which `units` may name for what is printed of them:
-    units=ppsched.Units("ms", "GB"). Or each number is a text with its unit, as forward_times=["6.1ms", "7ms"]: then all have one, and
-    are converted to the largest that is given.
+    """A problem. Times and memory are in units of your choice. `units` names them for output: units=ppsched.Units("ms", "GB").
 
-    devices, microbatches: D and M; stages: S, virtual stages of the whole model (default: as many as devices);
-    iterations: training iterations in one schedule; slices: of each microbatch along its sequence, 1 for whole ones; placement: a ppsched.Placement, its name, or a list with the device of
-    each stage (default: what the strategy wants); weight_versions: how many versions of the weights live at once (default:
-    what the strategy needs); split_backward: False where a backward is always one op, as in Megatron-LM; forward_only:
-    True where there are no backwards, as in inference; sender_waits: a ppsched.SenderWaits or its name, like_kind where a device that
-    has sent something waits until it is there before another op of that kind and stage; options: the strategy's options.
+    Sizes and choices:
+      devices, microbatches: D and M.
+      stages: S, virtual stages of the whole model (default: as many as devices).
+      iterations: training iterations in one schedule.
+      slices: slices of each microbatch along its sequence; 1: whole microbatches.
+      placement: a ppsched.Placement, its name, or a list with the device of each stage (default: that of the strategy).
+      weight_versions: versions of the weights that a device holds at once (default: what the strategy needs).
+      split_backward: False if a backward is always one op, as in Megatron-LM.
+      forward_only: True if there are no backwards, as in inference.
+      sender_waits: a ppsched.SenderWaits or its name. With like_kind, a device waits until what it sent has arrived, before it runs
+        another op of the same kind and stage.
+      options: options of the strategy.
 
-    The others are lists of numbers; one number stands for all. Per stage: forward_times, backward_times (full backward),
-    backward_input_times, backward_weight_times, mem_forward, mem_backward_input, mem_backward_weight, mem_static,
-    mem_weights, activation_bytes, gradient_bytes, and what else takes memory: mem_optimizer, mem_gradients, mem_gathered,
-    mem_output, mem_send_forward, mem_send_backward, mem_receive_forward, mem_receive_backward, mem_work_forward,
-    mem_work_backward, mem_work_backward_input, mem_work_backward_weight; of sharded parameters unshard_times,
-    reduce_grad_times, unshard_bytes, reduce_grad_bytes; of what is recomputed or offloaded
-    recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload; of what a backward computes again
-    mem_recomputed_backward_input, mem_recomputed_backward. Per device: mem_limit, mem_other,
-    sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown, and send_overhead,
-    host time that the call of each send or receive takes in evaluations with transfers. Per pair of devices: p2p_time, p2p_bandwidth. Per
-    forward stage or pair of stages: overlapped_times. Per microbatch: microbatch_scale, by which its times, memory and bytes are
-    multiplied, and microbatch_memory_scale for memory and bytes alone; per slice: slice_scale, for times. One number or
-    four, for F, B, I and W: op_overhead, what the runtime takes for each op beside its stage. One number: backward_input_share. All
-    are attributes too: lists as they were given, empty where the default holds.
+    The others are lists of numbers; a single number applies to all.
+      Per stage, times and memory: forward_times, backward_times (full backward), backward_input_times, backward_weight_times,
+        mem_forward, mem_backward_input, mem_backward_weight, mem_static, mem_weights, activation_bytes, gradient_bytes.
+      Per stage, other memory: mem_optimizer, mem_gradients, mem_gathered, mem_output, mem_send_forward, mem_send_backward,
+        mem_receive_forward, mem_receive_backward, mem_work_forward, mem_work_backward, mem_work_backward_input,
+        mem_work_backward_weight.
+      Per stage, for sharded parameters: unshard_times, reduce_grad_times, unshard_bytes, reduce_grad_bytes.
+      Per stage, for recompute and offload: recompute_times, mem_recompute, offload_times, reload_times, offload_bytes, mem_offload,
+        mem_recomputed_backward_input, mem_recomputed_backward.
+      Per device: mem_limit, mem_other, sharding_bandwidth, sharding_slowdown, host_bandwidth, host_latency, host_link, copy_slowdown,
+        send_overhead (time of the call of each send or receive, in evaluations with transfers).
+      Per pair of devices: p2p_time, p2p_bandwidth.
+      Per forward stage, or pair of stages: overlapped_times.
+      Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, on memory and bytes alone.
+      Per slice: slice_scale, a factor on times.
+      One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
+      One number: backward_input_share.
+    All of them are also attributes: lists as they were given, or empty for the default.
+
+    windows: instead of times of ops, what is in them, as ppsched.pair_time takes it: one for all stages, or a list of one per stage.
+    An overlapped pair of stages i and j then takes what pair_time finds for the forward of i with the backward of j, unless
+    overlapped_times are given.
     """
 
     units: Units
     split_backward: bool
     forward_only: bool
     sender_waits: SenderWaits
-    _weight_versions: int  # what the library keeps to itself, as it was given
-    _map: List[int]        # the device of each stage, empty where the placement has a name
+    _weight_versions: int  # values that the library does not return, as they were given
+    _map: List[int]        # the device of each stage; empty if the placement has a name
     _options: Dict[str, str]
-    _carries: bool = False  # the placement is that of a schedule, which the caller did not ask for
-    microbatch_order: Tuple[int, ...] = ()  # of each, its number in the config that Schedule.order_microbatches was asked with
+    _carries: bool = False  # the placement comes from a schedule, not from the caller
+    windows: Tuple[StageWindows, ...] = ()  # of all stages in one, or of each, from which times of ops and of pairs follow
+    _pairs_given: bool = False  # though there are windows, the times of pairs are given
+    microbatch_order: Tuple[int, ...] = ()  # for each microbatch its number in the config that was given to Schedule.order_microbatches
 
     @names_checked
     def __init__(self, devices: int, microbatches: int, stages: Optional[int] = None, *, iterations: int = 1, slices: int = 1,
@@ -209,6 +224,7 @@ class Config:
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
+                 windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
                  units: Units = PLAIN) -> None:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
@@ -237,6 +253,8 @@ class Config:
             self._set_placement(placement)
         for name, value in given.items():
             self._set_list(name, value)
+        if windows is not None:
+            self._set_windows(checked_windows(windows))
         for name, value in self._options.items():
             call(lib.ppsched_config_set_option, self._handle, encoded("option", name), encoded("value", value))
 
@@ -245,7 +263,7 @@ class Config:
         self._release = weakref.finalize(self, lib.ppsched_config_destroy, handle)
 
     def _like(self, handle: ctypes.c_void_p) -> "Config":
-        """That of a handle that the library made of this one, which it owns from now on."""
+        """A config for a handle that the library made from this one; the new config owns the handle."""
         config = Config.__new__(Config)
         config._own(handle)
         config.units, config.split_backward, config.forward_only = self.units, self.split_backward, self.forward_only
@@ -255,7 +273,7 @@ class Config:
         return config
 
     def _placed(self, placement: Placement) -> "Config":
-        """This one, or where it leaves the placement open a copy with that of a schedule that is not where a builder would put it."""
+        """This config; or, if it has no placement and that of the schedule is not a builder's default, a copy with that placement."""
         if self.placement != Placement.DEFAULT or placement not in (Placement.V, Placement.BIDIRECTIONAL):
             return self
         config = self.__copy__()
@@ -265,11 +283,17 @@ class Config:
 
     @property
     def _asked_placement(self) -> Placement:
-        """That of the problem, whatever a schedule's is."""
+        """The placement of the problem, not of a schedule."""
         return Placement.DEFAULT if self._carries else self.placement
 
     def __copy__(self) -> "Config":
-        return self._like(new_handle(lib.ppsched_config_copy, self._handle))
+        return self._like(new_handle(lib.ppsched_config_copy, self._handle))._with_windows_of(self)
+
+    def _with_windows_of(self, other: "Config") -> "Config":
+        """This one, which the library made of the other: with its windows, where they are still those of its stages."""
+        if (self.stages, self.microbatches) == (other.stages, other.microbatches):
+            self.windows, self._pairs_given = other.windows, other._pairs_given
+        return self
 
     def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
@@ -279,6 +303,11 @@ class Config:
         given: Dict[str, Any] = {name: getattr(self, name) for name in ("devices", "microbatches", "stages", "iterations", "slices", "split_backward", "forward_only",
                                                                          "sender_waits", "units")}
         given.update({name: values for name in QUANTITIES if (values := getattr(self, name))})
+        if self.windows:  # the times follow from them
+            for name in (*OF_WINDOWS, *([] if self._pairs_given else ["overlapped_times"])):
+                given.pop(name, None)
+            stages = [windows_as_given(stage) for stage in self.windows]
+            given["windows"] = stages[0] if len(stages) == 1 else stages
         placement = self._asked_placement
         return {**given, "weight_versions": self._weight_versions, "options": dict(self._options),
                 "placement": list(self._map) or (None if placement == Placement.DEFAULT else placement)}
@@ -323,7 +352,7 @@ class Config:
             return
         devices = [integer("placement", device) for device in placement]
         if any(not 0 <= device < 2**32 for device in devices):
-            raise Error(f"placement holds devices out of range: {devices}", _abi.Status.ERROR_RANGE)
+            raise Error(f"placement has devices out of range: {devices}", _abi.Status.ERROR_RANGE)
         self._map = devices
         array = (ctypes.c_uint32 * len(devices))(*devices)
         call(lib.ppsched_config_set_placement, self._handle, Placement.MAP, array, len(devices))
@@ -332,6 +361,14 @@ class Config:
         flat = numbers(name, value)
         values = (ctypes.c_double * len(flat))(*flat)
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], values, len(flat))
+
+    def _set_windows(self, windows: Sequence[StageWindows]) -> None:
+        both = next((name for name in (*OF_WINDOWS, *(["backward_input_share"] if windows[0].lists["weight"] else [])) if getattr(self, name)), None)
+        if both is not None:
+            raise Error(f"windows and {both} both say what ops take; give one of them")
+        pairs = self.overlapped_times
+        set_windows(self._handle, windows)
+        self.windows, self._pairs_given = tuple(windows), bool(pairs)
 
     def _take_back(self, name: str) -> None:
         call(lib.ppsched_config_set_values, self._handle, QUANTITIES[name], None, 0)
@@ -360,72 +397,72 @@ class Config:
     def placement(self) -> Placement:
         return Placement(lib.ppsched_config_placement(self._handle))
 
-    forward_times = Values("Time of a forward, a stage (default: 1).")
-    backward_times = Values("Time of a full backward, a stage (default: 2).")
-    backward_input_times = Values("Time of a backward for the input gradient alone, a stage.")
-    backward_weight_times = Values("Time of a backward for the weight gradient alone, a stage.")
-    backward_input_share = Values("The input gradient's share of a full backward: one number.")
-    overlapped_times = Values("Time of an overlapped forward and backward, a forward stage, or a pair of stages.")
-    p2p_time = Values("Latency from device to device, a pair of them.")
-    p2p_bandwidth = Values("Bytes per unit of time from device to device, a pair of them.")
-    activation_bytes = Values("Size of what a forward hands on, a stage.")
-    gradient_bytes = Values("Size of what a backward hands back, a stage; the activation's where it is not given.")
-    mem_forward = Values("Memory that a stage pass takes at its forward, its activations, a stage (default: 1).")
-    mem_backward_input = Values("Memory of an I: negative is given back when it ends, positive taken when it starts, a stage.")
-    mem_backward_weight = Values("Memory added (negative) when the weight gradient is done, a stage.")
-    mem_static = Values("Memory that a stage always takes.")
-    mem_weights = Values("Memory of one version of a stage's weights.")
-    mem_limit = Values("Memory of a device.")
-    mem_optimizer = Values("Memory of a stage's optimizer states.")
-    mem_other = Values("Memory that a device holds beside its stages.")
-    mem_gradients = Values("Memory of a stage's gradients, from its first weight gradient until they are reduced.")
-    mem_gathered = Values("Memory of a stage's gathered weights, while it has them.")
-    mem_output = Values("Memory of its output that a stage pass keeps from its forward to its backward, a stage.")
-    mem_send_forward = Values("Memory of what a forward sends, until it is sent, a stage.")
-    mem_send_backward = Values("Memory of what a backward sends, until it is sent, a stage.")
-    mem_receive_forward = Values("Memory of what a forward receives, until it starts, a stage.")
-    mem_receive_backward = Values("Memory of what a backward receives, until it ends, a stage.")
-    mem_work_forward = Values("Work space of a forward while it runs, a stage.")
-    mem_work_backward = Values("Work space of a full backward while it runs, a stage.")
-    mem_work_backward_input = Values("Work space of a backward for the input gradient alone, a stage (default: that of a full one).")
-    mem_work_backward_weight = Values("Work space of a backward for the weight gradient alone, a stage (default: that of a full one).")
-    unshard_times = Values("Time in which a stage's weights are gathered.")
-    reduce_grad_times = Values("Time in which a stage's gradients are reduced.")
-    unshard_bytes = Values("Size of what is gathered of a stage.")
-    reduce_grad_bytes = Values("Size of what is reduced of a stage.")
-    sharding_bandwidth = Values("Bytes per unit of time of gathering and reducing, a device.")
-    sharding_slowdown = Values("How much longer compute ops take meanwhile, a device (default: 1; inf: they stand still).")
-    recompute_times = Values("Time of RECOMPUTE, a stage (default: that of F).")
-    mem_recompute = Values("What a recomputed pass keeps from its F until its RECOMPUTE, a stage (default: 0).")
-    offload_times = Values("Time of the copy to the host, a stage pass (default: the latency and its bytes / the bandwidth).")
-    reload_times = Values("Time of the copy back, a stage pass (default: that of the copy to the host).")
-    offload_bytes = Values("Size of what is copied of a stage pass.")
-    host_bandwidth = Values("Bytes per unit of time of the link to the host, each way, a device.")
-    host_latency = Values("Time of each copy beside its bytes, a device.")
-    mem_offload = Values("Memory that goes with the copy of a stage pass (default: all of mem_forward).")
-    host_link = Values("Number of a device's link to the host; those with the same number share it.")
-    microbatch_scale = Values("Times, memory and bytes of a microbatch, as a multiple of what is given of a stage.")
-    microbatch_memory_scale = Values("Of its memory and bytes alone (default: as microbatch_scale).")
-    slice_scale = Values("Times of a slice, as a multiple on top of its microbatch's.")
-    op_overhead = Values("What the runtime takes for each op beside its stage: one number, or four, for F, B, I and W.")
-    copy_slowdown = Values("How much longer compute ops take while a copy of a device runs, a device (default: 1; inf: they stand still).")
-    send_overhead = Values("Host time that the call of a send or receive takes of its device, with transfers (default: 0).")
-    mem_recomputed_backward_input = Values("Memory that is computed again when an I starts and stays until W ends, a stage.")
-    mem_recomputed_backward = Values("Memory that is computed again while a full backward runs, a stage (default: that of an I).")
+    forward_times = Values("Time of a forward, per stage (default: 1).")
+    backward_times = Values("Time of a full backward, per stage (default: 2).")
+    backward_input_times = Values("Time of a backward for the input gradient alone, per stage.")
+    backward_weight_times = Values("Time of a backward for the weight gradient alone, per stage.")
+    backward_input_share = Values("Share of a full backward that is for the input gradient: one number.")
+    overlapped_times = Values("Time of an overlapped forward and backward, per forward stage or per pair of stages.")
+    p2p_time = Values("Latency of a transfer, per pair of devices.")
+    p2p_bandwidth = Values("Bytes per unit of time between devices, per pair of devices.")
+    activation_bytes = Values("Bytes of the output of a forward, per stage.")
+    gradient_bytes = Values("Bytes of the gradient that a backward sends, per stage (default: those of the activation).")
+    mem_forward = Values("Memory that a stage pass takes at its forward (its activations), per stage (default: 1).")
+    mem_backward_input = Values("Change of memory by an I, per stage: negative is released at its end, positive is taken at its start.")
+    mem_backward_weight = Values("Change of memory (negative) when the weight gradient is done, per stage.")
+    mem_static = Values("Memory that a stage always takes, per stage.")
+    mem_weights = Values("Memory of one version of the weights, per stage.")
+    mem_limit = Values("Memory limit, per device.")
+    mem_optimizer = Values("Memory of optimizer states, per stage.")
+    mem_other = Values("Memory that a device holds in addition to its stages, per device.")
+    mem_gradients = Values("Memory of gradients, from the first weight gradient until they are reduced, per stage.")
+    mem_gathered = Values("Memory of gathered weights, while they are held, per stage.")
+    mem_output = Values("Memory of the output that a stage pass holds from its forward to its backward, per stage.")
+    mem_send_forward = Values("Memory of the output of a forward until it is sent, per stage.")
+    mem_send_backward = Values("Memory of the gradient of a backward until it is sent, per stage.")
+    mem_receive_forward = Values("Memory of the received input of a forward until the forward starts, per stage.")
+    mem_receive_backward = Values("Memory of the received gradient of a backward until the backward ends, per stage.")
+    mem_work_forward = Values("Work space of a forward while it runs, per stage.")
+    mem_work_backward = Values("Work space of a full backward while it runs, per stage.")
+    mem_work_backward_input = Values("Work space of a backward for the input gradient alone, per stage (default: that of a full one).")
+    mem_work_backward_weight = Values("Work space of a backward for the weight gradient alone, per stage (default: that of a full one).")
+    unshard_times = Values("Time to gather the weights, per stage.")
+    reduce_grad_times = Values("Time to reduce the gradients, per stage.")
+    unshard_bytes = Values("Bytes that are gathered, per stage.")
+    reduce_grad_bytes = Values("Bytes that are reduced, per stage.")
+    sharding_bandwidth = Values("Bytes per unit of time for gathering and reducing, per device.")
+    sharding_slowdown = Values("Factor on the times of compute ops during gathering and reducing, per device (default: 1; inf: they stop).")
+    recompute_times = Values("Time of RECOMPUTE, per stage (default: that of F).")
+    mem_recompute = Values("Memory that a recomputed stage pass holds from its F until its RECOMPUTE, per stage (default: 0).")
+    offload_times = Values("Time of the copy to the host, per stage (default: host_latency + offload_bytes / host_bandwidth).")
+    reload_times = Values("Time of the copy back, per stage (default: that of the copy to the host).")
+    offload_bytes = Values("Bytes that are copied for a stage pass, per stage.")
+    host_bandwidth = Values("Bytes per unit of time of the host link in each direction, per device.")
+    host_latency = Values("Time of each copy in addition to that of its bytes, per device.")
+    mem_offload = Values("Memory that the copy of a stage pass frees, per stage (default: all of mem_forward).")
+    host_link = Values("Number of the host link, per device; devices with the same number share a link.")
+    microbatch_scale = Values("Factor on times, memory and bytes, per microbatch.")
+    microbatch_memory_scale = Values("Factor on memory and bytes alone, per microbatch (default: microbatch_scale).")
+    slice_scale = Values("Factor on times in addition to that of the microbatch, per slice.")
+    op_overhead = Values("Time of the runtime per op, in addition to the op's own time: one number, or four, for F, B, I and W.")
+    copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")
+    send_overhead = Values("Time of the call of each send or receive, in evaluations with transfers, per device (default: 0).")
+    mem_recomputed_backward_input = Values("Memory that an I recomputes at its start, and which is held until W ends, per stage.")
+    mem_recomputed_backward = Values("Memory that a full backward recomputes and holds while it runs, per stage (default: that of an I).")
 
     def validate(self) -> None:
-        """Raises where the lists contradict each other."""
+        """Raises if the lists contradict each other."""
         call(lib.ppsched_config_validate, self._handle)
 
     def with_stages(self, stages: int, embedding: Optional[ModelEnd] = None, head: Optional[ModelEnd] = None) -> "Config":
-        """The same model in another number of stages, of which one is a multiple of the other: costs are added up, or divided
-        evenly but for embedding and head, which stay in the first and the last stage."""
+        """The same model with another number of stages. One number must be a multiple of the other. Costs are added up, or divided
+        evenly, except embedding and head, which stay in the first and the last stage."""
         ends = model_end("embedding", embedding), model_end("head", head)
         return self._like(new_handle(lib.ppsched_config_with_stages, self._handle, integer("stages", stages), ctypes.byref(ends[0]),
                                      ctypes.byref(ends[1])))
 
     def with_microbatches(self, microbatches: int) -> "Config":
-        """The same batch in another number of microbatches: times, bytes and activation memory change by their ratio."""
+        """The same batch in another number of microbatches. Times, bytes and activation memory change by the ratio."""
         return self._like(new_handle(lib.ppsched_config_with_microbatches, self._handle, integer("microbatches", microbatches)))
 
     def __repr__(self) -> str:
@@ -450,7 +487,7 @@ def _unpickled(version: str, arguments: Mapping[str, Any], order: Tuple[int, ...
 
 
 def config_of(value: object) -> Config:
-    """What must be a config."""
+    """Returns the value if it is a config, else raises."""
     if not isinstance(value, Config):
         raise Error(f"config must be a ppsched.Config, not {shown(value)}")
     return value

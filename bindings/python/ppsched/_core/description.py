@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a model: its layers, and the blocks that these are made of."""
+"""Descriptions of models: their layers, and the blocks of each layer."""
 import ctypes
 import json
 import weakref
@@ -14,10 +14,10 @@ from .views import Shared, sized
 
 
 class Transformer(NamedTuple):
-    """A decoder-only transformer of plain or latent attention with an MLP or experts in each layer; parts that it does not have are 0 or
-    False. include/ppsched/description.h has each field. Other models: Description.
+    """A decoder-only transformer with plain or latent attention, and an MLP or experts in each layer. Parts that it does not have are 0
+    or False. include/ppsched/description.h describes each field. For other models use Description.
 
-    expert_layers: for each layer 1 if it has experts, else 0; or empty, and dense_layers, expert_interval and expert_offset decide."""
+    expert_layers: for each layer 1 if it has experts, else 0. If it is empty, dense_layers, expert_interval and expert_offset apply."""
 
     layers: int
     hidden_size: int
@@ -56,7 +56,7 @@ class Transformer(NamedTuple):
 
 
 def _expert_layers(value: object, layers: int) -> Any:
-    """One value for each layer; None if it is empty."""
+    """The list as a C array, one value per layer; None if it is empty."""
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         raise Error(f"expert_layers must be a list of 0 and 1, not {shown(value)}")
     if not value:
@@ -67,7 +67,7 @@ def _expert_layers(value: object, layers: int) -> Any:
 
 
 def c_count(name: str, value: object) -> int:
-    """A count that C can take; the library refuses what is too large."""
+    """A count that fits into a C field; the library refuses counts that are too large."""
     return min(max(integer(name, value), 0), 2**32 - 1) if integer(name, value) >= 0 else 2**32 - 1
 
 
@@ -85,16 +85,16 @@ def _transformer_record(transformer: Transformer) -> Any:
 
 
 class Description(Shared):
-    """A model by its layers: of which blocks each kind of layer is made, and which kind each layer is.
+    """The layers of a model: the blocks of each kind of layer, and the kind of each layer.
 
-    Description(values): a mapping, or its JSON text: either the library's own form (docs/model.md), such as
+    Description(values): values is a mapping or its JSON text. It has the library's own form (docs/model.md), such as
 
         Description({"hidden_size": 4096, "vocabulary_size": 131072,
                      "kinds": {"full": [{"kind": "attention", "heads": 32, "key_value_heads": 8},
                                         {"kind": "mlp", "width": 14336, "gated": True}]},
                      "layers": "32xfull"})
 
-    or Hugging Face's config.json of a family that the library knows (ppsched.model_families). A Transformer is taken as well."""
+    or it is Hugging Face's config.json of a known family (ppsched.model_families). It may also be a Transformer."""
 
     def __init__(self, values: Union[str, Mapping[str, Any], Transformer]) -> None:
         if isinstance(values, Transformer):
@@ -107,8 +107,8 @@ class Description(Shared):
 
     @classmethod
     def guess(cls, values: Union[str, Mapping[str, Any]]) -> "Description":
-        """The start of a description for a config.json of any family: of one that is not known it has what the usual names say. warnings
-        are the names of fields that are not understood, and of sizes that are missing and 1 here; without any it is complete."""
+        """The start of a description, from a config.json of any family. For an unknown family it has the fields with usual names. warnings
+        has the names of fields that are not understood, and of missing sizes, which are then 1. Without warnings it is complete."""
         made, text = cls.__new__(cls), _text_of(values).encode()
         made._handle = new_handle(lib.ppsched_description_guess, text, len(text), None)
         made._finish()
@@ -121,12 +121,12 @@ class Description(Shared):
 
     @property
     def layers(self) -> int:
-        """How many there are, without towers and MTP layers."""
+        """The number of layers, without towers and MTP layers."""
         return int(self._info.layer_count)
 
     @property
     def layer_kinds(self) -> List[str]:
-        """The name of each layer's kind."""
+        """For each layer the name of its kind."""
         names = [decoded(self._info.kinds[number].contents.name) for number in range(self._info.kind_count)]
         return [names[self._info.layers[number]] for number in range(self._info.layer_count)]
 
@@ -140,7 +140,7 @@ class Description(Shared):
 
     @property
     def positions(self) -> int:
-        """Rows of a table of learned positions, or 0."""
+        """Rows of the table of learned positions, or 0."""
         return int(self._info.positions)
 
     @property
@@ -149,7 +149,7 @@ class Description(Shared):
 
     @property
     def sequence_length(self) -> int:
-        """The longest sequence that the model was made for, or 0 if it is not known."""
+        """The longest sequence that the model was made for, or 0 if unknown."""
         return int(self._info.sequence_length)
 
     @property
@@ -163,7 +163,7 @@ class Description(Shared):
 
     @property
     def warnings(self) -> List[str]:
-        """What the text holds that is not known, and so not counted."""
+        """Fields of the text that are unknown, and so not counted."""
         count = lib.ppsched_description_warning_count(self._handle)
         return [decoded(lib.ppsched_description_warning_at(self._handle, number)) for number in range(count)]
 
@@ -179,7 +179,7 @@ class Description(Shared):
         return b"".join(pieces).decode()
 
     def values(self) -> Dict[str, object]:
-        """The same as a mapping, to change and read again."""
+        """The description as a mapping, which can be changed and read again."""
         found = json.loads(self.json())
         assert isinstance(found, dict)
         return found
@@ -202,9 +202,9 @@ def _text_of(values: object) -> str:
     try:
         return json.dumps(dict(values))
     except (TypeError, ValueError, RecursionError) as error:
-        raise Error(f"a description must be of what JSON has: {error}") from None
+        raise Error(f"a description must contain only JSON values: {error}") from None
 
 
 def model_families() -> List[str]:
-    """The names of model_type in Hugging Face's config.json that the library reads."""
+    """The values of model_type in Hugging Face's config.json that the library reads."""
     return [decoded(lib.ppsched_model_family_at(number)) for number in range(lib.ppsched_model_family_count())]

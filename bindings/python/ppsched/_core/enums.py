@@ -11,18 +11,18 @@ Member = TypeVar("Member", bound=enum.IntEnum)
 
 
 def name_of(value: enum.IntEnum) -> str:
-    """The library's name of a member, such as "by_time": what options, JSON and Python take."""
+    """The library's name of a member, such as "by_time", which options, JSON and Python use."""
     words = re.sub("(?<!^)(?=[A-Z])", "_", type(value).__name__).lower()
     return decoded(getattr(lib, f"ppsched_{words}_name")(value))
 
 
 def names_of(kind: Type[enum.IntEnum]) -> List[str]:
-    """Those of all members, in the order of their numbers."""
+    """The names of all members, in the order of their numbers."""
     return [name_of(value) for value in kind]
 
 
 def member(kind: Type[Member], what: str, value: object) -> Member:
-    """The member of a name (in any case) or a value; an Error that lists the names where there is none."""
+    """The member with a name (in upper or lower case) or a value. If there is none, raises an Error that lists the names."""
     if isinstance(value, str) and value.upper() in kind.__members__:
         return kind[value.upper()]
     for found in kind:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a schedule takes as long as it does: its critical path, slack, and what slower and faster stages would do."""
+"""What bounds the time of a schedule: its critical path, slack, and sensitivities to slower and faster stages."""
 import ctypes
 from typing import TYPE_CHECKING, List, NamedTuple, Union
 
@@ -20,8 +20,8 @@ _KINDS = (Kind.F, Kind.B, Kind.I, Kind.W)
 class CriticalOp(NamedTuple):
     """An op of the critical path; an overlapped pair is one, with its first op.
 
-    position: in the device's queue; reason: why it starts then. BEGIN: it is its device's first, and starts at 0; DEVICE: the
-    previous op of its device ends; INPUT: what another device made has arrived; FLUSH: the iteration before ends on another;
+    position: in the device's queue; reason: why it starts at that time. BEGIN: it is the first op of its device, and starts at 0; DEVICE:
+    the op before it on its device ends; INPUT: an input from another device arrives; FLUSH: the iteration before ends on another device;
     COPY: a copy of OFFLOAD or RELOAD ends.
     """
 
@@ -34,14 +34,15 @@ class CriticalOp(NamedTuple):
 
 
 class Sensitivity(NamedTuple):
-    """What an objective gains per unit by which a stage's ops take longer, and loses per unit by which they take less."""
+    """How much an objective grows per unit of time by which a stage's ops take longer, and how much it falls per unit by which they take
+    less."""
 
     more: float
     less: float
 
 
 class Relief(NamedTuple):
-    """The stage to relieve first, and what the objective gains and loses with it; see Sensitivity."""
+    """The stage to speed up first, and how the objective changes with it; see Sensitivity."""
 
     stage: int
     more: float
@@ -63,18 +64,18 @@ def slack_by_stage(timeline: "Timeline") -> List[float]:
 
 
 def _kind_of(kind: Union[Kind, str, None]) -> int:
-    """The number of a kind that takes time; 0 for all four."""
+    """The number of a kind of compute op; 0 for all four."""
     if kind is None:
         return 0
     found = member(Kind, "kind", kind)
     if found not in _KINDS:
-        raise Error(f"there are no sensitivities to {found.name}; there are those to F, B, I and W")
+        raise Error(f"there are no sensitivities to {found.name}; give F, B, I or W")
     return found
 
 
 def sensitivities(timeline: "Timeline", objective: Union[Objective, str], kind: Union[Kind, str, None]) -> List[Sensitivity]:
     of = member(Objective, "objective", objective), _kind_of(kind)
-    with Interrupts() as interrupts:  # where longest ways go to and fro between many stages it takes seconds
+    with Interrupts() as interrupts:  # it takes seconds if critical paths alternate between many stages
         tell = _abi.ProgressFunction(lambda _user, _progress: interrupts.error is not None)
         records = records_of(_abi.Sensitivity, lib.ppsched_timeline_get_sensitivities, timeline._handle, *of, tell, None)
     return [Sensitivity(record.more, record.less) for record in records]

@@ -14,7 +14,7 @@ FORMAT_NAMES = tuple(_FORMATS)
 
 
 def export_format(name: Union[Format, str]) -> Format:
-    """A format from its name, one of FORMAT_NAMES: the first word of its enumerator."""
+    """The format with a name, one of FORMAT_NAMES: the first word of its enumerator."""
     if isinstance(name, Format):
         return name
     if not isinstance(name, str) or name not in _FORMATS:
@@ -23,21 +23,21 @@ def export_format(name: Union[Format, str]) -> Format:
 
 
 def format_name(format: Union[Format, str]) -> str:
-    """A format's name from itself, or from its name."""
+    """The name of a format, which may be given by name."""
     number = export_format(format)
     return next(name for name in FORMAT_NAMES if _FORMATS[name] == number)
 
 
 def export(schedule: ctypes.c_void_p, timeline: Optional[ctypes.c_void_p], format: Format, *, text_columns: int = 0,
            time_scale: float = 0.0) -> str:
-    """The text of an export; both handles are the library's."""
+    """The text of an export; both arguments are handles of the library."""
     pieces: List[bytes] = []
     raised: List[BaseException] = []
 
     def write(_user: Optional[int], data: int, size: int) -> int:
         try:
             pieces.append(ctypes.string_at(data, size))
-        except BaseException as error:  # comes out again behind the C call
+        except BaseException as error:  # raised again after the C call
             raised.append(error)
             return 1
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that fill a buffer: asked how much there is, then for it."""
+"""Calls that fill a buffer: first for the size, then for the content."""
 import ctypes
 from typing import Any, Callable, Type, TypeVar
 
@@ -9,7 +9,7 @@ Record = TypeVar("Record", bound=Any)
 
 
 def records_of(kind: Type[Record], function: Callable[..., int], *arguments: object) -> "ctypes.Array[Record]":
-    """All that a function gives, as an array of records."""
+    """All records that a function returns, as an array."""
     count = ctypes.c_size_t()
     call(function, None, 0, ctypes.byref(count), *arguments)
     array: "ctypes.Array[Record]" = (kind * count.value)()
@@ -18,7 +18,7 @@ def records_of(kind: Type[Record], function: Callable[..., int], *arguments: obj
 
 
 def text_of(function: Callable[..., int], *arguments: object) -> str:
-    """The text that a function gives."""
+    """The text that a function returns."""
     size = ctypes.c_size_t()
     call(function, None, 0, ctypes.byref(size), *arguments)
     buffer = ctypes.create_string_buffer(size.value)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of JSON and CSV as they were called before 1.0. What the command writes has them beside the new ones until then, so that who
-reads it finds either; docs/renamed.md has them all. Of a schedule's own JSON the library does the same (lib/format/json.c)."""
+"""Names of JSON and CSV keys before 1.0. Until then, output of the command has them in addition to the new ones; docs/renamed.md lists
+them. In the JSON of schedules the library does the same (lib/format/json.c)."""
 from typing import Any, Dict, Mapping
 
 FORMER = {"overshoot": "excess",         # of candidates
@@ -10,5 +10,5 @@ FORMER = {"overshoot": "excess",         # of candidates
 
 
 def with_former(row: Mapping[str, Any]) -> Dict[str, Any]:
-    """A row with each former key right behind the new one."""
+    """A row in which each former key follows the new one."""
     return {name: value for key, value in row.items() for name in (key, FORMER.get(key)) if name is not None}

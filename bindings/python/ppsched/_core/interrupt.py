@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, and signals to end, during a call into the library."""
+"""Ctrl-C and termination signals during a call into the library."""
 import signal
 import threading
 from types import FrameType
@@ -11,8 +11,8 @@ Handler = Callable[[int, Optional[FrameType]], object]
 
 
 class Interrupts:
-    """As a context manager: what the handlers of these signals raise is kept in `error`, as it would get lost where C calls Python, and
-    comes out at the end. Outside the main thread, and where there is no handler, nothing changes."""
+    """As a context manager: an exception from a handler of these signals would be lost where C calls Python, so it is kept in `error` and
+    raised at the end. Outside the main thread, and without a handler, nothing changes."""
 
     def __init__(self) -> None:
         self.error: Optional[BaseException] = None
@@ -29,12 +29,12 @@ class Interrupts:
     def _handle(self, number: int, frame: Optional[FrameType]) -> None:
         try:
             self._handlers[number](number, frame)
-        except BaseException as error:  # comes out at the end
+        except BaseException as error:  # raised at the end
             self.error = error
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._handlers.items():
-            if signal.getsignal(number) == self._handle:  # else it has been set anew meanwhile
+            if signal.getsignal(number) == self._handle:  # else it was changed meanwhile
                 signal.signal(number, handler)
         if self.error is not None:
             raise self.error from None

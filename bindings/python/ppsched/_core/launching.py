@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to type: the arguments with which a training runtime runs a schedule."""
+"""Launch arguments: what a training runtime gets to run a schedule."""
 import ctypes
 import re
 from typing import TYPE_CHECKING, Dict, List, Optional, Union
@@ -23,7 +23,7 @@ RUNTIME_NAMES = tuple(decoded(lib.ppsched_runtime_name(runtime)) for runtime in 
 
 def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Optional[str], exact: bool,
                 layers: int, model: Optional[LayerSplit], micro_batch: int, data_parallel: int) -> str:
-    """The line; `schedule` is the library's handle."""
+    """The launch line; `schedule` is the library's handle."""
     number = member(Runtime, "runtime", runtime)
     options = sized(_abi.LaunchOptions)
     options.exact = bool(exact)
@@ -41,42 +41,42 @@ def launch_line(schedule: ctypes.c_void_p, runtime: Union[Runtime, str], csv: Op
 def _count(name: str, value: int) -> int:
     number = integer(name, value)
     if not 0 <= number < 2**32:
-        raise Error(f"{name} is {number}; it must not be negative, nor that large", _abi.Status.ERROR_RANGE)
+        raise Error(f"{name} is {number}; it must be at least 0 and below 2**32", _abi.Status.ERROR_RANGE)
     return number
 
 
 def without_others(reason: str) -> str:
-    """A reason without the runtimes that can."""
+    """A reason without the list of runtimes that can run it."""
     return re.sub(r"; [^;]* can run it.*$", "", reason)
 
 
 def launch_notes(schedule: "Schedule", runtime: str, model: Optional[LayerSplit] = None, layers: int = 0) -> List[str]:
-    """What a line alone does not tell of what it runs. layers: see Schedule.launch."""
+    """Notes on what a launch line runs, which the line does not show. layers: see Schedule.launch."""
     notes = []
     try:
         schedule.launch(runtime, exact=True, model=model, layers=layers)
     except Refused as error:
         notes.append(without_others(str(error)))
     if runtime == "torchtitan" and schedule.kinds & {Kind.I, Kind.W}:
-        notes.append("split backwards need an attention other than torchtitan's default FlexAttention, at whose BlockMask its backward of "
-                     "inputs stops")
+        notes.append("split backwards need another attention than torchtitan's default FlexAttention, as its backward of inputs fails at "
+                     "the BlockMask")
     if runtime == "pytorch" and any(kind not in COMPUTE for kind in schedule.kinds):
         notes.append("PyTorch 2.15 reads no lowered CSV without waits for sends and reductions; ppsched.torch.PlannedSchedule adds them")
     if runtime in ("pytorch", "torchtitan") and (turn := _turning_stage(schedule)) is not None:
-        notes.append(f"without validation: PyTorch's eval() stops with AssertionError on rank {schedule.device_of(turn)}, which has the "
-                     f"neighbouring stages {turn} and {turn + 1}; where they are on different ranks it works")
+        notes.append(f"run without validation: PyTorch's eval() raises AssertionError on rank {schedule.device_of(turn)}, which has the "
+                     f"neighbouring stages {turn} and {turn + 1}; it works if they are on different ranks")
     return notes
 
 
 def _turning_stage(schedule: "Schedule") -> Optional[int]:
-    """The first stage whose next one is on the same device too, as where a v turns: it hands gradients over without a transfer, in
-    eval() too, where there are none."""
+    """The first stage whose next stage is on the same device, as at the turn of a V. It passes gradients on without a transfer, also in
+    eval(), where there are none."""
     devices = [schedule.device_of(stage) for stage in range(schedule.stages)]
     return next((stage for stage, (one, other) in enumerate(zip(devices, devices[1:])) if one == other), None)
 
 
 def with_options(line: str, options: str) -> str:
-    """The line with more of the runtime's options: before a command that it ends with, as torchtitan's may."""
+    """The line with further options of the runtime. If the line ends with a command, as torchtitan's may, they come before it."""
     words, space, last = line.rpartition(" ")
     if not last.startswith("activation-checkpoint:"):
         words, space, last = line, "", ""
@@ -85,7 +85,7 @@ def with_options(line: str, options: str) -> str:
 
 def launch_row(schedule: "Schedule", csv: Optional[str] = None, model: Optional[LayerSplit] = None, micro_batch: int = 0,
                data_parallel: int = 1) -> Dict[str, Dict[str, Optional[str]]]:
-    """For each runtime the arguments that run a ppsched.Schedule, or why it cannot. The others: see Schedule.launch."""
+    """For each runtime its launch arguments for a ppsched.Schedule, or the reason why it cannot run it. Arguments: see Schedule.launch."""
     row: Dict[str, Dict[str, Optional[str]]] = {}
     for runtime in Runtime:
         try:

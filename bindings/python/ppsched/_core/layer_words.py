@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers and their splits in the words of the ppsched command."""
+"""Layers and their splits as options of the ppsched command."""
 from typing import List, Optional, Tuple
 
 from .config import OF_RUN, QUANTITIES
 from .layers import LayerSplit
 
-# Lists of numbers that with --num-layers are those of each layer, and what a layer calls them.
+# Lists of numbers that apply to each layer with --num-layers, and their names in a layer.
 OF_LAYERS = {"forward_times": "forward_time", "backward_times": "backward_time", "backward_input_times": "backward_input_time",
              "backward_weight_times": "backward_weight_time", "mem_forward": "mem_forward", "mem_backward_input": "mem_backward_input",
              "mem_backward_weight": "mem_backward_weight", "mem_static": "mem_static", "mem_weights": "mem_weights",
@@ -15,13 +15,13 @@ UNREAD = tuple(name for name in QUANTITIES if name not in OF_RUN and name not in
 
 
 def split_words(model: LayerSplit) -> List[str]:
-    """The words that state a split."""
+    """The options for a split."""
     recomputed = recompute_words(model)
     return ["--split", *map(str, model.split.layers), *(["--recompute", *recomputed] if recomputed else [])]
 
 
 def recompute_words(model: LayerSplit) -> List[str]:
-    """Which layers are computed again."""
+    """The values of --recompute: which layers are recomputed."""
     kinds = model.layers.kinds
     runs: List[Tuple[int, int, Optional[str]]] = []
     for layer, kind in enumerate(model.split.recomputes):

@@ -17,7 +17,7 @@ from .views import Shared, sized
 
 
 class Recompute(TypedDict, total=False):
-    """A way to keep less of a layer: its name, the whole time of a backward with it, and the memory that remains."""
+    """A kind of recomputation of a layer: its name, the time of the whole backward with it, and the memory held from F to the backward."""
 
     name: str
     backward_time: float
@@ -25,12 +25,13 @@ class Recompute(TypedDict, total=False):
 
 
 class Layer(TypedDict, total=False):
-    """A layer, or `count` equal ones behind each other, as config files have it.
+    """A layer, or `count` equal layers in a row, as in config files.
 
-    place: "first" (embedding) or "last" (head) where it belongs into that stage; with_next: never in another stage than the
-    layer after it; tied: the last stage holds its weights too; copies_embedding: a stage with it, but the first, holds the weights
-    of the layers with place "first" too, but for those that are not_copied (a tower). Without any backward time the backward takes twice the forward.
-    hybrid_symbols: of a layer of a hybrid model its symbols in Megatron-LM's --hybrid-layer-pattern, as "M" or "*-"; "" if it has none.
+    place: "first" (embedding) or "last" (head) if it must be in that stage; with_next: it is in the same stage as the layer after it;
+    tied: the last stage holds its weights, too; copies_embedding: each stage with it, except the first, also holds the weights of the
+    layers with place "first", except those with not_copied (a tower). If no backward time is given, the backward takes twice as long as
+    the forward.
+    hybrid_symbols: the symbols of the layer in Megatron-LM's --hybrid-layer-pattern, such as "M" or "*-"; "" if it has none.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Layer(TypedDict, total=False):
 
 
 class StageLayers(TypedDict):
-    """What a stage holds: of each name how many layers, and of those how many are recomputed in which way."""
+    """The layers of a stage: for each name their number, and how many of them have which kind of recomputation."""
 
     stage: int
     layers: Dict[str, int]
@@ -63,14 +64,14 @@ class StageLayers(TypedDict):
 
 
 class Split(NamedTuple):
-    """Layers of each stage; and of each layer its kind of recomputation, counted from 1, 0 for none."""
+    """The number of layers of each stage; and for each layer 0, or the number of its kind of recomputation, from 1."""
 
     layers: List[int]
     recomputes: List[int]
 
 
 class LayerSplit(NamedTuple):
-    """The layers of a model, and which are in which stage."""
+    """The layers of a model, and their split into stages."""
 
     layers: "Layers"
     split: Split
@@ -117,11 +118,11 @@ def _recomputes(where: str, row: Mapping[str, Any], backward: float) -> List[_ab
         place = f"{where}: recompute {number}"
         kind = _checked(place, item, Recompute.__annotations__)
         if "backward_time" not in kind:
-            raise Error(f"{place} ({kind['name']}): give backward_time, that of the whole backward, what is computed again included")
+            raise Error(f"{place} ({kind['name']}): give backward_time, the time of the whole backward, including recomputation")
         whole = _number(f"{place}: backward_time", kind["backward_time"])
         if whole < backward:
-            raise Error(f"{place}: backward_time is {whole:g}, less than {backward:g} without; it is that of the whole backward, what is "
-                        "computed again included", Status.ERROR_RANGE)
+            raise Error(f"{place}: backward_time is {whole:g}, less than the {backward:g} without recomputation; it must be the time of the "
+                        "whole backward, including recomputation", Status.ERROR_RANGE)
         kinds.append(_abi.Recompute(encoded("name", kind["name"]), whole - backward,
                                     _number(f"{place}: mem_forward", kind.get("mem_forward", 0))))
     return kinds
@@ -143,7 +144,7 @@ def _place(where: str, place: object) -> LayerPlace:
 
 
 def _record(number: int, given: object, own_place: str) -> _abi.Layer:
-    """own_place: where it is if it does not say so."""
+    """own_place: its place, if it has none."""
     where = f"layer entry {number}"
     row = _checked(where, given, Layer.__annotations__)
     where += f" ({row['name']})"
@@ -161,18 +162,18 @@ def _record(number: int, given: object, own_place: str) -> _abi.Layer:
     for name in COSTS:
         setattr(record, name, _number(f"{where}: {name}", row.get(name, 0)))
     if "forward_time" not in row and any(row.get(name) for name in COSTS[1:4]):
-        raise Error(f"{where}: it has a time of its backward, and no forward_time; give that too, 0 where it takes none")
+        raise Error(f"{where}: it has a backward time but no forward_time; give that, too, or 0 if it takes none")
     parts = record.backward_input_time + record.backward_weight_time
     if not any(name in row for name in COSTS[1:4]):
         record.backward_time = 2 * record.forward_time
     kinds = _recomputes(where, row, record.backward_time or parts)
-    record._kinds = (_abi.Recompute * len(kinds))(*kinds)  # which the record points to
+    record._kinds = (_abi.Recompute * len(kinds))(*kinds)  # kept alive, as the record points to it
     record.recomputes, record.recompute_count = ctypes.cast(record._kinds, ctypes.POINTER(_abi.Recompute)), len(kinds)
     return record
 
 
 def _own_place(rows: Sequence[Any], number: int) -> str:
-    """Of layers that are called what they are: an embedding at the begin is in the first stage, a head at the end in the last."""
+    """The place by name: a first layer "embedding" is in the first stage, a last layer "head" in the last one."""
     row = rows[number]
     name = row.get("name") if isinstance(row, Mapping) else None
     if name == "embedding" and number == 0:
@@ -181,7 +182,7 @@ def _own_place(rows: Sequence[Any], number: int) -> str:
 
 
 class Layers(Shared):
-    """The layers of a model in order, from rows as ppsched.Layer tells: Layers([{"name": "decoder", "count": 80, ...}, ...]).
+    """The layers of a model in order, from rows like ppsched.Layer: Layers([{"name": "decoder", "count": 80, ...}, ...]).
 
     given: the rows.
     """
@@ -198,7 +199,7 @@ class Layers(Shared):
         self._release = weakref.finalize(self, lib.ppsched_layers_release, self._handle)
 
     def largest(self) -> Tuple[str, float]:
-        """The layer that takes most memory by itself, with one microbatch and the kind of recomputation that leaves least."""
+        """The layer that takes most memory alone, with one microbatch and the kind of recomputation that holds least."""
         def alone(row: Layer) -> float:
             kept = [kind.get("mem_forward", 0.0) for kind in row.get("recompute", ())]
             return row.get("mem_static", 0.0) + row.get("mem_weights", 0.0) + min([row.get("mem_forward", 0.0), *kept])
@@ -207,7 +208,7 @@ class Layers(Shared):
         return row["name"], alone(row)
 
     def __len__(self) -> int:
-        """Layers, equal ones counted one by one."""
+        """Number of layers, where each layer of an entry counts."""
         return lib.ppsched_layers_count(self._handle)
 
     def _entries(self) -> List[_abi.Layer]:
@@ -220,12 +221,12 @@ class Layers(Shared):
 
     @property
     def names(self) -> List[str]:
-        """Of each layer."""
+        """The name of each layer."""
         return [decoded(entry.name) for entry in self._entries() for _ in range(entry.count)]
 
     @property
     def kinds(self) -> List[List[str]]:
-        """Of each layer the names of its kinds of recomputation."""
+        """For each layer the names of its kinds of recomputation."""
         return [[decoded(entry.recomputes[k].name) for k in range(entry.recompute_count)]
                 for entry in self._entries() for _ in range(entry.count)]
 
@@ -234,22 +235,22 @@ class Layers(Shared):
         return f"<ppsched.Layers: {words}>"
 
     def layout(self, split: Split, devices: int) -> Optional[Layout]:
-        """The layout of a split: those of the first stage are the embedding, of the last the head, "mtp" MTP layers, all others
-        decoders; None where it is none that can be."""
+        """The layout of a split. Layers for the first stage are the embedding, those for the last stage the head, "mtp" MTP layers, and all
+        others decoders. None if no such layout is valid."""
         kinds = [0 if entry.place == LayerPlace.FIRST else 3 if entry.place == LayerPlace.LAST else 2 if decoded(entry.name) == "mtp"
                  else 1 for entry in self._entries() for _ in range(entry.count)]
         stages, end = [], 0
         for count in split.layers:
             stages.append([kinds[end:end + count].count(kind) for kind in range(4)])
             end += count
-        stages[0][0], stages[-1][3] = 1, 1  # of which every model has one, though it may cost nothing
+        stages[0][0], stages[-1][3] = 1, 1  # every model has one of each, even if it costs nothing
         try:
             return Layout.of_stages([(a, b, c, d) for a, b, c, d in stages], devices)
         except Error:
             return None
 
     def rows(self, split: Split) -> List[StageLayers]:
-        """A split as JSON has it: of each stage its layers by name, and those recomputed by name and kind."""
+        """A split as in JSON: for each stage its layers by name, and the recomputed ones by name and kind."""
         names, kinds, end = self.names, self.kinds, 0
         recomputes = split.recomputes or [0] * len(names)
         rows: List[StageLayers] = []
@@ -277,13 +278,13 @@ def _counts(what: str, values: Iterable[object], most: int) -> List[int]:
 
 
 def split_record(layers: Layers, split: Split) -> _abi.Split:
-    """The library's record of a split; it keeps alive what it points to."""
+    """The library's record of a split, which keeps alive what it points to."""
     counts = (ctypes.c_uint32 * len(split.layers))(*_counts("layers of a stage", split.layers, _abi.MAX_LAYERS))
     record = sized(_abi.Split)
     record.stages, record.layers = len(counts), ctypes.cast(counts, ctypes.POINTER(ctypes.c_uint32))
     if split.recomputes:
         if len(split.recomputes) != len(layers):
-            raise Error(f"the split tells of {len(split.recomputes)} layers how they are recomputed; there are {len(layers)}",
+            raise Error(f"the split has kinds of recomputation for {len(split.recomputes)} layers; there are {len(layers)}",
                         Status.ERROR_LENGTH)
         kinds = (ctypes.c_uint8 * len(layers))(*_counts("the kind of a layer", split.recomputes, _abi.MAX_RECOMPUTES))
         record.recomputes = ctypes.cast(kinds, ctypes.POINTER(ctypes.c_uint8))
@@ -291,6 +292,6 @@ def split_record(layers: Layers, split: Split) -> _abi.Split:
 
 
 def config_from_layers(config: Config, layers: Layers, split: Split) -> Config:
-    """A config like another whose stages are those of a split of the layers; what the other says of stages is not read."""
+    """A config like another, but with the stages of a split of the layers. Costs of stages in the other config are not read."""
     record = split_record(layers, split)
     return config._like(new_handle(lib.ppsched_config_from_layers, config._handle, layers._handle, ctypes.byref(record)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which layers are in which stage: layouts of Megatron-LM and torchtitan."""
+"""Layouts: splits in the notations of Megatron-LM and torchtitan."""
 import ctypes
 import weakref
 from typing import Iterable, List, NamedTuple, Optional, Tuple
@@ -13,13 +13,13 @@ from .shown import shown
 from .views import Shared, sized
 from .words import counted, names_checked, nearest
 
-# Schedules by the names that torchtitan takes, and whether they have several stages a device.
+# torchtitan's names of schedules, and whether they have several stages per device.
 TITAN_SCHEDULES = {"1F1B": False, "GPipe": False, "Interleaved1F1B": True, "LoopedBFS": True, "InterleavedZeroBubble": True,
                    "ZBVZeroBubble": True, "DualPipeV": True, "PipelineScheduleSingle": False, "PipelineScheduleMulti": True}
 
 
 class LayoutStage(NamedTuple):
-    """How many layers of each kind a stage has; they run in this order. str() is one word, such as Et4, t13mL, or - for none."""
+    """The number of layers of each kind in a stage; they run in this order. str() is one word, such as Et4, t13mL, or - for none."""
 
     embeddings: int = 0
     decoders: int = 0
@@ -31,11 +31,11 @@ class LayoutStage(NamedTuple):
 
 
 class Layout(Shared):
-    """Which layers are in which stage, by Megatron-LM's rules.
+    """Which layers each stage has, by Megatron-LM's rules.
 
     Layout(text, devices) reads a string for --pipeline-model-parallel-layout, such as "Et*3|(tt|)*29,m|L"; of_stages, megatron
-    and torchtitan make others. chunks: stages a device; stages: a LayoutStage each; offsets: how many decoders come before each
-    stage; text: the shortest string that is read back to the same stages. Stage s is chunk s // devices of device s % devices.
+    and torchtitan make others. chunks: stages per device; stages: a LayoutStage for each; offsets: for each stage the number of decoders
+    before it; text: the shortest string that is read as the same stages. Stage s is chunk s // devices of device s % devices.
     """
 
     devices: int
@@ -47,8 +47,8 @@ class Layout(Shared):
     @names_checked
     def __init__(self, text: str, devices: int, *, chunks: Optional[int] = None, decoders: Optional[int] = None,
                  mtps: Optional[int] = None, launcher: bool = False, overlap: bool = True) -> None:
-        """chunks, decoders, mtps: what the string must agree with; None: any number. launcher: refuse too what Megatron-LM's
-        launcher does, several chunks on one device, or on two without overlap of communication."""
+        """chunks, decoders, mtps: numbers that the string must have; None: any. launcher: also make the checks of Megatron-LM's launcher,
+        which refuses several chunks on one device, or on two without overlap of communication."""
         rules = sized(_abi.LayoutRules)
         rules.chunks = _optional("chunks", chunks)
         rules.decoders, rules.no_decoders = integer("decoders", decoders or 0), decoders == 0
@@ -60,7 +60,7 @@ class Layout(Shared):
 
     @classmethod
     def of_stages(cls, stages: Iterable[Tuple[int, int, int, int]], devices: int) -> "Layout":
-        """Of records, one a stage: embeddings, decoders, mtps, heads."""
+        """A layout from records, one per stage: embeddings, decoders, mtps, heads."""
         given = [LayoutStage(*stage) for stage in stages]
         for number, stage in enumerate(given):
             if any(not 0 <= integer("a number of layers", count) < 2**32 for count in stage):
@@ -73,7 +73,7 @@ class Layout(Shared):
     def megatron(cls, decoders: int, devices: int, *, layers_per_chunk: Optional[int] = None, chunks: Optional[int] = None,
                  first_decoders: Optional[int] = None, last_decoders: Optional[int] = None, account_for_embedding: bool = False,
                  account_for_loss: bool = False, overlap: bool = True, mtps: int = 0) -> "Layout":
-        """As Megatron-LM splits decoders without a string.
+        """The layout by which Megatron-LM splits decoders without a string.
 
         layers_per_chunk, chunks: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank.
         first_decoders, last_decoders: --decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers.
@@ -94,10 +94,10 @@ class Layout(Shared):
     def torchtitan(cls, decoders: int, devices: Optional[int] = None, *, stages: Optional[int] = None,
                    layers_per_stage: Optional[int] = None, schedule: str = "1F1B", first_less: int = 1,
                    last_less: int = 1) -> "Layout":
-        """As torchtitan splits decoders among stages; `modules` then are its names.
+        """The layout by which torchtitan splits decoders into stages; `modules` are its names for them.
 
-        stages: how many; alone: that many devices too. Without: what schedule (1F1B, Interleaved1F1B, ...) and layers_per_stage
-        make. first_less, last_less: how many decoders the embedding, and norm and head, count as.
+        stages: number of stages; if given alone, also of devices. Without it, schedule (1F1B, Interleaved1F1B, ...) and layers_per_stage
+        decide. first_less, last_less: as how many decoders the embedding, and norm and head, count.
         """
         if devices is None and stages is None:
             raise Error("give stages, or devices with the schedule, or both")
@@ -142,12 +142,12 @@ class Layout(Shared):
 
     @property
     def ranks(self) -> List[List[Tuple[int, int]]]:
-        """Of each device, of each of its chunks: the number of its first decoder, and how many it has."""
+        """For each device and each of its chunks: the number of its first decoder, and how many decoders it has."""
         pairs = [(offset, stage.decoders) for offset, stage in zip(self.offsets, self.stages)]
         return [pairs[device::self.devices] for device in range(self.devices)]
 
     def modules(self, stage: int, rotary: bool = False) -> List[str]:
-        """torchtitan's names of a stage's modules. rotary: with rotary_emb in each, as its backend for transformers has it."""
+        """torchtitan's names of the modules of a stage. rotary: add rotary_emb to each stage, as its backend for transformers needs it."""
         if not 0 <= integer("stage", stage) < len(self.stages):
             raise Error(f"there is no stage {stage} of {len(self.stages)}", Status.ERROR_RANGE)
         return text_of(lib.ppsched_layout_write_modules, self._handle, stage, bool(rotary)).split()
@@ -166,7 +166,7 @@ class Layout(Shared):
 
 
 def _optional(name: str, value: Optional[int]) -> int:
-    """0 for what is not given; given, it must be 1 or more."""
+    """0 if it is not given; otherwise it must be 1 or more."""
     if value is None:
         return 0
     if integer(name, value) < 1:
@@ -175,7 +175,7 @@ def _optional(name: str, value: Optional[int]) -> int:
 
 
 def _has_several(schedule: str) -> bool:
-    """Whether one of torchtitan's schedules has several stages a device."""
+    """Whether one of torchtitan's schedules has several stages per device."""
     for name, several in TITAN_SCHEDULES.items():
         if isinstance(schedule, str) and schedule.lower() == name.lower():
             return several

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a call into the library, and ways to stop it."""
+"""Progress of a call into the library, and stopping it."""
 import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Callable, List, Optional, Type
@@ -22,9 +22,9 @@ def check_progress(progress: object) -> None:
 
 
 class Listener:
-    """As a context manager it gives a copy of a config whose progress goes to `progress` (None: nowhere).
+    """As a context manager, returns a copy of a config that reports progress to `progress` (None: to nothing).
 
-    The call ends early where that returns False, raises (which comes out of the block), or at Ctrl-C (KeyboardInterrupt).
+    The call ends early if that returns False, if it raises (the block then raises the same), or at Ctrl-C (KeyboardInterrupt).
     """
 
     def __init__(self, config: Config, progress: Optional[Progress]) -> None:
@@ -37,7 +37,7 @@ class Listener:
         try:
             share, best = told.contents.share, told.contents.best
             return (self._progress is not None and self._progress(share, best) is False) or self._interrupts.error is not None
-        except BaseException as error:  # comes out again behind the C call
+        except BaseException as error:  # raised again after the C call
             self._raised.append(error)
             return 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lowering, and the proof that a lowered schedule cannot hang."""
+"""Lowering, and the proof that a lowered schedule cannot deadlock."""
 import ctypes
 from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Union
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Wait(NamedTuple):
-    """A wait of a circle of devices: `device` waits in `op`, at `position` of its queue, for the device of the next wait."""
+    """One wait of a wait cycle: `device` waits in `op`, at `position` of its queue, for the device of the next wait."""
 
     device: int
     position: int
@@ -25,7 +25,7 @@ class Wait(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What Schedule.prove found. circle: empty where it is safe; text: the circle in words."""
+    """The result of Schedule.prove. circle: the wait cycle, empty if it is safe; text: the wait cycle in words."""
 
     safe: bool
     circle: List[Wait]
@@ -36,7 +36,7 @@ class Proof(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A directed pair of devices; most_in_flight: receives, at most at once, that the receiver has come to and not used yet."""
+    """A directed pair of devices. most_in_flight: the most receives that are posted and not yet used at a time."""
 
     sender: int
     receiver: int
@@ -45,16 +45,16 @@ class Link(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """What a comm op holds. slot: a receive's buffer on its device; until: the position behind whose op it is free, a send's
-    None where that is not known before the queue's end. Both None for ops of other kinds."""
+    """The buffer of a send or receive. slot: the buffer of a receive on its device; until: the position of the op after which the buffer is
+    free; None for a send if that is unknown before the end of the queue. Both are None for other ops."""
 
     slot: Optional[int]
     until: Optional[int]
 
 
 def prefetch_of(lowering: Union[Lowering, str], receive_prefetch: Optional[int], blocking: bool = False) -> int:
-    """By how many ops receives come ahead; without a number 1 with JUST_IN_TIME, which measured best: a message that starts once
-    both sides are there is then there in time. 0 where a device does nothing else meanwhile."""
+    """The prefetch distance of receives. The default is 1 with JUST_IN_TIME, which was best in measurements: a message that starts when both
+    sides are ready then arrives in time. It is 0 if devices block in sends and receives."""
     if receive_prefetch is not None:
         return integer("receive_prefetch", receive_prefetch)
     return int(member(Lowering, "lowering", lowering) == Lowering.JUST_IN_TIME and not blocking)
@@ -73,14 +73,14 @@ def buffers(schedule: "Schedule", device: int) -> List[Buffer]:
 
 
 def _look_ahead(options: _abi.LowerOptions, lookahead: Union[str, Sequence[int]]) -> None:
-    """Sets how early to gather: by a name, or by a number for each device."""
+    """Sets the lookahead of UNSHARD: by a name, or by a number for each device."""
     if isinstance(lookahead, str):
         options.unshard_lookahead = member(UnshardLookahead, "unshard_lookahead", lookahead)
         return
     counts = [integer("unshard_lookahead", count) for count in lookahead]
     for count in counts:
         if not 0 <= count < 2**32:
-            raise Error(f"unshard_lookahead has {count}; it must not be negative, nor that large", Status.ERROR_RANGE)
+            raise Error(f"unshard_lookahead has {count}; each must be at least 0 and below 2**32", Status.ERROR_RANGE)
     options.unshard_lookahead = UnshardLookahead.LIST
     options.unshard_lookahead_count = len(counts)
     array = (ctypes.c_uint32 * max(len(counts), 1))(*counts)
@@ -95,7 +95,7 @@ def lowered(schedule: "Schedule", lowering: Union[Lowering, str], lookahead: Uni
     _look_ahead(options, lookahead)
     for name, value in passes.items():
         if not 0 <= integer(name, int(value) if isinstance(value, bool) else value) < 2**32:
-            raise Error(f"{name} is {value}; it must not be negative, nor that large", Status.ERROR_RANGE)
+            raise Error(f"{name} is {value}; it must be at least 0 and below 2**32", Status.ERROR_RANGE)
         setattr(options, name, int(value))
     return new_handle(lib.ppsched_schedule_lower, schedule._handle, schedule.config._handle, ctypes.byref(options))
 

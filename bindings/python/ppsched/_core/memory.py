@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of a schedule by what it is taken by."""
+"""Memory of a schedule by cause."""
 import ctypes
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Union
 
@@ -23,8 +23,7 @@ class MemoryPoint(NamedTuple):
 
 
 class MemoryItem(NamedTuple):
-    """Something that stands in a device's memory. position: the op of the queue that it came with, None where it is always
-    there."""
+    """An item that a device holds in memory. position: the op of the queue that took it; None if it is always held."""
 
     cause: str
     stage: Optional[int]
@@ -35,7 +34,7 @@ class MemoryItem(NamedTuple):
 
 
 class IdleWindow(NamedTuple):
-    """A time in which a device computes nothing: the most memory that it holds meanwhile, and what its limit leaves."""
+    """A time in which a device computes nothing, with the most memory that it holds in it, and what is free below its limit."""
 
     start: float
     end: float

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules that keep less: by recomputing, or by copies to the host."""
+"""Activation memory saving: recompute and offload."""
 import ctypes
 from typing import TYPE_CHECKING, Optional
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 def recomputed(schedule: "Schedule", chunks: Optional[int]) -> ctypes.c_void_p:
-    """The handle of a schedule that recomputes."""
+    """The handle of a schedule with recompute."""
     options = sized(_abi.RecomputeOptions)
     options.chunks = _count(chunks)
     return new_handle(lib.ppsched_schedule_recompute, schedule._handle, ctypes.byref(options))
 
 
 def offloaded(schedule: "Schedule", chunks: Optional[int], until_limit: bool, share: float, distance: int) -> ctypes.c_void_p:
-    """The handle of a schedule that offloads."""
+    """The handle of a schedule with offload."""
     options = sized(_abi.OffloadOptions)
     options.chunks = _count(chunks)
     options.until_limit = int(until_limit)
     options.share, = numbers("share", [share])
     if not 0 < options.share <= 1:
-        raise Error(f"share is {shown(share)}; it must be above 0, and 1 at most", Status.ERROR_RANGE)
+        raise Error(f"share is {shown(share)}; it must be above 0 and at most 1", Status.ERROR_RANGE)
     if not 0 <= integer("prefetch_distance", distance) < 2**32:
-        raise Error(f"prefetch_distance is {shown(distance)}; it must be so many ops, 0 for as late as copies hide", Status.ERROR_RANGE)
+        raise Error(f"prefetch_distance is {shown(distance)}; it must be a number of ops, or 0 for reloads as late as possible", Status.ERROR_RANGE)
     options.prefetch_distance = distance
     return new_handle(lib.ppsched_schedule_offload, schedule._handle, schedule.config._handle, ctypes.byref(options))
 
 
 def _count(chunks: Optional[int]) -> int:
-    """0 for all."""
+    """The number of stages; 0 for all."""
     if chunks is None:
         return 0
     if not 1 <= integer("chunks", chunks) < 2**32:
@@ -46,5 +46,5 @@ def _count(chunks: Optional[int]) -> int:
 
 
 def chooses_offload(strategy: str) -> bool:
-    """Whether a strategy has an option that has it choose its order and what goes to the host together."""
+    """Whether a strategy has an option to choose its order and its offloads together."""
     return any(option.name == "offload" and "limit" in option.choices for option in find_strategy(strategy).options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which microbatch goes through which slot of a schedule, in texts and files: read, checked, and told beside those that cannot say it."""
+"""The order of microbatches in texts and files: reads it, checks it, and prints it where a format cannot contain it."""
 import json
 import sys
 from typing import Any, Dict, Optional, Sequence, Tuple
@@ -14,16 +14,16 @@ from .unit_texts import with_member
 from .whole_numbers import whole_of
 
 KEY = "microbatch_order"
-BESIDE = ".order.json"  # behind the name of a CSV: the file with its map
-TELLS = (None, "text", "json")  # formats that a reader sees it in
-OF_MICROBATCHES = ("microbatch_scale", "microbatch_memory_scale")  # lists of numbers that move with them
+BESIDE = ".order.json"  # added to the name of a CSV: the file with its order
+TELLS = (None, "text", "json")  # formats that show it
+OF_MICROBATCHES = ("microbatch_scale", "microbatch_memory_scale")  # lists of numbers that are reordered with microbatches
 
 
 # --- read ---
 
 
 def order_in(text: bytes, microbatches: int) -> Tuple[int, ...]:
-    """That of a schedule's JSON, which the library has read; empty where it has none."""
+    """The order in the JSON of a schedule, which the library has read; empty if there is none."""
     if KEY.encode() not in text:
         return ()
     try:
@@ -34,23 +34,23 @@ def order_in(text: bytes, microbatches: int) -> Tuple[int, ...]:
 
 
 def checked(order: Any, microbatches: int) -> Tuple[int, ...]:
-    """An order that has each microbatch once."""
+    """Returns the order if it has each microbatch exactly once, else raises."""
     if not isinstance(order, list) or not all(type(number) is int for number in order):
         raise Error(f"{KEY} must be a list of integers, not {shown(order)}", Status.ERROR_SYNTAX)
     if len(order) != microbatches:
-        raise Error(f"{KEY} has {len(order)} values; give {microbatches}, one a microbatch", Status.ERROR_LENGTH)
+        raise Error(f"{KEY} has {len(order)} values; give {microbatches}, one per microbatch", Status.ERROR_LENGTH)
     slots: Dict[int, int] = {}
     for slot, number in enumerate(order):
         if not 0 <= number < microbatches:
-            raise Error(f"{KEY} has {shown(number)} in slot {slot}; it must be 0 to {microbatches - 1}", Status.ERROR_RANGE)
+            raise Error(f"{KEY} has {shown(number)} at position {slot}; it must be 0 to {microbatches - 1}", Status.ERROR_RANGE)
         if number in slots:
-            raise Error(f"{KEY} has {number} in slot {slot} and in slot {slots[number]}; each microbatch goes through one", Status.ERROR_RANGE)
+            raise Error(f"{KEY} has {number} at position {slot} and at position {slots[number]}; each microbatch must be there once", Status.ERROR_RANGE)
         slots[number] = slot
     return tuple(order)
 
 
 def by_slot(quantities: Quantities, order: Sequence[int]) -> Quantities:
-    """Lists of numbers whose microbatches are those that the order names, by its slots."""
+    """Lists of numbers with the values by microbatch in the given order."""
     moved: Any = dict(quantities)
     for name in OF_MICROBATCHES:
         values = numbers(name, moved[name]) if order and name in moved else []
@@ -67,17 +67,17 @@ def words_of(order: Sequence[int]) -> str:
 
 
 def order_line(order: Sequence[int]) -> str:
-    """Behind a text."""
+    """The line at the end of a text."""
     return f"order of microbatches: {words_of(order)}\n"
 
 
 def order_told(order: Sequence[int]) -> str:
-    """To whoever starts a run."""
+    """The message for the user who starts a run."""
     return f"give the run its microbatches in the order {words_of(order)}"
 
 
 def with_order(text: str, format: Format, order: Sequence[int]) -> str:
-    """What a schedule is written as, with the order where there is one and the format has a place for it."""
+    """Adds the order to the text of a schedule, if there is one and the format can contain it."""
     if not order:
         return text
     if format == Format.TEXT:
@@ -88,13 +88,13 @@ def with_order(text: str, format: Format, order: Sequence[int]) -> str:
 
 
 def write_beside(path: str, order: Sequence[int]) -> None:
-    """The file with the map of a CSV."""
+    """Writes the file with the order for a CSV."""
     if order:
         write_text(path + BESIDE, json.dumps({KEY: list(order)}) + "\n")
 
 
 def tell_order(command: str, order: Sequence[int], csv: Optional[str] = None) -> None:
-    """One line on standard error beside what cannot tell it; csv: a file of that kind, whose map is beside it."""
+    """Prints the order in one line on standard error. csv: a CSV file, whose order is also in a file next to it."""
     if order and sys.stderr is not None:
-        beside = "" if csv is None else f"; {printable(csv + BESIDE)} has it too"
+        beside = "" if csv is None else f"; {printable(csv + BESIDE)} contains it, too"
         print(f"ppsched {command}: {order_told(order)}{beside}", file=sys.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Microbatches that differ: which runs first, and on which replica."""
+"""Microbatches that differ: their best order, and balancing over replicas."""
 import ctypes
 from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int, progress: Optional[Progress]) -> Tuple[Config, List[int]]:
-    """The schedule's config with its microbatches in the best order, and that order."""
+    """The config of a schedule with its microbatches in the best order, and that order."""
     options = sized(_abi.OrderOptions)
     options.objective, options.effort = member(Objective, "objective", objective), integer("effort", effort) & 0xFFFFFFFF
     order, handle = (ctypes.c_uint32 * schedule.microbatches)(), ctypes.c_void_p()
@@ -26,16 +26,16 @@ def ordered(schedule: "Schedule", objective: Union[Objective, str], effort: int,
     with schedule.config.units.telling(), Listener(schedule.config, progress) as told:
         call(lib.ppsched_schedule_order_microbatches, order, len(order), None, ctypes.byref(handle), schedule._handle, told._handle,
              ctypes.byref(options))
-        call(lib.ppsched_config_set_progress, handle, ctypes.cast(0, _abi.ProgressFunction), None)  # the listener's ends here
-    config = schedule.config._like(handle)
+        call(lib.ppsched_config_set_progress, handle, ctypes.cast(0, _abi.ProgressFunction), None)  # the listener's callback ends here
+    config = schedule.config._like(handle)._with_windows_of(schedule.config)
     before = schedule.config.microbatch_order
     config.microbatch_order = tuple(before[number] if before else number for number in order)
     return config, list(config.microbatch_order)
 
 
 def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
-    """The config of a schedule whose microbatches have other numbers than before: where they differ its lists move with them, and
-    microbatch_order tells which is which. Refused where iterations have different orders, as all have the same microbatches."""
+    """The config of a schedule with renumbered microbatches. If microbatches differ, its lists are reordered, too, and microbatch_order has
+    the old numbers. Refused if iterations have different orders, as all iterations have the same microbatches."""
     lists = {name: getattr(config, name) for name in OF_MICROBATCHES}
     count = after.microbatches
     if all(len(set(values)) < 2 for values in lists.values()):
@@ -45,7 +45,7 @@ def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
     other = next((number for number in range(count * after.iterations) if was[number] != order[number % count] + number // count * count), None)
     if other is not None:
         raise Refused(f"the last stage runs the microbatches of iteration {other // count} in another order than those of iteration 0, and "
-                      "they differ; renumber a schedule of one iteration", Status.ERROR_REFUSED)
+                      "microbatches differ; renumber a schedule of one iteration", Status.ERROR_REFUSED)
     if order == sorted(order):
         return config
     made = config.__copy__()
@@ -57,10 +57,10 @@ def renumbered(config: Config, before: "Schedule", after: "Schedule") -> Config:
 
 
 class Balance(NamedTuple):
-    """Microbatches shared out over data-parallel replicas.
+    """Microbatches balanced over data-parallel replicas.
 
-    replica: of each microbatch; most: the cost of the replica that has most; bound: none can have less there; is_best: nor does
-    any other way.
+    replica: for each microbatch its replica; most: the cost of the most loaded replica; bound: lower bound on `most`; is_best: no other
+    distribution is better.
     """
 
     replica: List[int]
@@ -70,8 +70,8 @@ class Balance(NamedTuple):
 
 
 def balance_microbatches(costs: Sequence[float], replicas: int, *, even_counts: bool = False) -> Balance:
-    """Shares microbatches of these costs, such as sequence lengths or times, out over replicas, so that the one that has most has
-    as little as can be found. even_counts: each gets as many, or one more where they do not divide evenly."""
+    """Distributes microbatches with these costs, such as sequence lengths or times, over replicas, so that the most loaded replica has the
+    least load that is found. even_counts: all replicas get equally many, or some one more if they do not divide evenly."""
     flat = numbers("costs", costs)
     record, replica = sized(_abi.Balance), (ctypes.c_uint32 * len(flat))()
     call(lib.ppsched_microbatches_balance, replica, len(flat), None, ctypes.byref(record), (ctypes.c_double * len(flat))(*flat), len(flat),

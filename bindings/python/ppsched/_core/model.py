@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of a model's layers before any run."""
+"""Estimates of the costs of a model's layers, without a run."""
 import ctypes
 import weakref
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, Union, cast
@@ -20,7 +20,7 @@ Record = TypeVar("Record", bound=NamedTuple)
 
 
 class Training(NamedTuple):
-    """How it is trained; bytes are of a parameter, or of an element of activations. sharding: 0 to 3, as ZeRO's stages."""
+    """How it is trained. Bytes are per parameter, or per element of activations. sharding: 0 to 3, as the stages of ZeRO."""
 
     sequence_length: int = 1
     micro_batch_size: int = 1
@@ -50,7 +50,7 @@ class Training(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Numbers of parameters. total and active are without towers and MTP layers; mtp is of one MTP layer."""
+    """Numbers of parameters. total and active do not include towers and MTP layers; mtp is that of one MTP layer."""
 
     total: int
     active: int
@@ -79,7 +79,7 @@ class ModelRow(NamedTuple):
 
 
 class PassCost(NamedTuple):
-    """What a layer does in a pass, for one microbatch on one device; time is the sum of the four parts and launch_time."""
+    """The cost of a layer in a pass, for one microbatch on one device; time is the sum of the four parts and launch_time."""
 
     time: float
     matrix_time: float
@@ -97,7 +97,7 @@ class PassCost(NamedTuple):
 
 
 class LayerMemory(NamedTuple):
-    """What a layer holds on one device, in bytes; parameters are counted."""
+    """The memory of a layer on one device in bytes, and its number of parameters."""
 
     parameters: float
     weights: float
@@ -113,7 +113,7 @@ class LayerMemory(NamedTuple):
 
 
 class UpdateCost(NamedTuple):
-    """What a step does once: seconds of the optimizer, and of summing gradients and gathering weights, nothing hidden."""
+    """The cost once per step: seconds of the optimizer, and of summing gradients and gathering weights, without overlap."""
 
     optimizer_time: float
     reduce_time: float
@@ -122,7 +122,7 @@ class UpdateCost(NamedTuple):
 
 
 class MegatronMemory(NamedTuple):
-    """Megatron-LM's own estimate: the most loaded device's weights and optimizer, the first stage's activations."""
+    """Megatron-LM's own estimate: weights and optimizer of the most loaded device, and activations of the first stage."""
 
     weight_and_optimizer_bytes: float
     activation_bytes: float
@@ -149,15 +149,15 @@ def _filled(kind: Type[Record], record: Any) -> Record:
     return kind(*(getattr(record, name) for name in kind._fields))
 
 
-FORMER_ROWS = {"dense": "decoder", "expert": "moe_decoder"}  # as they were called before descriptions
+FORMER_ROWS = {"dense": "decoder", "expert": "moe_decoder"}  # their names before descriptions
 
 
 class Model(Shared):
-    """A described model, its training and its device: the cost of its layers.
+    """A described model, its training and its device, with the costs of its layers in seconds, bytes and single operations.
 
-    Layers that cost the same are one row, by name: "embedding", "head", "mtp", and the names of the description's kinds and towers.
-    Passes are "forward", "input", "weight", "selective" and "full". Seconds, bytes and single operations. Without an accelerator there
-    are no times; one that the library knows may be its name.
+    Layers that cost the same are one row. Its name is "embedding", "head" or "mtp", or that of a kind or tower of the description. Passes
+    are "forward", "input", "weight", "selective" and "full". Without an accelerator there are no times. For an accelerator that the
+    library knows, give its name.
     """
 
     def __init__(self, description: Union[Description, Transformer], training: Training = Training(),
@@ -201,11 +201,11 @@ class Model(Shared):
 
     @property
     def parameters(self) -> Parameters:
-        """All of the model's, whatever the training divides."""
+        """The parameters of the whole model, without division by the training."""
         return self._ask(Parameters, _abi.Parameters, lib.ppsched_model_get_parameters)
 
     def pass_cost(self, layer: str, kind: Union[str, int]) -> PassCost:
-        """The cost of one layer of a row, for one microbatch."""
+        """The cost of one layer of a row in a pass, for one microbatch."""
         return self._ask(PassCost, _abi.PassCost, lib.ppsched_model_get_pass_cost, self._number(layer), member(ModelPass, "pass", kind))
 
     def memory(self, layer: str) -> LayerMemory:
@@ -213,18 +213,18 @@ class Model(Shared):
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
-        """Of a step, for so many parameters on a device, those of experts among them."""
+        """The cost of a step for this number of parameters on a device, which includes those of experts."""
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
 
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
-        """What Megatron-LM's theoretical_memory_usage.py says of a pipeline of so many devices."""
+        """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
         pipeline = sized(_abi.MegatronPipeline)
         pipeline.devices, pipeline.chunks = c_count("devices", devices), c_count("chunks", chunks)
         pipeline.microbatches, pipeline.selective = c_count("microbatches", microbatches), bool(selective)
         return self._ask(MegatronMemory, _abi.MegatronMemory, lib.ppsched_model_get_megatron_memory, ctypes.byref(pipeline))
 
     def layers(self, calibration: Optional[Mapping[Tuple[str, str], float]] = None) -> Layers:
-        """The layers in order, for plans: seconds and bytes. calibration: measured times divided by predicted ones, such as
+        """The layers in order, for plans, in seconds and bytes. calibration: measured time / predicted time, such as
         {("decoder", "forward"): 1.1}."""
         record = sized(_abi.Calibration)
         factors = (ctypes.c_double * (3 * len(self.rows)))()
@@ -238,8 +238,8 @@ class Model(Shared):
             lib.ppsched_layers_release(handle)
 
     def attention_share(self, layers: Optional[Layers] = None) -> float:
-        """Of the times of all layers what causal attention takes, of which later slices have more: for ppsched.plan. layers: those with
-        measured times. An estimate: what grows with the square of the sequence's length."""
+        """The share of causal attention in the times of all layers, for ppsched.plan; it grows with each slice. It is an estimate: the part
+        of the times that grows with the square of the sequence length. layers: the layers with measured times."""
         if not self.description.causal:
             return 0.0
         double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator)

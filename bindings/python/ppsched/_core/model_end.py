@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the embedding and the head of a model take beside its layers."""
+"""Costs of a model's embedding and head, in addition to its layers."""
 from collections.abc import Mapping
 from typing import Optional, TypedDict, cast
 
@@ -12,7 +12,7 @@ from .views import sized
 
 
 class ModelEnd(TypedDict, total=False):
-    """What of the first stage (the embedding) or of the last one (the head) is not divided when its stage is."""
+    """The costs of the first stage (embedding) or the last one (head) that are not divided when the stage is."""
 
     forward_time: float
     backward_time: float
@@ -25,11 +25,11 @@ class ModelEnd(TypedDict, total=False):
     mem_weights: float
 
 
-_OF_THE_MODEL = ("mem_static", "mem_weights")  # the others are those of a microbatch
+_OF_THE_MODEL = ("mem_static", "mem_weights")  # the others are per microbatch
 
 
 def model_end(name: str, values: Optional[ModelEnd]) -> _abi.ModelEnd:
-    """The library's record of what the embedding or the head takes."""
+    """The library's record for the costs of the embedding or the head."""
     record = sized(_abi.ModelEnd)
     fields = list(ModelEnd.__annotations__)
     if values is not None and not isinstance(values, Mapping):
@@ -44,7 +44,7 @@ def model_end(name: str, values: Optional[ModelEnd]) -> _abi.ModelEnd:
 
 
 def end_of_size(name: str, values: Optional[ModelEnd], size: float) -> Optional[ModelEnd]:
-    """That of microbatches of another size, in old ones."""
+    """The costs for another size of microbatch, relative to the old one."""
     record = model_end(name, values)
     scaled = {key: getattr(record, key) * (1 if key in _OF_THE_MODEL else size) for key in values or {}}
     return cast(ModelEnd, scaled) if values else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which share of a model's times is causal attention, of which later slices of a sequence have more."""
+"""The share of causal attention in a model's times, which grows with each slice of a sequence."""
 from typing import TYPE_CHECKING, Mapping, Optional, Tuple
 
 from .layers import Layers
@@ -12,7 +12,7 @@ PARTS = {"matrix_operations": "matrix_time", "vector_operations": "vector_time",
 
 
 def _share(once: "PassCost", twice: "PassCost") -> float:
-    """Of a pass' time what grows with the square of the length: of each part as its operations, or bytes, do."""
+    """The share of a pass's time that grows with the square of the sequence length, by the operations or bytes of each part."""
     found = 0.0
     for amount, time in PARTS.items():
         before, after = getattr(once, amount), getattr(twice, amount)
@@ -22,8 +22,8 @@ def _share(once: "PassCost", twice: "PassCost") -> float:
 
 
 def attention_share(model: "Model", double: "Model", layers: Optional[Layers] = None) -> float:
-    """Of the times of all layers and passes what causal attention to the whole sequence takes, of a model and the same with sequences
-    of twice the length. layers: the model's, with measured times (default: as predicted)."""
+    """The share of causal attention in the times of all layers and passes, from a model and the same model with twice the sequence length.
+    layers: those of the model, with measured times (default: predicted ones)."""
     whole, attention = 0.0, 0.0
     shares: Mapping[Tuple[str, str], float] = {(row.name, one): _share(model.pass_cost(row.name, one), double.pass_cost(row.name, one))
                                                for row in model.rows for one in PASSES}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as they are given: an integer, a list, or a matrix of floats."""
+"""Reads given numbers: an integer, a list, or a matrix of floats."""
 import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, List, SupportsFloat, Union, cast
@@ -11,21 +11,21 @@ from .words import counted
 
 # Each may be a text with its unit: "6.1ms".
 Numbers = Union[SupportsFloat, str, Iterable[Union[SupportsFloat, str]], Iterable[Iterable[Union[SupportsFloat, str]]]]
-OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # which may be matrices
+OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # may be matrices
 
 
 def integer(name: str, value: object) -> int:
-    """An integer that C can take."""
+    """Returns an integer that fits into C, else raises."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise Error(f"{name} must be an integer, not {shown(value)}")
     number = operator.index(value)
     if not -2**63 <= number < 2**63:
-        raise Error(f"{name} is {shown(number)}, which no integer of the library can hold", Status.ERROR_RANGE)
+        raise Error(f"{name} is {shown(number)}, which is out of range for the library's integers", Status.ERROR_RANGE)
     return number
 
 
 def _is_number(value: object) -> bool:
-    """Arrays without a dimension are numbers, though they say that they can be iterated over."""
+    """Whether a value is a list. Arrays without a dimension are numbers, although they are iterable."""
     return hasattr(value, "__float__") and not isinstance(value, bool) and (
         not isinstance(value, Iterable) or getattr(value, "ndim", None) == 0)
 
@@ -35,7 +35,7 @@ def _is_list(value: object) -> bool:
 
 
 def numbers(name: str, value: object) -> List[float]:
-    """A flat list of floats from a number, a list, or where there is one a pair of things, a matrix."""
+    """A flat list of floats from a number, a list, or, for quantities by pair, a matrix."""
     value = [value] if _is_number(value) else value
     if not _is_list(value):
         raise Error(f"{name} must be a number or a list of numbers, not {shown(value)}")
@@ -51,7 +51,7 @@ def numbers(name: str, value: object) -> List[float]:
 
 
 def _joined(name: str, rows: List[List[Any]]) -> List[Any]:
-    """The rows of a matrix one behind the other."""
+    """The rows of a matrix, one after another."""
     for index, row in enumerate(rows):
         if len(row) != len(rows):
             raise Error(f"{name}: row {index} has {counted(len(row), 'number')}, but there are {counted(len(rows), 'row')}", Status.ERROR_LENGTH)
@@ -62,4 +62,4 @@ def _to_float(name: str, number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        raise Error(f"{name} holds {shown(number)}, which is too large", Status.ERROR_RANGE) from None
+        raise Error(f"{name} has {shown(number)}, which is too large", Status.ERROR_RANGE) from None

@@ -13,14 +13,14 @@ from .shown import shown
 
 _TOKENS = {kind: kind.name for kind in Kind}
 _PATTERN = re.compile(r"([0-9]{1,10})([A-Z_]+?)([0-9]{0,10})(?:\.([0-9]{1,5}))?")
-# By how the library writes an op of microbatch 0.
+# Kinds without a microbatch, found by how the library writes an op of microbatch 0.
 NO_MICROBATCH = {kind for kind in Kind if not text_of(lib.ppsched_op_write_token, ctypes.byref(_abi.Op(kind=kind))).endswith("0")}
 
 
 class Op(NamedTuple):
-    """An operation. str(op) is its PyTorch token, such as "3F0", of a slice "3F0.2"; Op.from_token reads one.
+    """An operation. str(op) is its PyTorch token, such as "3F0", or "3F0.2" for a slice; Op.from_token reads one.
 
-    overlapped: runs as one unit with the next op of its queue; slice: of its microbatch, None where that is whole.
+    overlapped: runs as one unit with the next op of its queue; slice: number of the slice; None if the microbatch is whole.
     """
 
     stage: int
@@ -31,11 +31,11 @@ class Op(NamedTuple):
 
     @classmethod
     def from_token(cls, token: str, overlapped: bool = False) -> "Op":
-        """Reads a token; raises Error where it is none."""
+        """Reads a token; raises Error if it is not one."""
         match = _PATTERN.fullmatch(token.strip()) if isinstance(token, str) else None
         kind = Kind.__members__.get(match[2]) if match else None
         if match is None or kind is None or (match[3] == "") != (kind in NO_MICROBATCH) or (match[4] and not match[3]):
-            raise Error(f"{shown(token)} is no op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
+            raise Error(f"{shown(token)} is not an op; ops look like 3F0, 3B0, 3I0, 3W0 or 3SEND_F0")
         return cls(int(match[1]), kind, int(match[3]) if match[3] else None, overlapped, int(match[4]) if match[4] else None)
 
     def __str__(self) -> str:
@@ -54,9 +54,9 @@ def _is_within(number: object, most: int) -> bool:
 
 
 def to_record(op: Op) -> _abi.Op:
-    """The C record; numbers that do not fit are turned down here, as C would wrap them."""
+    """The C record. Raises for numbers that do not fit, as C would wrap them."""
     if not isinstance(op, Op):
-        raise Error(f"{shown(op)} is no op; give a ppsched.Op, or a token such as 3F0")
+        raise Error(f"{shown(op)} is not an op; give a ppsched.Op, or a token such as 3F0")
     microbatch = _abi.NONE if op.microbatch is None else op.microbatch
     slice = 0 if op.slice is None else op.slice
     if (op.kind not in _TOKENS or not _is_within(op.stage, 0xFFFF) or not _is_within(microbatch, _abi.NONE)

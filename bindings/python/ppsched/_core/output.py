@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are written whole or not at all."""
+"""Writes files in full or not at all."""
 import contextlib
 import os
 import stat
@@ -14,7 +14,7 @@ _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
 
 @contextlib.contextmanager
 def whole_file(path: str) -> Iterator[str]:
-    """Gives the name of a temporary file beside `path` that takes its place at the end, or goes away on an error."""
+    """Yields the name of a temporary file next to `path`, which replaces it at the end, or is removed on an error."""
     temporary = None
     try:
         mode = _mode_of(path)
@@ -25,7 +25,7 @@ def whole_file(path: str) -> Iterator[str]:
             return
         if os.path.abspath(path).startswith(_DESCRIPTORS):
             raise OSError(22, "It is a file that is open already; give its own name, or no -o")
-        path = os.path.realpath(path)  # what a link leads to
+        path = os.path.realpath(path)  # the target of a link
         temporary = _temporary_beside(path, 0o666 if mode is None else 0o600)
         yield temporary
         if mode is not None:
@@ -40,7 +40,7 @@ def whole_file(path: str) -> Iterator[str]:
 
 
 def _mode_of(path: str) -> Optional[int]:
-    """Of what stands there; None where nothing does, not even at the end of a link. A circle of links ends nowhere: OSError."""
+    """The mode of the file, or of the target of a link; None if there is none. A cycle of links raises OSError."""
     try:
         return os.stat(path).st_mode
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def _mode_of(path: str) -> Optional[int]:
 
 
 def _temporary_beside(path: str, mode: int) -> str:
-    """A new file, which goes away too where the process ends at once. Of the mode the system takes what the process' mask has."""
+    """Makes a new file, which is also removed if the process is ended by a signal. The process's mask applies to the mode."""
     temporary = os.path.join(os.path.dirname(path), f".ppsched-{os.urandom(16).hex()}{os.path.splitext(path)[1]}")
     unfinished.add(temporary)
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
@@ -56,7 +56,7 @@ def _temporary_beside(path: str, mode: int) -> str:
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes a text file whole."""
+    """Writes a text file in full, or not at all."""
     with whole_file(path) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="") as file:
             file.write(text)

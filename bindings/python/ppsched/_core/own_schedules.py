@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of one's own beside those of the library: as candidates of a plan, and on a page."""
+"""Custom schedules in addition to those of the library: as candidates of a plan, and on a page."""
 import copy
 import math
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -15,7 +15,7 @@ from .timeline import Timeline
 
 
 class Own(NamedTuple):
-    """A candidate that the caller's function made; what it was refused for is in the candidate."""
+    """A candidate made by the caller's function. If it is refused, the candidate has the reason."""
 
     candidate: Candidate
     config: Config
@@ -32,7 +32,7 @@ def _lacks(timeline: Timeline) -> float:
 
 
 def _limit_of(timeline: Timeline) -> Optional[float]:
-    """Of all devices: None where there is none, NaN where they differ."""
+    """The memory limit of all devices: None if there is none, NaN if they differ."""
     limits = {device.memory_limit for device in timeline.device_metrics}
     if len(limits) > 1:
         return math.nan
@@ -40,12 +40,12 @@ def _limit_of(timeline: Timeline) -> Optional[float]:
 
 
 def candidate_of(timeline: Timeline, number: int, objective: Objective) -> Candidate:
-    """A timeline as plans tell of theirs; the bound is that of its placement."""
+    """A candidate from a timeline, with the figures of plans; the bound is that of its placement."""
     schedule, metrics, units = timeline.schedule, timeline.metrics, timeline.config.units
     whole = metrics.span if objective == Objective.SPAN else metrics.makespan
     step, overshoot = whole / schedule.iterations, _lacks(timeline)
     is_over = metrics.limit_device is not None
-    lack = f"device {metrics.limit_device} is over its limit; the most that a device lacks is {at_least(overshoot)}{units.after_memory}"
+    lack = f"device {metrics.limit_device} is over its limit; the largest overshoot of a device is {at_least(overshoot)}{units.after_memory}"
     return Candidate(**_fields(schedule, number), memory_limit=_limit_of(timeline), status="over limit" if is_over else "fits",
                      reason=lack if is_over else None, step_time=step, makespan=metrics.makespan, span=metrics.span,
                      bubble=metrics.bubble, peak_memory=metrics.peak_memory, peak_device=metrics.peak_device,
@@ -53,14 +53,14 @@ def candidate_of(timeline: Timeline, number: int, objective: Objective) -> Candi
 
 
 def _imbalance(timeline: Timeline) -> float:
-    """What devices have less to do than the one that has most, as a share of all time of all devices."""
+    """How much less work devices have than the busiest one, as a share of the time of all devices."""
     busy, makespan = [device.busy for device in timeline.device_metrics], timeline.metrics.makespan
     return max(0.0, max(busy) - sum(busy) / len(busy)) / makespan if makespan > 0 else 0.0
 
 
 def _bound(timeline: Timeline, objective: Objective, step: float) -> float:
-    """Of an iteration that flushes, as a plan has it; 0 where that says nothing of this schedule. Where activations are computed again
-    or go to the host they may hold any limit."""
+    """The lower bound as in a plan, for an iteration that flushes; 0 if it does not apply to this schedule. With recompute or offload it
+    ignores the memory limit."""
     schedule, config = timeline.schedule, copy.copy(timeline.config)
     if not schedule.flushes:
         return 0.0
@@ -76,15 +76,15 @@ def _bound(timeline: Timeline, objective: Objective, step: float) -> float:
 
 def evaluate_own(function: Function, config: Config, number: int, objective: Objective, runtime: Optional[Runtime],
                  time: Callable[[Schedule], Timeline]) -> Own:
-    """Calls the function, and times what it made with `time`. What is wrong with its schedule is told as a refusal; what it raises
-    itself comes out."""
+    """Calls the function, and times its schedule with `time`. If the schedule is wrong, the candidate is refused; exceptions of the
+    function are not caught."""
     name = getattr(function, "__name__", "custom")
     schedule: Optional[Schedule] = None
     try:
         schedule = generate(function, config)
         if schedule.forward_only != config.forward_only:
-            has, wanted = ("forwards alone", "backwards") if schedule.forward_only else ("backwards", "forwards alone")
-            return Own(_refused(name, config, number, f"the schedule has {has}, and the problem has {wanted}"), config, None)
+            has, wanted = ("only forwards", "backwards") if schedule.forward_only else ("backwards", "only forwards")
+            return Own(_refused(name, config, number, f"the schedule has {has}, but the problem has {wanted}"), config, None)
         if runtime is not None:
             schedule.launch(runtime)
         return Own(candidate_of(time(schedule), number, objective), config, schedule)
@@ -98,7 +98,7 @@ def _refused(name: str, config: Config, number: int, reason: str) -> Candidate:
 
 
 def _rounded(number: float) -> float:
-    """To 40 bits, as the library compares."""
+    """Rounds to 40 bits, as the library does to compare."""
     mantissa, exponent = math.frexp(number)
     return math.ldexp(round(mantissa * 2**40), exponent - 40)
 
@@ -112,5 +112,5 @@ def _key(candidate: Candidate) -> Tuple[float, ...]:
 
 
 def ranked(candidates: Sequence[Candidate]) -> List[Candidate]:
-    """By the rule of plans; equal ones stay in order."""
+    """Ranks candidates as in plans; equal ones stay in order."""
     return [candidate._replace(rank=rank) for rank, candidate in enumerate(sorted(candidates, key=_key))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of plans: what makes them says so here, as the library itself makes none."""
+"""A registry for the function that makes pages of plans, as this package does not import it."""
 from typing import TYPE_CHECKING, Callable, List, Sequence
 
 from .candidate import Candidate
@@ -7,17 +7,17 @@ from .candidate import Candidate
 if TYPE_CHECKING:
     from .plan import Plan
 
-Maker = Callable[["Plan", Sequence[Candidate]], str]  # of a plan and those of its candidates that the page is about
+Maker = Callable[["Plan", Sequence[Candidate]], str]  # makes a page for a plan and some of its candidates
 _MAKERS: List[Maker] = []
 
 
 def makes_pages(maker: Maker) -> Maker:
-    """A decorator of the function that makes them."""
+    """Decorator that registers the function."""
     _MAKERS[:] = [maker]
     return maker
 
 
 def page_of(plan: "Plan", candidates: Sequence[Candidate]) -> str:
-    """A page as text."""
+    """Makes a page as text."""
     maker, = _MAKERS
     return maker(plan, candidates)

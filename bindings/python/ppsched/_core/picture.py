@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of a timeline, drawn with matplotlib: a row a device, below it the memory of each device over time, and where times vary the
-makespans of all scenarios."""
+"""A picture of a timeline, drawn with matplotlib: one row per device, below them the memory of each device over time, and if times vary
+the makespans of all scenarios."""
 import collections
 import contextlib
 import importlib.util
@@ -18,6 +18,7 @@ from .microbatch_map import order_line
 from .op import Op
 from .scenarios import QUANTILES, Found, Scenarios
 from .shown import printable
+from .window_trace import placed_windows
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -26,26 +27,28 @@ if TYPE_CHECKING:
 LABELS = {Kind.F: "F  forward", Kind.B: "B  full backward", Kind.I: "I  input gradient", Kind.W: "W  weight gradient",
           Kind.RECOMPUTE: "RECOMPUTE", Kind.OFFLOAD: "OFFLOAD, above", Kind.RELOAD: "RELOAD, below"}
 _COMPUTES = (Kind.F, Kind.B, Kind.I, Kind.W, Kind.RECOMPUTE)
-_TRACKS = {Kind.OFFLOAD: -0.42, Kind.RELOAD: 0.30}  # where in a device's row copies are drawn
-_TRACK = 0.12       # of a row, their height
+_TRACKS = {Kind.OFFLOAD: -0.42, Kind.RELOAD: 0.30}  # positions of copies in a device's row
+_TRACK = 0.12       # their height, as a share of the row
+_STRIP = 0.06       # height of the windows of a forward, a backward or a weight gradient in a pair, as a share of the row
+_CHANNELS = ("#202020", "#ffe14d", "#8a8a8a", "#d8d8d8")  # of windows, as on the page
 GROUND = "#ffffff"
 
-_ROW = 0.36         # inches, of a device
-_ALL_ROWS = 9.6     # inches, most for all of them: with the memory the picture is no higher than wide
+_ROW = 0.36         # inches, per device
+_ALL_ROWS = 9.6     # inches, most for all rows, so that the picture with the memory is not higher than wide
 _MEMORY = 2.1       # inches, for the memory panel
 _LONGEST = 16.0     # inches, widest picture
 _HISTOGRAM = 1.6    # inches, for the makespans of scenarios
 _MAKER = f"ppsched {decoded(lib.ppsched_version_text())}"
 # What a file tells of itself; without a date, so that the same picture is the same file.
 UNDATED = {"png": {"Software": _MAKER}, "svg": {"Creator": _MAKER, "Date": None}, "pdf": {"Creator": _MAKER, "CreationDate": None}}
-_DOTS = 150         # an inch of a PNG
-_NUMBER_SIZE = 8.0  # points, microbatch numbers where they have room
-_LEAST_SIZE = 6.0   # points, of all text; numbers that would be smaller are left out
-_MOST_CURVES = 16   # of memory; of more devices groups have one each
-_MOST_SHOWN = 20_000  # ops in a notebook without being asked for
-_LEAST_EDGED = 3.0  # pixels, of ops that have a white edge
-_LETTERS = 11.0     # of the title an inch, about
-_MOST_LINES = 3     # for the order of microbatches
+_DOTS = 150         # per inch of a PNG
+_NUMBER_SIZE = 8.0  # points, microbatch numbers if they fit
+_LEAST_SIZE = 6.0   # points, least size of text; numbers that would be smaller are left out
+_MOST_CURVES = 16   # of memory; with more devices each group of neighbours has one
+_MOST_SHOWN = 20_000  # most ops that a notebook draws by itself
+_LEAST_EDGED = 3.0  # pixels, least width of ops with a white edge
+_LETTERS = 11.0     # of the title per inch, about
+_MOST_LINES = 3     # of the order of microbatches
 
 
 _ONE_AT_A_TIME = threading.RLock()
@@ -53,9 +56,9 @@ _ONE_AT_A_TIME = threading.RLock()
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Without what matplotlib has to say: letters that its font lacks, its cache of fonts, folders that it may not write. Filters
-    and levels belong to all threads, so one draws at a time."""
-    import logging  # for pictures alone, as it takes long to load
+    """Suppresses messages of matplotlib: characters missing in its font, its font cache, folders that it cannot write. Filters and levels
+    apply to all threads, so only one thread draws at a time."""
+    import logging  # imported here, as it is slow to load
     log = logging.getLogger("matplotlib")
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -68,12 +71,12 @@ def _quietly() -> Iterator[None]:
 
 
 def _new_figure(width: float, height: float) -> Any:
-    """Without pyplot, so that the caller's backend and figures stay as they are."""
+    """Makes a figure without pyplot, so that the caller's backend and figures do not change."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise Error("drawing needs matplotlib (apt-get install python3-matplotlib, or pip install matplotlib); "
-                    "-o with .csv, .json or .trace.json needs nothing") from None
+                    "-o with .csv, .json or .trace.json works without it") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -88,10 +91,15 @@ class _Box(NamedTuple):
     height: float
 
 
-def _boxes(timeline: "Timeline") -> Iterator[_Box]:
-    """Of each op; the two of an overlapped pair share the row. Copies to the host have a track above, and back one below."""
+def _top(timeline: "Timeline") -> float:
+    """Of a row's ops, from its middle; copies stand outside."""
     has_copies = any(op.kind in _TRACKS for ops in timeline.schedule.queues for op in ops)
-    top = -0.27 if has_copies else -0.42
+    return -0.27 if has_copies else -0.42
+
+
+def _boxes(timeline: "Timeline") -> Iterator[_Box]:
+    """The box of each op. The two ops of an overlapped pair share the row. Copies to the host are in a track above, copies back below."""
+    top = _top(timeline)
     for device, (ops, spans) in enumerate(zip(timeline.schedule.queues, timeline.spans)):
         follows = False
         for op, span in zip(ops, spans):
@@ -106,19 +114,19 @@ def _boxes(timeline: "Timeline") -> Iterator[_Box]:
 
 
 def _width(timeline: "Timeline", count: int) -> float:
-    """Inches: enough for the numbers of the busiest device, within reason."""
+    """The width in inches: enough for the numbers of the busiest device, within a limit."""
     per_device = count / max(1, timeline.schedule.devices)
     busy_share = max(0.05, 1 - timeline.metrics.bubble.of_total)
     return min(_LONGEST, max(9.0, 0.2 * per_device / busy_share + 1.5))
 
 
 def _number_of(op: Op) -> str:
-    """Of its microbatch, with its slice."""
+    """The number of an op's microbatch, with its slice."""
     return f"{op.microbatch}" if op.slice is None else f"{op.microbatch}.{op.slice}"
 
 
 def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[Kind]:
-    """row: inches of a device."""
+    """Draws all ops. row: inches per device."""
     from matplotlib.collections import LineCollection, PolyCollection
     chunks, boxes = _chunk_of_stages(timeline.schedule), list(_boxes(timeline))
     inches = (width - 1.5) / (timeline.metrics.makespan or 1)
@@ -128,7 +136,7 @@ def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[
     colours = [shade_of(box.op.kind, chunk) for box, chunk in zip(boxes, chunk_of)]
     edges = ["white" if colour == edge_of(box.op.kind) else edge_of(box.op.kind) for box, colour in zip(boxes, colours)]
     least = min((box.duration for box in boxes if box.duration > 0), default=0.0) * inches * _DOTS
-    is_edged = least >= _LEAST_EDGED  # else the edges would be all that one sees of some
+    is_edged = least >= _LEAST_EDGED  # otherwise some ops would show only their edges
     axes.add_collection(PolyCollection(shapes, facecolors=colours, edgecolors=edges if is_edged else "none",
                                        linewidths=0.5 if is_edged else 0, antialiased=is_edged))
     lines = [[(box.start, box.lower + 0.75 * box.height), (box.start + box.duration, box.lower + 0.75 * box.height)]
@@ -143,7 +151,7 @@ def _draw_ops(axes: Any, timeline: "Timeline", width: float, row: float) -> Set[
 
 
 def _number_sizes(boxes: List[_Box], inches: float, row: float) -> Dict[Kind, float]:
-    """Points of the microbatch numbers of each kind, as large as fits all of its ops; without kinds where they could not be read."""
+    """The size in points of the microbatch numbers of each kind, which fits all of its ops; without kinds for which it is too small."""
     sizes: Dict[Kind, float] = {}
     for box in boxes:
         if box.op.microbatch is not None and box.duration > 0:
@@ -153,7 +161,7 @@ def _number_sizes(boxes: List[_Box], inches: float, row: float) -> Dict[Kind, fl
 
 
 def _chunk_of_stages(schedule: "Schedule") -> Optional[List[int]]:
-    """For each stage the how many-th of its device's it is, from 0; None with two model copies."""
+    """For each stage its chunk number on its device, from 0; None with two model copies."""
     if schedule.placement == Placement.BIDIRECTIONAL:
         return None
     held: Dict[Optional[int], int] = collections.Counter()
@@ -170,8 +178,23 @@ def _most_chunks(schedule: "Schedule") -> int:
 
 
 def _chunk(chunks: Optional[List[int]], device: int, op: Op) -> int:
-    """Which of a device's stages an op is of; of two model copies, which copy."""
+    """The chunk number of an op; with two model copies, the number of the copy."""
     return int(op.stage != device) if chunks is None else chunks[op.stage]
+
+
+def _draw_windows(axes: Any, timeline: "Timeline") -> Dict[str, str]:
+    """Those of pairs, as strips at the edges of their rows; the colours of their channels."""
+    from matplotlib.collections import PolyCollection
+    colours: Dict[str, str] = {}
+    top, shapes, faces = _top(timeline), [], []
+    strips = {"forward": top, "backward": -top - 2 * _STRIP, "weight": -top - _STRIP}
+    for window in placed_windows(timeline):
+        lower = window.device + strips[window.of]
+        shapes.append([(window.start, lower), (window.end, lower), (window.end, lower + _STRIP), (window.start, lower + _STRIP)])
+        faces.append(colours.setdefault(window.channel, _CHANNELS[len(colours)]))
+    if shapes:
+        axes.add_collection(PolyCollection(shapes, facecolors=faces, edgecolors="#303030", linewidths=0.3))
+    return colours
 
 
 def _draw_rows(axes: Any, timeline: "Timeline") -> None:
@@ -185,7 +208,7 @@ def _draw_rows(axes: Any, timeline: "Timeline") -> None:
         axes.spines[side].set_visible(False)
 
 
-def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
+def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int, channels: Dict[str, str]) -> None:
     from matplotlib.patches import Rectangle
     handles = [Rectangle((0, 0), 1, 1, color=shade_of(kind, 0)) for kind in sorted(kinds)]
     labels = [LABELS.get(kind, kind.name) for kind in sorted(kinds)]
@@ -193,12 +216,15 @@ def _draw_legend(axes: Any, kinds: Set[Kind], chunks: int) -> None:
         handles.append(Rectangle((0, 0), 1, 1, facecolor=shade_of(Kind.F, chunk), edgecolor=edge_of(Kind.F), linewidth=0.6,
                                  hatch="---" if is_lined(chunk) else None))
         labels.append(f"chunk {chunk}")
+    for channel, colour in channels.items():
+        handles.append(Rectangle((0, 0), 1, 0.4, facecolor=colour, edgecolor="#303030", linewidth=0.6))
+        labels.append(f"window on {printable(channel)}".replace("$", r"\$"))
     axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1), frameon=False, fontsize=8, borderaxespad=0,
                 handlelength=1, handleheight=1, labelspacing=0.35)
 
 
 def _draw_causes(axes: Any, timeline: "Timeline") -> None:
-    """What the memory of the fullest device is taken by, area upon area, where that is more than activations."""
+    """Draws the memory causes of the fullest device as stacked areas, if there are more than activations."""
     device, end = timeline.metrics.peak_device, timeline.metrics.makespan
     causes = [cause for cause, peak in timeline.peak_by_cause(device).items() if peak or len(timeline.memory(device, cause)) > 1]
     if set(causes) <= {"static", "weights", "activations"}:
@@ -217,7 +243,7 @@ def _draw_causes(axes: Any, timeline: "Timeline") -> None:
 
 
 def _highest(curves: Sequence[Sequence[MemoryPoint]], end: float) -> Tuple[List[float], List[float]]:
-    """Times, and the highest level of all curves from then on."""
+    """Times, and from each on the highest level of all curves."""
     times = sorted({point.time for points in curves for point in points} | {end})
     levels = [0.0] * len(times)
     for points in curves:
@@ -230,13 +256,13 @@ def _highest(curves: Sequence[Sequence[MemoryPoint]], end: float) -> Tuple[List[
 
 
 def _groups(devices: int) -> List[range]:
-    """Of neighbours, of which each has a curve."""
+    """Groups of neighbouring devices; each group has one curve."""
     size = -(-devices // _MOST_CURVES)
     return [range(first, min(first + size, devices)) for first in range(0, devices, size)]
 
 
 def _draw_memory(axes: Any, timeline: "Timeline") -> None:
-    """A curve a device, or the highest of a group of them, told apart by colour, and the memory limit."""
+    """Draws one curve per device, or the highest of a group of devices, in different colours, and the memory limit."""
     from matplotlib import colormaps
     _draw_causes(axes, timeline)
     groups, end = _groups(timeline.schedule.devices), timeline.metrics.makespan
@@ -262,22 +288,22 @@ def _draw_memory(axes: Any, timeline: "Timeline") -> None:
 
 
 def _ready_label(timeline: "Timeline", scenarios: Scenarios, ready: Scenarios) -> str:
-    """What a runtime wins that runs what is ready."""
+    """The label for dispatch when ready: its mean, and what it saves."""
     won = Found(scenarios, ready, timeline.metrics.makespan).won
-    wins = "" if won is None else f", wins {won:.0%}"
-    return f"run as they are ready: mean {ready.metrics.mean:g}{timeline.config.units.after_time}{wins}"
+    wins = "" if won is None else f", saves {won:.0%}"
+    return f"with dispatch when ready: mean {ready.metrics.mean:g}{timeline.config.units.after_time}{wins}"
 
 
 def _draw_scenarios(axes: Any, timeline: "Timeline", scenarios: Scenarios, ready: Optional[Scenarios]) -> None:
-    """How many scenarios have which makespan, with the quantiles, and the makespan of the times themselves. ready: the same
-    scenarios, run as ops are ready."""
+    """Draws a histogram of makespans over scenarios, with quantiles and the planned makespan. ready: the same scenarios with dispatch when
+    ready."""
     metrics, units = scenarios.metrics, timeline.config.units
     axes.hist(scenarios.makespans, bins=40, color=shade_of(Kind.F, 2), edgecolor=edge_of(Kind.F), linewidth=0.4)
     for q, style in zip(QUANTILES, ("-", "--", ":")):
         axes.axvline(scenarios.quantile(q), color="black", linestyle=style, linewidth=1,
                      label=f"{q:.0%} within {scenarios.quantile(q):g}{units.after_time}")
     axes.axvline(timeline.metrics.makespan, color=edge_of(Kind.B), linewidth=1.2,
-                 label=f"without: {timeline.metrics.makespan:g}{units.after_time}")
+                 label=f"planned: {timeline.metrics.makespan:g}{units.after_time}")
     if ready is not None:
         axes.axvline(ready.metrics.mean, color=edge_of(Kind.I), linewidth=1.2, label=_ready_label(timeline, scenarios, ready))
     axes.set_xlabel(units.heading(f"makespan in {metrics.scenarios} scenarios", "time"))
@@ -288,7 +314,7 @@ def _draw_scenarios(axes: Any, timeline: "Timeline", scenarios: Scenarios, ready
 
 
 def _order_lines(timeline: "Timeline", width: float) -> str:
-    """Which microbatch goes through which slot, as far as a few lines hold it; width: inches."""
+    """The order of microbatches, shortened to a few lines; width: inches."""
     order = timeline.config.microbatch_order
     if not order:
         return ""
@@ -304,14 +330,14 @@ def _title(timeline: "Timeline", width: float) -> str:
     if schedule.iterations > 1:
         sizes += f", {schedule.iterations} iterations"
     bubble, unit = metrics.bubble, timeline.config.units.after_time
-    name = printable(schedule.name).replace("$", r"\$")  # which would be a formula
+    name = printable(schedule.name).replace("$", r"\$")  # would begin a formula
     return (f"{name}: {sizes}\nmakespan {metrics.makespan:g}{unit}, span {metrics.span:g}{unit};  "
             f"bubble {bubble.of_total:.2%} of total, {bubble.of_ideal:.2%} of ideal, {bubble.of_span:.2%} of span"
             + _order_lines(timeline, width))
 
 
 def figure_of(timeline: "Timeline", scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> Any:
-    """A matplotlib.figure.Figure of its own: no backend is chosen, and pyplot does not know it."""
+    """A new matplotlib.figure.Figure, without choosing a backend and unknown to pyplot."""
     with _quietly():
         return _figure_of(timeline, scenarios, ready)
 
@@ -326,7 +352,7 @@ def _figure_of(timeline: "Timeline", scenarios: Optional[Scenarios], ready: Opti
     ops.tick_params(axis="x", labelbottom=False)
     kinds = _draw_ops(ops, timeline, width, min(_ROW, rows / devices))
     _draw_rows(ops, timeline)
-    _draw_legend(ops, kinds, _most_chunks(timeline.schedule))
+    _draw_legend(ops, kinds, _most_chunks(timeline.schedule), _draw_windows(ops, timeline))
     _draw_memory(memory, timeline)
     if scenarios is not None:
         _draw_scenarios(others[0], timeline, scenarios, ready)
@@ -350,7 +376,7 @@ def svg_of(timeline: "Timeline") -> str:
 
 
 def shown_svg(timeline: "Timeline") -> Optional[str]:
-    """For a notebook; None where there are very many ops, or no matplotlib."""
+    """The picture for a notebook; None if there are very many ops, or no matplotlib."""
     if len(timeline.schedule) > _MOST_SHOWN or importlib.util.find_spec("matplotlib") is None:
         return None
     return svg_of(timeline)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which schedule: all candidates for a problem, evaluated and ranked."""
+"""Plans: all candidates for a problem, evaluated and ranked."""
 import ctypes
 import math
 import os
@@ -60,7 +60,7 @@ def _candidate(number: int, record: _abi.Candidate, objective: Objective, effort
     refused = record.status != Status.OK
     if not refused and not record.fits:
         lack = f"{at_least(record.overshoot)}{units.after_memory}"
-        reason = f"device {record.limit_device} is over its limit; the most that a device lacks is {lack}"
+        reason = f"device {record.limit_device} is over its limit; the largest overshoot of a device is {lack}"
     limit = None if math.isinf(record.memory_limit) else record.memory_limit
     status = "refused" if refused else "fits" if record.fits else "over limit"
     return Candidate(number, record.rank, strategy, options, placement, record.chunks, record.stages, record.microbatches, limit,
@@ -78,7 +78,7 @@ class _Channel(NamedTuple):
 
 
 class _Passes(NamedTuple):
-    """Those of a lowering for sharded parameters, and its prefetch distance; see Schedule.lower."""
+    """The passes of a lowering for sharded parameters, and its prefetch distance; see Schedule.lower."""
 
     unshard: int
     unshard_lookahead: str
@@ -87,7 +87,7 @@ class _Passes(NamedTuple):
 
 
 class Plan(Shared, Sequence[Candidate]):
-    """The candidates, ranked: those that fit by step time and then peak memory, those over their limit, the refused.
+    """Ranked candidates: first those that fit, by step time and then peak memory, then those over their limit, then the refused ones.
 
     Made by ppsched.plan. A sequence of Candidate by rank, the best first; `listed` has them by number.
     """
@@ -99,8 +99,8 @@ class Plan(Shared, Sequence[Candidate]):
     head: Optional[ModelEnd]
     layers: Optional[Layers]
     runtime: Optional[Runtime]
-    _listing: Dict[str, Any]  # how the candidates were listed, in the names of the library's options
-    _varying: Dict[str, Any]  # its scenarios, in the words of ppsched.plan; empty where there are none
+    _listing: Dict[str, Any]  # options of the list of candidates, with the library's names
+    _varying: Dict[str, Any]  # options of scenarios, as arguments of ppsched.plan; empty without scenarios
 
     def __init__(self, handle: ctypes.c_void_p, config: Config, objective: Objective, effort: int, lowering: Lowering,
                  passes: _Passes, channel: _Channel, embedding: Optional[ModelEnd], head: Optional[ModelEnd], layers: Optional[Layers],
@@ -110,18 +110,18 @@ class Plan(Shared, Sequence[Candidate]):
         self.config, self.objective, self.lowering = config, objective, lowering
         self._effort, self._passes, self._channel, self._has_asked = effort, passes, channel, has_asked
         self._has_scenarios, self._listing, self._varying = has_scenarios, {}, {}
-        self._robust_words: List[str] = []  # of searches, in the words of the command
+        self._robust_words: List[str] = []  # the robust objective as options of the command
         self._release = weakref.finalize(self, lib.ppsched_plan_destroy, handle)
         self._candidates: List[Candidate] = []
-        self._own: Dict[int, Own] = {}  # by number, behind the library's
-        self._has_listed = True         # the library's; else there are the caller's own alone
-        self._ranks_by_step = True      # else by scenarios
+        self._own: Dict[int, Own] = {}  # by number, after the library's
+        self._has_listed = True         # False: there are only the caller's own candidates
+        self._ranks_by_step = True      # False: ranks by scenarios
 
     def __len__(self) -> int:
         return self._listed_count() + len(self._own)
 
     def _ranking_time(self, candidate: Candidate) -> float:
-        """By which those that fit rank."""
+        """The time by which candidates that fit are ranked."""
         return (candidate.step_time if self._ranks_by_step else candidate.scenario_time) or 0.0
 
     def _listed_count(self) -> int:
@@ -137,7 +137,7 @@ class Plan(Shared, Sequence[Candidate]):
         if not self._candidates:
             found = sorted(map(self._read, range(self._listed_count())), key=lambda candidate: candidate.rank)
             found = ranked([*found, *(own.candidate for own in self._own.values())]) if self._own else found
-            if self._has_scenarios:  # which planned times tell nothing of
+            if self._has_scenarios:  # bounds are for planned times
                 found = [candidate._replace(bound=None) for candidate in found]
             self._candidates = with_least_bounds(found)
         if not isinstance(rank, (int, slice)):
@@ -157,34 +157,34 @@ class Plan(Shared, Sequence[Candidate]):
 
     @property
     def listed(self) -> List[Candidate]:
-        """The candidates by number, in the order in which the library lists them, whatever they cost."""
+        """The candidates by number, in the order in which the library lists them."""
         return sorted(self, key=lambda candidate: candidate.number)
 
     @property
     def best(self) -> Optional[Candidate]:
-        """The first that fits, or None."""
+        """The best candidate that fits, or None."""
         return self[0] if len(self) > 0 and self[0].fits else None
 
     def _number(self, candidate: Candidate) -> int:
         if not isinstance(candidate, Candidate):
             raise Error(f"candidate must be a ppsched.Candidate of this plan, not {shown(candidate)}")
         if not 0 <= candidate.rank < len(self) or self[candidate.rank] != candidate:
-            raise Error(f"{candidate.strategy} of rank {candidate.rank} is no candidate of this plan")
+            raise Error(f"{candidate.strategy} of rank {candidate.rank} is not a candidate of this plan")
         return candidate.number
 
     def config_of(self, candidate: Candidate) -> Config:
-        """The candidate's own problem."""
+        """The config of a candidate."""
         if self._number(candidate) in self._own:
             return self._own[candidate.number].config
-        config = self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))
+        config = self.config._like(new_handle(lib.ppsched_plan_create_config, self._handle, self._number(candidate)))._with_windows_of(self.config)
         config._carries = config._carries or config.placement != self.config.placement
         if candidate.ordered:
             config.microbatch_order = tuple(self.microbatch_order(candidate))
         return config
 
     def microbatch_order(self, candidate: Candidate) -> List[int]:
-        """Which of the config's microbatches goes through each slot of the candidate, in its own order or as they are."""
-        self._number(candidate)  # refuses those of other plans
+        """For each microbatch of the candidate's schedule the number of the config's microbatch that runs in its place."""
+        self._number(candidate)  # raises for candidates of other plans
         order = candidate.microbatch_order
         return list(range(candidate.microbatches)) if order is None else list(order)
 
@@ -196,17 +196,17 @@ class Plan(Shared, Sequence[Candidate]):
         return [before[number] for number in order] if before else order
 
     def split(self, candidate: Candidate) -> Split:
-        """Which layers the candidate has in which stage, and which of them it computes again; of a plan with layers."""
+        """The split of a candidate: the layers of each stage, and the recomputed layers. Only for a plan with layers."""
         number = self._number(candidate)
         return Split(self._numbers(lib.ppsched_plan_get_split, ctypes.c_uint32, number),
                      self._numbers(lib.ppsched_plan_get_recomputes, ctypes.c_uint8, number))
 
     def model(self, candidate: Candidate) -> Optional[LayerSplit]:
-        """The layers with the candidate's split, for Schedule.launch; None where the plan has no layers."""
+        """The layers with the candidate's split, for Schedule.launch; None if the plan has no layers."""
         return None if self.layers is None else LayerSplit(self.layers, self.split(candidate))
 
     def models(self, candidates: Iterable[Candidate]) -> Optional[Dict[int, LayerSplit]]:
-        """The same by rank, of those that are not refused."""
+        """The same for several candidates, by rank, without refused ones."""
         if self.layers is None:
             return None
         return {candidate.rank: LayerSplit(self.layers, self.split(candidate)) for candidate in candidates
@@ -220,7 +220,7 @@ class Plan(Shared, Sequence[Candidate]):
         return list(numbers)
 
     def schedule(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
-        """The candidate's schedule as its strategy makes it, not lowered. progress: see ppsched.generate."""
+        """The schedule of a candidate as its strategy makes it, not lowered. progress: see ppsched.generate."""
         config = self.config_of(candidate)
         return self._made(candidate) or self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
 
@@ -230,15 +230,15 @@ class Plan(Shared, Sequence[Candidate]):
         return schedule.offload(until_limit=bool(schedule.config.mem_limit))
 
     def _made(self, candidate: Candidate) -> Optional[Schedule]:
-        """What a function of the caller's made; None for the library's strategies."""
+        """The schedule that a function of the caller made; None for strategies of the library."""
         own = self._own.get(candidate.number)
         if own is not None and own.schedule is None:
             raise Error(f"{candidate.strategy} was refused: {candidate.reason}")
         return None if own is None else own.schedule
 
     def iteration(self, candidate: Candidate, progress: Optional[Progress] = None) -> Schedule:
-        """One iteration of the candidate's schedule, which runtimes run again and again; all iterations where they do not flush, or
-        where the search planned for their number."""
+        """One iteration of a candidate's schedule, which runtimes repeat. All iterations if they do not flush, or if the search planned for
+        their number."""
         config, made = self.config_of(candidate), self._made(candidate)
         if made is not None:
             return made
@@ -248,14 +248,14 @@ class Plan(Shared, Sequence[Candidate]):
         return self._offloaded(candidate, generate(candidate.strategy, config, progress=progress))
 
     def timeline(self, candidate: Candidate, progress: Optional[Progress] = None) -> Timeline:
-        """The candidate's schedule, lowered and timed as the plan did, with everything that there is to know of it.
+        """The timeline of a candidate, lowered and timed as in the plan, with all figures.
 
-        progress: see ppsched.generate; what was searched is searched again.
+        progress: see ppsched.generate. Searches run again.
         """
         return self._timed(self.schedule(candidate, progress))
 
     def _timed(self, schedule: Schedule) -> Timeline:
-        """A candidate's schedule as the plan timed it."""
+        """Times a candidate's schedule as the plan did."""
         if self.lowering == Lowering.NONE:
             return schedule.evaluate()
         channel = self._channel
@@ -265,20 +265,22 @@ class Plan(Shared, Sequence[Candidate]):
     def command(self, candidate: Candidate, costs: Optional[Sequence[str]] = None) -> List[str]:
         """The words of the `ppsched schedule` command that builds the candidate's schedule again; shlex.join makes a line of them.
 
-        costs: the words that state times and memory, such as ["-c", "problem.yaml"]; by default the numbers of the plan's config.
+        costs: words for times and memory, such as ["-c", "problem.yaml"]; by default the numbers of the plan's config.
         """
         if self._number(candidate) in self._own:
-            raise Error(f"{candidate.strategy} is a function of your own, which the command does not know; Plan.write keeps its schedule")
+            raise Error(f"{candidate.strategy} is your own function, which the command does not know; write its schedule with Plan.write")
         return schedule_words(self, candidate, costs)
 
     def write(self, candidate: Candidate, path: "Union[str, PathLike[str]]", format: Union[Format, str, None] = None, *,
               time_scale: float = 0.0, progress: Optional[Progress] = None) -> None:
-        """Writes the candidate's schedule to a file: .png, .svg and .pdf draw its timeline, .csv holds its order as torchtitan
-        and PyTorch read it, not lowered, .trace.json its trace, .json and .txt its schedule with all times (where `pick -o` has its
-        answer). .html is a page with it first, and all that rank behind it: of the best that of the plan. Where its microbatches have
-        an order, it stands beside a CSV in a file of that name with .order.json behind it.
+        """Writes a candidate's schedule to a file, by its ending:
 
-        format: as in Timeline.export, whatever the ending is; time_scale: microseconds per unit of time in a trace.
+        .png, .svg, .pdf: a picture of its timeline. .csv: its order, not lowered, as torchtitan and PyTorch read it. .trace.json: its trace.
+        .json, .txt: its schedule with all times (unlike `pick -o`, which writes its answer). .html: a page with this candidate first, and
+        all that rank after it; for the best candidate that is the page of the plan. If its microbatches have an order, a CSV gets a second
+        file with the ending .order.json.
+
+        format: as in Timeline.export, instead of the ending; time_scale: microseconds per unit of time in a trace.
         """
         if format is None and ending_of(os.fspath(path), PAGES):
             self._write_page(candidate, os.fspath(path))
@@ -292,15 +294,15 @@ class Plan(Shared, Sequence[Candidate]):
         write_text(path, page_of(self, self[candidate.rank:]))
 
     def csv(self) -> str:
-        """All candidates as CSV, a row each by rank: the columns are what `ppsched compare --json` prints, with "bubble.of_total"
-        and "options.effort" for what is nested; empty cells where there is none. With layers there are "split" and "recompute" too, in
-        the words of `ppsched schedule`."""
+        """All candidates as CSV, one row per candidate by rank. Columns are the keys of `ppsched compare --json`; nested keys have a dot,
+        such as "bubble.of_total" and "options.effort". Missing values are empty cells. With layers there are also "split" and "recompute",
+        as in options of `ppsched schedule`."""
         return candidates_csv(self, self.config.units, self.models(self))
 
     def least_limit(self) -> LeastLimit:
-        """Under which memory limit a candidate fits, where none does."""
+        """If no candidate fits: the least memory limit under which one does."""
         if not self._has_listed:
-            raise Error("the least limit is searched for the library's strategies, and this plan has none")
+            raise Error("the least limit is searched only for strategies of the library, and this plan has none")
         limit, number = ctypes.c_double(), ctypes.c_uint32()
         call(lib.ppsched_plan_find_least_limit, ctypes.byref(limit), ctypes.byref(number), self._handle)
         return LeastLimit(limit.value, self.listed[number.value])
@@ -326,12 +328,12 @@ class Plan(Shared, Sequence[Candidate]):
         return pandas.DataFrame(self.rows())
 
     def row(self, candidate: Candidate, csv: Optional[str] = None, *, micro_batch: int = 0, data_parallel: int = 1) -> Dict[str, object]:
-        """All that `pick --json` prints of a candidate: its figures, devices and split, the arguments of each runtime ("launch"), and
-        the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""
+        """All that `pick --json` prints for a candidate: its figures, devices and split, the launch arguments of each runtime ("launch"),
+        and the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""
         return Chosen(self, [candidate], None, (micro_batch, data_parallel)).row(candidate, csv)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the candidates as a table."""
+        """The candidates as a table, for notebooks."""
         return html_table(self[:], self.config.units)
 
     def __repr__(self) -> str:
@@ -342,7 +344,7 @@ class Plan(Shared, Sequence[Candidate]):
 
 
 def _list(options: Union[_abi.PlanOptions, _abi.SliceOptions], name: str, count: str, values: Optional[Sequence[Any]], kind: Any) -> Any:
-    """Sets a list of the options, if there is one; returns what must stay alive."""
+    """Sets a list of the options, if it is given; returns the array, which must stay alive."""
     if values is None:
         return None
     array = (kind * len(values))(*values)
@@ -352,7 +354,7 @@ def _list(options: Union[_abi.PlanOptions, _abi.SliceOptions], name: str, count:
 
 
 def _several(name: str, values: Any) -> List[Any]:
-    """Names of which one may stand alone."""
+    """A list of names; a single name may be given alone."""
     if isinstance(values, str) or callable(values):
         return [values]
     if not isinstance(values, Iterable):
@@ -363,18 +365,18 @@ def _several(name: str, values: Any) -> List[Any]:
 def _counts(name: str, values: Union[Iterable[int], int, None]) -> Optional[List[int]]:
     if values is None:
         return None
-    is_list = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0  # else an array that is a number
+    is_list = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0  # an array without dimensions is a number
     given = cast(Iterable[object], values) if is_list else [values]
     counts = [integer(name, value) for value in given]
     if any(not 0 < value < 2**31 for value in counts):
-        raise Error(f"{name} holds {counts}; they must be 1 or more, and not that large", Status.ERROR_RANGE)
+        raise Error(f"{name} has {counts}; they must be at least 1 and below 2**31", Status.ERROR_RANGE)
     if not counts:
         raise Error(f"{name} is an empty list", Status.ERROR_LENGTH)
     return counts
 
 
 def _within(name: str, value: int, most: int) -> int:
-    """Told here, as C would cut it short."""
+    """Checks the range here, as C would cut the number."""
     if not 0 <= integer(name, value) < 2**32:
         raise Error(f"{name} is {value}; it must be 0 to {most}", Status.ERROR_RANGE)
     return value
@@ -394,7 +396,7 @@ def _placement_bits(placements: Union[Iterable[Union[Placement, str]], Placement
 
 def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Union[UnshardLookahead, str], reduce_grad: bool,
                    receive_prefetch: int) -> _abi.LowerOptions:
-    """Where they say nothing of a lowering the plan goes without them, so that what would be lost is refused here."""
+    """The options of the lowering. Without a lowering they would be ignored, so they are refused here."""
     options = sized(_abi.LowerOptions)
     options.lowering, options.unshard_lookahead = member(Lowering, "lowering", lowering), member(UnshardLookahead, "unshard_lookahead", lookahead)
     options.unshard, options.reduce_grad = _within("unshard", unshard, MAX_STAGES), bool(reduce_grad)
@@ -411,7 +413,7 @@ def _lower_options(lowering: Union[Lowering, str], unshard: int, lookahead: Unio
 def _split_options(layers: Optional[Layers], empty_stages: bool, effort: int) -> _abi.SplitOptions:
     options = sized(_abi.SplitOptions)
     if layers is None and effort:
-        raise Error("split_effort goes with layers")
+        raise Error("split_effort needs layers")
     if not 0 <= integer("split_effort", effort) <= MOST_SPLIT_EFFORT:
         raise Error(f"split_effort is {effort}; it must be 1 to {MOST_SPLIT_EFFORT}, or 0", Status.ERROR_RANGE)
     options.layers, options.empty_stages, options.effort = None if layers is None else layers._handle.value, bool(empty_stages), effort
@@ -435,29 +437,33 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
          progress: Optional[Progress] = None) -> Plan:
     """Evaluates all candidates for a problem and ranks them.
 
-    The config's costs are those of its stages: one a device, or one a layer, or any number that the candidates' stages divide or
-    are divided by; embedding and head: what of the first and the last stage is not divided, such as {"forward_time": 0.2}.
-    objective: the time of a step, "makespan" or "span". What varies: strategies (default: all whose iterations flush, but those
-    that search at length: v_search, and auto, which come with an effort; functions of your own as for ppsched.generate are called once,
-    with the config as it is), chunks (stages a device, default 1 to 4), group_sizes
-    (default: those that Megatron-LM takes), microbatches (at the same batch), memory_limits (each for all devices), placements.
-    layers: the model by its layers, or the rows of ppsched.Layers: each candidate gets the split into stages that suits it, with whole layers and, where they
-    need it to fit, some that are computed again (Plan.split); chunks are then by default all that there are layers for, and what
-    the config says of stages is not read. empty_stages: those in the middle may be without layers.
-    split_effort: 1 to 4, how long splits are searched for, each up to eight times as long as the one before (default: 3).
-    runtimes: which are asked whether they run a candidate (Candidate.runs_on).
-    runtime: candidates that this training runtime cannot run are refused, and splits follow its rules.
-    With a lowering candidates are timed with their transfers in the channel model (see Schedule.prove), and with what gathering and
-    reducing sharded parameters take: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad; receive_prefetch (see Schedule.lower).
-    slices: into how many slices the config's whole microbatches are cut, such as [1, 2, 4, 8]; an op of slice k of K then takes
-    (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K), slice_time but for W. order_effort: 1 to 10 to run
-    microbatches that differ in the best order that is found for each candidate (Plan.microbatch_order).
-    scenarios: how many, with times that vary as for Schedule.scenarios; rank_by: "step", or over these "mean", "quantile" or
-    "worst" (Candidate.scenario_time).
-    offload: candidates of rules a second time, with as few activations on the host as hold the memory limit, all where there is none
-    (Candidate.offloaded); the config says how fast copies are, by host_bandwidth or offload_times.
-    progress: called with the share of the work that is done and the best step time so far; returns False to stop, which raises
-    ppsched.Cancelled.
+    The config has the costs of its stages: one per device, one per layer, or any number that is a multiple or a divisor of the candidates'
+    stages. embedding, head: costs of the first and the last stage that are not divided, such as {"forward_time": 0.2}.
+    objective: the time of a step, "makespan" or "span".
+
+    Candidates differ in:
+      strategies: default: all whose iterations flush; v_search and auto, which search long, only with an effort (1 to 12). Your own
+        functions, as for ppsched.generate, are called once with the config.
+      chunks: stages per device (default: 1 to 4). group_sizes (default: those that can be run; if they are many, some of them).
+      microbatches: numbers for the same batch. memory_limits: each for all devices. placements.
+      slices: numbers of slices per microbatch, such as [1, 2, 4, 8], for a config with whole microbatches. An op of slice k of K takes
+        (t / K + slice_time) * (1 - attention_share + attention_share * (2k + 1) / K); W has no slice_time.
+      offload: candidates with fixed rules are also listed with offload (Candidate.offloaded): only as many activations as needed to fit the
+        memory limit, without a limit all. The config must have host_bandwidth or offload_times.
+
+    layers: the model by its layers, or the rows of ppsched.Layers. Each candidate gets the split that suits it best, with whole layers and,
+      if it needs them to fit, recomputed layers (Plan.split). By default chunks are then all numbers for which there are enough layers.
+      Costs of stages in the config are not read. empty_stages: stages in the middle may have no layers. split_effort: work of the split
+      search, 1 to 4; each value takes up to eight times as long as the one before (default: 3).
+    runtimes: runtimes for which Candidate.runs_on is computed. runtime: refuses candidates that this runtime cannot run, and makes splits by
+      its rules.
+    lowering: candidates are timed with their transfers in the channel model (see Schedule.prove), and with the gathering and reducing of
+      sharded parameters: unshard, unshard_lookahead ("full", "auto" or "needed"), reduce_grad; receive_prefetch (see Schedule.lower).
+    order_effort: 1 to 10: orders microbatches that differ, for each candidate (Plan.microbatch_order).
+    scenarios: number of scenarios, in which times vary as in Schedule.scenarios. rank_by: "step", or over scenarios "mean", "quantile" or
+      "worst" (Candidate.scenario_time).
+    progress: called with the share of the work that is done and the best step time so far. If it returns False, the plan raises
+      ppsched.Cancelled.
     """
     config_of(config)
     check_progress(progress)
@@ -472,7 +478,7 @@ def plan(config: Config, *, objective: Union[Objective, str] = "makespan", strat
     named = [encoded("strategy", name) for name in chosen if not callable(name)]
     names = None if strategies is None else named or [b"gpipe"] * bool(own)
     if own and (layers is not None or embedding is not None or head is not None):
-        raise Error("a function of your own builds a schedule of the config's stages; it goes without layers, embedding and head")
+        raise Error("your own function builds a schedule of the config's stages; it cannot be combined with layers, embedding and head")
     limits = None if memory_limits is None else numbers("memory_limits", memory_limits)
     model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
     ends = model_end("embedding", embedding), model_end("head", head)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates as a table for people, and as rows for programs."""
+"""Candidates as a table for people and as rows for programs."""
 import csv
 import io
 import itertools
@@ -31,9 +31,9 @@ HEADINGS = ("place", "strategy", "V", "M", "slices", "limit", "step time", "in s
 # Columns that go beneath each row where there is no room, the last first; from TEXTS on they are texts.
 BENEATH, TEXTS = ("above bound", "offloads", "of span", "device", "runs on", "recomputed", "split"), 5
 TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
-MEASURES = {"limit": "memory", "step time": "time", "in scenarios": "time", "peak memory": "memory"}  # what columns with units hold
+MEASURES = {"limit": "memory", "step time": "time", "in scenarios": "time", "peak memory": "memory"}  # the dimension of columns with units
 MOST_IN_HTML = 40  # rows
-VARIED = ("limit", "M")  # columns that are left out where they say the same in every row
+VARIED = ("limit", "M")  # columns that are left out if they are the same in every row
 
 
 def candidate_name(candidate: Candidate) -> str:
@@ -44,8 +44,8 @@ def candidate_name(candidate: Candidate) -> str:
 
 
 def _gap(candidate: Candidate) -> str:
-    """A dash where it is over its memory limit: the bound is of what fits, and it may be below. Above its bound a split may be proved
-    to be the best all the same. Nothing where the candidate has no bound."""
+    """How far a candidate is above its bound; empty if it has none. A dash if it is over its memory limit: it may then be below the bound.
+    Also above the bound a split may be proved to be the best."""
     if candidate.bound is None:
         return ""
     if not candidate.bound or candidate.step_time is None or not candidate.fits:
@@ -55,14 +55,14 @@ def _gap(candidate: Candidate) -> str:
 
 
 class SplitCells(NamedTuple):
-    """The layers of each stage, and those that are computed again, as the table has them."""
+    """The layers of each stage, and the recomputed ones, as cells of the table."""
 
     layers: str
     recomputed: str
 
 
 def split_cells(model: LayerSplit) -> SplitCells:
-    """Equal neighbours as 4*5: 4 layers on each of 5 stages; recomputed are how many layers of each kind."""
+    """Equal neighbours are joined: 4*5 means 4 layers on each of 5 stages. recomputed: the number of layers of each kind."""
     runs = [(count, len(list(same))) for count, same in itertools.groupby(model.split.layers)]
     kinds = Counter(names[kind - 1] for names, kind in zip(model.layers.kinds, model.split.recomputes) if kind)
     return SplitCells(" ".join(f"{count}*{times}" if times > 1 else str(count) for count, times in runs),
@@ -72,7 +72,7 @@ def split_cells(model: LayerSplit) -> SplitCells:
 def _cells(number: int, candidate: Candidate, runs: Mapping[int, str], splits: Mapping[int, SplitCells]) -> List[str]:
     limit = "-" if candidate.memory_limit is None else f"{candidate.memory_limit:g}"
     start = [str(number), candidate_name(candidate), str(candidate.chunks), str(candidate.microbatches), str(candidate.slices), limit]
-    if candidate.bubble is None:  # which those that are refused have
+    if candidate.bubble is None:  # the candidate is refused
         return start
     varying = "" if candidate.scenario_time is None else f"{candidate.scenario_time:.6g}"
     return [*start, f"{candidate.step_time:.6g}", varying, f"{candidate.bubble.of_total:.2%}", f"{candidate.bubble.of_span:.2%}",
@@ -88,7 +88,7 @@ def _useful(column: Sequence[str]) -> bool:
 
 
 def _columns(rows: List[List[str]], units: Units) -> Tuple[List[Tuple[str, ...]], List[bool]]:
-    """Those that say something, headings first, and which of them are aligned to the left."""
+    """The columns with content, headings first, and which of them are aligned to the left."""
     columns = [column for column in zip(HEADINGS, *rows) if _useful(column)]
     lefts = [heading in TO_THE_LEFT for heading, *_ in columns]
     return [(units.heading(heading, MEASURES.get(heading)), *cells) for heading, *cells in columns], lefts
@@ -101,8 +101,8 @@ def _aligned(rows: List[List[str]], units: Units) -> List[str]:
 
 
 def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
-    """The first of each strategy that was not refused, under each memory limit, with as many slices and with or without offload: the page folds the others
-    away, too."""
+    """The best candidate for each strategy, memory limit, number of slices, and with and without offload, if it is not refused. The page
+    folds the others, too."""
     seen: Dict[Tuple[object, ...], Candidate] = {}
     for candidate in candidates:
         if candidate.status != "refused":
@@ -111,12 +111,12 @@ def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
 
 
 def _folded_line(count: int) -> List[str]:
-    """How many there are more."""
+    """A line with the number of candidates that are not shown."""
     return [f"the best of each strategy; --all shows {counted(count, 'more candidate')}"] if count > 0 else []
 
 
 def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
-    """One line a reason."""
+    """One line per reason."""
     reasons: Dict[str, List[Candidate]] = {}
     for candidate in candidates:
         reasons.setdefault(candidate.reason or "", []).append(candidate)
@@ -128,8 +128,8 @@ def _refusals(candidates: Sequence[Candidate]) -> Iterator[str]:
 
 def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, runs: Mapping[int, str] = {},
           splits: Mapping[int, SplitCells] = {}, units: Units = Units()) -> str:
-    """Ranked ones in aligned columns; those over their limit below, and then the refused with their reasons. Without everything
-    the best of each strategy, numbered among these. runs: what runs those of some ranks; splits: those of some."""
+    """The table: ranked candidates in aligned columns, below them those over their limit, then the refused ones with their reasons. Without
+    `everything`, only the best of each strategy, numbered anew. runs, splits: by rank, the runtimes and the split of some candidates."""
     def paint(style: str, line: str) -> str:
         return style + line + PLAIN if colour else line
 
@@ -150,7 +150,7 @@ def table(candidates: Sequence[Candidate], *, everything: bool, colour: bool, ru
 
 
 def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
-    """A candidate as JSON has it."""
+    """A candidate as in JSON."""
     row: Dict[str, Any] = {**candidate._asdict(), "fits": candidate.fits, "units": units.row}
     del row["number"]
     if candidate.microbatch_order is None:
@@ -160,7 +160,7 @@ def candidate_row(candidate: Candidate, units: Units) -> Dict[str, Any]:
 
 
 def split_row(made: "Plan", candidate: Candidate) -> Dict[str, Any]:
-    """Which layers are in which stage, as JSON has it."""
+    """The split of a candidate as in JSON."""
     if made.layers is None:
         return {}
     return {"split": None if candidate.status == "refused" else made.layers.rows(made.split(candidate))}
@@ -169,7 +169,7 @@ def split_row(made: "Plan", candidate: Candidate) -> Dict[str, Any]:
 # --- for notebooks ---
 
 def html_table(candidates: Sequence[Candidate], units: Units) -> str:
-    """The first candidates by rank, and how many there are more; reasons of those that are refused are in the plan."""
+    """The first candidates by rank, and the number of others. The plan has the reasons of refused ones."""
     able = [candidate for candidate in candidates if candidate.status != "refused"]
     columns, lefts = _columns([_cells(candidate.rank + 1, candidate, {}, {}) for candidate in able[:MOST_IN_HTML]], units)
     if not able:
@@ -182,7 +182,7 @@ def html_table(candidates: Sequence[Candidate], units: Units) -> str:
 
 
 def plain_row(candidate: Candidate) -> Dict[str, Plain]:
-    """Without anything nested: options and runtimes are texts, the bubble's figures columns."""
+    """A row without nested values: options and runtimes are texts, the figures of the bubble are columns."""
     row = {**candidate_row(candidate, Units()), "options": " ".join(f"{name}={value}" for name, value in candidate.options.items()),
            "runs_on": None if candidate.runs_on is None else " ".join(candidate.runs_on),
            "microbatch_order": None if candidate.microbatch_order is None else words_of(candidate.microbatch_order)}
@@ -197,15 +197,15 @@ def _cell(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return " ".join(map(str, value))
     if isinstance(value, str):
-        return printable(value)  # of a name of one's own
+        return printable(value)  # of a custom name
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 
 def candidates_csv(candidates: Iterable[Candidate], units: Units,
                    models: Optional[Mapping[int, LayerSplit]] = None) -> str:
-    """A row a candidate, with the keys of JSON as columns; what is nested is named with a dot. There is a column for each option
-    that any strategy has, so that the columns are always the same, but for those of units, which are there where numbers
-    have some, and those of a split, where there are layers: models, by rank."""
+    """One row per candidate, with the keys of JSON as columns; nested keys have a dot. There is a column for each option of any strategy, so
+    that columns are always the same, except for those of units, if numbers have some, and those of a split, if there are layers. models:
+    the splits by rank."""
     options = dict.fromkeys(option.name for strategy in strategies() for option in strategy.options)
     nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields,
                                          "units": Units._fields if any(units) else ()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bar that shows on a terminal how far a search is."""
+"""A progress bar for searches, on a terminal."""
 import math
 import sys
 import time
@@ -9,12 +9,12 @@ WIDTH, PATIENCE = 30, 0.3  # characters; seconds before the bar appears
 
 
 class ProgressBar:
-    """For ppsched.generate's `progress`, as a context manager: what it has drawn is gone at the end. Draws nothing where the
-    stream is no terminal."""
+    """A callback for `progress` of ppsched.generate, and a context manager that removes the bar at the end. Draws nothing if the stream is
+    not a terminal."""
 
     def __init__(self, stream: Optional[TextIO] = None) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._is_terminal = self._stream is not None and self._stream.isatty()  # it is None where it was closed
+        self._is_terminal = self._stream is not None and self._stream.isatty()  # None if it was closed
         self._start, self._drawn = time.monotonic(), ""
 
     def __enter__(self) -> "ProgressBar":

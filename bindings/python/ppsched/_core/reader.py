@@ -20,14 +20,14 @@ FORMATS: Dict[str, Format] = {"csv": Format.CSV, "json": Format.JSON}
 
 
 class Read(NamedTuple):
-    """The library's handle of a schedule, and which microbatch goes through each of its slots, where the text says."""
+    """The library's handle of a schedule, and the order of its microbatches, if the text has one."""
 
     handle: ctypes.c_void_p
     order: Tuple[int, ...]
 
 
 def import_text(text: Union[str, bytes], format: Union[Format, str]) -> Read:
-    """The schedule that a text holds."""
+    """Reads a schedule from a text."""
     if not isinstance(format, Format):
         if not isinstance(format, str) or format not in FORMATS:
             raise Error(f"there is no format {shown(format)} to read; there are {', '.join(FORMATS)}")
@@ -36,7 +36,7 @@ def import_text(text: Union[str, bytes], format: Union[Format, str]) -> Read:
         try:
             text = text.encode("utf-8")
         except UnicodeEncodeError:
-            raise Error("the text is no Unicode text", _abi.Status.ERROR_SYNTAX) from None
+            raise Error("the text is not valid Unicode", _abi.Status.ERROR_SYNTAX) from None
     elif not isinstance(text, bytes):
         raise Error(f"the text must be a str or bytes, not {type(text).__name__}")
     handle = new_handle(lib.ppsched_schedule_import, format, ctypes.c_char_p(text), len(text), None)
@@ -48,7 +48,7 @@ def import_text(text: Union[str, bytes], format: Union[Format, str]) -> Read:
 
 
 def format_of(path: "Union[str, os.PathLike[str]]") -> Format:
-    """The format that a file's name ends in."""
+    """The format of a file, from the ending of its name."""
     ending = os.path.splitext(os.fspath(path))[1].lower()[1:]
     if ending not in FORMATS:
         raise Error(f"{path}: unknown ending; known are {' '.join('.' + name for name in FORMATS)}, or name the format")
@@ -56,7 +56,7 @@ def format_of(path: "Union[str, os.PathLike[str]]") -> Format:
 
 
 def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str, None] = None) -> Read:
-    """The same of a file; errors name it."""
+    """The same for a file, which errors name."""
     format = format_of(path) if format is None else format
     text = read_bytes(path, SCHEDULE)
     try:
@@ -67,8 +67,8 @@ def import_file(path: "Union[str, os.PathLike[str]]", format: Union[Format, str,
 
 
 def config_for(schedule: "Schedule", quantities: Quantities, units: Units = PLAIN, order: Sequence[int] = ()) -> Config:
-    """A problem of the schedule's sizes and placement, with these lists of numbers, which are in some units; those of microbatches
-    as they are numbered outside the schedule, where it has an order of them."""
+    """A problem with the sizes and placement of the schedule, and these lists of numbers, in these units. If the schedule has an order of
+    microbatches, lists by microbatch are given in the numbers before this order."""
     placement: Union[Placement, Sequence[int]] = schedule.placement
     if placement == Placement.MAP:
         placement = [schedule.device_of(stage) or 0 for stage in range(schedule.stages)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What searches make short where times vary."""
+"""Robust objectives: what searches minimise if times vary."""
 import ctypes
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
@@ -20,8 +20,8 @@ QUANTILE = 0.9
 
 
 def with_robust_objective(config: Config, rank_by: Union[RankBy, str], scenarios: int = 1000, *, quantile: float = QUANTILE, **varying: Any) -> Config:
-    """The same problem, for which searches that take an effort ("auto") look for the best "mean", "quantile" or "worst" of so many
-    scenarios; varying: as of Schedule.scenarios (seed, jitter, message_jitter, device_factors, ...)."""
+    """The same problem with a robust objective: searches that have an effort ("auto") minimise the "mean", "quantile" or "worst" makespan
+    over this number of scenarios. varying: arguments of Schedule.scenarios (seed, jitter, message_jitter, device_factors, ...)."""
     made = config.__copy__()
     words: Dict[str, Any] = {"seed": 0, "jitter": 0.0, "message_jitter": 0.0, "device_factors": (), **varying}
     options = scenario_options(**words)
@@ -31,7 +31,7 @@ def with_robust_objective(config: Config, rank_by: Union[RankBy, str], scenarios
 
 
 def words_of_robust_objective(options: _abi.RankingOptions, devices: int) -> List[str]:
-    """What a plan ranks by, as the options of the command; none where factors differ by scenario, which no options say."""
+    """The robust objective of a plan as options of the command; empty if factors differ by scenario, for which there are no options."""
     varying = options.scenario_options.contents
     if varying.device_factor_count > devices:
         return []
@@ -49,7 +49,7 @@ def words_of_robust_objective(options: _abi.RankingOptions, devices: int) -> Lis
 
 
 def robust_objective_words(plan: "Plan", strategy: str) -> List[str]:
-    """The options that have a search look for what the plan ranks by."""
+    """The options with which a strategy's search minimises what the plan ranks by."""
     if not any(option.name == "effort" for option in find_strategy(strategy).options):
         return []
     return list(plan._robust_words)

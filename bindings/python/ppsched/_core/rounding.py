@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Six digits of a number that is advice, or a reason: rounded so that what is said holds."""
+"""Rounds a number in a message to six digits, so that the message stays true."""
 import decimal
 import math
 
 _DIGITS = 6
-_SAME = 1e-12  # what sums differ by alone, which the library does not count
+_SAME = 1e-12  # differences of sums that the library ignores
 
 
 def _rounded(value: float, rounding: str) -> str:
@@ -13,12 +13,12 @@ def _rounded(value: float, rounding: str) -> str:
 
 
 def at_least(value: float) -> str:
-    """Not less than it: a limit that would do."""
+    """Rounds up, for a limit that works."""
     text = f"{value:g}"
     return text if not math.isfinite(value) or float(text) >= value - abs(value) * _SAME else _rounded(value, decimal.ROUND_CEILING)
 
 
 def at_most(value: float) -> str:
-    """Not more than it: what there is."""
+    """Rounds down, for an amount that exists."""
     text = f"{value:g}"
     return text if not math.isfinite(value) or float(text) <= value + abs(value) * _SAME else _rounded(value, decimal.ROUND_FLOOR)

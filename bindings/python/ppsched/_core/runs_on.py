@@ -16,12 +16,12 @@ from .words import counted
 if TYPE_CHECKING:
     from .plan import Plan
 
-MOST_TRIED = 64  # candidates that are asked for each runtime's best
-MOST_NAMED = 5  # strategies of one reason
+MOST_TRIED = 64  # candidates that are tried to find the best for each runtime
+MOST_NAMED = 5  # strategies that are named for one reason
 
 
 class RunsOn(NamedTuple):
-    """Names of runtimes. order: those that run this very order; alike: those that plan one of its kind themselves."""
+    """Names of runtimes. order: those that run exactly this order; alike: those that make an order of its kind themselves."""
 
     order: List[str]
     alike: List[str]
@@ -39,7 +39,7 @@ def _can(schedule: Schedule, runtime: str, exact: bool, model: Optional[LayerSpl
 
 
 def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
-    """Which runtimes run a schedule, and a split of the model's layers with it."""
+    """Which runtimes run a schedule, together with the split of a model's layers."""
     able = [name for name in RUNTIME_NAMES if _can(schedule, name, False, model)]
     order = [name for name in able if _can(schedule, name, True, model)]
     return RunsOn(order, [name for name in able if name not in order])
@@ -62,8 +62,8 @@ def runnable_first(plan: "Plan", count: int, progress: Optional[Progress] = None
 
 
 class BestByRuntime(NamedTuple):
-    """For each runtime the best candidate that it runs, or one of its kind, as far as any of the `tried` is; alike: the names of
-    those that plan one of its kind, which are not asked where the plan has asked; fitting: how many candidates there are to try."""
+    """For each runtime the best of the `tried` candidates that it runs, or of whose kind it makes an order. alike: names of the latter
+    runtimes, which are left out if the plan has checked the runtimes; fitting: number of candidates that could be tried."""
 
     best: Dict[str, Candidate]
     alike: List[str]
@@ -72,7 +72,8 @@ class BestByRuntime(NamedTuple):
 
 
 def best_by_runtime(plan: "Plan", progress: Optional[Progress] = None) -> BestByRuntime:
-    """Tries the candidates that fit by rank, until each runtime has one, and MOST_TRIED at most; all where the plan has asked."""
+    """Tries the candidates that fit, by rank, until each runtime has one, but at most MOST_TRIED. Takes all if the plan has checked
+    runtimes."""
     fitting = [candidate for candidate in plan if candidate.fits]
     if plan.layers is not None and any(candidate.runs_on is not None for candidate in fitting):
         return best_as_asked(plan)
@@ -90,7 +91,7 @@ def best_by_runtime(plan: "Plan", progress: Optional[Progress] = None) -> BestBy
 
 
 def best_as_asked(plan: "Plan") -> BestByRuntime:
-    """Of the runtimes that the plan has asked, which run the very order of each candidate, or not."""
+    """The best for each runtime by the checks of the plan, which are for exact orders only."""
     fitting = [candidate for candidate in plan if candidate.fits]
     best: Dict[str, Candidate] = {}
     for candidate in fitting:
@@ -102,12 +103,12 @@ def best_as_asked(plan: "Plan") -> BestByRuntime:
 # --- one runtime alone ---
 
 def _reason(reason: str, strategy: str) -> str:
-    """A reason without the runtimes that can, and without the name of what it is of."""
+    """A reason without the runtimes that can run it, and without the name of the strategy."""
     return without_others(reason).removeprefix(f"{strategy}: ")
 
 
 def _may_run(strategy: str, runtime: str) -> bool:
-    """Whether the runtime runs what the strategy makes of some small problem."""
+    """Whether the runtime runs a schedule of the strategy for some small problem."""
     for devices, microbatches, chunks in ((4, 8, 1), (4, 8, 2)):
         try:
             generate(strategy, Config(devices, microbatches, chunks * devices)).launch(runtime, layers=2 * chunks * devices)
@@ -124,12 +125,12 @@ def _few(names: List[str]) -> str:
 
 
 class Runnable:
-    """The candidates that a runtime can run, as far as they have been asked for, and why it cannot run the others."""
+    """The candidates that a runtime can run, checked when they are requested, and why it cannot run the others."""
 
     def __init__(self, plan: "Plan", runtime: str, progress: Optional[Progress] = None) -> None:
         self._plan, self._runtime, self._progress = plan, runtime, progress
         self._is_planned = plan.runtime is not None and plan.runtime.name.lower() == runtime
-        self._reasons: Dict[str, str] = {}  # the first of each strategy
+        self._reasons: Dict[str, str] = {}  # the first reason of each strategy
 
     def among(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         if self._is_planned:
@@ -144,31 +145,31 @@ class Runnable:
             yield candidate
 
     def best(self, count: int) -> List[Candidate]:
-        """The first `count` that fit."""
+        """The first `count` candidates that fit."""
         return list(itertools.islice(self.among(candidate for candidate in self._plan if candidate.fits), count))
 
     def over_limit(self) -> Iterator[Candidate]:
-        """Those that are over their limit, the one that lacks least first."""
+        """The candidates over their limit, the smallest overshoot first."""
         return self.among(candidate for candidate in self._plan if candidate.status == "over limit")
 
     def _grouped(self) -> str:
-        """The reasons, each with its strategies: of those that the runtime runs at any size, where there are some."""
+        """The reasons, each with its strategies. If the runtime runs some strategies at other sizes, only theirs."""
         runnable = {strategy: reason for strategy, reason in self._reasons.items() if _may_run(strategy, self._runtime)}
         strategies: Dict[str, List[str]] = {}
         for strategy, reason in (runnable or self._reasons).items():
             strategies.setdefault(reason, []).append(strategy)
         if len(strategies) == 1 and len(self._reasons) > 1 and not runnable:
-            return next(iter(strategies))  # whatever it is of
+            return next(iter(strategies))  # the same for all strategies
         return "; ".join(f"{_few(names)}: {reason}" for reason, names in strategies.items())
 
     def why_none(self) -> str:
-        """One line, once all that fit have been asked for: the reason of each strategy, and what else would do."""
+        """One line, after all that fit were checked: the reason of each strategy, and the closest candidate that runs."""
         for candidate in self._plan:
             if self._is_planned and candidate.reason:
                 self._reasons.setdefault(candidate.strategy, _reason(candidate.reason, candidate.strategy))
         words = f"no candidate that fits runs on {self._runtime}; {self._grouped()}"
         closest = next(self.over_limit(), None)
         if closest is not None:
-            words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device "
-                      f"lacks is {at_least(closest.overshoot or 0.0)}{self._plan.config.units.after_memory}")
+            words += (f"; closest that does is {closest.strategy} with {counted(closest.chunks, 'chunk')} per device: the largest overshoot "
+                      f"of a device is {at_least(closest.overshoot or 0.0)}{self._plan.config.units.after_memory}")
         return words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All numbers of a problem in the same units: a mixture is refused, with the line that would be right."""
+"""Converts all numbers of a problem to the same units. A mixture is refused, with the line that would be right."""
 import copy
 import json
 import re
@@ -11,17 +11,18 @@ from .config import QUANTITIES, unites_numbers
 from .unit_advice import LARGE, unit_meant
 from .units import BYTES, KIND_OF, KINDS, PLAIN, TIMES, Amount, Units, dimension_of, number_word, parse
 from .whole_numbers import number_of
+from .windows import leaf_times
 
 SECONDS_AND_BYTES = Units("s", "B", "B")
-Files = Mapping[str, str]  # in which file a value stands, by its name; those on the command line in none
+Files = Mapping[str, str]  # the file of a value, by its name; values of the command line are not in it
 ENDS = ("embedding", "head")
 BACKWARDS = ("backward_times", "backward_input_times", "backward_weight_times")
-MOST_SHOWN = 8  # numbers of a list in a message
-GROUPS = {"time": ("time", "bandwidth"), "memory": ("memory",), "bytes": ("bytes", "bandwidth")}  # what goes together
+MOST_SHOWN = 8  # most numbers of a list in a message
+GROUPS = {"time": ("time", "bandwidth"), "memory": ("memory",), "bytes": ("bytes", "bandwidth")}  # dimensions whose units depend on each other
 
 
 class Place(NamedTuple):
-    """Where numbers stand. name: of what they are; words: before them; put: stores them again."""
+    """The place of some numbers. name: of their list; words: the text before them; put: stores them again."""
 
     name: str
     words: str
@@ -33,7 +34,7 @@ class Place(NamedTuple):
         return dimension_of(self.name)
 
     def line(self, unit: str = "") -> str:
-        """As it is written, but for the unit of plain numbers."""
+        """The line as it was written, with this unit for numbers without units."""
         shown = mapped(self.value, lambda number: f"{number_word(number)}{unit}" if unit and is_plain(number) else number)
         if self.words.endswith(": "):
             return self.words + json.dumps(shown)
@@ -42,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A number with a unit, and where it stands."""
+    """A number with a unit, and its place."""
 
     place: Place
     amount: Amount
@@ -51,7 +52,7 @@ class Given(NamedTuple):
 # --- the numbers of a value ---
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Of lists, as deep as they are."""
+    """The items of nested lists."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves(item)
@@ -60,32 +61,32 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
-    """The same lists of other numbers."""
+    """Applies a function to the items of nested lists."""
     return [mapped(item, function) for item in value] if isinstance(value, (list, tuple)) else function(value)
 
 
 def is_plain(value: object) -> bool:
-    """Zero and infinity are the same in all units."""
+    """Whether a value is a number that needs a unit; zero and infinity are the same in all units."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0 and abs(value) < float("inf")
 
 
 def worded(name: str, value: Any, units: Units) -> Any:
-    """Plain numbers of a name as texts with their unit, where that is known."""
+    """Numbers without units as texts with the unit for their name, if it is known."""
     known = units.of(dimension_of(name)) is not None
     return mapped(value, lambda number: units.word(name, number) if known and is_plain(number) else number)
 
 
-# --- where they stand ---
+# --- their places ---
 
 def _putting(holder: Any, key: Any, words: str = "") -> Callable[[Any], None]:
-    """words: that stand before the number in a word."""
+    """A function that stores a value. words: the text before the number in a word."""
     def put(value: Any) -> None:
         holder[key] = f"{words}{value}" if words else value
     return put
 
 
 def _in_end(name: str, given: Any, files: Files) -> Iterator[Place]:
-    """Of a mapping, or of KEY=VALUE words."""
+    """The places in a mapping, or in KEY=VALUE words."""
     if isinstance(given, dict):
         for key, value in given.items():
             yield Place(str(key), f"{files.get(name, '')}: {name}: {key}: ", value, _putting(given, key))
@@ -99,7 +100,7 @@ def _in_end(name: str, given: Any, files: Files) -> Iterator[Place]:
 
 
 def _in_layers(rows: Any, path: str) -> Iterator[Place]:
-    """Of rows as they may be; what is wrong with them is told where they are read."""
+    """The places in rows, which may be wrong: errors are reported where rows are read."""
     for number, row in enumerate(rows if isinstance(rows, list) else ()):
         kinds = row.get("recompute") if isinstance(row, dict) else None
         for holder in (row, *(kinds if isinstance(kinds, list) else ())):
@@ -109,8 +110,13 @@ def _in_layers(rows: Any, path: str) -> Iterator[Place]:
                     yield Place(key, f"{path}: {name}: {key}: ", holder[key], _putting(holder, key))
 
 
+def _in_windows(given: Any, words: str) -> Iterator[Place]:
+    for where, row, index in leaf_times(given):
+        yield Place("window_time", f"{words}: {where}: ", row[index], _putting(row, index))
+
+
 def places(values: Dict[str, Any], files: Files) -> List[Place]:
-    """All that hold times, memory, bytes and bandwidths."""
+    """All places of times, memory, bytes and bandwidths."""
     found = []
     for name in (*QUANTITIES, "mem_limits", "slice_time"):
         if values.get(name) is not None:
@@ -118,6 +124,7 @@ def places(values: Dict[str, Any], files: Files) -> List[Place]:
             found.append(Place(name, words, values[name], _putting(values, name)))
     for name in ENDS:
         found += _in_end(name, values.get(name), files)
+    found += _in_windows(values.get("windows"), files.get("windows", "--windows"))
     return [*found, *_in_layers(values.get("layers"), files.get("layers", "--layers"))]
 
 
@@ -142,10 +149,10 @@ def given_amounts(found: Iterable[Place]) -> List[Given]:
 # --- what is refused ---
 
 def _unit_for(plain: Place, given: Given, amounts: List[Given]) -> str:
-    """The unit that a plain number beside a given one had better have."""
+    """The unit to propose for a number without one, given another number with a unit."""
     largest = max(abs(number) for number in leaves(plain.value) if is_plain(number))
     if given.amount.unit in ("B", "s", "B/s") or (plain.dimension != "time" and largest >= LARGE):
-        return unit_meant(plain.name, plain.dimension, largest)  # 65536 beside 72GB is B, and 72 beside 65536B is GB
+        return unit_meant(plain.name, plain.dimension, largest)  # with 72GB, 65536 means B; with 65536B, 72 means GB
     if plain.dimension == given.place.dimension:
         return given.amount.unit
     if plain.dimension != "bandwidth":
@@ -161,30 +168,31 @@ def _refuse_mixtures(found: List[Place], amounts: List[Given]) -> None:
         if not given or not plain:
             continue
         beside = next((each for each in given if each.place.dimension == plain[0].dimension), given[0])
-        other = f" beside {beside.place.line()}" if beside.place != plain[0] else ""
+        other = f" and {beside.place.line()}" if beside.place != plain[0] else ""
         raise Error(f"{plain[0].line()}{other}: numbers with and without units; write "
                     f"{plain[0].line(_unit_for(plain[0], beside, amounts))}")
 
 
 def _refuse_defaults(values: Mapping[str, Any], amounts: List[Given]) -> None:
-    """Where numbers have units those that are not given must be: their defaults, 1 and 2, have none. A list of layers has no
+    """If numbers have units, those with the defaults 1 and 2 must be given, as defaults have no units. A list of layers has no
     defaults."""
     first = {dimension: next((given for given in amounts if given.place.dimension in dimensions), None)
              for dimension, dimensions in GROUPS.items()}
     time, memory = first["time"], first["memory"]
     has = {name for name in QUANTITIES if values.get(name) is not None}
+    has |= {"forward_times", "backward_times"} if values.get("windows") is not None else set()
     if values.get("layers") is not None:
         return
     if time is not None and "forward_times" not in has:
-        raise Error(f"{time.place.line()}: with units the times of stages are needed too, as the defaults, forward 1 and "
-                    "backward 2, have none; give them, such as --forward-times 6.1ms --backward-times 12.2ms")
+        raise Error(f"{time.place.line()}: with units the times of stages are needed, too, as their defaults, forward 1 and "
+                    "backward 2, have no units; give them, such as --forward-times 6.1ms --backward-times 12.2ms")
     if time is not None and values.get("num_layers") is None and not has.intersection(BACKWARDS):
         twice = Place("", "--backward-times ", mapped(values["forward_times"], _doubled), dict(values).update)
-        raise Error(f"{time.place.line()}: with units the backward times are needed too, as their default, 2, has none; twice "
+        raise Error(f"{time.place.line()}: with units the backward times are needed, too, as their default, 2, has no unit; twice "
                     f"the forward is {twice.line()}")
     if memory is not None and "mem_forward" not in has:
-        raise Error(f"{memory.place.line()}: with units the memory of activations is needed too, as its default, 1, has none; "
-                    "give what one microbatch keeps on a stage until its backward, such as "
+        raise Error(f"{memory.place.line()}: with units the memory of activations is needed, too, as its default, 1, has no unit; "
+                    "give what a stage holds of one microbatch until its backward, such as "
                     f"--mem-forward 1.5{memory.amount.unit}")
 
 
@@ -196,7 +204,7 @@ def _doubled(value: Any) -> Any:
 # --- the same units ---
 
 def _largest(amounts: List[Given], dimension: str) -> Optional[str]:
-    """The unit that all are converted to."""
+    """The unit to which all are converted."""
     units = [given.amount for given in amounts if given.place.dimension == dimension]
     return max(units, key=lambda amount: amount.size).unit if units else None
 
@@ -208,7 +216,7 @@ def _units(amounts: List[Given]) -> Units:
 
 
 def _size(units: Units, dimension: Optional[str]) -> Fraction:
-    """Of the unit that numbers are converted to."""
+    """The size of the unit to which numbers are converted."""
     if dimension in ("memory", "bytes"):
         return Fraction(BYTES[units.of(dimension) or "B"])
     return Fraction(TIMES[units.time or "s"]) if dimension == "time" else Fraction(1, TIMES[units.time or "s"])
@@ -225,9 +233,9 @@ def _converted(place: Place, units: Units) -> Any:
 
 
 def in_same_units(values: Mapping[str, Any], files: Files, *, has_defaults: bool = True) -> Tuple[Dict[str, Any], Units]:
-    """Values with all numbers plain, and what they are in: the largest unit given of each dimension; bytes in B. has_defaults:
-    what is not given, and has no unit, would count."""
-    copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers") else value for name, value in values.items()}
+    """Values with all numbers converted to plain ones, and their units: the largest given unit of each dimension; B for bytes.
+    has_defaults: values that are not given have defaults without units."""
+    copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers", "windows") else value for name, value in values.items()}
     found = places(copied, files)
     amounts = given_amounts(found)
     if not amounts:
@@ -243,7 +251,7 @@ def in_same_units(values: Mapping[str, Any], files: Files, *, has_defaults: bool
 
 
 def in_seconds_and_bytes(values: Mapping[str, Any], files: Files) -> Dict[str, Any]:
-    """Values with all numbers plain, in these units, which those are in that have none: beside a model, whose costs are."""
+    """Values with all numbers converted to seconds and bytes, the units of a model's costs, in which plain numbers are, too."""
     copied = {name: copy.deepcopy(value) if name in (*ENDS, "layers") else value for name, value in values.items()}
     for place in places(copied, files):
         if given_amounts([place]):
@@ -252,7 +260,7 @@ def in_seconds_and_bytes(values: Mapping[str, Any], files: Files) -> Dict[str, A
 
 
 def refuse_plain(values: Mapping[str, Any], files: Files) -> None:
-    """Beside a model a number says what it is in: plain ones would be seconds and bytes, which few mean."""
+    """With a model, refuses numbers without units: they would be seconds and bytes, which is rarely meant."""
     for place in places(dict(values), files):
         largest = max((abs(number) for number in leaves(place.value) if is_plain(number)), default=0.0)
         if place.dimension is not None and largest:
@@ -261,7 +269,7 @@ def refuse_plain(values: Mapping[str, Any], files: Files) -> None:
 
 
 def has_units(values: Mapping[str, Any], group: str) -> bool:
-    """Whether any number of one of GROUPS has one."""
+    """Whether any number of one of GROUPS has a unit."""
     return bool(given_amounts(place for place in places(dict(values), {}) if place.dimension in GROUPS[group]))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When times vary: a schedule's makespans in many scenarios."""
+"""Scenarios: makespans of a schedule if times vary."""
 import ctypes
 import operator
 import weakref
@@ -17,11 +17,11 @@ from .views import sized
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-QUANTILES = (0.5, 0.9, 0.99)  # that are told
+QUANTILES = (0.5, 0.9, 0.99)  # in reports
 
 
 class ScenarioMetrics(NamedTuple):
-    """Over all scenarios; times are makespans. cause_device: that whose ops are longest on the critical path."""
+    """Figures over all scenarios; times are makespans. cause_device: the device whose ops are longest on the critical path."""
 
     scenarios: int
     mean: float
@@ -45,12 +45,12 @@ class Scenarios:
 
     @property
     def causes(self) -> List[float]:
-        """Of each device the mean share of the makespan in which its ops are on the critical path."""
+        """For each device the mean share of the makespan in which its ops are on the critical path."""
         return self._list(lib.ppsched_scenarios_causes)
 
     @property
     def peaks(self) -> List[float]:
-        """The most memory that each device holds in any scenario: as planned, unless it runs what is ready."""
+        """The peak memory of each device over all scenarios; with dispatch "planned" it is the same in all."""
         return self._list(lib.ppsched_scenarios_peaks)
 
     @property
@@ -76,11 +76,11 @@ class Scenarios:
         return f"<ppsched.Scenarios: {metrics.scenarios} of mean {metrics.mean:g}, {metrics.best:g} to {metrics.worst:g}>"
 
 
-Factors = Union[Sequence[float], Sequence[Sequence[float]]]  # one a thing, or rows
+Factors = Union[Sequence[float], Sequence[Sequence[float]]]  # one factor for each, or rows of factors by scenario
 
 
 def checked_seed(seed: int) -> int:
-    """Any that has 64 bits."""
+    """Returns the seed if it is an integer of 64 bits, else raises."""
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
         raise Error(f"seed must be an integer, not {shown(seed)}")
     number = operator.index(seed)
@@ -90,7 +90,7 @@ def checked_seed(seed: int) -> int:
 
 
 def _put_factors(options: _abi.ScenarioOptions, name: str, given: Factors) -> None:
-    """A list of the options, which keep it; rows follow each other."""
+    """Sets a list of the options, which keep it alive; rows are joined."""
     if not len(given):
         return
     rows: List[Any] = list(given)
@@ -117,7 +117,7 @@ def scenarios_of(schedule: "Schedule", count: int, options: _abi.ScenarioOptions
 
 
 class Found(NamedTuple):
-    """A schedule's scenarios as planned, and, where that was asked, those of a runtime that runs what is ready; makespan: planned."""
+    """The scenarios of a schedule as planned, and, if requested, with dispatch when ready; makespan: the planned one."""
 
     planned: Scenarios
     ready: Optional[Scenarios]
@@ -125,7 +125,7 @@ class Found(NamedTuple):
 
     @property
     def won(self) -> Optional[float]:
-        """What share of the mean loss such a runtime wins; less than 0 where it loses more."""
+        """The share of the mean loss that dispatch when ready saves; below 0 if it loses more."""
         loss = self.planned.metrics.mean - self.makespan
         return None if self.ready is None or loss <= 0 else (self.planned.metrics.mean - self.ready.metrics.mean) / loss
 

@@ -30,7 +30,7 @@ from .views import Shared, View, none_if_unset
 from .words import counted, names_checked
 
 
-Ops = Union[Op, str]  # an op, or its token
+Ops = Union[Op, str]  # an op or its token
 
 
 class Finding(NamedTuple):
@@ -56,10 +56,10 @@ def _finding(record: _abi.Finding) -> Finding:
 
 
 class Schedule(Shared):
-    """For each device the queue of its ops. Immutable; may be shared between threads.
+    """A schedule: for each device the queue of its ops. Immutable; threads may share it.
 
-    Made by ppsched.generate, ppsched.read, Schedule.from_text, Schedule.from_queues or a Builder. `config` is the problem that
-    it was made for, with the placement of its stages: from_queues with it and the queues makes the same schedule.
+    Made by ppsched.generate, ppsched.read, Schedule.from_text, Schedule.from_queues or a Builder. `config` is its problem, with the
+    placement of its stages: from_queues with this config and the queues makes the same schedule.
     """
 
     config: Config
@@ -83,7 +83,7 @@ class Schedule(Shared):
     @classmethod
     def from_queues(cls, config: Config, queues: Union[Mapping[int, Iterable[Ops]], Iterable[Iterable[Ops]]],
                     name: str = "custom", *, flushes: bool = True) -> "Schedule":
-        """Your own order: for each device its ops, as Op or token. It is not checked here; see check."""
+        """A custom schedule: for each device its ops, as Op or token. It is not checked here; see check."""
         builder = Builder(config, name, flushes=flushes)
         if not isinstance(queues, Iterable):
             raise Error(f"queues must be a list of ops for each device, not {shown(queues)}")
@@ -115,7 +115,7 @@ class Schedule(Shared):
                   host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
                   slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                   mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = ()) -> "Schedule":
-        """Reads what export wrote, as "csv" (or what PyTorch wrote) or "json"; refuses what is anything else.
+        """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch; refuses anything else.
 
         `config` gets the sizes and the placement of the text, and the lists of numbers that are given here as in
         ppsched.Config; without them all times are its defaults. Where the text has a microbatch_order the config has it, and
@@ -144,18 +144,18 @@ class Schedule(Shared):
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
              slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = ()) -> "Schedule":
-        """Reads a file likewise; its format is what its name ends in, .csv or .json, where none is given."""
+        """Reads a file in the same way. Its format is that of its ending, .csv or .json, unless given."""
         given, read = quantities_in(locals()), import_file(path, format)
         return cls._read(read.handle, given, read.order)
 
     @names_checked
     def order_microbatches(self, *, objective: Union[Objective, str] = "makespan", effort: int = 4,
                            progress: Optional[Progress] = None) -> "Schedule":
-        """The same schedule, its microbatches of config.microbatch_scale in the best order that is found: its slots stay, its config
-        has the lists in that order, and config.microbatch_order tells of each slot which microbatch goes through it.
+        """The same schedule with the microbatches of config.microbatch_scale in the best order that is found. The ops do not change. The
+        config has the lists in that order, and config.microbatch_order has for each place the number of its microbatch.
 
-        Up to 7 microbatches that is the best of all orders; with more, effort says how long is looked, 1 to 10, each twice the one
-        before. progress: as of ppsched.generate.
+        Up to 7 microbatches all orders are tried. With more, effort is the work of the search, 1 to 10; each value takes twice as long as
+        the one before. progress: as in ppsched.generate.
         """
         config, _ = ordered(self, objective, effort, progress)
         lib.ppsched_schedule_retain(self._handle)
@@ -165,47 +165,51 @@ class Schedule(Shared):
     def scenarios(self, count: int = 1000, *, seed: int = 0, jitter: float = 0.0, message_jitter: float = 0.0,
                   device_factors: Factors = (), link_factors: Factors = (), stage_factors: Factors = (),
                   dispatch: Union[Dispatch, str] = "planned") -> Scenarios:
-        """How long it takes where times vary, in so many scenarios: jitter is the standard deviation of the logarithm of each op's
-        factor, whose mean is 1, message_jitter likewise of what goes between devices; device_factors, stage_factors: of each device
-        and stage, by how much its ops take longer, or a row of these for each scenario; link_factors: likewise of what goes from
-        device to device, a row for each that it comes from. All schedules of a problem meet the same scenarios of a seed. dispatch:
-        "planned", or "ready" for a runtime that runs the first of what is ready, within the memory of the plan or the limits."""
+        """Evaluates the schedule in `count` scenarios, in which times vary. With the same seed, all schedules of a problem meet the same
+        scenarios.
+
+        jitter: standard deviation of the logarithm of each op's factor, whose mean is 1; message_jitter: the same for transfers.
+        device_factors, stage_factors: a factor on the times of each device's or stage's ops, or a row of factors per scenario.
+        link_factors: factors on transfers between devices, one row per sending device. dispatch: "planned"; or "ready", a device runs the
+        first op that is ready, within the memory of the plan or the limits."""
         return scenarios_of(self, count, scenario_options(seed, jitter, message_jitter, device_factors, dispatch, link_factors, stage_factors))
 
     @names_checked
     def lower(self, lowering: Union[Lowering, str] = "just_in_time", *, unshard: int = 0,
               unshard_lookahead: Union[str, Sequence[int]] = "full", reduce_grad: int = 0, merge_backwards: bool = False,
               split_backwards: bool = False, defer_receives: bool = False, receive_prefetch: Optional[int] = None) -> "Schedule":
-        """A schedule that a runtime can run: with sends and receives where the lowering puts them ("pytorch", "by_time",
-        "just_in_time", or "none" for the other passes alone).
+        """Makes a schedule that a runtime can run, with sends and receives by the lowering: "pytorch", "by_time", "just_in_time", or "none"
+        for only the other passes.
 
-        unshard: most stages whose parameters a device holds at once, 0 for no UNSHARD and RESHARD; unshard_lookahead: of how
-        many of the next stages it gathers what it has not, "full" for as many, "auto" for r + 2 on device r, a number for
-        each device, or "needed": as late as gathering hides by the config's times; reduce_grad: 1 for REDUCE_GRAD after a stage's last
-        weight gradient, 2 for "pytorch" as in PyTorch 2.15, where a wait for it has a turn of its own; merge_backwards, split_backwards: neighbouring I and W into B, and back; defer_receives: PyTorch's
-        defer_pp_recv; receive_prefetch: with "just_in_time" each receive stands up to so many ops before its consumer, 1 by default.
+        unshard: most stages whose parameters a device holds at once; 0: no UNSHARD and RESHARD. unshard_lookahead: how many of the next
+        stages it gathers ahead: "full" (as many as unshard), "auto" (r + 2 on device r), a number for each device, or "needed" (as late as
+        possible without a wait of compute, by the config's times). reduce_grad: 1 adds REDUCE_GRAD after the last weight gradient of a
+        stage; 2, with "pytorch", as in PyTorch 2.15, where a wait for it takes a turn. merge_backwards: joins neighbouring I and W to B.
+        split_backwards: the reverse. defer_receives: as PyTorch's defer_pp_recv. receive_prefetch: with "just_in_time", how many ops a
+        receive comes before its consumer, if possible (default: 1).
         """
         handle = lowered(self, lowering, unshard_lookahead, unshard=unshard, reduce_grad=reduce_grad, merge_backwards=merge_backwards,
                          split_backwards=split_backwards, defer_receives=defer_receives, receive_prefetch=prefetch_of(lowering, receive_prefetch))
         return Schedule(handle, self.config)
 
     def recompute(self, chunks: Optional[int] = None) -> "Schedule":
-        """A schedule that keeps less: with a RECOMPUTE before each backward of so many stages of each device, the lowest first;
-        of all without `chunks`."""
+        """Adds a RECOMPUTE before each backward of `chunks` stages of each device, the lowest stages first; without `chunks` of all
+        stages."""
         return Schedule(recomputed(self, chunks), self.config)
 
     def offload(self, chunks: Optional[int] = None, *, until_limit: bool = False, share: float = 1.0, prefetch_distance: int = 0) -> "Schedule":
-        """A schedule that keeps less: with an OFFLOAD behind each forward of so many stages of each device, the lowest first (all
-        without `chunks`), and a RELOAD as late as it hides; as few as hold the config's memory limit with `until_limit`.
+        """Adds an OFFLOAD after each forward of `chunks` stages of each device, the lowest stages first (without `chunks` all stages), and a
+        RELOAD as late as its copy is still done in time. With until_limit, offloads only as many stage passes as needed to fit the config's
+        memory limit. Recomputed stage passes are not offloaded.
 
-        share: of each device those alone that live longest, as far as they are at most that share of what all of them would move.
-        prefetch_distance: so many ops of its device are between a RELOAD and its backward instead; without until_limit. Stage passes that are
-        recomputed stay so.
+        share: on each device only the stage passes that are held longest, up to this share of the memory that all would move.
+        prefetch_distance: number of ops of the device between a RELOAD and its backward; not with until_limit.
         """
         return Schedule(offloaded(self, chunks, until_limit, share, prefetch_distance), self.config)
 
     def renumber(self) -> "Schedule":
-        """The same schedule with its microbatches numbered as the last stage runs their forwards: PyTorch takes losses so."""
+        """The same schedule with microbatches numbered in the order in which the last stage runs their forwards, as PyTorch takes losses in
+        that order."""
         made = Schedule(new_handle(lib.ppsched_schedule_renumber, self._handle), self.config)
         made.config = renumbered(self.config, self, made)
         return made
@@ -213,29 +217,30 @@ class Schedule(Shared):
     @names_checked
     def prove(self, order: Union[ChannelOrder, str] = "group", *, rendezvous: bool = False, batched: bool = False,
               blocking: bool = False) -> Proof:
-        """Whether this lowered schedule always comes to its end, if comm ops of a device wait for each other in one channel
-        ("group"), one a direction ("direction"), one a pair of devices ("pair"), in one of the sends alone ("sends") or not at all
-        ("none"), sends are buffered or meet their receives, neighbouring comm ops start one by one or together, and devices go on
-        meanwhile or block."""
+        """Proves whether this lowered schedule always ends, or deadlocks, in a channel model.
+
+        order: which sends and receives of a device wait for each other: all ("group"), those of a direction ("direction"), those of a pair
+        of devices ("pair"), only sends ("sends"), or none ("none"). rendezvous: a send starts only when its receive is posted, otherwise
+        sends are buffered. batched: neighbouring sends and receives start together. blocking: a device does nothing else meanwhile."""
         return proof(self, channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking))
 
     def links(self) -> List[Link]:
-        """Which devices of this lowered schedule send to which, and how many receives are in flight at most."""
+        """The links of this lowered schedule: which device sends to which, and the most receives in flight."""
         return links(self)
 
     def buffers(self, device: int) -> List[Buffer]:
-        """For each op of a device's queue what it holds, if it sends or receives."""
+        """For each op of a device's queue the buffer that it holds, if it is a send or receive."""
         return buffers(self, device)
 
     @names_checked
     def arenas(self, device: int, use: Union[SlotUse, str] = "stage_microbatch") -> List[Arena]:
-        """Slots that a device's runtime allocates once, and who holds which of them when: of live stage passes
-        ("stage_microbatch"), of live microbatches ("microbatch"), or of received values, by stage and direction ("receive")."""
+        """The arenas of slots that a runtime allocates once on a device, with the lifetimes of their holders: live stage passes
+        ("stage_microbatch"), live microbatches ("microbatch"), or received values, by stage and direction ("receive")."""
         return arenas(self, device, use)
 
     @names_checked
     def connections(self, what: Union[Connecting, str] = "links") -> List[Connection]:
-        """In which rounds all devices set up a communicator for each directed pair of devices ("links"), or send a first message
+        """The rounds in which all devices set up a communicator for each directed pair of devices ("links"), or send a first message
         between neighbouring stages ("stages"), as PyTorch does."""
         return connections(self, what)
 
@@ -261,7 +266,7 @@ class Schedule(Shared):
 
     @property
     def slices(self) -> int:
-        """Of each microbatch; 1 where they are whole."""
+        """Slices per microbatch; 1 if microbatches are whole."""
         return lib.ppsched_schedule_slices(self._handle)
 
     @property
@@ -278,7 +283,7 @@ class Schedule(Shared):
 
     @property
     def forward_only(self) -> bool:
-        """Whether it has forwards alone, no backward."""
+        """Whether it has only forwards, and no backward."""
         return self.kinds & {Kind.F, Kind.B, Kind.I, Kind.W} == {Kind.F}
 
     def __len__(self) -> int:
@@ -286,7 +291,7 @@ class Schedule(Shared):
         return lib.ppsched_schedule_op_count(self._handle)
 
     def device_of(self, stage: int, microbatch: int = 0) -> Optional[int]:
-        """Device that runs a stage for a microbatch; None out of range."""
+        """The device that runs a stage for a microbatch; None if out of range."""
         stage, microbatch = integer("stage", stage), integer("microbatch", microbatch)
         if not (0 <= stage < self.stages and 0 <= microbatch < self.microbatches * self.iterations):
             return None
@@ -299,7 +304,7 @@ class Schedule(Shared):
 
     @property
     def kinds(self) -> Set[Kind]:
-        """Of its ops, without a look at each in Python."""
+        """The kinds of its ops, found without a loop over ops in Python."""
         place, size = getattr(_abi.Op, "kind").offset, ctypes.sizeof(_abi.Op)
         return {Kind(number) for queue in self.queues for number in set(queue.memory.cast("B")[place::size].tobytes())}
 
@@ -309,7 +314,7 @@ class Schedule(Shared):
         return View(self, ops, count.value, from_record)
 
     def check(self) -> List[Finding]:
-        """What is wrong with the schedule; empty where it is complete and can be run."""
+        """What is wrong with the schedule; empty if it is complete and can run."""
         count = ctypes.c_size_t()
         try:
             call(lib.ppsched_schedule_check, None, 0, ctypes.byref(count), self._handle)
@@ -322,7 +327,7 @@ class Schedule(Shared):
     def evaluate(self, config: Optional[Config] = None, *, latest: bool = True, reusable: bool = False) -> Timeline:
         """Times the schedule with its own config, or another of the same sizes.
 
-        latest: latest starts too, and why devices are idle; reusable: for Timeline.update.
+        latest: also computes latest starts and idle causes; reusable: allows Timeline.update.
         """
         config = self.config if config is None else config_of(config)
         flags = (0 if latest else _abi.EvaluateFlag.EARLIEST_ONLY) | (_abi.EvaluateFlag.REUSABLE if reusable else 0)
@@ -331,8 +336,8 @@ class Schedule(Shared):
     @names_checked
     def evaluate_transfers(self, config: Optional[Config] = None, order: Union[ChannelOrder, str] = "none", *,
                            rendezvous: bool = False, batched: bool = False, blocking: bool = False) -> Timeline:
-        """Times this lowered schedule with its sends and receives, which wait for their links and, in the channel model (see
-        prove), for each other; by default for their links alone."""
+        """Times this lowered schedule with its sends and receives. They wait for their links and, in the channel model (see prove), for each
+        other; by default only for their links."""
         config = self.config if config is None else config_of(config)
         model = channel_model(order, rendezvous=rendezvous, batched=batched, blocking=blocking)
         handle = new_handle(lib.ppsched_schedule_evaluate_transfers, self._handle, config._handle, ctypes.byref(model), 0)
@@ -346,19 +351,19 @@ class Schedule(Shared):
     @names_checked
     def launch(self, runtime: Union[Runtime, str], *, csv: Optional[str] = None, exact: bool = False,
                layers: int = 0, model: Optional[LayerSplit] = None, micro_batch: int = 0, data_parallel: int = 1) -> str:
-        """What to type to run this schedule: one line for a shell, for the runtime "megatron", "torchtitan", "pytorch",
-        "deepspeed" or "sail". ppsched.Refused where it cannot, with the reason and which others can.
+        """The launch arguments with which a runtime runs this schedule, as one line for a shell. Raises ppsched.Refused if the runtime
+        cannot run it, with the reason and the runtimes that can.
 
-        csv: file that torchtitan and pytorch shall read the order from, as export("csv") has it; without it they do so, from
-        schedule.csv, only where none of PyTorch's classes makes this very order. exact: refuse too where sail-sg's runtime
-        would plan an order of its own of that kind. layers: decoder layers of the model, from which sail's runtime and
-        torchtitan take how many stages a device has; 0 where they are not known. model: the layers with their split, which the
-        line tells then too; micro_batch: samples of a microbatch, data_parallel: replicas, from which follow the batch sizes.
+        runtime: one of ppsched.Runtime, or its name, such as "megatron" or "torchtitan". csv: file from which runtimes such as torchtitan
+        and pytorch read the order, made by export("csv"). Without it they read schedule.csv, but only if none of their classes makes
+        exactly this order. exact: also refuse a runtime that would make its own order of this kind. layers: number of decoders of the model,
+        from which some runtimes compute the stages per device; 0: unknown. model: the layers with their split, which the line then contains.
+        micro_batch: samples per microbatch, data_parallel: replicas; the batch sizes follow from them.
         """
         return launch_line(self._handle, runtime, csv, exact, layers, model, micro_batch, data_parallel)
 
     def _repr_svg_(self) -> Optional[str]:
-        """For notebooks: with the times of its own config; None where that has none, or the picture would be large."""
+        """The picture for notebooks, with the times of its config. None if that cannot be timed, or the picture would be large."""
         try:
             return self.evaluate()._repr_svg_()
         except Error:
@@ -372,7 +377,7 @@ class Schedule(Shared):
 
 
 class Builder:
-    """Collects the ops of a schedule of your own."""
+    """Collects the ops of a custom schedule."""
 
     config: Config
 
@@ -383,7 +388,7 @@ class Builder:
         call(lib.ppsched_builder_set_flushes, self._handle, bool(flushes))
 
     def _lend(self, config: Config, handle: Optional[ctypes.c_void_p]) -> None:
-        """Makes it the builder of a handle that another owns; of None, which all calls turn down, when that ends."""
+        """Sets a handle that another owns, or None when that ends; with None all calls fail."""
         self.config, self._handle, self._count = config, handle, 0
 
     def __reduce__(self) -> NoReturn:
@@ -407,16 +412,16 @@ class Builder:
         return f"<ppsched.Builder: {counted(self._count, 'op')} for {counted(self.config.devices, 'device')}>"
 
 
-Function = Callable[[Config, Builder], object]  # of the caller's own
+Function = Callable[[Config, Builder], object]  # a function of the caller
 
 
 def generate(strategy: Union[str, Function], config: Config, *,
              progress: Optional[Progress] = None) -> Schedule:
-    """Builds a strategy's schedule; or that of your own function, which appends ops to a builder and whose result is checked.
+    """Builds the schedule of a strategy, or of your own function, which appends ops to a builder; the result is checked.
 
-    progress: called now and then by a strategy that searches, with the share of its work that is done, 0 to 1, and the span
-    (or makespan) of the best schedule so far, infinite where there is none; where it returns False the search ends with
-    ppsched.Cancelled. Ctrl-C ends a search too, with KeyboardInterrupt.
+    progress: called now and then by a strategy that searches, with the share of its work that is done, 0 to 1, and the span (or makespan)
+    of the best schedule so far, which is infinite if there is none. If it returns False, the search raises ppsched.Cancelled. Ctrl-C ends
+    a search, too, with KeyboardInterrupt.
     """
     config_of(config)
     check_progress(progress)
@@ -438,7 +443,7 @@ def _generate_with(function: Function, config: Config) -> Schedule:
         builder._lend(config, ctypes.c_void_p(handle))
         try:
             function(config, builder)
-        except BaseException as error:  # comes out again behind the C call
+        except BaseException as error:  # raised again after the C call
             raised.append(error)
             return _abi.Status.ERROR_CALLBACK
         finally:
@@ -456,4 +461,4 @@ def _generate_with(function: Function, config: Config) -> Schedule:
 
 
 read = Schedule.read
-vars(timeline)["Schedule"] = Schedule  # for whoever asks for the hints of timelines, which name schedules
+vars(timeline)["Schedule"] = Schedule  # for tools that read the type hints of timelines, which name schedules

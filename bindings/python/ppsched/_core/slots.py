@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a runtime sets up once: slots of memory, and communicators."""
+"""What a runtime allocates and connects once: memory slots and communicators."""
 from typing import TYPE_CHECKING, List, NamedTuple, Optional, Union
 
 from . import _abi
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Lifetime(NamedTuple):
-    """Who holds a slot of its arena, from position `first` to `last` of the device's queue. stage: None where all stages of the
-    device share; kind: F, or RECV_F and RECV_B of received values."""
+    """One holder of a slot, from position `first` to `last` of the device's queue. stage: None if all stages of the device share the
+    arena; kind: F, or RECV_F and RECV_B for received values."""
 
     microbatch: int
     stage: Optional[int]
@@ -27,7 +27,7 @@ class Lifetime(NamedTuple):
 
 
 class Arena(NamedTuple):
-    """Slots that are alike, to be allocated once, and who holds them when."""
+    """A set of equal slots, which are allocated once, and the lifetimes of their holders."""
 
     stage: Optional[int]
     kind: Kind
@@ -36,7 +36,7 @@ class Arena(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """What two devices set up in a round; the stages are None of a communicator for a link."""
+    """A connection of two devices in a round. The stages are None if it is a communicator for a link."""
 
     round: int
     sender: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of built-in strategies."""
+"""The built-in strategies."""
 import ctypes
 from typing import List, NamedTuple
 
@@ -11,7 +11,7 @@ from .words import counted
 
 
 class Option(NamedTuple):
-    """An option of a strategy: one of its choices, or where it has none an integer from minimum to maximum."""
+    """An option of a strategy. Its value is one of the choices; without choices, an integer from minimum to maximum."""
 
     name: str
     default: str
@@ -22,14 +22,14 @@ class Option(NamedTuple):
 
 
 class Strategy(NamedTuple):
-    """What a strategy is.
+    """Description of a strategy.
 
-    chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that live at once;
-    splits_backward: it uses I and W instead of B; flushes: an iteration starts when the one before has ended;
-    searches: it looks for the best order under the problem's costs and memory limits; searches_long: that may take seconds;
-    most_memory: the most bytes that it holds meanwhile beside what is linear in the ops; takes_group_size: it has that option;
-    slices: 0 where it serves whole microbatches alone, 1 where slices of them too, 2 where it does with whole ones what another does;
-    offloads: its schedules have OFFLOAD and RELOAD.
+    chunks: stages per device that it needs, 0 for any number; weight_versions: versions of the weights that a device holds at once;
+    splits_backward: it uses I and W instead of B; flushes: an iteration starts only after the one before has ended; searches: it searches
+    for the best order under the problem's costs and memory limits; searches_long: that may take seconds; most_memory: most bytes that the
+    search holds, in addition to memory that is linear in the ops; takes_group_size: it has this option; slices: 0: it supports only whole
+    microbatches, 1: slices, too, 2: with whole microbatches it is identical to another strategy; offloads: its schedules have OFFLOAD and
+    RELOAD.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Strategy(NamedTuple):
     def __repr__(self) -> str:
         chunks = counted(self.chunks, "stage") if self.chunks else "any number of stages"
         options = f", options {', '.join(option.name for option in self.options)}" if self.options else ""
-        return f"<ppsched.Strategy {self.name}: {self.placement} placement, {chunks} a device{options}>"
+        return f"<ppsched.Strategy {self.name}: {self.placement} placement, {chunks} per device{options}>"
 
 
 def _option(strategy: int, index: int) -> Option:
@@ -91,7 +91,7 @@ def strategies() -> List[Strategy]:
 
 
 def find_strategy(name: str) -> Strategy:
-    """The strategy with that name or alias; raises with the nearest name where there is none."""
+    """The strategy with a name or alias. If there is none, raises an error with the nearest name."""
     index = ctypes.c_uint32()
     call(lib.ppsched_strategy_find, ctypes.byref(index), encoded("strategy", name))
     return _describe(index.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluator's result: when each op runs, and what that costs."""
+"""The result of the evaluator: when each op runs, with figures."""
 import ctypes
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Union
@@ -16,6 +16,7 @@ from .number_lists import integer
 from .scenarios import Scenarios
 from .unit_texts import with_units
 from .views import Item, Plain, Shared, View, none_if_unset, sized
+from .window_trace import with_windows
 from .words import counted, names_checked
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _span(record: _abi.Span) -> Span:
 
 
 class Bubble(NamedTuple):
-    """The three figures that are all called bubble rate.
+    """The three figures that papers call bubble rate.
 
     of_total: idle / (devices * makespan); of_ideal: idle / busy; of_span: 1 - mean busy / span.
     """
@@ -57,7 +58,7 @@ class Metrics(NamedTuple):
 
 
 class DeviceMetrics(NamedTuple):
-    """Figures of one device. peak_position: the op at whose start the peak stands, or None."""
+    """Figures of one device. peak_position: the op at whose start the peak occurs, or None."""
 
     busy: float
     idle: float
@@ -73,11 +74,11 @@ class DeviceMetrics(NamedTuple):
 class Idle(NamedTuple):
     """Why a device is idle; the parts sum to its idle time.
 
-    fill, drain: before its first and after its last op of an iteration; neighbour: what it waits for is not made yet;
-    imbalance: the same, as far as other devices just have more work; transfer: it is on its way; link: it waits for its link,
-    which other values occupy; head_of_line: it, or its receive, waits behind other comm ops of its queue; weights: what it needs
-    is not gathered yet, or gathering or reducing has the device stand still; reload: it is not back from the host yet; calls: it
-    makes the call of a send or receive, or waits for that with which another device sends.
+    fill, drain: before its first and after its last op of an iteration. neighbour: its input is not made yet; imbalance: the same, because
+    other devices have more work. transfer: the input is being transferred; link: the input waits for its link, which other values use;
+    head_of_line: the input or its receive waits after other sends and receives in its channel. weights: the parameters are not gathered
+    yet, or gathering or reducing stops the device; reload: the activations are not reloaded yet; calls: the call of a send or receive
+    runs, on this device or on the one that sends the input.
     """
 
     fill: float
@@ -93,7 +94,7 @@ class Idle(NamedTuple):
 
 
 class Timeline(Shared):
-    """A schedule with times. Immutable; may be read from several threads."""
+    """A schedule with times. Immutable; several threads may read it."""
 
     schedule: "Schedule"
     config: Config  # whose times they are
@@ -111,25 +112,25 @@ class Timeline(Shared):
 
     @property
     def latest_starts(self) -> List[View[float]]:
-        """For each device a view of the latest starts that leave the makespan as it is; empty with latest=False, and with transfers."""
+        """For each device a view of the latest starts that do not change the makespan; empty with latest=False, and with transfers."""
         return [self._view(lib.ppsched_timeline_latest_starts, device, float) for device in range(self.schedule.devices)]
 
     def update(self, config: Config) -> None:
-        """Times it anew with another config's costs, in its own memory. For a timeline of evaluate(reusable=True).
+        """Times the schedule again with the costs of another config, in the same memory. For a timeline of evaluate(reusable=True).
 
-        What was taken from it before, such as its spans, is of no use afterwards.
+        Do not use views taken from it before, such as its spans, after this call.
         """
         call(lib.ppsched_timeline_update, self._handle, config_of(config)._handle)
         self.config = config
 
     @property
     def slack(self) -> List[List[float]]:
-        """For each op how much later it could start; 0 on the critical path."""
+        """For each op how much later it may start without a longer makespan; 0 on the critical path."""
         return [[latest - span.start for latest, span in zip(*rows)] for rows in zip(self.latest_starts, self.spans)]
 
     @property
     def slack_by_device(self) -> List[float]:
-        """For each device the least slack of its ops: how much later all of it may come; infinite where it has no ops."""
+        """For each device the least slack of its ops, by which all of them may start later; infinite if it has no ops."""
         return explain.slack_by_device(self)
 
     @property
@@ -139,20 +140,20 @@ class Timeline(Shared):
 
     @property
     def critical_path(self) -> List[CriticalOp]:
-        """The chain of ops from 0 to the makespan in which each starts exactly when what it waited for was there."""
+        """The chain of ops from 0 to the makespan in which each starts exactly when the wait for the one before ends."""
         return explain.critical_path(self)
 
     def sensitivities(self, objective: Union[Objective, str] = "makespan",
                       kind: Union[Kind, str, None] = None) -> List[Sensitivity]:
-        """For each stage what the objective, "makespan" or "span", gains per unit of time when all its ops of a kind (F, B, I
-        or W; None: all four) take a little longer, and what it loses per unit when they take a little less.
+        """For each stage how much the objective, "makespan" or "span", grows per unit of time if all its ops of a kind (F, B, I or W; None:
+        all four) take a little longer, and how much it falls per unit if they take a little less.
 
-        Exact, in the order of this schedule, as far as no other way through it becomes the longest.
+        Exact for the order of this schedule, until another path through it becomes the longest.
         """
         return explain.sensitivities(self, objective, kind)
 
     def relief(self, objective: Union[Objective, str] = "makespan", kind: Union[Kind, str, None] = None) -> Relief:
-        """The stage to relieve first: that with the largest `less`, of several the largest `more`, then the lowest."""
+        """The stage to speed up first: the one with the largest `less`; if there are several, the largest `more`, then the lowest."""
         return explain.relief(self, objective, kind)
 
     def _view(self, function: Callable[..., Any], device: int, convert: Callable[[Any], Item]) -> View[Item]:
@@ -180,7 +181,7 @@ class Timeline(Shared):
 
     @property
     def idle(self) -> List[Idle]:
-        """For each device why it is idle. Not with latest=False."""
+        """For each device its idle time by cause. Not with latest=False."""
         return [self._idle(device) for device in range(self.schedule.devices)]
 
     def _idle(self, device: int) -> Idle:
@@ -190,34 +191,35 @@ class Timeline(Shared):
 
     @names_checked
     def memory(self, device: int, cause: Union[MemoryCause, str, None] = None) -> List[MemoryPoint]:
-        """The memory of a device over time, or the part of it with one cause: what is always there at 0, then a point for each
-        change."""
+        """The memory of a device over time, or the part with one cause: what is always held at time 0, then a point for each change."""
         return curve(self, device, cause)
 
     def peak_by_cause(self, device: int) -> Dict[str, float]:
-        """A device's peak by what takes it, such as "gradients"; in their order they sum to the peak exactly."""
+        """The peak memory of a device by cause, such as "gradients"; added up in this order they are exactly the peak."""
         return peak_by_cause(self, device)
 
     def peak_items(self, device: int) -> List[MemoryItem]:
-        """All that stands in a device's memory at its peak."""
+        """All items that a device holds at its peak."""
         return peak_items(self, device)
 
     def idle_windows(self, device: int) -> List[IdleWindow]:
-        """When a device computes nothing, and what memory is free then."""
+        """The times in which a device computes nothing, with the free memory."""
         return idle_windows(self, device)
 
     def export(self, format: Union[Format, str], *, text_columns: int = 0, time_scale: float = 0.0) -> str:
-        """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or
-        "sail".
+        """The schedule with its times, as "text", "csv", "json", "chrome" (trace), "megatron", "deepspeed" or "sail".
 
-        json, chrome and text have the config's microbatch_order, where there is one. text_columns: most columns of a line of text; time_scale: microseconds per unit of time in a trace (default: those
-        of the config's unit, if it has one, else 1).
+        json, chrome and text contain the config's microbatch_order, if there is one. text_columns: most columns of a line of text;
+        time_scale: microseconds per unit of time in a trace (default: by the config's unit, if it has one, else 1). A trace
+        contains the windows of overlapped pairs, if the config has windows.
         """
         chosen, units = export_format(format), self.config.units
         text_columns = integer("text_columns", text_columns)
         columns = max(1, text_columns - len(units.after_memory)) if text_columns > 0 else text_columns
-        text = export(self.schedule._handle, self._handle, chosen, text_columns=columns,
-                      time_scale=time_scale or units.microseconds)
+        scale = time_scale or units.microseconds
+        text = export(self.schedule._handle, self._handle, chosen, text_columns=columns, time_scale=scale)
+        if chosen == Format.CHROME_TRACE:
+            text = with_windows(text, self, scale or 1.0)
         return with_order(with_units(text, chosen, units), chosen, self.config.microbatch_order)
 
     def rows(self) -> List[Dict[str, Plain]]:
@@ -228,8 +230,8 @@ class Timeline(Shared):
                 for position, (op, span) in enumerate(zip(ops, spans))]
 
     def draw(self, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> object:
-        """A matplotlib.figure.Figure of it, and of the makespans of scenarios, beside the mean of these where ops run as they are
-        ready (dispatch="ready"); the caller's backend and figures stay as they are."""
+        """A matplotlib.figure.Figure of the timeline. With scenarios also a histogram of makespans, and with `ready` the mean with
+        dispatch="ready". The caller's backend and figures do not change."""
         return picture.figure_of(self, scenarios, ready)
 
     def to_svg(self) -> str:
@@ -237,7 +239,7 @@ class Timeline(Shared):
         return picture.svg_of(self)
 
     def _repr_svg_(self) -> Optional[str]:
-        """For notebooks; None, so that they show the text, where the picture would be large or matplotlib is missing."""
+        """The picture for notebooks. None if it would be large or matplotlib is missing, so that the text is shown."""
         return picture.shown_svg(self)
 
     def __repr__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plain number was meant in, and numbers that may have a unit."""
+"""Proposes units for numbers without one, and reads numbers that may have a unit."""
 from typing import Optional
 
 from ._library import Error
@@ -7,11 +7,11 @@ from .shown import shown
 from .units import BYTES, KIND_OF, KINDS, TIMES, parse
 from .whole_numbers import number_of
 
-LARGE = 10.0**6  # numbers from here on are bytes, or bytes a second
+LARGE = 10.0**6  # larger numbers are taken as bytes, or bytes per second
 
 
 def unit_meant(name: str, dimension: Optional[str], value: float) -> str:
-    """By how large it is: --mem-limit 72 is GB, 8e10 is B."""
+    """The unit that was probably meant, by the size of the number: --mem-limit 72 is GB, 8e10 is B."""
     if dimension == "time":
         return "s" if abs(value) < 1 else "us" if name in ("p2p_time", "latency", "op_time", "host_time") else "ms"
     unit = "MB" if dimension == "bytes" else "GB"
@@ -19,7 +19,7 @@ def unit_meant(name: str, dimension: Optional[str], value: float) -> str:
 
 
 def amount_in(where: str, text: str, dimension: str) -> float:
-    """A number with a unit, in seconds and bytes."""
+    """Converts a number with a unit to seconds and bytes."""
     try:
         amount = parse(text)
     except Error as error:
@@ -35,7 +35,7 @@ def amount_in(where: str, text: str, dimension: str) -> float:
 
 
 def seconds_of(where: str, text: str) -> float:
-    """With a unit, or in seconds."""
+    """Reads a time with a unit, or in seconds."""
     try:
         return number_of(text)
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units in what the library writes of a timeline."""
+"""Adds units to the library's texts of a timeline."""
 import json
 import re
 
@@ -10,7 +10,7 @@ _SUMMARY = re.compile(r"(.*: makespan [^ ,]+)(, span [^ ;]+)(; bubble .*)")
 
 
 def _in_text(text: str, units: Units) -> str:
-    """The figures of the first line, the axis below it, and the peaks at the end of the rows."""
+    """Adds units to the figures of the first line, to the axis below it, and to the peaks at the end of lines."""
     summary, axis, rows = text.split("\n", 2)
     after = units.after_time
     summary = _SUMMARY.sub(rf"\g<1>{after}\g<2>{after}\g<3>", summary)
@@ -19,7 +19,7 @@ def _in_text(text: str, units: Units) -> str:
 
 
 def with_member(text: str, name: str, value: object) -> str:
-    """The text of a JSON object with one more member."""
+    """Adds a member to the text of a JSON object."""
     return f"{text.rstrip()[:-1]}, {json.dumps(name)}: {json.dumps(value)}}}\n"
 
 

@@ -12,19 +12,19 @@ from .whole_numbers import NUMBER
 TIMES: Dict[str, int] = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}  # in nanoseconds
 BYTES: Dict[str, int] = {"B": 1, **{prefix + "B": 1000**power for power, prefix in enumerate("kMGT", 1)},
                          **{prefix + "iB": 1024**power for power, prefix in enumerate("KMGT", 1)}}
-BITS: Dict[str, int] = {prefix + "bps": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))}  # a second
+BITS: Dict[str, int] = {prefix + "bps": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))}  # per second
 
-# What a unit measures, and those that there are, in words. Bytes of transfers have units of memory.
+# The units of each kind, in words. Bytes of transfers have units of memory.
 KINDS = {"time": ", ".join(TIMES), "memory": ", ".join(BYTES), "bandwidth": f"{', '.join(BITS)}, or B/s, GB/s, GiB/s and so on"}
 KIND_OF = {"time": "time", "memory": "memory", "bytes": "memory", "bandwidth": "bandwidth"}  # by dimension
 
 _AMOUNT = re.compile(rf"({NUMBER})\s*([A-Za-z\u00b5\u03bc][A-Za-z/]*)")
 _TOLD = {"memory": re.compile(rf"((?:least limit that works is|must hold) {NUMBER})"),
-         "time": re.compile(rf"(_times? \({NUMBER})(?=\))")}  # numbers in the library's words
+         "time": re.compile(rf"(_times? \({NUMBER})(?=\))")}  # numbers in messages of the library
 
 
 class Amount(NamedTuple):
-    """A number with its unit. kind: one of KINDS; size: of the unit, in nanoseconds, bytes, or bytes a nanosecond."""
+    """A number with its unit. kind: one of KINDS; size: size of the unit in nanoseconds, bytes, or bytes per nanosecond."""
 
     number: str
     unit: str
@@ -32,7 +32,7 @@ class Amount(NamedTuple):
     size: Fraction
 
     def measured_in(self, size: Fraction) -> float:
-        """The nearest double."""
+        """The number in units of another size, as the nearest double."""
         value = float(self.number)
         if value == 0 or not abs(value) < float("inf"):
             return value
@@ -52,11 +52,11 @@ def _meaning(unit: str) -> Tuple[str, Fraction]:
         return "bandwidth", Fraction(BITS[unit], 8 * TIMES["s"])
     if slash and amount in BYTES and time in TIMES:
         return "bandwidth", Fraction(BYTES[amount], TIMES[time])
-    raise Error(f"there is no unit {shown(unit)}; there are {'; '.join(f'of {kind} {names}' for kind, names in KINDS.items())}")
+    raise Error(f"there is no unit {shown(unit)}; there are {'; '.join(f'for {kind} {names}' for kind, names in KINDS.items())}")
 
 
 def parse(text: str) -> Optional[Amount]:
-    """What a text says; None where it is no number with a unit. Refuses units that there are not."""
+    """Parses a number with a unit; None if the text is not one. Raises for unknown units."""
     match = _AMOUNT.fullmatch(text.strip())
     if match is None or match[2].lower() in ("e", "inf", "nan", "infinity"):
         return None
@@ -65,7 +65,7 @@ def parse(text: str) -> Optional[Amount]:
 
 
 def dimension_of(name: str) -> Optional[str]:
-    """What a list of numbers, or a number of a layer, measures by its name; None for a share."""
+    """The dimension of a list of numbers, or of a number of a layer, from its name; None for a share."""
     if name.startswith("mem_"):
         return "memory"
     endings = {"_time": "time", "_times": "time", "_latency": "time", "_overhead": "time", "_bytes": "bytes", "_bandwidth": "bandwidth"}
@@ -73,12 +73,12 @@ def dimension_of(name: str) -> Optional[str]:
 
 
 def number_word(value: float) -> str:
-    """One that reads back as the same double."""
+    """A text that reads back as the same double."""
     return repr(float(value)).removesuffix(".0")
 
 
 class Units(NamedTuple):
-    """What numbers are in; None for those that are plain. time: ns, us, ms, s or min; memory: B, kB, ..., TiB; bytes: B."""
+    """The units of numbers; None if they have none. time: ns, us, ms, s or min; memory: B, kB, ..., TiB; bytes: B."""
 
     time: Optional[str] = None
     memory: Optional[str] = None
@@ -96,12 +96,12 @@ class Units(NamedTuple):
 
     @property
     def microseconds(self) -> float:
-        """In a unit of time; 0 where that is not known."""
+        """Microseconds per unit of time; 0 if it is unknown."""
         return TIMES[self.time] / TIMES["us"] if self.time else 0.0
 
     @property
     def after_time(self) -> str:
-        """What stands behind a time."""
+        """The text after a time: a blank and the unit."""
         return f" {self.time}" if self.time else ""
 
     @property
@@ -114,17 +114,17 @@ class Units(NamedTuple):
         return None if dimension is None else getattr(self, dimension)
 
     def heading(self, text: str, dimension: Optional[str]) -> str:
-        """Of a column, or an axis."""
+        """The heading of a column or an axis, with the unit."""
         unit = self.of(dimension)
         return text if unit is None else f"{text} ({unit})"
 
     def word(self, name: str, value: float) -> str:
-        """A number of that name, so that it reads back as the same double."""
+        """A number with the unit for its name, which reads back as the same double."""
         is_plain = value == 0 or not abs(value) < float("inf")
         return number_word(value) + ("" if is_plain else self.of(dimension_of(name)) or "")
 
     def told(self, text: str) -> str:
-        """The library's words, with units behind its numbers."""
+        """A message of the library, with units after its numbers."""
         for dimension, pattern in _TOLD.items():
             unit = self.of(dimension)
             text = text if unit is None else pattern.sub(rf"\1 {unit}", text)
@@ -132,7 +132,7 @@ class Units(NamedTuple):
 
     @contextlib.contextmanager
     def telling(self) -> Iterator[None]:
-        """The library's errors within are told so."""
+        """As a context manager: adds units to the messages of the library's errors."""
         try:
             yield
         except Error as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library's arrays, seen from Python without a copy."""
+"""Views of the library's arrays, without a copy."""
 import ctypes
 from typing import Any, Callable, Iterator, List, NoReturn, Optional, Sequence, Type, TypeVar, Union, overload
 
@@ -8,12 +8,12 @@ from . import _abi
 Item = TypeVar("Item", covariant=True)
 Self = TypeVar("Self", bound="Shared")
 Struct = TypeVar("Struct", bound=ctypes.Structure)
-Plain = Union[str, int, float, bool, None]  # what rows hold
+Plain = Union[str, int, float, bool, None]  # values in rows
 SHOWN = 16  # items of a view in its repr
 
 
 class Shared:
-    """An immutable object of the library: copies are the object itself."""
+    """An immutable object of the library. A copy is the same object."""
 
     def __copy__(self: Self) -> Self:
         return self
@@ -26,9 +26,9 @@ class Shared:
 
 
 class View(Sequence[Item]):
-    """A read-only sequence over the library's own memory.
+    """A read-only sequence over memory of the library.
 
-    Items are plain Python values made on access. `memory` is a read-only memoryview of the records themselves, and
+    Items are plain Python values, made on access. `memory` is a read-only memoryview of the records themselves, and
     numpy.asarray(view) is a structured array on them; both keep the schedule or timeline alive.
     """
 
@@ -72,7 +72,7 @@ class View(Sequence[Item]):
 
 
 def sized(struct: Type[Struct]) -> Struct:
-    """A fresh sized struct."""
+    """A new struct with its size set."""
     record = struct()
     record.size = ctypes.sizeof(struct)
     return record

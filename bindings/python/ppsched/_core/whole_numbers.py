@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as texts. Python takes long for many digits of an integer, and ends at some; it also takes 1_0 for 10, and digits of any
+"""Numbers in texts. Python is slow with very many digits of an integer, and refuses some. It also reads 1_0 as 10, and digits of any
 script."""
 import re
-
 from ._library import Error
 
-MOST_DIGITS = 100  # of an integer; none that is taken has so many
+MOST_DIGITS = 100  # of an integer; valid ones have fewer
 
 
 def whole_of(text: str) -> int:
-    """One of JSON."""
+    """Parses an integer of JSON."""
     if len(text) > MOST_DIGITS:
         raise Error(f"the integer {text[:20]}... of {len(text.lstrip('-'))} digits is too large")
     return int(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words for people."""
+"""Helpers for messages."""
 import functools
 from typing import Any, Callable, Iterable, List, TypeVar, cast
 
@@ -9,19 +9,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def counted(count: int, one: str, more: str = "s") -> str:
-    """A number of things."""
+    """A count with a noun: 1 stage, 2 stages."""
     return f"{count} {one}{'' if count == 1 else more}"
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """The known name that was meant, as a question, or nothing."""
-    import difflib  # which takes long to import
+    """A question with the known name that was probably meant, or an empty text."""
+    import difflib  # slow to import
     near = difflib.get_close_matches(str(name), list(known), n=1)
     return f"did you mean {near[0]}?" if near else ""
 
 
 def _distance(one: str, other: str) -> int:
-    """Letters that are put in, left out, or others."""
+    """The edit distance of two texts."""
     row = list(range(len(other) + 1))
     for number, letter in enumerate(one, 1):
         last, row[0] = row[0], number
@@ -31,7 +31,7 @@ def _distance(one: str, other: str) -> int:
 
 
 def misspelt(name: object, known: Iterable[str]) -> str:
-    """The known name of which this is a slip of two letters at most, or nothing. Other digits are another thing, not a slip."""
+    """The known name from which this differs by at most two letters, or an empty text. Different digits mean another name."""
     text = str(name).lower()
     digits = [letter for letter in text if letter.isdigit()]
     near = [(_distance(text, one), one) for one in known if digits == [letter for letter in one if letter.isdigit()]]
@@ -40,7 +40,7 @@ def misspelt(name: object, known: Iterable[str]) -> str:
 
 
 def names_checked(function: Function) -> Function:
-    """A decorator: an argument by a wrong name is a TypeError that tells the nearest name."""
+    """Decorator: an argument with a wrong name raises a TypeError that names the nearest one."""
     code = function.__code__
     names: List[str] = [name for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount] if name not in ("self", "cls")]
     title = function.__qualname__

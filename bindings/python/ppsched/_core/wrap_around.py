@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bubble of interleaved 1F1B as the authors of the zero-bubble paper count it.
 
-Their evaluator looks at a dependency that wraps around, from the last device to the first of the next chunk, or back for a backward,
-only for the first microbatch of each group of p: all others of a group start without waiting for it. The printed columns "1F1B-I" come
-from that. It is too low by up to 0.005; the library's evaluator waits for every dependency.
+Some dependencies wrap around: from the last device to the first one, for the next chunk, or back for a backward. The authors' evaluator
+waits for them only for the first microbatch of each group of p. The printed columns "1F1B-I" come from that. They are too low by up to
+0.005; the library's evaluator waits for every dependency.
 """
 from typing import Dict, Optional, Tuple
 
@@ -11,11 +11,11 @@ from ._abi import Kind
 from .op import Op
 from .schedule import Schedule
 
-Source = Tuple[bool, int, Optional[int]]  # is it a forward, stage, microbatch
+Source = Tuple[bool, int, Optional[int]]  # whether it is a forward, stage, microbatch
 
 
 def _source(op: Op, stages: int, devices: int) -> Optional[Source]:
-    """What an op waits for by that rule; None for nothing."""
+    """The op for which an op waits by that rule, or None."""
     forward = op.kind == Kind.F
     if forward and op.stage == 0:
         return None
@@ -28,7 +28,7 @@ def _source(op: Op, stages: int, devices: int) -> Optional[Source]:
 
 
 def makespan(schedule: Schedule, forward: float, backward: float, p2p: float) -> float:
-    """When the last op of a schedule of F and B on the loop placement ends by that rule; all stages cost the same."""
+    """The makespan by that rule, for a schedule of F and B on the loop placement with equal stages."""
     queues = [list(queue) for queue in schedule.queues]
     devices = len(queues)
     stages = 1 + max(op.stage for queue in queues for op in queue)
@@ -49,5 +49,5 @@ def makespan(schedule: Schedule, forward: float, backward: float, p2p: float) ->
                 position[device] += 1
                 moved = True
     if any(position[device] < len(queue) for device, queue in enumerate(queues)):
-        raise ValueError("the schedule cannot be run")
+        raise ValueError("the schedule cannot run")
     return max(clock)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timelines and schedules as files, in the format that a file's ending tells."""
+"""Writes timelines and schedules to files, in the format of the file's ending."""
 from typing import Callable, Dict, Iterable, Optional, Sequence
 
 from ._library import Error, decoded, lib
@@ -29,7 +29,7 @@ def stamped(text: str, format: Optional[str]) -> str:
 
 
 def draw_file(timeline: Timeline, path: str, scenarios: Optional[Scenarios] = None, ready: Optional[Scenarios] = None) -> None:
-    """A picture, in the format of its ending, which is one of PICTURES."""
+    """Draws a picture to a file whose ending is one of PICTURES."""
     with whole_file(path) as temporary:
         draw(timeline, temporary, (ending_of(path, PICTURES) or "")[1:], scenarios, ready)
 
@@ -42,8 +42,8 @@ def draw_together(timelines: Sequence[Timeline], path: str) -> None:
 
 def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline], order: Callable[[], Schedule],
                time_scale: float = 0.0) -> None:
-    """Writes what the ending of the path tells, or the format. Both are made where they are needed: the order alone for csv,
-    which runtimes lower themselves. Beside a CSV stands the order of its microbatches, where there is one."""
+    """Writes a file in the given format, or in that of its ending. Timeline and order are only made if needed: csv needs only the order,
+    as runtimes lower it themselves. If microbatches have an order, it is written to a file next to the CSV."""
     if format is None and ending_of(path, PICTURES):
         draw_file(timeline(), path)
         return
@@ -57,7 +57,7 @@ def write_file(path: str, format: Optional[str], timeline: Callable[[], Timeline
 
 def export_text(format: str, timeline: Callable[[], Timeline], order: Callable[[], Schedule], *, text_columns: int = 0,
                 time_scale: float = 0.0) -> str:
-    """The text of a format, likewise."""
+    """The text of a schedule in a format."""
     if format == "csv":
         return order().export(format)
     return timeline().export(format, text_columns=text_columns, time_scale=time_scale)

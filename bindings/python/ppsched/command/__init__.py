@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ppsched command: its options, and what it prints. It uses the library, which knows nothing of it."""
+"""The ppsched command: its options and its output. It uses the library; the library does not use it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that is told of the best candidates of a plan as text, beside their rows."""
+"""The text output of pick for the best candidates of a plan."""
 from typing import List, Optional, Tuple
 
 from .._core.candidate import Candidate
@@ -15,8 +15,8 @@ from .each_runtime import LONG, Own, PlanFor, is_short, lines_of, plan_own, rows
 
 
 class Answer(Chosen):
-    """The best candidates, and all that is told of them. memory: the unit of memory in text, where it is not the plan's; plan_for:
-    the same plan for a runtime, by its name."""
+    """The best candidates and what is printed about them. memory: the unit of memory in text, if it is not the plan's; plan_for:
+    makes the same plan for the runtime of a name."""
 
     def __init__(self, made: Plan, best: List[Candidate], costs: Optional[List[str]], batch: Tuple[int, int],
                  memory: Optional[str] = None, plan_for: Optional[PlanFor] = None) -> None:
@@ -25,7 +25,8 @@ class Answer(Chosen):
         self._units = made.config.units if memory is None else made.config.units._replace(memory=memory)
 
     def launch(self, runtime: Optional[str], csv: Optional[str]) -> List[str]:
-        """The line of the best for a runtime, or for the first that runs it, with the runtime's name; none where none does."""
+        """The launch line of the best candidate, after the runtime's name: for the given runtime, or the first that runs it. Empty if
+        none does."""
         best = self.best[0]
         runs = self.runs_on(best)
         name = runtime or next(iter([*runs.order, *runs.alike]), None)
@@ -38,14 +39,15 @@ class Answer(Chosen):
         return [f"{name}: {line}", *(f"note: {text}" for text in (*notes, *order))]
 
     def _shown(self, candidate: Candidate) -> Candidate:
-        """With its memory in the unit of the text."""
+        """The candidate with its memory in the unit of the text."""
         plan, text = self.plan.config.units.memory, self._units.memory
         if plan is None or text is None or plan == text:
             return candidate
         return candidate._replace(peak_memory=(candidate.peak_memory or 0.0) * BYTES[plan] / BYTES[text])
 
     def _own(self, found: BestByRuntime) -> Optional[Own]:
-        """Of runtimes that do not run the best; None without layers, as without splits a plan for one finds nothing else."""
+        """Plans for the runtimes that do not run the best candidate. None without layers: without splits, a plan for one runtime finds
+        nothing new."""
         if self.plan.layers is None or self._plan_for is None:
             return None
         if not is_short(self.plan):
@@ -54,7 +56,7 @@ class Answer(Chosen):
         return own._replace(rows=[row._replace(candidate=self._shown(row.candidate)) for row in own.rows])
 
     def _runtimes(self) -> List[str]:
-        """Lines of the best for each runtime."""
+        """Lines with the best candidate for each runtime."""
         is_run = bool(self.runs_on(self.best[0]).order)
         if is_run and self.best[0].runs_on is None:
             return []
@@ -67,13 +69,13 @@ class Answer(Chosen):
                 else lines_of(found, rows, own, self._units, self.plan._ranking_time))
 
     def _idle(self) -> List[str]:
-        """A line: how much of the best's idle time is imbalance, where some is; not of times that vary."""
+        """A line that says how much of the best candidate's idle time is imbalance. Empty if there is none, or if times vary."""
         best = self.best[0]
         imbalance, whole = best.imbalance or 0.0, best.bubble.of_total if best.bubble is not None else 0.0
         if f"{imbalance:.2%}" == f"{0:.2%}" or best.scenario_time is not None:
             return []
-        return [f"idle time: {whole:.2%} of total, of which {imbalance:.2%} is imbalance, as devices have unlike loads, and "
-                f"{max(0.0, whole - imbalance):.2%} the pipeline's"]
+        return [f"idle time: {whole:.2%} of total: {imbalance:.2%} from imbalance (devices with less work than the busiest one), "
+                f"{max(0.0, whole - imbalance):.2%} from the pipeline"]
 
     def _faster(self) -> List[str]:
         """A line: what ranks before the best, as no runtime runs it."""
@@ -84,7 +86,7 @@ class Answer(Chosen):
                 f"{self._units.after_time}; --any ranks by time alone"]
 
     def text(self, colour: bool, chosen: bool) -> str:
-        """The table, what its idle time is, the best for each runtime, unless one was chosen, and the command."""
+        """The table, the parts of the idle time, the best for each runtime unless one was chosen, and the command."""
         runs = {candidate.rank: self.runs_on(candidate) for candidate in self.best}
         lines = [] if chosen else self._runtimes()
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,

@@ -17,27 +17,27 @@ _OPTIONS = {"links": "--links", "message_sizes": "--message-sizes", "most_loss":
 
 def add_chakra_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--links", choices=names_of(ChakraLinks),
-                        help="in chakra traces: a device has one message on the way (senders, the default), or each directed link is a "
-                             "rank of its own (ranks)")
+                        help="with chakra: a device sends one message at a time (senders, the default), or each directed link is a "
+                             "separate rank (ranks)")
     parser.add_argument("--message-sizes", choices=names_of(ChakraSizes),
-                        help="in chakra traces: the bytes that are given (the default), or the times of transfers at 2 bytes a nanosecond")
+                        help="with chakra: the given bytes (the default), or the times of transfers, as 2 bytes per nanosecond")
     parser.add_argument("--most-loss", type=real, metavar="X",
-                        help="in chakra traces: share of a time or size that rounding to whole microseconds, nanoseconds or bytes may "
-                             "change (default: 0)")
+                        help="with chakra: by what share rounding to whole microseconds, nanoseconds or bytes may change a time or size "
+                             "(default: 0)")
     parser.add_argument("--tensors", action="store_true", default=None,
-                        help="in chakra traces: say what F writes and B or W reads, for a simulator that tracks memory")
+                        help="with chakra: add the tensors that F writes and B or W reads, for a simulator that tracks memory")
 
 
 def chakra_fault(values: Mapping[str, Any], format: Optional[str]) -> Optional[str]:
-    """What is wrong with the options beside the format, if anything."""
+    """What is wrong with the options for this format, or None."""
     if format == CHAKRA:
         return None if values.get("output") else f"{CHAKRA}: give -o PREFIX; the files are PREFIX.<rank>.et"
     given = next((option for name, option in _OPTIONS.items() if values.get(name) is not None), None)
-    return f"{given}: it goes with {CHAKRA} traces, not with {format or 'text'}" if given else None
+    return f"{given} works only with {CHAKRA} traces, not with {format or 'text'}" if given else None
 
 
 def write_traces(timeline: Timeline, values: Mapping[str, Any]) -> None:
-    """All files, or none."""
+    """Writes all files, or none."""
     schedule, config = timeline.schedule, timeline.config
     if not is_lowered(schedule):
         raise UsageError(f"{CHAKRA}: the schedule has no sends and receives; lower it with --lower just_in_time")

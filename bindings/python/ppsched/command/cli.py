@@ -7,7 +7,7 @@ from typing import List, Optional, Sequence, Union
 from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible
 from . import (calibrate_command, compare_command, file_commands, help_command, layout_commands, live_command, model_command,
-               pick_command, price_command, printing, schedule_command, strategies_command)
+               pair_command, pick_command, price_command, printing, schedule_command, strategies_command)
 from .printing import drop_output, print_text, tell
 from .transfer_report import error_row
 from .usage import Parser, UsageError
@@ -26,6 +26,7 @@ def make_parser() -> Parser:
     file_commands.add_commands(commands)
     layout_commands.add_commands(commands)
     model_command.add_commands(commands)
+    pair_command.add_commands(commands)
     price_command.add_commands(commands)
     calibrate_command.add_commands(commands)
     live_command.add_commands(commands)
@@ -42,7 +43,7 @@ def _fail(command: str, error: Union[BaseException, str]) -> int:
 
 
 def _finish(code: int) -> int:
-    """What is left of standard output; a failure there must not hide that of the command."""
+    """Flushes standard output. If that fails, the exit code of the command stays."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -62,7 +63,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
 
 
 def _run(words: Optional[Sequence[str]], command: List[str]) -> int:
-    """Appends the command's name to `command` when it is known."""
+    """Runs the command, and appends its name to `command` once it is known."""
     if sys.stdout is None:
         return _fail(command[-1], "standard output is closed")
     printing.printed = False

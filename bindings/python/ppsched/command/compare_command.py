@@ -27,8 +27,8 @@ MOST_DRAWN = 5  # schedules in a picture
 def add_commands(commands: Commands) -> None:
     compare = commands.add_parser(
         "compare", help="rank all candidate schedules for a problem", allow_abbrev=False,
-        description="Evaluates all strategies with all that they can vary, and ranks them by the time of a step. Costs are those of the "
-                    "stages of -s: one a device, or one a layer; they are divided or added up for other numbers of stages.")
+        description="Evaluates all strategies with all their sizes and options, and ranks them by step time. Costs are those of the "
+                    "stages of -s: one stage per device, or one per layer. For other numbers of stages they are divided or added up.")
     add_plan_problem(compare)
     compare.first = ("num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit", "layers",
                      "runtime", "json", "output")
@@ -70,7 +70,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     check_page_words(arguments, [arguments.output])
     if arguments.output is not None:
         if ending_of(arguments.output, (".trace.json",)):
-            raise UsageError(f"-o {arguments.output}: a table is no trace; pick -o writes that of the best")
+            raise UsageError(f"-o {arguments.output}: compare writes no traces; pick -o writes that of the best candidate")
         check_answer(arguments.output, arguments.json, ENDINGS)
     values = merged(arguments)
     made = make_plan(values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison of plan and measurement as a table, and as JSON."""
+"""A comparison of planned and measured times, as text and as JSON."""
 import math
 from typing import Any, Callable, Dict, Iterable, List, Sequence
 
@@ -9,7 +9,7 @@ Number = Callable[[float], str]  # writes one
 
 
 def json_row(comparison: Comparison) -> Dict[str, Any]:
-    """For JSON; what Comparison has, with the same names."""
+    """The comparison as JSON, with the names of Comparison."""
     ops = [{"device": row.device, "op": row.op, "planned": list(row.planned), "measured": list(row.measured), "lag": row.lag,
             "longer": row.longer} for row in comparison.ops]
     return {**comparison._asdict(), "ops": ops, "partings": [parting._asdict() for parting in comparison.partings],
@@ -19,7 +19,7 @@ def json_row(comparison: Comparison) -> Dict[str, Any]:
 
 
 def text(comparison: Comparison) -> str:
-    """Tables of the ops, the devices and the stages, then where plan and measurement part."""
+    """Tables of the ops, the devices and the stages, then the first op of each device that lags."""
     number = _number_format(comparison)
     share = comparison.measured_makespan / comparison.makespan - 1 if comparison.makespan else 0.0
     lines = [f"measured, {_mean_of(comparison.iterations)}: makespan {number(comparison.measured_makespan)} {comparison.unit}, "
@@ -29,7 +29,7 @@ def text(comparison: Comparison) -> str:
                      for row in comparison.ops])
     lines += ["", *_table(("device", "planned busy", "idle", "end", "measured busy", "idle", "end"),
                           [(row.device, *map(number, (*row[1::2], *row[2::2]))) for row in comparison.devices])]
-    lines += ["", *_table(("stage", "kind", "ops", "planned", "measured", "of one: deviation", "minimum", "maximum"),
+    lines += ["", *_table(("stage", "kind", "ops", "planned", "measured", "deviation per op", "minimum", "maximum"),
                           [(row.stage, row.kind.name, row.count, *map(number, row[3:])) for row in comparison.stages])]
     return "\n".join([*lines, "", *_parting_lines(comparison, number)]) + "\n"
 
@@ -39,7 +39,7 @@ def _mean_of(iterations: int) -> str:
 
 
 def _number_format(comparison: Comparison) -> Number:
-    """Enough digits for three of a mean op."""
+    """Writes numbers with as many decimals as give the mean op three digits."""
     mean = math.fsum(row.planned.end - row.planned.start for row in comparison.ops) / len(comparison.ops)
     digits = min(9, max(0, 2 - math.floor(math.log10(mean)))) if mean > 0 else 3
     return lambda number: f"{number:.{digits}f}"
@@ -57,14 +57,14 @@ def _parting_lines(comparison: Comparison, number: Number) -> List[str]:
         return [f"no op lags by more than {number(comparison.tolerance)}"]
     lines = [f"ops that lag by more than {number(comparison.tolerance)}, the first of each device:"]
     for parting in comparison.partings:
-        begins = "; it begins here" if parting == comparison.origin else ""
+        begins = "; the first cause" if parting == comparison.origin else ""
         lines.append(f"device {parting.device}: {parting.op} lags by {number(parting.lag)}: {_reason(parting, number)}{begins}")
     return lines
 
 
 def _reason(parting: Parting, number: Number) -> str:
     if parting.cause == LATE_DEVICE:
-        return f"late device, which paused for {number(parting.amount)} with its input there"
+        return f"late device, it was idle for {number(parting.amount)} although the input was there"
     if parting.cause == LATE_INPUT:
         return f"late input, {parting.other} of device {parting.other_device} ended {number(parting.amount)} late"
     return f"slow op, {parting.other} took {number(parting.amount)} longer than planned"

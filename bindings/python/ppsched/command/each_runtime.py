@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The best that each runtime can run, as lines: of a plan for none, or of one for the runtime alone, whose splits and ways to
-recompute are others."""
+"""Lines with the best candidate that each runtime runs: from the plan for any runtime, or from a plan for that runtime alone, which has
+other splits and recomputation."""
 import math
 import os
 import threading
@@ -17,11 +17,11 @@ from .._core.text_table import Column, laid_out
 from .._core.units import Units
 from .._core.words import counted
 
-PlanFor = Callable[[str, Progress], Tuple[Plan, str]]  # of a runtime's name the plan for it alone, and why nothing fits where that is so
+PlanFor = Callable[[str, Progress], Tuple[Plan, str]]  # for a runtime's name: the plan for it alone, and the reason if nothing fits
 RankingTime = Callable[[Candidate], float]
-MOST_FORWARDS = 8_000_000  # of all candidates of a plan that is made again for each runtime
-HINT = "--runtime NAME plans for one alone, and prints what it is given"
-LONG = f"each runtime has the best of this plan, as so many microbatches make others long; {HINT}"
+MOST_FORWARDS = 8_000_000  # of all candidates of a plan, if it is made again for each runtime
+HINT = "--runtime NAME plans for one runtime, and prints its launch arguments"
+LONG = f"the best of this plan for each runtime; plans for single runtimes would take long with so many microbatches; {HINT}"
 
 
 class Row(NamedTuple):
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Own(NamedTuple):
-    """Plans for one runtime alone: their best, and why there is none, by the runtime's name; hint: what else there is to do."""
+    """Plans for one runtime alone: their best candidates, and by runtime why there is none; hint: what else to try."""
 
     rows: List[Row]
     reasons: Dict[str, str]
@@ -41,7 +41,7 @@ class Own(NamedTuple):
 
 
 def _at_once(names: List[str], plan_for: PlanFor) -> List[Tuple[Plan, str]]:
-    """As many plans at a time as there are processors; what ends one of them ends all."""
+    """Makes as many plans at a time as there are processors. An error or Ctrl-C in one of them ends all."""
     from concurrent.futures import ThreadPoolExecutor, as_completed  # not needed by most commands
     stopped = threading.Event()
 
@@ -61,7 +61,7 @@ def _at_once(names: List[str], plan_for: PlanFor) -> List[Tuple[Plan, str]]:
 
 
 def _best_of_all(plans: Dict[str, Plan]) -> Dict[str, Tuple[Plan, Candidate]]:
-    """Of each runtime that runs any of the candidates of plans for runtimes, of its own or another's."""
+    """For each runtime the best candidate that it runs, from its own plan or from that of another runtime."""
     best: Dict[str, Tuple[Plan, Candidate]] = {}
     for own, made in plans.items():
         found = best_as_asked(made).best
@@ -74,7 +74,7 @@ def _best_of_all(plans: Dict[str, Plan]) -> Dict[str, Tuple[Plan, Candidate]]:
 
 
 def plan_own(found: BestByRuntime, names: List[str], plan_for: PlanFor, command: Callable[[Plan, Candidate], str]) -> Own:
-    """For these runtimes; what any of their plans finds for a runtime, as far as that is better than what was found."""
+    """Makes plans for these runtimes. The result has, for each runtime, the best of all these plans if it is better than `found`."""
     planned = dict(zip(names, _at_once(names, plan_for) if names else []))
     best = _best_of_all({name: made for name, (made, _) in planned.items()})
     own = Own([], {})
@@ -89,12 +89,12 @@ def plan_own(found: BestByRuntime, names: List[str], plan_for: PlanFor, command:
 
 
 def is_short(plan: Plan) -> bool:
-    """Whether as many plans again take seconds, and not minutes."""
+    """Whether a plan for each runtime takes seconds, not minutes."""
     return sum(candidate.stages * candidate.microbatches for candidate in plan) <= MOST_FORWARDS
 
 
 def worth_planning(found: BestByRuntime, best: Candidate) -> List[str]:
-    """The runtimes that do not run the best."""
+    """The runtimes that do not run the best candidate."""
     return [name for name in RUNTIME_NAMES if name not in found.best or found.best[name].number != best.number]
 
 
@@ -103,7 +103,8 @@ def missing_of(found: BestByRuntime) -> List[str]:
 
 
 def rows_of(found: BestByRuntime, own: Optional[Own], command: Callable[[Candidate], str]) -> List[Row]:
-    """A row a candidate, but for runtimes whose own plan has a better one; in brackets those that plan an order of its kind themselves."""
+    """One row per candidate, without the runtimes whose own plan has a better one. Runtimes that make their own order of this kind are
+    in brackets."""
     names: Dict[int, List[str]] = {}
     best = {name: candidate for name, candidate in found.best.items() if not any(name in row.names for row in (own.rows if own else []))}
     for name, candidate in best.items():
@@ -113,7 +114,7 @@ def rows_of(found: BestByRuntime, own: Optional[Own], command: Callable[[Candida
 
 
 def _joined(rows: List[Row], own: Optional[Own], time: RankingTime) -> List[Row]:
-    """All, the best first; those that one command builds in one."""
+    """All rows, the best first; rows with the same command become one."""
     joined: Dict[str, Row] = {}
     for row in [*rows, *(own.rows if own else [])]:
         same = joined.setdefault(row.command, row._replace(names=[]))
@@ -138,7 +139,8 @@ def _tried(found: BestByRuntime) -> str:
 
 
 def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: Units, time: RankingTime) -> List[str]:
-    """Where none runs the best: a line a candidate, with the command that builds it below. own: None without layers."""
+    """For a best candidate that no runtime runs: for each candidate a line, and below it the command that builds it. own: None without
+    layers."""
     joined, missing, lines = _joined(rows, own, time), missing_of(found), []
     if not joined:
         return [f"no runtime runs {'' if found.tried == 1 else 'any of '}{_tried(found)}", *(_reasons(own) if own else [])]
@@ -146,11 +148,11 @@ def lines_of(found: BestByRuntime, rows: List[Row], own: Optional[Own], units: U
         lines += [f"best that {', '.join(row.names)} run{'s' if len(row.names) == 1 else ''}: {_figures(row.candidate, units)}", f"    {row.command}"]
     if own is not None:
         return [*lines, *_reasons(own), own.hint]
-    return [*lines, f"{', '.join(missing)}: none of {_tried(found)}"] if missing else lines
+    return [*lines, f"{', '.join(missing)}: run none of {_tried(found)}"] if missing else lines
 
 
 def table_of(rows: List[Row], own: Optional[Own], units: Units, time: RankingTime) -> List[str]:
-    """The same in a row a candidate, where the best runs somewhere; nothing where all run that or nothing."""
+    """The same as a table with one row per candidate, if some runtime runs the best. Empty if all other runtimes run nothing."""
     joined = _joined(rows, own, time)
     reasons = _reasons(own) if own else []
     if len(joined) < 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a schedule takes as long as it does: for people and as JSON."""
+"""What bounds the time of a schedule: as text and as JSON."""
 import itertools
 import math
 from typing import Any, Dict, Iterable, List, Optional, Union
@@ -8,25 +8,25 @@ from .._core._abi import Kind, Objective
 from .._core.timeline import Timeline
 from .._core.words import counted
 
-# In a text.
+# Limits of the text.
 MOST_OPS = 8         # of a stretch of the critical path
 MOST_STRETCHES = 11
 MOST_STAGES = 14
 
 
 def _finite(numbers: Iterable[float]) -> List[Optional[float]]:
-    """JSON has no infinity; a device without ops has that slack."""
+    """Replaces infinity, the slack of a device without ops, by None, as JSON has no infinity."""
     return [number if math.isfinite(number) else None for number in numbers]
 
 
 def _keeps_less(timeline: Timeline) -> bool:
-    """Such schedules have no sensitivities."""
+    """Whether ops save activation memory. Such schedules have no sensitivities."""
     kinds = {Kind.RECOMPUTE, Kind.OFFLOAD, Kind.RELOAD}
     return any(op.kind in kinds for queue in timeline.schedule.queues for op in queue)
 
 
 def explain_row(timeline: Timeline) -> Dict[str, Any]:
-    """For JSON; without sensitivities where ops keep less."""
+    """For JSON; without sensitivities if ops save activation memory."""
     objectives = () if _keeps_less(timeline) else ("makespan", "span")
     path = [{"device": op.device, "position": op.position, "op": str(op.op), "reason": op.reason.name.lower(), "start": op.start,
              "end": op.end} for op in timeline.critical_path]
@@ -38,7 +38,7 @@ def explain_row(timeline: Timeline) -> Dict[str, Any]:
 
 
 def _stretches(timeline: Timeline) -> List[str]:
-    """The critical path, a line for each stretch on one device."""
+    """The critical path, one line for each stretch on one device."""
     stretches = [(device, [str(op.op) for op in ops]) for device, ops in itertools.groupby(timeline.critical_path, lambda op: op.device)]
     return [f"  device {device}: {_few(ops)}" for device, ops in stretches]
 
@@ -50,7 +50,7 @@ def _few(ops: List[str]) -> str:
 
 
 def _shortened(lines: List[str], most: int, what: str) -> List[str]:
-    """The first and the last of them."""
+    """The first and the last lines, at most `most`."""
     if len(lines) <= most:
         return lines
     first, last = (most - 1) // 2, most - 1 - (most - 1) // 2
@@ -58,7 +58,7 @@ def _shortened(lines: List[str], most: int, what: str) -> List[str]:
 
 
 def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
-    """Those in which more time costs most, in their order."""
+    """The stages in which more time costs most, in ascending order."""
     units, sensitivities = timeline.config.units, timeline.sensitivities(objective)
     rows = [("stage", "device", units.heading("slack", "time"), "costs one more", "saves one less")]
     shown = sorted(sorted(range(len(sensitivities)), key=lambda stage: -sensitivities[stage].more)[:MOST_STAGES])
@@ -75,12 +75,12 @@ def _stages(timeline: Timeline, objective: Union[Objective, str]) -> List[str]:
 
 
 def _answer(timeline: Timeline, objective: Union[Objective, str]) -> str:
-    """What bounds the step, in a sentence."""
+    """One sentence: which stage bounds the step."""
     relief = timeline.relief(objective)
     after = timeline.config.units.after_time
     unit = f"1{after}" if after else "1"
     if not relief.less > 0:
-        return f"no stage alone bounds the {objective}: several ways through it are as long"
+        return f"no single stage bounds the {objective}: several critical paths are equally long"
     more = timeline.sensitivities(objective)[relief.stage].more
     return (f"stage {relief.stage} on device {timeline.schedule.device_of(relief.stage)} bounds the {objective}: {unit} more in each of its "
             f"ops costs {more:g}{after}, {unit} less saves {relief.less:g}{after}")
@@ -90,23 +90,23 @@ MOST_WAITING = 4  # devices in a line
 
 
 def _waits(timeline: Timeline) -> str:
-    """For how long devices wait for copies, those that do so longest first."""
+    """How long devices wait for copies, the longest wait first."""
     waits = [(idle.reload, device) for device, idle in enumerate(timeline.idle) if idle.reload > 0]
     if not waits:
         return "no device waits for a copy"
     after = timeline.config.units.after_time
     listed = ", ".join(f"device {device} for {wait:g}{after}" for wait, device in sorted(waits, key=lambda wait: (-wait[0], wait[1]))[:MOST_WAITING])
     others = f", and {counted(len(waits) - MOST_WAITING, 'other device')} for less" if len(waits) > MOST_WAITING else ""
-    return f"waiting for a reload, or an offload that is not done: {listed}{others}"
+    return f"waiting for reloads or unfinished offloads: {listed}{others}"
 
 
 def explain_text(timeline: Timeline, objective: Union[Objective, str] = "makespan") -> str:
-    """Lines for people, 30 at most: what bounds the step, the longest way through it, and what each stage's time costs."""
+    """At most 30 lines for people: what bounds the step, the critical path, and what time in each stage costs."""
     after = timeline.config.units.after_time
     stretches = _stretches(timeline)
     if _keeps_less(timeline):
         return "\n".join([f"critical path, {len(timeline.critical_path)} ops:", *_shortened(stretches, MOST_STRETCHES, "stretches"),
-                          _waits(timeline), "what a stage's time costs is not known where ops keep less"]) + "\n"
-    question = f"what {f'1{after}' if after else 'a unit of time'} in each op of a stage does to the {objective}:"
+                          _waits(timeline), "what time in a stage costs is not computed for schedules with recompute or offload"]) + "\n"
+    question = f"effect of {f'1{after}' if after else 'a unit of time'} in each op of a stage on the {objective}:"
     return "\n".join([_answer(timeline, objective), f"critical path, {len(timeline.critical_path)} ops:",
                       *_shortened(stretches, MOST_STRETCHES, "stretches"), question, *_stages(timeline, objective)]) + "\n"

@@ -17,6 +17,7 @@ from .._core.reader import FORMATS as READ_FORMATS, config_for, format_of
 from .._core.schedule import Finding, Schedule
 from .._core.shown import printable
 from .._core.timeline import Timeline
+from .._core.windows import OF_WINDOWS, checked_windows
 from .._core.words import counted
 from .._core.writing import FORMATS, PICTURES, PAGES, draw_file, ending_of, stamped
 from ..page.report import report
@@ -35,36 +36,37 @@ from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
 from .transfer_report import TransferReport, error_row
 from .usage import LAYERS, SENDS, UsageError
+from .windows_option import take_windows
 
 DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
 
-# Keys of a config file that state sizes, and what they must agree with.
+# Keys of a config file for sizes, and the attribute of the schedule that each must be equal to.
 SIZES = {"num_devices": "devices", "num_stages": "stages", "num_batches": "microbatches", "iterations": "iterations"}
-# What states the model by its layers, and their split.
+# Keys for the layers of the model and their split.
 BY_LAYERS = ("layers", "num_layers", "embedding", "head", "empty_stages", "split", "recompute")
 
 
 def add_commands(commands: Commands) -> None:
-    check = commands.add_parser("check", help="tell whether a schedule in a file is complete and can be run", allow_abbrev=False,
-                                description="Reads a schedule and checks it: one line where it is good, else a line a finding, and 1 as "
-                                            "exit code.")
+    check = commands.add_parser("check", help="check whether a schedule in a file is complete and can run", allow_abbrev=False,
+                                description="Reads a schedule and checks it. Prints one line if it is valid, else one line per finding, with "
+                                            "exit code 1.")
     _add_file(check)
     check.add_argument("--json", action="store_true", help="as JSON")
-    add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none where one of the next three is "
+    add_channel_arguments(check, "group, direction and pair, each buffered and with rendezvous; none if one of the next three options is "
                                  "given")
     check.set_defaults(run=run_check)
     convert = commands.add_parser("convert", help="write a schedule from a file in another format", allow_abbrev=False,
-                                  description="Reads a schedule and writes it in another format. Times, where that has any, are those of "
-                                              "the options here: one number for all stages, or one a stage.")
+                                  description="Reads a schedule and writes it in another format. If that format has times, they follow from these "
+                                              "options: one number for all stages, or one per stage.")
     _add_file(convert)
     convert.add_argument("--to", choices=(*FORMAT_NAMES, CHAKRA),
-                         help="format of the output (default: by the ending of -o; .png .svg .pdf draws, .html is a page)")
+                         help="format of the output (default: by the ending of -o; .png .svg .pdf: a picture, .html: a page)")
     add_launch_argument(convert)
-    convert.add_argument("--renumber", action="store_true", help="number the microbatches as the last stage runs them, as PyTorch takes losses; "
-                         "where they differ the order that the run then takes them in stands beside the output")
+    convert.add_argument("--renumber", action="store_true", help="number microbatches in the order in which the last stage runs them, as PyTorch takes losses in that "
+                         "order; if microbatches differ, the order for the run is printed, too")
     add_split_arguments(convert.group(LAYERS))
     add_end_arguments(convert.group(LAYERS))
-    convert.add_argument("--no-times", action="store_true", help="json without times and metrics; the schedule is not evaluated then")
+    convert.add_argument("--no-times", action="store_true", help="with json: without times and metrics; the schedule is not evaluated")
     add_export_arguments(convert)
     add_chakra_arguments(convert.group("--to chakra"))
     add_lowering_arguments(convert.group(SENDS))
@@ -77,14 +79,14 @@ def add_commands(commands: Commands) -> None:
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="CSV as PyTorch has it, or JSON as ppsched schedule writes it; - is standard input; "
-                                                     "of chakra traces the prefix, or that of any rank")
-    parser.add_argument("--from", choices=(*READ_FORMATS, CHAKRA), dest="source", help="its format (default: by its ending)")
+    parser.add_argument("file", metavar="FILE", help="PyTorch's CSV, or JSON from ppsched schedule; - is standard input; "
+                                                     "for chakra traces their prefix, or the file of any rank")
+    parser.add_argument("--from", choices=(*READ_FORMATS, CHAKRA), dest="source", help="format of FILE (default: by its ending)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
 
 
 def _read_traces(path: str) -> Schedule:
-    """Those of a prefix, or of the file of a rank."""
+    """Reads traces by their prefix, or by the file of any rank."""
     try:
         return read_chakra(re.sub(r"\.\d+\.et$", "", path))
     except OSError as error:
@@ -117,7 +119,7 @@ def _good_line(schedule: Schedule) -> str:
              counted(schedule.microbatches, "microbatch", "es"), counted(schedule.iterations, "iteration"),
              f"{schedule.placement.name.lower()} placement", counted(len(schedule), "op")]
     if schedule.forward_only:
-        words.append("forwards alone")
+        words.append("forwards only")
     return f"ok: {printable(schedule.name)}: {', '.join(words)}"
 
 
@@ -167,15 +169,16 @@ def run_check(arguments: argparse.Namespace) -> None:
 
 
 def _costs_below(config: Config, above: Mapping[str, Any]) -> Dict[str, List[float]]:
-    """What the file itself tells of costs, where nothing else is given; backward times are one matter."""
+    """Costs from the file itself, for those that are not given. If one backward time is given, none is taken from the file."""
+    above = {**above, **(dict.fromkeys((*OF_WINDOWS, "overlapped_times")) if above.get("windows") is not None else {})}
     taken = {"backward_" if name.startswith("backward_") else name for name in above}
     costs = {name: list(getattr(config, name)) for name in QUANTITIES if getattr(config, name)}
     return {name: values for name, values in costs.items() if ("backward_" if name.startswith("backward_") else name) not in taken}
 
 
 def _stated(arguments: argparse.Namespace, schedule: Schedule) -> Dict[str, Any]:
-    """What the config file says, which must agree with the schedule's sizes, with the command line over it: lists of numbers, and
-    the layers."""
+    """Lists of numbers and layers from the config file, whose sizes must be those of the schedule, and from the command line, which
+    takes precedence."""
     values = read_config_file(arguments.config) if arguments.config is not None else {}
     check_job(arguments.config, values)
     take_job(arguments, values)
@@ -184,30 +187,31 @@ def _stated(arguments: argparse.Namespace, schedule: Schedule) -> Dict[str, Any]
             raise Error(f"{arguments.config}: {key} is {values[key]}, but {arguments.file} has {getattr(schedule, what)}")
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     if "split" in given:
-        values.pop("recompute", None)  # which is of the file's split
+        values.pop("recompute", None)  # which is for the split of the file
     files = {name: arguments.config for name in values if name not in given}
-    stated = {name: value for name, value in {**values, **given}.items() if name in (*QUANTITIES, *BY_LAYERS)}
+    stated = {name: value for name, value in {**values, **given}.items() if name in (*QUANTITIES, *BY_LAYERS, "windows")}
     if stated.get("layers") is not None and stated.get("num_layers") is None:
-        refuse_beside(stated)  # before units are asked for
+        refuse_beside(stated)  # before units are checked
         stated["layers"] = read_layers(stated["layers"])
+    take_windows(arguments.config, stated, {})
     return {**stated, "files": files}
 
 
 def _split(values: Mapping[str, Any], arguments: argparse.Namespace, schedule: Schedule) -> Optional[LayerSplit]:
-    """The layers of each stage of the schedule; None where there are none."""
+    """The layers of each stage of the schedule; None if there are no layers."""
     if has_layers(values) and values.get("split") is None and values.get("recompute") is None:
         where = values["files"].get("layers") or values["files"].get("num_layers")
         raise Error(f"{where + ': ' if where else ''}{'layers' if values.get('layers') is not None else 'num_layers'}: {arguments.file} does "
-                    "not tell which of them are in which stage; give --split, as pick and schedule have it")
+                    "not say which stage they are in; give --split, which pick and schedule print")
     model = split_of(values)
     if model is not None and len(model.split.layers) != schedule.stages:
-        raise Error(f"the split is of {counted(len(model.split.layers), 'stage')}, but {arguments.file} has {schedule.stages}")
+        raise Error(f"the split has {counted(len(model.split.layers), 'stage')}, but {arguments.file} has {schedule.stages}")
     return model
 
 
 def _problem(arguments: argparse.Namespace, schedule: Schedule, format: str) -> Tuple[Config, Optional[LayerSplit]]:
-    """The problem, and its layers where it has some. Times and memory: those of the profile, with those of the config file over
-    them, and of the command line over both. Without a split numbers of layers are for launch lines alone."""
+    """The problem, and its layers if it has some. Times and memory come from the command line, else from the config file, else from the
+    profile. Without a split, a number of layers is only used in launch lines."""
     stated = _stated(arguments, schedule)
     files: Dict[str, str] = stated.pop("files")
     if arguments.launch and stated.get("layers") is None and stated.get("split") is None:
@@ -218,22 +222,24 @@ def _problem(arguments: argparse.Namespace, schedule: Schedule, format: str) -> 
     model = None if _is_untimed(arguments, format) else _split({**values, "files": files}, arguments, schedule)
     of_stages = values if model is None else {name: value for name, value in values.items() if name not in OF_LAYERS}
     config = config_for(schedule, quantities_in(of_stages), values["units"], schedule.config.microbatch_order)
+    if values.get("windows") is not None:
+        config._set_windows(checked_windows(values["windows"]))
     return config if model is None else split_config(config, model), model
 
 
 def _is_untimed(arguments: argparse.Namespace, format: str) -> bool:
-    """Whether the output has the order alone."""
+    """Whether the output has only the order."""
     return format in ("csv", "megatron", "deepspeed") or (format == "json" and arguments.no_times)
 
 
 def _format(arguments: argparse.Namespace) -> str:
-    """That of the output; empty for launch arguments."""
+    """The format of the output; empty for launch arguments."""
     output: Optional[str] = arguments.output
     format: Optional[str] = arguments.to
     fault = (launch_fault(arguments, format) if arguments.launch else None) or profile_fault(vars(arguments))
     fault = fault or chakra_fault(vars(arguments), format or (FORMATS.get(ending_of(output, FORMATS) or "") if output else None))
     if arguments.num_layers is not None and not arguments.launch and arguments.split is None and arguments.config is None:
-        fault = "--num-layers: it goes with --launch or --split"
+        fault = "--num-layers needs --launch or --split"
     if fault:
         raise UsageError(fault)
     if format is None and not arguments.launch:
@@ -243,19 +249,19 @@ def _format(arguments: argparse.Namespace) -> str:
         if format is None:
             raise UsageError(f"give --to, or -o with one of the endings {' '.join((*FORMATS, *DRAWN))}")
     if arguments.no_times and format != "json":
-        raise UsageError(f"--no-times: it goes with json, not with {format or '--launch'}")
+        raise UsageError(f"--no-times works only with json, not with {format or '--launch'}")
     return format or ""
 
 
 def _finish(config: Config, arguments: argparse.Namespace, format: str, text: Optional[str] = None) -> None:
-    """Prints a text, if there is one, and tells the order of microbatches beside what has no place for it."""
+    """Prints a text, if there is one, and the order of microbatches on standard error if the output cannot contain it."""
     if text is not None:
         print_text(text if arguments.output is None else stamped(text, format), arguments.output)
     tell_beside(arguments.command, config.microbatch_order, format, arguments.output if text is not None else None)
 
 
 def _draw(timeline: Timeline, path: str) -> None:
-    """A picture, or a page."""
+    """Writes a picture or a page."""
     if ending_of(path, PICTURES):
         draw_file(timeline, path)
     else:
@@ -267,7 +273,7 @@ def run_convert(arguments: argparse.Namespace) -> None:
     is_forward_only = schedule.forward_only
     _convert(arguments, schedule)
     if is_forward_only:
-        print(f"ppsched convert: note: {printable(arguments.file)} has forwards alone, no backward", file=sys.stderr)
+        print(f"ppsched convert: note: {printable(arguments.file)} has only forwards, no backward", file=sys.stderr)
 
 
 def _convert(arguments: argparse.Namespace, schedule: Schedule) -> None:

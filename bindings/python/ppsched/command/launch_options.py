@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--launch on the command line: the arguments for a training runtime instead of the schedule."""
+"""The option --launch, which prints launch arguments for a training runtime instead of the schedule."""
 import argparse
 import sys
 from typing import Any, Mapping, Optional
@@ -20,25 +20,25 @@ LOSSES_IN_ORDER = ("torchtitan", "pytorch")
 
 def add_launch_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--launch", choices=RUNTIME_NAMES, metavar="RUNTIME",
-                        help=f"print what to type for a training runtime instead: {', '.join(RUNTIME_NAMES)}; with -o FILE.csv "
-                             f"the CSV that {', '.join(READ_CSV)} read is written too")
+                        help=f"print launch arguments for a training runtime instead: {', '.join(RUNTIME_NAMES)}; -o FILE.csv also "
+                             f"writes the CSV that {', '.join(READ_CSV)} read")
     add_batch_arguments(parser)
 
 
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
-    """What launch lines need for the size of the batch."""
-    parser.add_argument("--micro-batch-size", type=whole, metavar="N", help="samples of a microbatch, for launch lines")
+    """The options for the batch size in launch lines."""
+    parser.add_argument("--micro-batch-size", type=whole, metavar="N", help="samples per microbatch, for launch lines")
     parser.add_argument("--data-parallel-size", type=whole, metavar="N",
                         help="replicas of the pipeline, for launch lines (default: 1)")
 
 
 def add_runtime_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", choices=RUNTIME_NAMES,
-                        help="refuse what this training runtime cannot run; a split of layers follows its rules (default: that of --launch)")
+                        help="refuse schedules that this training runtime cannot run, and split layers by its rules (default: that of --launch)")
 
 
 def take_job(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
-    """What of the job the command line leaves to a config file: sizes of the batch, and the runtime that it is planned for."""
+    """The batch sizes and the runtime of a config file, for those that the command line does not give."""
     for name, default in (("micro_batch_size", 0), ("data_parallel_size", 1), ("runtime", None)):
         if not hasattr(arguments, name):
             continue
@@ -49,7 +49,7 @@ def take_job(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
 
 
 def check_job(path: str, values: Mapping[str, Any]) -> None:
-    """Of a config file."""
+    """The same checks for a config file."""
     for name in ("micro_batch_size", "data_parallel_size"):
         if values.get(name, 1) < 1:
             raise Error(f"{path}: {name} is {values[name]}; it must be 1 or more")
@@ -59,26 +59,25 @@ def check_job(path: str, values: Mapping[str, Any]) -> None:
 
 
 def launch_fault(arguments: argparse.Namespace, format: Optional[str]) -> Optional[str]:
-    """What is wrong with the words, or None."""
+    """What is wrong with the options, or None."""
     if format is not None:
-        return "--launch prints arguments; it goes without a format"
-    if getattr(arguments, "explain", False):
-        return "--launch prints arguments; it goes without --explain"
-    if getattr(arguments, "explain_memory", False):
-        return "--launch prints arguments; it goes without --explain-memory"
+        return "--launch prints launch arguments; it cannot be combined with a format"
+    told = next((name for name in ("explain", "explain_memory", "capture") if getattr(arguments, name, False)), None)
+    if told is not None:
+        return f"--launch prints launch arguments; it cannot be combined with --{told.replace('_', '-')}"
     if arguments.num_layers is not None and arguments.num_layers < 1:
         return f"--num-layers {arguments.num_layers}: it must be 1 or more"
     output = arguments.output
     if output is not None and arguments.launch not in READ_CSV:
-        return f"-o {output}: {arguments.launch} reads no CSV; -o goes with --launch {', '.join(READ_CSV)}"
+        return f"-o {output}: {arguments.launch} reads no CSV; -o works only with --launch {', '.join(READ_CSV)}"
     if output is not None and not output.lower().endswith(".csv"):
-        return f"-o {output}: with --launch it is the CSV that {arguments.launch} reads, and ends in .csv"
+        return f"-o {output}: with --launch it is the CSV that {arguments.launch} reads; it must end in .csv"
     return None
 
 
 def check_runtime(schedule: Schedule, values: Mapping[str, Any]) -> None:
-    """Refuses what the runtime of --runtime cannot run; with --launch its line tells that. That of a config file, which is for all
-    commands, chooses a split alone."""
+    """Refuses a schedule that the runtime of --runtime cannot run; with --launch the launch line does so. The runtime of a config file,
+    which all commands read, only decides the split."""
     if values.get("must_run_on") is not None and values.get("launch") is None:
         schedule.launch(values["must_run_on"], model=values["model"])
 
@@ -103,13 +102,14 @@ def print_launch(schedule: Schedule, arguments: argparse.Namespace, model: Optio
 
 
 def _in_order(schedule: Schedule, arguments: argparse.Namespace) -> Schedule:
-    """The schedule as PyTorch can train with it: the last stage's forwards ascend. Says so where that changes it."""
+    """The schedule with microbatches numbered so that the last stage runs their forwards in ascending order, as PyTorch needs. Prints a
+    note if that changes the numbers."""
     try:
         ordered = schedule.renumber()
     except Refused:
-        return schedule  # the line tells why
+        return schedule  # the launch line gives the reason
     if ordered.export("csv") == schedule.export("csv"):
         return schedule
-    print(f"ppsched {arguments.command}: {arguments.output}: microbatches are renumbered as the last stage runs them, as PyTorch "
-          "takes the losses in that order", file=sys.stderr)
+    print(f"ppsched {arguments.command}: {arguments.output}: microbatches are renumbered in the order in which the last stage "
+          "runs them, as PyTorch takes losses in that order", file=sys.stderr)
     return ordered

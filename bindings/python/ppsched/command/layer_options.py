@@ -21,21 +21,21 @@ RECOMPUTED = re.compile(r"([0-9]+)(?:-([0-9]+))?:(.+)")
 
 
 def add_layer_arguments(parser: argparse.ArgumentParser) -> None:
-    """The model by its layers."""
-    parser.add_argument("--layers", metavar="FILE", help="the model's layers: a JSON or YAML file with a list of them, or with \"layers\"; "
+    """Adds the options for the layers of the model."""
+    parser.add_argument("--layers", metavar="FILE", help="layers of the model: a JSON or YAML file that is a list or has the key \"layers\", "
                         "or the list itself as JSON")
     parser.add_argument("--num-layers", type=whole, metavar="N",
-                        help="N equal layers, whose costs are those of -f, -bw and so on; --embedding and --head are layers beside them")
-    parser.add_argument("--empty-stages", action="store_true", default=None, help="stages in the middle may be without layers")
+                        help="N equal layers with the costs of -f, -bw and so on; --embedding and --head are additional layers")
+    parser.add_argument("--empty-stages", action="store_true", default=None, help="allow stages without layers, except the first and the last")
 
 
 def add_split_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which layers are in which stage."""
+    """Adds the options for the split into stages."""
     add_layer_arguments(parser)
-    parser.add_argument("--split", nargs="+", type=whole, metavar="N", help="with --layers or --num-layers: layers of each stage")
+    parser.add_argument("--split", nargs="+", type=whole, metavar="N", help="with --layers or --num-layers: number of layers of each stage")
     parser.add_argument("--recompute", nargs="+", metavar="I:KIND",
-                        help="layers that are computed again: number from 0, or first-last, and the name of the kind; of schedule also chunks=N: "
-                             "so many stages of each device, by ops of their own")
+                        help="layers to recompute: number from 0, or first-last, and the kind of recomputation; with schedule also chunks=N: "
+                             "N stages of each device, by RECOMPUTE ops")
 
 
 def has_layers(values: Mapping[str, Any]) -> bool:
@@ -45,19 +45,19 @@ def has_layers(values: Mapping[str, Any]) -> bool:
 def _one(name: str, value: object) -> float:
     given = numbers(name, value)
     if len(given) != 1:
-        raise Error(f"{name} has {len(given)} values; --num-layers is of equal layers and takes one; give --layers FILE for others")
+        raise Error(f"{name} has {len(given)} values; --num-layers needs one, as its layers are equal; for others give --layers FILE")
     return given[0]
 
 
 def _end_row(name: str, place: str, given: Any) -> List[Layer]:
     end = end_of(name, given)
-    model_end(name, end)  # which knows what an end has
+    model_end(name, end)  # checks the keys
     if end is None:
         return []
     row: Dict[str, Any] = {"name": name, "place": place, **end}
     if not any(key in row for key in COSTS[1:4]):
         row["backward_time"] = 0
-    return [row]  # type: ignore[list-item]  # of the keys that a layer has
+    return [row]  # type: ignore[list-item]  # the keys are those of a layer
 
 
 def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
@@ -71,7 +71,7 @@ def _equal_layers(values: Mapping[str, Any]) -> List[Layer]:
     row.setdefault("forward_time", 1.0)
     row.setdefault("mem_forward", 1.0)
     ends = _end_row("embedding", "first", values.get("embedding")), _end_row("head", "last", values.get("head"))
-    return [*ends[0], row, *ends[1]]  # type: ignore[list-item]  # likewise
+    return [*ends[0], row, *ends[1]]  # type: ignore[list-item]  # the same keys
 
 
 def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
@@ -79,24 +79,24 @@ def layers_of(values: Mapping[str, Any]) -> Optional[Layers]:
     if not has_layers(values):
         unread = next((name for name in ("empty_stages", "split_effort") if values.get(name)), None)
         if unread is not None:
-            raise UsageError(f"--{unread.replace('_', '-')}: it goes with --layers or --num-layers")
+            raise UsageError(f"--{unread.replace('_', '-')} needs --layers or --num-layers")
         return None
     if values.get("layers") is not None and values.get("num_layers") is not None:
         raise UsageError("--layers, --num-layers: give one of them")
     unread = next((name for name in UNREAD if values.get(name) is not None), None)
     if unread is not None:
-        instead = "; mem_static and mem_forward of layers, and mem_other of devices, would do" if unread.startswith("mem_") else ""
-        raise UsageError(f"{unread}: layers have none; it goes with the costs of stages{instead}")
+        instead = "; use mem_static and mem_forward of layers, and mem_other of devices" if unread.startswith("mem_") else ""
+        raise UsageError(f"{unread} is a cost of stages; layers have none{instead}")
     return Layers(_rows(values))
 
 
 def refuse_beside(values: Mapping[str, Any]) -> None:
-    """Costs beside a list of layers, which says them itself."""
+    """Refuses costs in addition to a list of layers, which has the costs itself."""
     if values.get("layers") is None or values.get("num_layers") is not None:
         return
     beside = next((name for name in (*OF_LAYERS, "embedding", "head") if values.get(name) is not None), None)
     if beside is not None:
-        raise UsageError(f"{beside}: the layers say that themselves; it goes with --num-layers")
+        raise UsageError(f"{beside}: the list of layers has its own costs; this option works only with --num-layers")
 
 
 def _takes_none(row: Any) -> bool:
@@ -106,18 +106,18 @@ def _takes_none(row: Any) -> bool:
 
 
 def _rows(values: Mapping[str, Any]) -> List[Layer]:
-    """Of merged values, which must take some time: a model that takes none has no best schedule."""
+    """The layers of merged values. Some layer must take time: a model that takes none has no best schedule."""
     if values.get("num_layers") is not None:
         return _equal_layers(values)
     refuse_beside(values)
     rows = read_layers(values["layers"])
     if rows and all(map(_takes_none, rows)):
-        raise Error("no layer takes any time; give each a forward_time, and a backward_time where it is not twice that")
+        raise Error("no layer takes any time; give each a forward_time, and a backward_time if it is not twice that")
     return rows
 
 
 def read_layers(given: Any) -> List[Layer]:
-    """The rows: as they are, of a text that is JSON, or of a file."""
+    """The rows: as given, from a JSON text, or from a file."""
     rows: List[Layer] = given
     if isinstance(given, str):
         rows = read_layers_text("--layers", given) if given.lstrip()[:1] in ("[", "{") else read_layers_file(given)
@@ -145,21 +145,21 @@ def _kinds(layers: Layers, words: Optional[Sequence[str]]) -> List[int]:
 
 
 def split_of(values: Mapping[str, Any]) -> Optional[LayerSplit]:
-    """The layers of merged values with their split; None where it has none."""
+    """The layers of merged values with their split; None without a split."""
     split = values.get("split")
     if split is None:
         if values.get("recompute") is not None:
-            raise UsageError("--recompute: it goes with --split")
+            raise UsageError("--recompute needs --split")
         return None
     layers = layers_of(values)
     if layers is None:
-        raise UsageError("--split: it goes with --layers or --num-layers")
+        raise UsageError("--split needs --layers or --num-layers")
     if isinstance(values.get("chunks"), int):
-        raise UsageError("--chunks: the split says how many stages there are; give one of them")
+        raise UsageError("--chunks, --split: both set the number of stages; give one of them")
     if values.get("given_stages") not in (None, len(split)):
-        raise UsageError(f"-s {values['given_stages']}: the split is of {len(split)} stages; leave -s out")
+        raise UsageError(f"-s {values['given_stages']}: the split has {len(split)} stages; leave -s out")
     if any(count < 0 for count in split):
-        raise Error(f"--split holds {min(split)}; it must be 0 or more layers a stage")
+        raise Error(f"--split has {min(split)}; each stage must have 0 or more layers")
     return LayerSplit(layers, Split(list(split), _kinds(layers, values.get("recompute"))))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that tells which layers are in which stage: layout."""
+"""The command layout, which reads and makes layouts: which layers each stage has."""
 import argparse
 import contextlib
 import json
@@ -14,7 +14,7 @@ from .printing import print_text
 from .problem_options import Commands
 from .usage import UsageError
 
-# Flags of Megatron-LM's launcher that take a number, and the names that the library has for them.
+# Flags of Megatron-LM's launcher that take a number, and the library's names for them.
 NUMBERS = {"num_layers_per_virtual_pipeline_stage": "layers_per_chunk", "num_virtual_stages_per_pipeline_rank": "chunks",
            "decoder_first_pipeline_num_layers": "first_decoders", "decoder_last_pipeline_num_layers": "last_decoders"}
 SWITCHES = {"account_for_embedding_in_pipeline_split": "account_for_embedding",
@@ -25,8 +25,8 @@ OF_STRING = ("vp", "mtp_num_layers")
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "layout", help="tell which layers are in which stage", allow_abbrev=False,
-        description="Reads a layout string of Megatron-LM, or splits a model as the flags of its launcher or torchtitan do.")
+        "layout", help="show which layers each stage has", allow_abbrev=False,
+        description="Reads a layout string of Megatron-LM, or splits a model like torchtitan or the flags of Megatron-LM's launcher.")
     parser.add_argument("layout", nargs="?", metavar="STRING", help="such as Et*3|(tt|)*29,m|L: E embedding, t decoder, m MTP, L head")
     parser.add_argument("--pp", "--pipeline-model-parallel-size", type=whole, metavar="P", dest="pp", help="devices of a pipeline")
     parser.add_argument("--num-layers", type=whole, metavar="L", help="decoders of the model")
@@ -34,22 +34,22 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     string = parser.add_argument_group("with a string")
-    string.add_argument("--vp", type=whole, metavar="V", help="stages a device that it must have")
+    string.add_argument("--vp", type=whole, metavar="V", help="stages per device that the layout must have")
     flags = parser.add_argument_group("as Megatron-LM's launcher does")
-    flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", help="a string, and what the launcher asks besides")
+    flags.add_argument("--pipeline-model-parallel-layout", metavar="STRING", help="a string, with the additional checks of the launcher")
     for name in NUMBERS:
         flags.add_argument("--" + name.replace("_", "-"), type=whole, metavar="N")
     for name in SWITCHES:
         flags.add_argument("--" + name.replace("_", "-"), action="store_true", default=None)
     flags.add_argument("--no-overlap-p2p-communication", action="store_true", default=None)
     titan = parser.add_argument_group("as torchtitan does")
-    titan.add_argument("--torchtitan", action="store_true", help="its modules of each part")
-    titan.add_argument("--stages", type=whole, metavar="S", help="parts (default: what --schedule and --layers-per-stage make)")
-    titan.add_argument("--schedule", metavar="NAME", help=f"of torchtitan: {', '.join(TITAN_SCHEDULES)} (default: 1F1B)")
-    titan.add_argument("--layers-per-stage", type=whole, metavar="N", help="most layers of a part, ends counted")
-    titan.add_argument("--first-stage-less-layers", type=whole, metavar="A", help="layers that the embedding counts as (default: 1)")
-    titan.add_argument("--last-stage-less-layers", type=whole, metavar="B", help="layers that norm and head count as (default: 1)")
-    titan.add_argument("--rotary-emb", action="store_true", default=None, help="in each part, as its backend for transformers does")
+    titan.add_argument("--torchtitan", action="store_true", help="print the names of the modules of each part")
+    titan.add_argument("--stages", type=whole, metavar="S", help="number of parts (default: follows from --schedule and --layers-per-stage)")
+    titan.add_argument("--schedule", metavar="NAME", help=f"torchtitan's schedule: {', '.join(TITAN_SCHEDULES)} (default: 1F1B)")
+    titan.add_argument("--layers-per-stage", type=whole, metavar="N", help="most layers of a part, including embedding and head")
+    titan.add_argument("--first-stage-less-layers", type=whole, metavar="A", help="as how many layers the embedding counts (default: 1)")
+    titan.add_argument("--last-stage-less-layers", type=whole, metavar="B", help="as how many layers norm and head count (default: 1)")
+    titan.add_argument("--rotary-emb", action="store_true", default=None, help="add rotary_emb to each part, as torchtitan's backend for transformers needs it")
     parser.set_defaults(run=run_layout)
 
 
@@ -69,7 +69,7 @@ def _need(arguments: argparse.Namespace, *names: str) -> None:
 
 def _turn_down(arguments: argparse.Namespace, where: str, *names: str) -> None:
     for name in _given(arguments, names):
-        raise UsageError(f"{_word(name)} goes {where}")
+        raise UsageError(f"{_word(name)} {where}")
 
 
 def _read(arguments: argparse.Namespace) -> Layout:
@@ -77,9 +77,9 @@ def _read(arguments: argparse.Namespace) -> Layout:
     _need(arguments, "pp")
     launched: Optional[str] = arguments.pipeline_model_parallel_layout
     if launched is not None and arguments.layout is not None:
-        raise UsageError("the layout string is there twice; give it once")
+        raise UsageError("the layout string is given twice; give it once")
     for name in _given(arguments, [*NUMBERS, *SWITCHES]):
-        raise Refused(f"{_word(name)} does not go with a layout string, which says it all; leave one of them out")
+        raise Refused(f"{_word(name)} cannot be combined with a layout string, which has the whole split; leave one of them out")
     mtps = 0 if arguments.mtp_num_layers is None and arguments.num_layers is not None else arguments.mtp_num_layers
     overlap = not arguments.no_overlap_p2p_communication
     with _in_words_of_the_command({"chunks": "vp", "mtps": "mtp_num_layers"}):
@@ -88,8 +88,8 @@ def _read(arguments: argparse.Namespace) -> Layout:
 
 
 def _split(arguments: argparse.Namespace) -> Layout:
-    """The layout that flags of Megatron-LM make."""
-    _turn_down(arguments, "with a layout string", "vp")
+    """The layout that the flags of Megatron-LM make."""
+    _turn_down(arguments, "needs a layout string", "vp")
     _need(arguments, "num_layers", "pp")
     flags = {name: arguments.__dict__[word] for word, name in {**NUMBERS, **SWITCHES}.items()
              if arguments.__dict__[word] is not None}
@@ -100,7 +100,7 @@ def _split(arguments: argparse.Namespace) -> Layout:
 
 @contextlib.contextmanager
 def _in_words_of_the_command(words: Dict[str, str]) -> Iterator[None]:
-    """Options in messages where the library has its own names; "chunks" is a word besides, and stays where it is one."""
+    """Replaces the library's names in messages by options. "chunks" is also an ordinary word, which is not replaced."""
     try:
         yield
     except Error as error:
@@ -113,15 +113,15 @@ def _in_words_of_the_command(words: Dict[str, str]) -> Iterator[None]:
 
 
 def _titan_parts(arguments: argparse.Namespace) -> List[List[str]]:
-    _turn_down(arguments, "without --torchtitan", *OF_STRING, *NUMBERS, *SWITCHES, "no_overlap_p2p_communication",
+    _turn_down(arguments, "cannot be combined with --torchtitan", *OF_STRING, *NUMBERS, *SWITCHES, "no_overlap_p2p_communication",
                "pipeline_model_parallel_layout")
     if arguments.layout is not None:
-        raise UsageError("a layout string goes without --torchtitan")
+        raise UsageError("a layout string cannot be combined with --torchtitan")
     _need(arguments, "num_layers")
     if arguments.stages is None and arguments.pp is None:
         raise UsageError("give --stages, or --pp")
     if arguments.stages is not None:
-        _turn_down(arguments, "without --stages", "layers_per_stage", "schedule")
+        _turn_down(arguments, "cannot be combined with --stages", "layers_per_stage", "schedule")
     less = {"first_less": "first_stage_less_layers", "last_less": "last_stage_less_layers"}
     given = {**_given(arguments, ("stages", "layers_per_stage", "schedule")),
              **{name: arguments.__dict__[word] for name, word in less.items() if arguments.__dict__[word] is not None}}
@@ -135,12 +135,12 @@ def _row(layout: Layout) -> Dict[str, Any]:
 
 
 def _decoders_word(offset: int, count: int) -> str:
-    """The numbers of a stage's decoders."""
+    """The numbers of the decoders of a stage."""
     return "" if count == 0 else f"{offset}" if count == 1 else f"{offset}-{offset + count - 1}"
 
 
 def _table(layout: Layout) -> str:
-    """The string, sizes, and a row a device: of each chunk its layers, and the numbers of its decoders."""
+    """The string, the sizes, and one row per device, which has for each chunk its layers and the numbers of its decoders."""
     mtps = f", {counted(layout.mtps, 'MTP layer')}" if layout.mtps else ""
     head = (f"{layout.text}\n{counted(layout.decoders, 'decoder')}{mtps}; {counted(len(layout.stages), 'stage')} on "
             f"{counted(layout.devices, 'device')}, {layout.chunks} each\n")
@@ -159,6 +159,6 @@ def run_layout(arguments: argparse.Namespace) -> None:
         lines = [f"part {number}: {' '.join(names)}".rstrip() + "\n" for number, names in enumerate(parts)]
         print_text(json.dumps({"parts": parts}) + "\n" if arguments.json else "".join(lines), arguments.output)
         return
-    _turn_down(arguments, "with --torchtitan", *OF_TITAN)
+    _turn_down(arguments, "needs --torchtitan", *OF_TITAN)
     layout = _split(arguments) if arguments.layout is None and arguments.pipeline_model_parallel_layout is None else _read(arguments)
     print_text(json.dumps(_row(layout)) + "\n" if arguments.json else _table(layout), arguments.output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules that are over the memory limit of the caller."""
+"""Refuses schedules that exceed the memory limit."""
 from .._core._library import Error
 from .._core.rounding import at_least, at_most
 from .._core.shown import printable
@@ -7,7 +7,7 @@ from .._core.timeline import Timeline
 
 
 def check_limit(timeline: Timeline) -> None:
-    """A schedule over the caller's memory limit is refused: it could not be run."""
+    """Raises if the schedule exceeds a memory limit, as it could not run."""
     device = timeline.metrics.limit_device
     if device is None:
         return

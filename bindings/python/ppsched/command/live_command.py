@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command live, which makes the live page or opens it in a browser, and links to it."""
+"""The command live, which makes the live page, opens it in a browser, and makes links to it."""
 import argparse
 import os
 import pathlib
@@ -25,8 +25,8 @@ from .usage import KEPT, LAYERS, MICROBATCHES, UsageError
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "live", help="the whole library as a web page: turn the knobs", allow_abbrev=False,
-        description="Opens a page in the browser that computes everything itself, with the problem that is given; or writes it to a file.")
+        "live", help="open the library as a web page to try other options", allow_abbrev=False,
+        description="Opens a web page with the given problem, which computes everything in the browser; or writes the page to a file.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
@@ -43,32 +43,32 @@ def add_commands(commands: Commands) -> None:
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
 
 
-# What a link tells, or what comes to be in what it tells; an option that is not here is refused with --link.
+# Options whose values a link contains, or which change those; other options are refused with --link.
 _TOLD = {"command", "run", "words", "config", "settings", "job", "job_keys", "config_values", "link", "link_base", "output",
          "strategy", "num_stages", "num_devices", "num_batches", "iterations", "placement", "split_backward", "forward_only", "sender_waits", "weight_versions",
          "profile", "statistic", "time_unit", "warmup", "slices", "chunks", "microbatch_count", "embedding", "head", "offload", "host_links",
          "layers", "num_layers", "empty_stages", "split_effort", "split", "recompute",
          *QUANTITIES}
 
-_PLAIN = {"data_parallel_size": 1}  # which says nothing
+_PLAIN = {"data_parallel_size": 1}  # values without effect
 
 
 def _check_told(arguments: argparse.Namespace, values: Values) -> None:
-    """Refuses what was given, there or in the config file, and would be lost."""
+    """Refuses options, given here or in the config file, that a link cannot contain."""
     given = {**vars(arguments), **{name: value for name, value in values.items() if value is not None}}
     lost = [name for name in vars(arguments) if name not in _TOLD and given[name] and given[name] != _PLAIN.get(name)]
     if lost:
-        raise UsageError(f"{option_word(lost[0])}: a link to the page tells a problem of stages and its strategy; it cannot tell this")
+        raise UsageError(f"{option_word(lost[0])}: a link contains only a problem with stages and its strategy; leave this option out")
 
 
 def _check_problem(config: Config, strategy: str) -> None:
-    """As far as a schedule is refused before it is built."""
+    """The checks that a schedule needs before it is built."""
     config.validate()
     call(lib.ppsched_strategy_fits, strategy.encode(), config._handle)
 
 
 def link_to(arguments: argparse.Namespace, values: Values, page: str) -> str:
-    """The page with the problem of merged values; of layers it is told what the stages of their split cost."""
+    """A link to the page with the problem of merged values. For layers it contains the costs of the stages of their split."""
     told = dict(values)
     take_recomputed_chunks(told)
     _check_told(arguments, told)
@@ -86,17 +86,17 @@ def link_to(arguments: argparse.Namespace, values: Values, page: str) -> str:
 def print_link(arguments: argparse.Namespace, values: Values) -> None:
     """schedule --link."""
     if not arguments.link:
-        raise UsageError("--link-base: it goes with --link")
+        raise UsageError("--link-base needs --link")
     if values.get("output") is not None:
-        raise UsageError("--link: it is printed, and does not go with --output")
+        raise UsageError("--link prints a link; it cannot be combined with --output")
     base = arguments.link_base or "ppsched.html"
     if "#" in base or not printable(base) == base:
-        raise UsageError(f"--link-base {printable(base)}: it must be the page's address, without a #")
+        raise UsageError(f"--link-base {printable(base)}: it must be the address of the page, without #")
     print_text(link_to(arguments, values, base) + "\n")
 
 
 def _has_problem(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> bool:
-    """Whether anything was given but where the page goes."""
+    """Whether any option was given besides --output."""
     return any(value not in (None, parser.get_default(name)) for name, value in vars(arguments).items()
                if name not in ("command", "run", "words", "output", "job_keys", "config_values"))
 
@@ -105,7 +105,7 @@ def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
     values: Dict[str, Any] = merged(arguments) if has_problem else {"output": arguments.output}
     path = values.get("output")
     if path is not None and not path.endswith((".html", ".htm")):
-        raise UsageError(f"-o {path}: the page is a file of HTML; give a name that ends with .html")
+        raise UsageError(f"-o {path}: the page is an HTML file; give a name that ends with .html")
     link = link_to(arguments, values, "") if has_problem else ""
     text = live_html()
     if path is not None:
@@ -113,7 +113,7 @@ def run_live(arguments: argparse.Namespace, has_problem: bool) -> None:
         print_text(f"{pathlib.Path(path).resolve().as_uri()}{link}\n")
         return
     import tempfile  # slow to load for commands that open nothing
-    import webbrowser  # likewise
+    import webbrowser  # slow, too
     file = os.path.join(tempfile.mkdtemp(prefix="ppsched-"), "ppsched.html")
     write_text(file, text)
     link = pathlib.Path(file).resolve().as_uri() + link

@@ -14,18 +14,18 @@ from .number_options import whole
 from .usage import UsageError
 
 LOWERINGS = tuple(name for name in names_of(Lowering) if name != "none")
-LOOKAHEADS = tuple(name for name in names_of(UnshardLookahead) if name != "list")  # that have a name of their own
+LOOKAHEADS = tuple(name for name in names_of(UnshardLookahead) if name != "list")  # those with a name
 PASSES = {
-    "unshard": "gather and drop parameters of stages: at most N at once (PyTorch: 3)",
-    "reduce_grad": "reduce a stage's gradients at their end",
-    "merge_backwards": "make an I with its W right behind it a B",
-    "split_backwards": "make a B an I with its W right behind it",
-    "defer_receives": "with --lower pytorch: its defer_pp_recv",
+    "unshard": "gather the parameters of stages before use and drop them afterwards, those of at most N stages at once (PyTorch: 3)",
+    "reduce_grad": "reduce the gradients of a stage after its last backward",
+    "merge_backwards": "turn each I with its W right after it into a B",
+    "split_backwards": "turn each B into an I with its W right after it",
+    "defer_receives": "with --lower pytorch: defer receives, as PyTorch's defer_pp_recv",
     "receive_prefetch": "with --lower just_in_time: post each receive up to N ops before its consumer (default: 1; 0 with --blocking)",
 }
 OF_PLANS = ("unshard", "reduce_grad", "receive_prefetch")
 CHANNEL = {
-    "rendezvous": "a send starts when its receive has its turn, too",
+    "rendezvous": "a send starts only when its receive is posted",
     "batched": "neighbouring sends and receives of a device start together",
     "blocking": "a device does nothing else while it sends or receives",
 }
@@ -37,12 +37,12 @@ def _lookahead(word: str) -> Union[str, List[int]]:
     try:
         return [whole(text) for text in word.split(",")]
     except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is neither full, auto nor needed, nor a number for each device, as 2,3,3") from None
+        raise argparse.ArgumentTypeError(f"{shown(word)} must be full, auto, needed, or a number for each device, such as 2,3,3") from None
 
 
 def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower", choices=LOWERINGS,
-                        help="place sends and receives: as PyTorch does, by the times, or each right before it is needed")
+                        help="add sends and receives: as PyTorch, by time, or each receive right before it is needed")
     add_plan_arguments(parser)
     for name, text in PASSES.items():
         option = "--" + name.replace("_", "-")
@@ -51,21 +51,21 @@ def add_lowering_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
-    """Those of lowering that plans take, too."""
+    """Adds the options of lowering that plans have, too."""
     parser.add_argument("--unshard", type=whole, metavar="N", default=0, help=PASSES["unshard"])
     parser.add_argument("--unshard-lookahead", type=_lookahead, metavar="X",
-                        help="with --unshard N: of how many of the next stages to gather what is not there: full (N, the default), auto "
-                             "(r + 2 on device r, N at most), a number for each device, as 2,3,3, or needed: as late as the times of "
-                             "gathering hide behind compute")
+                        help="with --unshard N: how many of the next stages are gathered ahead: full (N, the default), auto (r + 2 on "
+                             "device r, at most N), a number for each device, such as 2,3,3, or needed (as late as possible without a "
+                             "wait of compute)")
     parser.add_argument("--reduce-grad", action="store_true", help=PASSES["reduce_grad"])
     parser.add_argument("--receive-prefetch", "--receive-lead", type=whole, metavar="N", help=PASSES["receive_prefetch"])
 
 
 def add_channel_arguments(parser: argparse.ArgumentParser, default: str = "none") -> None:
     parser.add_argument("--channel", choices=names_of(ChannelOrder),
-                        help="which sends and receives of a device wait for each other: all, those of a direction (activations, "
-                             "gradients), those of a pair of devices, all sends (each until its value is there; receives wait for "
-                             f"themselves alone), or none (default: {default})")
+                        help="which sends and receives of a device wait for each other: all (group), those of a direction "
+                             "(activations, gradients), those of a pair of devices, all sends (each until its value is made; receives "
+                             f"do not wait), or none (default: {default})")
     for name, text in CHANNEL.items():
         parser.add_argument("--" + name, action="store_true", help=text)
 
@@ -77,7 +77,7 @@ def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
     lookahead = values.get("unshard_lookahead")
     if lookahead is not None:
         if "unshard" not in passes:
-            raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
+            raise UsageError("--unshard-lookahead needs --unshard N, with 1 or more stages")
         passes["unshard_lookahead"] = lookahead
     if not values.get("lower") and not any(passes.values()):
         return schedule
@@ -85,25 +85,25 @@ def lower(schedule: Schedule, values: Mapping[str, Any]) -> Schedule:
 
 
 def is_lowered(schedule: Schedule) -> bool:
-    """Whether it has sends or receives."""
+    """Whether the schedule has sends or receives."""
     return any(kind.name.startswith(("SEND", "RECV")) for kind in schedule.kinds)
 
 
 def channel_of(values: Mapping[str, Any]) -> Tuple[str, Dict[str, bool]]:
-    """Order and flags of the channel model that was asked for."""
+    """Order and flags of the channel model that the options name."""
     return values.get("channel") or "none", {name: bool(values.get(name)) for name in CHANNEL}
 
 
 def check_channel(schedule: Schedule, values: Mapping[str, Any]) -> None:
-    """Refuses a channel model where nothing is sent."""
+    """Refuses a channel model for a schedule without sends."""
     given = [f"--{name}" for name in ("channel", *CHANNEL) if values.get(name)]
     if given and not is_lowered(schedule):
         raise UsageError(f"{', '.join(given)}: the schedule has no sends and receives; lower it with --lower "
-                         "(a file: ppsched convert FILE --lower pytorch)")
+                         "(for a file: ppsched convert FILE --lower pytorch)")
 
 
 def evaluate(schedule: Schedule, values: Mapping[str, Any], config: Optional[Config] = None) -> Timeline:
-    """With its transfers where it has any."""
+    """Times the schedule, with its transfers if it has any."""
     check_channel(schedule, values)
     if not is_lowered(schedule):
         return schedule.evaluate(config)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A warning of plain numbers whose memory is in other magnitudes than its activations."""
+"""A warning for numbers without units, if static memory or a limit differs very much in size from activations."""
 from typing import Any, Dict, Optional
 
 from .._core.same_units import is_plain, leaves, places
 
-FAR, FURTHER = 10, 10000  # times the default activation, or all that a device may hold; times the one that is given
+FAR, FURTHER = 10, 10000  # factors: from the default activation, or from all that a device may hold; from a given activation
 BESIDE = ("mem_static", "mem_weights", "mem_limit")
-ADVICE = "give all memory in one unit, best with it: --mem-forward 1.5GB"
+ADVICE = "give all memory in the same unit, best with the unit, such as --mem-forward 1.5GB"
 
 
 def _sizes(values: Dict[str, Any]) -> Dict[str, float]:
-    """Of each name the largest number that is given; of limits the least."""
+    """For each name its largest number; for limits the least."""
     sizes: Dict[str, float] = {}
     for place in places(values, {}):
         name, choose = ("mem_limit", min) if place.name in ("mem_limit", "mem_limits") else (place.name, max)
@@ -20,14 +20,14 @@ def _sizes(values: Dict[str, Any]) -> Dict[str, float]:
 
 
 def _all_activations(values: Dict[str, Any]) -> float:
-    """What a device holds at most where each is 1: those of all microbatches, of all its stages or layers."""
+    """The most activations that a device may hold: those of all microbatches on all its stages or layers."""
     devices = values.get("num_devices") or values.get("num_stages") or 1
     stages = values.get("num_layers") or values.get("num_stages") or devices
     return max(1.0, (values.get("num_batches") or 1) * stages / devices)
 
 
 def magnitude_warning(values: Dict[str, Any]) -> Optional[str]:
-    """Of merged values whose memory has no units; None where there is nothing to say."""
+    """The warning for merged values whose memory has no units, or None."""
     sizes = _sizes(values)
     activation = sizes.get("mem_forward")
     if activation is None and (values.get("mem_forward") is not None or values.get("layers") is not None):
@@ -36,7 +36,7 @@ def magnitude_warning(values: Dict[str, Any]) -> Optional[str]:
         size = sizes.get(name, 0.0)
         if activation is not None:
             if size and not 1 / FURTHER <= size / activation <= FURTHER:
-                return f"warning: {name} is {size:g} and mem_forward {activation:g}, in other magnitudes; {ADVICE}"
+                return f"warning: {name} is {size:g} and mem_forward is {activation:g}, which differ very much in size; {ADVICE}"
         elif size > FAR * (_all_activations(values) if name == "mem_limit" else 1):
-            return f"warning: {name} is {size:g}, and an activation counts as 1, as mem_forward is not given; {ADVICE}"
+            return f"warning: {name} is {size:g}, but an activation counts as 1, because mem_forward is not given; {ADVICE}"
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in each device's memory at its peak: for people and as JSON."""
+"""What each device holds in memory at its peak: as text and as JSON."""
 from itertools import groupby
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -14,7 +14,7 @@ def _peak_op(timeline: Timeline, device: int) -> Optional[str]:
 
 
 def memory_rows(timeline: Timeline) -> List[Dict[str, Any]]:
-    """For JSON, a device each."""
+    """For JSON, one row per device."""
     return [{"device": device, "peak_memory": figures.peak_memory, "peak_time": figures.peak_time,
              "op": _peak_op(timeline, device), "by_cause": timeline.peak_by_cause(device),
              "items": [item._asdict() for item in timeline.peak_items(device)]}
@@ -22,7 +22,7 @@ def memory_rows(timeline: Timeline) -> List[Dict[str, Any]]:
 
 
 def _runs(numbers: List[int]) -> str:
-    """[0, 1, 2, 5] as 0-2 5."""
+    """Shortens [0, 1, 2, 5] to 0-2 5."""
     runs: List[List[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -33,12 +33,12 @@ def _runs(numbers: List[int]) -> str:
 
 
 def _place(item: MemoryItem) -> Tuple[int, int]:
-    """By cause and stage, as items are shown together."""
+    """Cause and stage of an item, by which items are sorted and joined."""
     return CAUSES.index(item.cause), -1 if item.stage is None else item.stage
 
 
 def _line(items: List[MemoryItem]) -> str:
-    """All that stands of one cause and stage."""
+    """The line for all items of one cause and stage."""
     stage = items[0].stage
     words = f"  {items[0].cause:<12}" + f"{sum(item.memory for item in items):g}".rjust(12)
     microbatches = sorted(item.microbatch for item in items if item.microbatch is not None)
@@ -60,7 +60,7 @@ def _device_lines(timeline: Timeline, device: int) -> List[str]:
 
 
 def memory_text(timeline: Timeline) -> str:
-    """Lines for people: each device's peak, and what stands there by cause and stage."""
+    """Lines for people: the peak of each device, and what it holds then, by cause and stage."""
     devices = range(timeline.schedule.devices)
     heading = timeline.config.units.heading("memory at each device's peak", "memory")
     return "\n".join([f"{heading}:", *(line for device in devices for line in _device_lines(timeline, device))]) + "\n"

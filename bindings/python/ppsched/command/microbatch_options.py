@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line for microbatches: their order where they differ, and slices of them."""
+"""Options of the command line for microbatches that differ, and for slices."""
 import argparse
 from typing import Any, Mapping, Optional
 
@@ -12,7 +12,7 @@ from .usage import UsageError
 
 def add_order_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--order-microbatches", action="store_true", default=None,
-                        help="run the microbatches of --microbatch-scale in the best order that is found; it stands beside the output")
+                        help="search the best order of the microbatches of --microbatch-scale; the order is printed, too")
 
 
 SLICING = ("slice_time", "attention_share")
@@ -20,11 +20,12 @@ SLICING = ("slice_time", "attention_share")
 
 def add_slicing_arguments(parser: argparse.ArgumentParser) -> None:
     add_count_argument(parser, "--slices", metavar="K", dest="slice_counts",
-                       help="slices of each microbatch to try; costs are those of whole microbatches")
+                       help="numbers of slices per microbatch to try; costs are those of whole microbatches")
     add_number_argument(parser, "--slice-time", metavar="T",
-                        help="with these: what F, B and I of a slice take longer than their share, as kernels are slower on short sequences")
+                        help="with --slices: how much longer F, B and I of a slice take than their share, as kernels are slower on "
+                             "short sequences")
     add_number_argument(parser, "--attention-share", metavar="A",
-                        help="with these: the share of times that is causal attention, of which later slices have more (default: 0)")
+                        help="with --slices: the share of times that is causal attention, which grows with each slice (default: 0)")
 
 
 def one_number(name: str, given: Any) -> float:
@@ -36,11 +37,12 @@ def one_number(name: str, given: Any) -> float:
 
 def check_order(values: Mapping[str, Any]) -> None:
     if not values.get("microbatch_scale") and not values.get("microbatch_memory_scale"):
-        raise UsageError("--order-microbatches: give --microbatch-scale, one number a microbatch")
+        raise UsageError("--order-microbatches: give --microbatch-scale with one number per microbatch")
 
 
 def in_best_order(schedule: Schedule, values: Mapping[str, Any], progress: Optional[Progress]) -> Schedule:
-    """The schedule with the order that the options ask for. A strategy that searches does so once more in that order."""
+    """The schedule with its microbatches in the best order, if the options ask for it. A strategy that searches then searches again, with
+    the costs in that order."""
     if not values.get("order_microbatches"):
         return schedule
     check_order(values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would do where a model does not fit: numbers that were tried."""
+"""Advice for a model that does not fit: numbers of devices, or a memory limit, with which it was found to fit."""
 import math
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
@@ -8,12 +8,12 @@ from .model_estimate import GIB
 from .model_options import Job
 from .model_plan import JobPlan, Planner, plan_job, states_needed
 
-MOST_TRIED = 6  # numbers of an option whose plans are made
-Make = Callable[[Dict[str, int]], Job]  # the job with other numbers
+MOST_TRIED = 6  # numbers of an option for which plans are made
+Make = Callable[[Dict[str, int]], Job]  # makes the job with other numbers
 
 
 def _fits(job: Job, values: Mapping[str, Any], planner: Planner, strategy: str = "1f1b") -> bool:
-    """Whether any schedule does; of one strategy where nothing else was asked for, as that is soon told."""
+    """Whether any schedule fits. Unless strategies or a runtime are given, only one strategy is tried, as that is fast."""
     given = values.get("strategies") is not None or values.get("runtime") is not None
     try:
         return plan_job(job, values if given else {**values, "strategies": [strategy]}, planner).plan.best is not None
@@ -22,7 +22,7 @@ def _fits(job: Job, values: Mapping[str, Any], planner: Planner, strategy: str =
 
 
 def _least(make: Make, name: str, numbers: Sequence[int], limit: float, values: Mapping[str, Any], planner: Planner) -> Optional[int]:
-    """The least of the numbers with which a schedule fits."""
+    """The smallest of the numbers with which a schedule fits."""
     tried = 0
     for number in numbers:
         try:
@@ -40,18 +40,18 @@ def _least(make: Make, name: str, numbers: Sequence[int], limit: float, values: 
 
 
 def numbers_that_do(make: Make, job: Job, limit: float, values: Mapping[str, Any], planner: Planner) -> str:
-    """Of --pp, --tp and --zero, each alone."""
+    """Values of --pp, --tp and --zero with which it fits, each changed alone."""
     training = job.model.training
     choices = {"pp": range(job.pp + 1, job.model.description.layers + 1),
                "tp": [training.tensor_parallel * 2**power for power in range(1, 8)],
                "zero": range(training.sharding + 1, 4) if training.data_parallel > 1 else ()}
     found = {name: _least(make, name, list(numbers), limit, values, planner) for name, numbers in choices.items()}
     words = [f"--{name} {number}" for name, number in found.items() if number is not None]
-    return f"{' or '.join(words)} would do" if words else "no --pp, --tp or --zero alone would do"
+    return f"{' or '.join(words)} would fit" if words else "no other value of --pp, --tp or --zero alone would fit"
 
 
 def limit_that_does(made: JobPlan, values: Mapping[str, Any], planner: Planner) -> List[str]:
-    """In tenths of GiB, buffers included."""
+    """A memory limit with which it fits, in tenths of GiB, including buffers."""
     try:
         least, strategy = made.plan.least_limit().limit, made.plan.least_limit().candidate.strategy
     except Error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that tells what a model's layers cost: model."""
+"""The command model, which estimates the costs of a model's layers."""
 import argparse
 import json
 from typing import Any, Dict, List
@@ -26,19 +26,20 @@ PASSES = ("forward", "input", "weight")
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
-        "model", help="what the layers of a model cost, from its description", allow_abbrev=False,
-        description="Reads a model's description and tells the parameters, times and memory of its layers on a device, before any run.")
+        "model", help="estimate the costs of a model's layers from its description", allow_abbrev=False,
+        description="Reads the description of a model and estimates parameters, times and memory of its layers on a device, without a run.")
     add_model_arguments(parser, beside_batches=False)
     parser.add_argument("-c", "--config", metavar="FILE",
-                        help="JSON or YAML with Megatron-LM's argument names, of training and model")
+                        help="JSON or YAML with Megatron-LM's argument names, for training and model")
     parser.add_argument("--recompute", "--recompute-granularity", choices=RECOMPUTE, dest="recompute_kind",
-                        help="what all decoders compute again (default: none)")
+                        help="recomputation of all decoders (default: none)")
     parser.add_argument("--megatron-formula", action="store_true",
-                        help="also what Megatron-LM's theoretical_memory_usage.py says")
+                        help="also print the result of Megatron-LM's theoretical_memory_usage.py")
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the layers, for --layers of pick and compare")
-    parser.add_argument("--describe", action="store_true", help="write the model's description instead (-o: to a file), also a start of one for a "
-                        "model type that is not known; it then has \"unknown\", and the exit code is 1")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the layers to a file, for --layers of pick and compare")
+    parser.add_argument("--describe", action="store_true",
+                        help="write the description of the model instead (with -o to a file). For an unknown model type it writes the start of "
+                             "a description with \"unknown\", and exits with 1")
     parser.set_defaults(run=run_model)
 
 
@@ -77,7 +78,7 @@ def _megatron_row(job: Job) -> Dict[str, float]:
 
 
 def _pass_rows(model: Model) -> Dict[str, Any]:
-    """The parts of each layer's times."""
+    """The times of each kind of layer, by part."""
     parts = ("time", "matrix_time", "vector_time", "memory_time", "communication_time")
     return {row.name: {kind: {part: getattr(model.pass_cost(row.name, kind), part) for part in parts} for kind in PASSES}
             for row in model.rows}
@@ -101,7 +102,7 @@ def columns(rows: List[List[str]]) -> str:
 
 
 def _layer_table(model: Model, rows: List[Any]) -> str:
-    """Times are those of the layers, measured ones included."""
+    """The table of layers. Times are those of the layers, scaled to measurements if there are any."""
     per_layer = {row["name"]: row for row in _per_layer(model)}
     lines = [["layer", "count", "parameters", "active", "forward ms", "input ms", "weight ms", "activations MiB",
               "selective MiB", "full MiB"]]
@@ -152,7 +153,7 @@ def _layers_text(rows: List[Any]) -> str:
 def _describe(arguments: argparse.Namespace) -> None:
     """The model's description; of a config.json of an unknown type what is understood, and what is not."""
     if arguments.model is None:
-        raise UsageError("--describe: it goes with --model FILE")
+        raise UsageError("--describe needs --model FILE")
     unknown: List[str] = []
     try:
         found = read_model(arguments.model)
@@ -176,7 +177,7 @@ def _describe(arguments: argparse.Namespace) -> None:
 
 def run_model(arguments: argparse.Namespace) -> None:
     if arguments.output is not None and not arguments.output.lower().endswith(".json"):
-        raise UsageError(f"-o {arguments.output}: the layers are JSON; give it the ending .json")
+        raise UsageError(f"-o {arguments.output}: the layers are written as JSON; give a name that ends with .json")
     if arguments.describe:
         _describe(arguments)
         return
@@ -184,7 +185,7 @@ def run_model(arguments: argparse.Namespace) -> None:
     found, options = described(arguments)
     job = job_of(found, options, read_device(arguments.device or DEFAULT_DEVICE))
     if job.recompute == "selective" and not job.model.training.keeps_scores:
-        tell(arguments.command, "warning: recompute selective: scores are not kept, so that nothing is computed again; --keep-scores keeps them")
+        tell(arguments.command, "warning: recompute selective has no effect, as scores are not kept; --keep-scores keeps them")
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
                            "devices": list(map(device_row, memory)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What config files say of a model, its training and its device, for model and for pick."""
+"""Keys of config files for a model, its training and its device, for the commands model and pick."""
 import argparse
 from typing import Any, Dict
 
@@ -10,7 +10,7 @@ from ..readers.megatron_names import is_megatron, plain
 from ..readers.megatron_training import SHORT, TAKEN, TRAINING
 from ..readers.model_files import read_mapping_of
 
-# Keys that are options of the command, and what they are; the command line goes over them.
+# Keys that are options of the command, and their types. The command line takes precedence.
 OPTIONS: Dict[str, Any] = {"model": str, "device": str, "gpus": int, "step_time": (str, int, float), "tokens_per_second": (int, float)}
 OF_JOB = (*TRAINING, *SHORT, *TAKEN)
 
@@ -27,7 +27,7 @@ def _set_options(arguments: argparse.Namespace, config: Dict[str, Any]) -> None:
 
 
 def take_model_config(arguments: argparse.Namespace) -> None:
-    """Of the model command: all of the file. A description of a model may have a name for it under "model"."""
+    """Reads the config file of the command model. A file that describes a model may have the model's name under "model"."""
     config = dict(read_mapping_of(arguments.config)) if arguments.config is not None else {}
     if is_megatron(config) and arguments.model is None:
         device = config.pop("device", None)
@@ -38,7 +38,7 @@ def take_model_config(arguments: argparse.Namespace) -> None:
 
 
 def take_pick_config(arguments: argparse.Namespace) -> None:
-    """Of pick: what is of the job, where there is a model; the rest is as without."""
+    """Reads the keys for the job from the config file of pick, if there is a model. Other keys are read as without a model."""
     arguments.job, arguments.job_keys, arguments.config_values = {}, (), None
     if arguments.config is None:
         return

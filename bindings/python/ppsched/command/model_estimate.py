@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job is estimated to hold and to take: memory of each device by cause, the time of a step, what that is in tokens."""
+"""Estimates for a job: memory of each device by cause, the time of a step, and tokens per second."""
 import itertools
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -17,7 +17,7 @@ _LONGEST_STEP = 1e9  # seconds: 30 years
 
 
 class DeviceMemory(NamedTuple):
-    """Bytes of one device, by cause."""
+    """Memory of one device in bytes, by cause."""
 
     weights: float
     gradients: float
@@ -26,7 +26,7 @@ class DeviceMemory(NamedTuple):
     buffers: float
     parameters: float = 0.0
     expert_parameters: float = 0.0
-    embeddings: int = 0  # how many it holds, copies among them
+    embeddings: int = 0  # embeddings that it holds, including copies
 
     @property
     def total(self) -> float:
@@ -34,13 +34,13 @@ class DeviceMemory(NamedTuple):
 
 
 def decoder_count(model: Model) -> int:
-    """Layers that stages share."""
+    """The number of decoders."""
     return sum(row.layers for row in model.rows if row.role == "decoder")
 
 
 def even_split(model: Model, stages: int) -> List[int]:
-    """How many layers each stage has: decoders evenly, one more in the first stages if that does not divide; the first stage also has the
-    towers and the embedding, the last one the MTP layers and the head."""
+    """The number of layers of each stage. Decoders are divided evenly; the first stages get one more if that is not possible. The first
+    stage also has the towers and the embedding, the last one the MTP layers and the head."""
     decoders = decoder_count(model)
     counts = [decoders // stages + (stage < decoders % stages) for stage in range(stages)]
     counts[0] += sum(row.layers for row in model.rows if row.role in ("tower", "embedding"))
@@ -49,25 +49,25 @@ def even_split(model: Model, stages: int) -> List[int]:
 
 
 def memory_by_kind(model: Model) -> Dict[str, LayerMemory]:
-    """By the names of layers."""
+    """The memory of each kind of layer, by its name."""
     return {row.name: model.memory(row.name) for row in model.rows}
 
 
 def states_of(names: Sequence[str], held: Mapping[str, LayerMemory]) -> List[float]:
-    """Weights, gradients, optimizer, parameters, parameters of experts."""
+    """Sums over layers: weights, gradients, optimizer, parameters, parameters of experts."""
     fields = ("weights", "gradients", "optimizer", "parameters", "expert_parameters")
     return [sum(getattr(held[name], field) for name in names) for field in fields]
 
 
 def own_names(names: Sequence[str], counts: Sequence[int]) -> List[List[str]]:
-    """Of each stage its layers."""
+    """The layers of each stage."""
     ends = list(itertools.accumulate(counts))
     return [list(names[end - count:end]) for end, count in zip(ends, counts)]
 
 
 def stage_names(names: Sequence[str], counts: Sequence[int], tied: bool) -> List[List[str]]:
-    """Of each stage its layers, and behind them the embedding where it holds a copy: the last one of one that is tied, for the output, and
-    those with MTP layers one for these. The first has its own."""
+    """The layers of each stage, and after them the embedding if the stage holds a copy of it. The last stage holds a copy if the
+    embedding is tied, and a stage with MTP layers holds one for these. The first stage has the original."""
     stages = own_names(names, counts)
     for number, stage in enumerate(stages):
         if number > 0:
@@ -80,7 +80,7 @@ def kept_of(memory: LayerMemory, recompute: str) -> float:
 
 
 def _in_flight(job: Job, device: int, chunk: int) -> int:
-    """Microbatches of a chunk that are on a device at once, with 1F1B or its interleaved kind."""
+    """How many microbatches of a chunk a device holds at once, with 1F1B or interleaved 1F1B."""
     if job.vpp == 1:
         return min(job.pp - device, job.microbatches)
     warm = min((job.pp - device - 1) * 2 + (job.vpp - 1) * job.pp + 1, job.microbatches * job.vpp)
@@ -89,8 +89,8 @@ def _in_flight(job: Job, device: int, chunk: int) -> int:
 
 
 def even_memory(job: Job) -> List[DeviceMemory]:
-    """Of each device, with 1F1B and an even split; no buffers. Activations are those that are kept, and of the layers that are computed
-    again the largest, which comes back for its backward."""
+    """Memory of each device with 1F1B and an even split, without buffers. Activations are those that are kept, and those of the largest
+    recomputed layer, which its backward needs."""
     held, names = memory_by_kind(job.model), layer_names(job.model)
     counts = even_split(job.model, job.pp * job.vpp)
     stages, active = stage_names(names, counts, job.model.description.tied), own_names(names, counts)
@@ -110,14 +110,14 @@ def even_memory(job: Job) -> List[DeviceMemory]:
 
 
 def layer_names(model: Model) -> List[str]:
-    """Of each layer in order."""
+    """The name of each layer, in order."""
     return model.layers().names
 
 
 # --- time ---
 
 def links_of(job: Job) -> Dict[str, float]:
-    """p2p_time and p2p_bandwidth: neighbours of a pipeline are in one node where the whole job is."""
+    """p2p_time and p2p_bandwidth. Neighbours in a pipeline are in the same node if the whole job fits into one."""
     device = job.model.accelerator
     assert device is not None
     link = device.inside if job.devices <= device.node_devices else device.between
@@ -132,8 +132,8 @@ def update_time(model: Model, memory: Sequence[DeviceMemory]) -> Tuple[float, fl
 
 
 def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
-    """Of MTP layers: of summing the gradients of the embedding and its copies, once a step, by an all-reduce of the devices that hold one,
-    as Megatron-LM does."""
+    """With MTP layers: the time of summing the gradients of the embedding and its copies once per step, by an all-reduce of the devices
+    that hold one, as Megatron-LM does."""
     device, holders = job.model.accelerator, sum(row.embeddings > 0 for row in memory)
     assert device is not None
     if not job.model.description.mtp_layers or holders < 2:
@@ -144,13 +144,13 @@ def copies_time(job: Job, memory: Sequence[DeviceMemory]) -> float:
 
 
 def once_a_step(job: Job, memory: Sequence[DeviceMemory]) -> Tuple[float, float]:
-    """Optimizer time, and exposed time of gradients and weights between replicas and between copies."""
+    """Optimizer time, and exposed time for gradients and weights between replicas and between copies."""
     optimizer, between = update_time(job.model, memory)
     return optimizer, between + copies_time(job, memory)
 
 
 def even_step(job: Job, layers: Layers) -> float:
-    """Seconds of the pipeline alone, with 1F1B and an even split of the job's recomputation."""
+    """Seconds of the pipeline alone, with 1F1B, an even split, and the job's recomputation."""
     names = layers.names
     kinds = [kinds.index(job.recompute) + 1 if job.recompute in kinds else 0 for kinds in layers.kinds]
     link = links_of(job)
@@ -160,7 +160,7 @@ def even_step(job: Job, layers: Layers) -> float:
 
 
 def operations(job: Job) -> float:
-    """Operations of matrices in a step of all devices: forward, and twice that backward; nothing computed again."""
+    """Matrix operations of all devices in a step: forward, and twice that backward, without recomputation."""
     training = job.model.training
     sharing = training.tensor_parallel * training.context_parallel * training.data_parallel
     one = sum(row.layers * job.model.pass_cost(row.name, "forward").matrix_operations for row in job.model.rows)
@@ -168,7 +168,7 @@ def operations(job: Job) -> float:
 
 
 class Speed(NamedTuple):
-    """What a step's time is in tokens, and in the share of all devices' matrix rate."""
+    """Tokens per second and MFU (the share of all devices' matrix rate) for the time of a step."""
 
     tokens_per_second: float
     mfu: float
@@ -184,7 +184,7 @@ def speed(job: Job, step: float) -> Speed:
 # --- measured times ---
 
 class Calibrated(NamedTuple):
-    """Layers with measured times in them, and what was scaled by how much."""
+    """Layers with measured times, and notes on what was scaled by which factor."""
 
     layers: Layers
     notes: List[str]
@@ -199,8 +199,8 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
         names = [row.name for row in model.rows]
         layer = FORMER_ROWS.get(layer, layer) if layer not in names else layer
         if layer not in names or kind not in ("forward", "input", "weight") or not 0 < seconds < float("inf"):
-            raise Error(f"--layer-times {word}: it must be LAYER.PASS=TIME above 0, such as decoder.forward=2.1ms; LAYER {', '.join(names)}, "
-                        "PASS forward, input or weight")
+            raise Error(f"--layer-times {word}: it must be LAYER.PASS=TIME above 0, such as decoder.forward=2.1ms; LAYER is {', '.join(names)}; "
+                        "PASS is forward, input or weight")
         predicted = model.pass_cost(layer, kind).time
         if predicted == 0:
             raise Error(f"--layer-times {word}: the model has no such pass")
@@ -211,7 +211,7 @@ def _factors(model: Model, words: Optional[Sequence[str]]) -> Tuple[Dict[Tuple[s
 
 def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str, str], float] = {},
                told: Sequence[str] = ()) -> Calibrated:
-    """The job's layers, scaled by what was measured; factors: what was found before, and what there is to tell of that."""
+    """The layers of the job, scaled to measured times. factors: those found before, with notes on them."""
     own, notes = _factors(job.model, options.get("layer_times"))
     factors, notes = {**factors, **own}, [*told, *notes]
     layers, given = job.model.layers(factors), options.get("step_time")
@@ -221,12 +221,12 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
     if rate is not None and not 0 < rate < float("inf"):
         raise Error(f"--tokens-per-second is {rate:g}; it must be a finite number above 0")
     if step is not None and rate is not None:
-        raise Error("--step-time, --tokens-per-second: they say the same; give one of them")
+        raise Error("--step-time, --tokens-per-second: both set the time of a step; give one of them")
     measured = step if step is not None else job.global_batch * job.model.training.sequence_length / rate if rate else None
     if measured is None:
         return Calibrated(layers, notes)
     if measured > _LONGEST_STEP:
-        raise Error(f"the measured step of {measured:g} s is longer than {_LONGEST_STEP:g} s; give a shorter one, or more tokens a second")
+        raise Error(f"the measured step of {measured:g} s is longer than {_LONGEST_STEP:g} s; give a shorter one, or more tokens per second")
     once = sum(once_a_step(job, even_memory(job._replace(vpp=1))))
     pipeline = even_step(job, layers)
     if not measured > once:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line for a model, how it is trained, and on what; Megatron-LM's argument names are taken too."""
+"""Options of the command line for a model, its training and its device; Megatron-LM's argument names are accepted, too."""
 import argparse
 import math
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -18,28 +18,28 @@ from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
 DEFAULT_DEVICE = "h100"
-# Options that take a number: other names, what it is. Several numbers are layouts to compare.
+# Options that take a number: other names, help. Several numbers make several layouts to compare.
 NUMBERS: Dict[str, Tuple[Tuple[str, ...], str]] = {
     "tp": (("--tensor-model-parallel-size",), "devices that share each layer"),
-    "pp": (("--pipeline-model-parallel-size",), "devices of a pipeline"),
+    "pp": (("--pipeline-model-parallel-size",), "devices of the pipeline"),
     "dp": ((), "replicas of the pipeline"),
     "cp": (("--context-parallel-size",), "devices that share each sequence"),
     "ep": (("--expert-model-parallel-size",), "devices that share the experts"),
-    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: as --tp)"),
-    "seq": (("--seq-length",), "tokens of a sequence (default: what the model says, at most 8192)"),
-    "micro_batch": ((), "sequences of a microbatch"),
+    "etp": (("--expert-tensor-parallel-size",), "devices that share each expert (default: that of --tp)"),
+    "seq": (("--seq-length",), "tokens per sequence (default: the model's maximum, at most 8192)"),
+    "micro_batch": ((), "sequences per microbatch"),
     "global_batch": (("--global-batch-size",),
-                     "sequences of a step (default: a microbatch a replica for each device of the pipeline)"),
-    "zero": ((), "0 to 3: what data parallelism shards: nothing, optimizer states, gradients too, weights too"),
+                     "sequences per step (default: for each replica as many microbatches as --pp)"),
+    "zero": ((), "what data parallelism shards, 0 to 3: nothing, optimizer states, also gradients, also weights"),
 }
-ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # which pick has already
+ALSO_NUMBERS = {"dp": "--data-parallel-size", "micro_batch": "--micro-batch-size"}  # names that pick has already
 MOST = {"seq": 2**30, "global_batch": 2**30, "world_size": 2**30}
 RECOMPUTE = ("none", "selective", "full")
 BYTES = ("weight", "gradient", "optimizer", "activation")
 
 
 class Job(NamedTuple):
-    """A model in training: pp devices of a pipeline, microbatches a replica, stages a device, how layers are recomputed."""
+    """A model in training: devices of the pipeline, microbatches per replica, stages per device, and the recomputation of layers."""
 
     model: Model
     pp: int
@@ -69,23 +69,25 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
         add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text)
     group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=whole, metavar="V", dest="vpp",
-                       help="stages a device, for Megatron-LM's formula")
-    group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="as --zero 1")
+                       help="stages per device, for Megatron-LM's formula")
+    group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
     group.add_argument("--sequence-parallel", action=argparse.BooleanOptionalAction, default=None,
-                       help="norms and residuals divided too (default: where --tp is above 1)")
+                       help="also divide norms and residuals (default: if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
-                       help="the attention writes its scores (default: it does not)")
+                       help="the attention keeps its scores for the backward (default: it does not)")
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
-                       help="of a weight, gradient, optimizer state, and of an element of activations "
+                       help="bytes of a weight, a gradient and the optimizer states of a parameter, and of an activation "
                        "(default: weight=2 gradient=4 optimizer=12 activation=2)")
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
-                       help="measured, of one layer, as decoder.forward=6.1ms: KIND as the table of ppsched model names them; PASS forward, input or weight")
+                       help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table of ppsched model, PASS is "
+                            "forward, input or weight")
     group.add_argument("--step-time", metavar="TIME",
-                       help="measured, as 2.1s, with 1F1B and an even split: scales all layers")
-    group.add_argument("--tokens-per-second", type=real, metavar="N", help="measured, of all devices together: likewise")
+                       help="measured time of a step with 1F1B and an even split, such as 2.1s; scales the times of all layers")
+    group.add_argument("--tokens-per-second", type=real, metavar="N",
+                       help="the same as a measured rate of all devices together")
 
 
-# --- what the options say ---
+# --- reading the options ---
 
 def _one(values: Mapping[str, Any], name: str, default: int = 1) -> int:
     given = values.get(name)
@@ -100,16 +102,16 @@ def _one(values: Mapping[str, Any], name: str, default: int = 1) -> int:
 
 
 def _check_training(where: str, config: Mapping[str, Any]) -> None:
-    """Of a config file beside --model."""
+    """Checks the keys of a config file that is given together with --model."""
     needed = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1}
     check_names(where, {**needed, **config})
     twice = next((name for name in (*needed, *SIZES, *LATENT, *(name for name in LAYERS if is_in_use(name, config))) if name in config), None)
     if twice is not None:
-        raise Error(f"{where}: {twice}: with --model it follows from there; leave it out")
+        raise Error(f"{where}: {twice}: with --model it follows from the model; leave it out")
 
 
 def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
-    """The model of the files, and all options: those of the model's file, of the config file, of the command line over both."""
+    """The model from its file, and all options: from the command line, else from the config file, else from the model's file."""
     path: Optional[str] = arguments.model
     config: Mapping[str, Any] = arguments.job
     if path is None and not config:
@@ -125,6 +127,8 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
                                                             "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
+    if given["global_batch"] is not None:
+        options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
     options.update({name: value for name, value in given.items() if value is not None})
     arguments.assumed = list(found.assumed)
@@ -135,17 +139,17 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
 
 
 def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]], also_taken: Sequence[str]) -> None:
-    """Warnings of a file, and what files say that would change the answer, and does not: a line a file."""
+    """Prints the warnings of a file, and for each file one line with the keys that would change the result but are ignored."""
     for warning in warnings:
         tell(command, f"warning: {warning}")
     for path, names in unread.items():
         names = [name for name in names if name not in also_taken]
         if names:
-            tell(command, f"warning: not taken from {path}: {', '.join(names)}")
+            tell(command, f"warning: ignored in {path}: {', '.join(names)}")
 
 
 def sharding_of(options: Mapping[str, Any], found: ModelFile, replicas: int) -> int:
-    """As it is said; a model without Megatron-LM's own arguments shards optimizer states where there are replicas."""
+    """The sharding as given. Without Megatron-LM's arguments, optimizer states are sharded if there are replicas."""
     if options.get("zero") is not None:
         return _one(options, "zero")
     if options.get("use_distributed_optimizer") or options.get("distributed_optimizer"):
@@ -162,7 +166,7 @@ def _bytes(words: Optional[Sequence[str]]) -> Dict[str, float]:
         except ValueError:
             name = ""
         if name not in BYTES or not 0 < sizes[f"{name}_bytes"] <= 1024:
-            raise Error(f"--bytes {word}: it must be KIND=B, such as gradient=2; KIND {', '.join(BYTES)}, B above 0")
+            raise Error(f"--bytes {word}: it must be KIND=B, such as gradient=2; KIND is {', '.join(BYTES)}, and B is above 0")
     return sizes
 
 
@@ -179,7 +183,7 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
 
 
 def microbatches_of(options: Mapping[str, Any], training: Training, devices: int) -> int:
-    """Of a step, for each replica."""
+    """The number of microbatches per step for each replica."""
     if options.get("num_microbatches"):
         return int(options["num_microbatches"])
     each = training.micro_batch_size * training.data_parallel
@@ -187,18 +191,18 @@ def microbatches_of(options: Mapping[str, Any], training: Training, devices: int
     if batch % each:
         near = [size for size in (batch // each * each, -(-batch // each) * each) if size]
         raise Error(f"--global-batch {batch} is no multiple of --micro-batch {training.micro_batch_size} times --dp {training.data_parallel}; "
-                    f"{' and '.join(map(str, near))} are" if len(near) > 1 else
-                    f"--global-batch {batch} is below --micro-batch {training.micro_batch_size} times --dp {training.data_parallel}; {each} would do")
+                    f"give {' or '.join(map(str, near))}" if len(near) > 1 else
+                    f"--global-batch {batch} is below --micro-batch {training.micro_batch_size} times --dp {training.data_parallel}; give {each} or more")
     return batch // each
 
 
-# The library's names of what is divided, and those of the command.
+# The library's names of sizes, and those of the command.
 _WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_parallel": "--etp", "expert_parallel": "--ep",
           "sequence_length": "--seq", "sharding": "--zero"}
 
 
 def _with_replicas(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With those that Megatron-LM's world_size makes; without it with as many as experts need at least."""
+    """Computes the replicas from Megatron-LM's world_size if they are not given. Without it there are as many as experts need."""
     if options.get("dp") is not None:
         return options
     if options.get("world_size") is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pick for a model by its description: one layout of a job, or several that are compared."""
+"""The command pick for a model by its description: for one layout of a job, or for several, which are compared."""
 import argparse
 import itertools
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
@@ -36,7 +36,7 @@ from .usage import MODEL, Parser, UsageError
 
 MOST_DEVICES = 2**20
 CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
-# Lists of what may vary that say the same as options of the job.
+# Lists of candidates' sizes, and the option of the job to use instead.
 VARIES = {"microbatch_counts": "several --micro-batch", "mem_limits": "--mem-limit"}
 # What the options of the problem say that follows from the job.
 FOLLOWS = {"num_devices": "--pp, and all devices are --gpus", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
@@ -50,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 class Found(NamedTuple):
-    """A layout that fits, with its best schedule; or the reason why it does not."""
+    """A layout with its best schedule, or the reason why it does not fit."""
 
     layout: Dict[str, int]
     answer: Optional[Answer] = None
@@ -63,7 +63,7 @@ class Found(NamedTuple):
 # --- the layouts ---
 
 def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str, Any]) -> Dict[str, Any]:
-    """The layout with the replicas that all devices make."""
+    """The layout with the number of replicas that uses all devices."""
     if gpus is None:
         return layout
     if not 1 <= gpus <= MOST_DEVICES:
@@ -72,15 +72,15 @@ def _replicas(options: Mapping[str, Any], gpus: Optional[int], layout: Dict[str,
         raise UsageError("--gpus, --dp: give one of them")
     used = layout.get("tp", 1) * layout.get("pp", 1) * layout.get("cp", 1)
     if used < 1:
-        return layout  # which is refused where it is read
+        return layout  # refused where it is read
     if gpus % used:
         near = [str(number) for number in (gpus // used * used, (gpus // used + 1) * used) if number]
-        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; {' and '.join(near)} would do")
+        raise Error(f"{used} devices of --tp, --pp and --cp do not divide --gpus {gpus}; give {' or '.join(near)}")
     return {**layout, "dp": gpus // used}
 
 
 def _layouts(options: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
-    """Every choice of the numbers that are several."""
+    """All combinations of the numbers of which several are given."""
     names = [name for name in NUMBERS if options.get(name) is not None]
     lists = [list(dict.fromkeys(options[name])) if isinstance(options[name], list) else [options[name]] for name in names]
     for numbers in itertools.product(*lists):
@@ -95,12 +95,12 @@ def _shown(job: Job) -> Dict[str, int]:
 
 
 def _why_none(made: JobPlan) -> Error:
-    """In GiB; what no strategy can run is told as for other plans."""
+    """Why nothing fits, in GiB. If no strategy can run at all, the message is that of other plans."""
     closest = next((candidate for candidate in made.plan if candidate.overshoot), None)
     if closest is None or closest.overshoot is None:
         return Error(why_none(made.plan))
-    error = DoesNotFit(f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} lacks "
-                       f"{closest.overshoot / GIB:.2f} GiB")
+    error = DoesNotFit(f"no schedule fits in {made.limit / GIB:.1f} GiB; {candidate_name(closest)} with V = {closest.chunks} exceeds "
+                       f"this by {closest.overshoot / GIB:.2f} GiB")
     error.limit, error.made = made.limit, made
     return error
 
@@ -124,7 +124,7 @@ def _find(job: Job, values: Mapping[str, Any]) -> Found:
 
 
 def _advised(error: DoesNotFit, make: Make, values: Mapping[str, Any]) -> str:
-    """The error, with numbers that would do."""
+    """The error, with numbers that would fit."""
     words = [numbers_that_do(make, make({}), error.limit, values, make_plan)]
     if error.made is not None:
         words = limit_that_does(error.made, values, make_plan) + words
@@ -133,7 +133,7 @@ def _advised(error: DoesNotFit, make: Make, values: Mapping[str, Any]) -> str:
 
 def _try(file: ModelFile, options: Mapping[str, Any], layout: Dict[str, Any], values: Mapping[str, Any],
          arguments: argparse.Namespace, device: Any, is_alone: bool) -> Found:
-    """is_alone: there are no others, so that it is worth while to look for what would do."""
+    """is_alone: there are no other layouts, so numbers that would fit are searched."""
     def make(changed: Dict[str, int]) -> Job:
         whole = _replicas(options, arguments.gpus, {**layout, **changed})
         return job_of(file, {**options, **whole}, device)
@@ -148,7 +148,7 @@ def _try(file: ModelFile, options: Mapping[str, Any], layout: Dict[str, Any], va
         return Found(layout, reason=str(error))
 
 
-# --- what is told ---
+# --- output ---
 
 PARALLEL = {"megatron": ("--tensor-model-parallel-size", "--context-parallel-size", "--expert-model-parallel-size",
                          "--seq-length"),
@@ -158,7 +158,7 @@ PARALLEL["mindspeed"] = PARALLEL["megatron"]
 
 
 def launch_words(runtime: str, job: Job) -> str:
-    """Flags of the job beside those of its schedule, as far as the runtime takes them."""
+    """Flags of the job, in addition to those of its schedule, that the runtime has."""
     if runtime not in PARALLEL:
         return ""
     training = job.model.training
@@ -175,7 +175,7 @@ def launch_words(runtime: str, job: Job) -> str:
 
 
 def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dict[str, Any]:
-    """A layout as JSON has it."""
+    """A layout as JSON."""
     if found.answer is None or found.made is None or found.step is None:
         return {"layout": found.layout, "fits": False, "reason": found.reason}
     row = found.answer.row(found.answer.best[0], csv)
@@ -200,11 +200,11 @@ def _memory_table(found: Found) -> str:
 
 
 def _launch_line(answer: Answer, job: Job, runtime: Optional[str]) -> str:
-    """For the runtime that was asked for, or the first that runs it."""
+    """The launch line for the given runtime, or for the first that runs the schedule."""
     row = answer.row(answer.best[0], None)["launch"]
     name = runtime or next((name for name in ("megatron", *row) if row.get(name, {}).get("line")), None)
     if name is None or not row[name]["line"]:
-        return "no runtime has flags for this schedule; --runtime NAME plans for one"
+        return "no runtime has flags for this schedule; --runtime NAME plans for one runtime"
     order = answer.best[0].microbatch_order
     line = f"{name}: {with_options(row[name]['line'], launch_words(name, job))}"
     return f"{line}\nnote: {order_told(order)}" if order else line
@@ -219,7 +219,7 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
              f"zero {layout['zero']}; {layout['microbatches']} microbatches of {layout['micro_batch']}, {layout['seq']} tokens each"]
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     if found.made.attention_share is not None and arguments.attention_share is None:
-        notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention; --attention-share says otherwise")
+        notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention, as estimated; --attention-share sets it")
     notes.append(estimate_line(vars(arguments)))
     return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
             + "\n"
@@ -227,7 +227,7 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
 
 
 def _comparison(found: List[Found]) -> str:
-    """A row a layout, best first; those that do not fit below, with the reason."""
+    """One row per layout, the best first. Layouts that do not fit come last, with the reason."""
     counts = {one.layout["gpus"] for one in found if one.step is not None}
     gpus = ["gpus"] if len(counts) > 1 else []
     lines = [["place", *gpus, "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
@@ -243,25 +243,25 @@ def _comparison(found: List[Found]) -> str:
                       candidate_name(best),
                       str(best.chunks), time_word(one.step.step_time), f"{one.step.tokens_per_second:,.0f}", f"{one.step.mfu:.1%}",
                       f"{max(device.total for device in one.memory) / GIB:.1f}"])
-    note = "ranked by tokens/s a device, as they have different numbers of devices; --gpus N compares them at one\n" if gpus else ""
+    note = "ranked by tokens/s per device, as numbers of devices differ; --gpus N compares layouts of N devices\n" if gpus else ""
     return (columns(lines) if len(lines) > 1 else "") + note + "".join(reasons)
 
 
 # --- the command ---
 
 def _cost(found: Found) -> float:
-    """Devices' seconds a token; of layouts of the same devices and batch, the time of a step."""
+    """Device seconds per token. For layouts with equal devices and batch, this ranks by the time of a step."""
     return float("inf") if found.step is None else found.layout["gpus"] / found.step.tokens_per_second
 
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
-    """Refuses what goes with --model where there is none."""
+    """Refuses options that need --model without it."""
     of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "sizes",
                 "layer_times",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
     if name is not None:
-        raise UsageError(f"--{'bytes' if name == 'sizes' else name.replace('_', '-')}: it goes with --model")
+        raise UsageError(f"--{'bytes' if name == 'sizes' else name.replace('_', '-')} needs --model")
 
 
 def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
@@ -274,37 +274,37 @@ def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
             raise UsageError(f"{option_word(name)}: with --model give {word}")
     for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
         if value:
-            raise UsageError(f"{name}: it goes without --model")
+            raise UsageError(f"{name} cannot be combined with --model")
 
 
 def _check_measured(arguments: argparse.Namespace, layouts: List[Dict[str, Any]]) -> None:
-    """A run was in one layout, and its factor is not that of others."""
+    """Refuses a measured step with several layouts: it was measured in one, and its factor does not hold for others."""
     name = next((name for name in ("step_time", "tokens_per_second") if getattr(arguments, name) is not None), None)
     if name is not None and len(layouts) > 1:
         several = ", ".join(f"--{key.replace('_', '-')}" for key in NUMBERS if len({layout.get(key) for layout in layouts}) > 1)
-        raise UsageError(f"--{name.replace('_', '-')} is of one layout, and these are {len(layouts)}; give one number of {several}, as it "
-                         "was measured, or --layer-times")
+        raise UsageError(f"--{name.replace('_', '-')} was measured in one layout, but there are {len(layouts)}; give one number for {several}, that "
+                         "of the measurement, or use --layer-times")
 
 
 def _options(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]:
-    """With pick's own words for the batch."""
+    """The model and the options, with pick's own options for the batch."""
     if arguments.vpp is not None:
-        raise UsageError("--vpp: pick chooses the stages a device; --chunks tells which to try")
+        raise UsageError("--vpp: pick chooses the stages per device; --chunks sets which to try")
     for name, other, default in (("micro_batch", "micro_batch_size", 0), ("dp", "data_parallel_size", 1)):
         given, also = getattr(arguments, name), getattr(arguments, other)
         if also != default and given not in (None, [also]):
-            raise UsageError(f"--{name.replace('_', '-')}, --{other.replace('_', '-')}: they say the same; give one of them")
+            raise UsageError(f"--{name.replace('_', '-')}, --{other.replace('_', '-')}: both are the same option; give one of them")
         if also != default:
             setattr(arguments, name, [also])
     file, options = described(arguments)
     chosen = [name for name in ("vpp", "recompute") if options.get(name) not in (None, 1, "none")]
     if chosen:
-        tell(arguments.command, f"warning: not taken from {arguments.config or arguments.model}: {', '.join(chosen)}, which pick chooses")
+        tell(arguments.command, f"warning: ignored in {arguments.config or arguments.model}: {', '.join(chosen)}, which pick chooses")
     return file, {**options, "vpp": None, "recompute": None}
 
 
 def _values(arguments: argparse.Namespace) -> Dict[str, Any]:
-    """Merged; of a profile its times alone, as its other lists are in units of its own."""
+    """The merged values. From a profile only its times are used, as its other lists have other units."""
     values = merged(arguments)
     if arguments.profile:
         unread = [name for name in QUANTITIES if name not in MEASURED and getattr(arguments, name) is None]
@@ -313,7 +313,7 @@ def _values(arguments: argparse.Namespace) -> Dict[str, Any]:
 
 
 def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str], csv: Optional[str]) -> str:
-    """For a file, or standard output; a page is of the best layout."""
+    """The text for a file or standard output. A page shows the best layout."""
     best = found[0]
     if path is not None and ending_of(path, PAGES):
         return page_text(best.answer.plan, best.answer.plan[:], arguments, csv) if best.answer is not None else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a job: its layers in the plan of schedules, memory of each device by cause, and the time of a step."""
+"""The plan of a job: the plan for its layers, the memory of each device by cause, and the time of a step."""
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core._library import Error
@@ -16,8 +16,8 @@ Planner = Callable[[Mapping[str, Any]], Plan]
 
 
 class Step(NamedTuple):
-    """Seconds of a step, and what they are of: the pipeline, the optimizer, gradients and weights between replicas; and what it
-    is in tokens a second and in the share of all devices' matrix rate."""
+    """The time of a step in seconds and its parts: the pipeline, the optimizer, and gradients and weights between replicas. Also tokens per
+    second, and MFU, the share of all devices' matrix rate."""
 
     step_time: float
     pipeline_time: float
@@ -28,7 +28,8 @@ class Step(NamedTuple):
 
 
 class JobPlan(NamedTuple):
-    """A job with its plan; limit: of each device, in bytes, buffers included; attention_share: of times, where slices are tried."""
+    """A job with its plan. limit: memory limit of each device in bytes, including buffers; attention_share: share of times, if slices are
+    tried."""
 
     job: Job
     plan: Plan
@@ -37,26 +38,26 @@ class JobPlan(NamedTuple):
     attention_share: Optional[float] = None
 
 
-# --- what fits ---
+# --- whether it fits ---
 
 def states_needed(job: Job) -> float:
-    """Of the device that holds most, whatever runs."""
+    """The static memory of the device that holds most; no schedule can do with less."""
     return max(memory.total - memory.activations for memory in even_memory(job._replace(vpp=1)))
 
 
 class DoesNotFit(Error):
-    """A job for which there is no room; limit: of a device, in bytes; made: its plan, where it came to that."""
+    """A job that does not fit. limit: memory limit of a device in bytes; made: its plan, if there is one."""
 
     limit = 0.0
     made: Optional[JobPlan] = None
 
 
 def check_states(job: Job, limit: float) -> None:
-    """Refuses what no schedule can make fit."""
+    """Refuses a job whose static memory exceeds the limit, so that no schedule can fit."""
     needed = states_needed(job)
     if needed >= limit:
-        error = DoesNotFit(f"weights, gradients and optimizer states take {needed / GIB:.1f} GiB of a device, of which there are "
-                           f"{limit / GIB:.1f}")
+        error = DoesNotFit(f"weights, gradients and optimizer states take {needed / GIB:.1f} GiB of a device, which has "
+                           f"{limit / GIB:.1f} GiB")
         error.limit = limit
         raise error
 
@@ -64,7 +65,7 @@ def check_states(job: Job, limit: float) -> None:
 # --- memory ---
 
 def buffer_bytes(job: Job) -> float:
-    """Of a device: what is received and sent, a tensor each way forward and backward."""
+    """The buffers of a device in bytes: one tensor each for sends and receives, forward and backward."""
     return 4 * memory_by_kind(job.model)["head"].output_bytes if job.pp > 1 else 0.0
 
 
@@ -74,7 +75,7 @@ def _stages_on(timeline: Timeline) -> List[List[int]]:
 
 
 def candidate_memory(made: JobPlan, candidate: Candidate, timeline: Timeline) -> List[DeviceMemory]:
-    """Of each device by cause, with the candidate's split and order."""
+    """The memory of each device by cause, with the candidate's split and order."""
     layers, split = made.measured.layers, made.plan.split(candidate)
     held = memory_by_kind(made.job.model)
     stages = stage_names(layers.names, split.layers, made.job.model.description.tied)
@@ -99,7 +100,7 @@ def candidate_step(made: JobPlan, candidate: Candidate, memory: List[DeviceMemor
 # --- the plan ---
 
 def _problem(job: Job, measured: Calibrated, values: Mapping[str, Any], limit: float) -> Dict[str, Any]:
-    """The values of the plan: the layers, and what goes with them; what was given stays."""
+    """The values of the plan: the layers and the sizes and links of the job. Given links take precedence."""
     given = {name: value for name, value in values.items() if value is not None}
     defaults: Dict[str, Any] = links_of(job)
     return {**values, **defaults, **{name: given[name] for name in defaults if name in given}, "layers": measured.layers.given,
@@ -107,7 +108,7 @@ def _problem(job: Job, measured: Calibrated, values: Mapping[str, Any], limit: f
 
 
 def _attention_share(job: Job, values: Mapping[str, Any], measured: Calibrated) -> Optional[float]:
-    """As it is given, else what the model's description says where slices are tried."""
+    """The given share, else the estimate from the model if slices are tried."""
     given = values.get("attention_share")
     if given is not None:
         return one_number("attention_share", given)
@@ -115,15 +116,15 @@ def _attention_share(job: Job, values: Mapping[str, Any], measured: Calibrated) 
 
 
 def plan_job(job: Job, values: Mapping[str, Any], planner: Planner) -> JobPlan:
-    """The plan of a job, whose devices have room for their buffers, too."""
+    """Makes the plan of a job. The memory of buffers is subtracted from the limit."""
     device = job.model.accelerator
     assert device is not None
     given = values.get("mem_limit")
     if isinstance(given, list) and len(given) > 1:
-        raise Error(f"--mem-limit holds {len(given)} numbers; with --model it is one, of every device")
+        raise Error(f"--mem-limit has {len(given)} numbers; with --model give one, for all devices")
     limit = float(given[0] if isinstance(given, list) else given) if given is not None else device.memory
     check_states(job, limit)
     measured = calibrated(job, values, *stage_factors(job, values))
     values = {**values, **dict.fromkeys(MEASURED), "attention_share": _attention_share(job, values, measured)}
-    room = max(0.0, limit - buffer_bytes(job))  # without any nothing fits
+    room = max(0.0, limit - buffer_bytes(job))  # with 0 nothing fits
     return JobPlan(job, planner(_problem(job, measured, values, room)), measured, limit, values["attention_share"])

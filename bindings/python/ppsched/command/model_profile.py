@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured times of stages beside a model: what its layers take in fact."""
+"""Scales the layers of a model to measured times of stages."""
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .._core._library import Error
@@ -10,7 +10,7 @@ from .model_estimate import decoder_count, even_split, layer_names, stage_names
 from .model_options import Job
 
 Factors = Dict[Tuple[str, str], float]
-# Lists of times, and the passes that they are of.
+# Lists of times, and the passes that they measure.
 MEASURED = {"forward_times": ("forward",), "backward_input_times": ("input",), "backward_weight_times": ("weight",),
             "backward_times": ("input", "weight")}
 
@@ -25,12 +25,13 @@ def _stages(job: Job, count: int) -> List[List[str]]:
 
 
 def _end_factor(measured: float, rest: float, predicted: float, common: float) -> float:
-    """Of what an end takes beside its decoders; as they do where that cannot be told."""
+    """The factor of an end, from what its stage takes in addition to its decoders; that of decoders if this is not positive."""
     return (measured - rest) / predicted if predicted > 0 and measured > rest else common
 
 
 def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[float], passes: Sequence[str]) -> Factors:
-    """Decoders by the stages that have nothing else, or by all; then the ends by what the first and the last stage take besides."""
+    """Factors of decoders come from the stages that have only decoders, or from all stages. Those of the ends come from what the first and
+    the last stage take in addition."""
     rows = job.model.rows
     decoders = {row.name for row in rows if row.role == "decoder"}
     predicted = {row.name: sum(job.model.pass_cost(row.name, one).time for one in passes) for row in rows}
@@ -46,8 +47,8 @@ def _factors_of(job: Job, stages: Sequence[Sequence[str]], measured: Sequence[fl
 
 
 def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[str]]:
-    """Measured by predicted times, of the stages' lists in merged values; plain ones of a profile are in its --time-unit,
-    others in seconds."""
+    """Measured time / predicted time for each pass, from the lists of stages in merged values, with notes. Numbers without units are in
+    --time-unit for a profile, else in seconds."""
     factors: Factors = {}
     notes: List[str] = []
     unit = TIMES[values["time_unit"] if values.get("profile") else "s"] / TIMES["s"]
@@ -57,7 +58,7 @@ def stage_factors(job: Job, values: Mapping[str, Any]) -> Tuple[Factors, List[st
     for name, times in given.items():
         stages = _stages(job, len(times))
         if min(times) <= 0:
-            raise Error(f"{name} holds {min(times):g}; measured times must be above 0")
+            raise Error(f"{name} has {min(times):g}; measured times must be above 0")
         found = _factors_of(job, stages, [time * unit for time in times], MEASURED[name])
         factors.update(found)
         words = ", ".join(f"{kind} x {factor:.4g}" for (kind, one), factor in found.items() if one == MEASURED[name][0] and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line that are lists of numbers: 1 2 3, or 1,2,3, with units or without."""
+"""Options of the command line that take lists of numbers, with or without units: 1 2 3, or 1,2,3."""
 import argparse
 import re
 from typing import Any, List, Optional, Union
@@ -13,7 +13,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]+$")
 
 
 def _numbers(word: str) -> List[Union[float, str]]:
-    """Those of a word: plain ones as such, texts where they have units."""
+    """The numbers in a word: floats, or texts if they have units."""
     found: List[Union[float, str]] = []
     for text in word.split(","):
         try:
@@ -21,7 +21,7 @@ def _numbers(word: str) -> List[Union[float, str]]:
         except Error as error:
             raise argparse.ArgumentTypeError(f"{word}: {error}") from None
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{shown(word)} is no number; a number may have a unit, as 6.1ms, and a list is "
+            raise argparse.ArgumentTypeError(f"{shown(word)} is not a number; a number may have a unit, such as 6.1ms, and a list is "
                                              "written 1 2 3 or 1,2,3") from None
     return found
 
@@ -33,9 +33,9 @@ class _Flat(argparse.Action):
 
 
 def whole(word: str) -> int:
-    """An integer, of an option."""
+    """The integer value of an option."""
     if _INTEGER.match(word) is None:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer")
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not an integer")
     if len(word) > MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{shown(word)} is too large")
     return int(word)
@@ -63,17 +63,17 @@ def real(word: str) -> float:
     try:
         return number_of(word)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{shown(word)} is no number") from None
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not a number") from None
 
 
 def _counts(word: str) -> List[int]:
     if any(_INTEGER.match(text) is None for text in word.split(",")):
-        raise argparse.ArgumentTypeError(f"{shown(word)} is no integer; a list is written 1 2 4 or 1,2,4")
+        raise argparse.ArgumentTypeError(f"{shown(word)} is not an integer; a list is written 1 2 4 or 1,2,4")
     return [whole(text) for text in word.split(",")]
 
 
 def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
-    """Of integers, in a list likewise."""
+    """Adds an option that takes a list of integers."""
     parser.add_argument(*strings, nargs="+", type=_counts, action=_Flat, **given)
 
 

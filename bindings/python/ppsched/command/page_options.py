@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line for the page of compare and pick: its title, and whose timelines it has."""
+"""Options of the command line for the page of compare and pick: its title, and which timelines it shows."""
 import argparse
 import re
 import shlex
@@ -17,14 +17,14 @@ _WORDS = ("title", "baseline", "timelines", "live")
 
 
 def add_page_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser.add_argument("--title", metavar="TEXT", help="title of the page")
     parser.add_argument("--baseline", metavar="NAME[:V]",
-                        help="what runs today, with its stages a device where that matters: its timeline stands beside the best in the "
-                             "page (default: 1f1b)")
+                        help="the strategy in use today, if needed with its stages per device: the page shows its timeline next to the "
+                             "best (default: 1f1b)")
     parser.add_argument("--timelines", nargs="+", metavar="N",
-                        help="whose timelines the page has: of the best of N strategies (default: 8), of strategies by name, or all")
+                        help="timelines of the page: the best candidate of each of N strategies (default: 8), strategies by name, or all")
     parser.add_argument("--live", action="store_const", const=True,
-                        help="the page has the library in it: other limits and times rank the candidates anew")
+                        help="include the library in the page, so that it can rank candidates again with other limits and times")
 
 
 def _timelines(words: Optional[List[str]]) -> Optional[Timelines]:
@@ -40,10 +40,10 @@ def _timelines(words: Optional[List[str]]) -> Optional[Timelines]:
 
 
 def check_page_words(arguments: argparse.Namespace, paths: Iterable[Optional[str]]) -> None:
-    """They go with a page alone."""
+    """Refuses these options without a page."""
     given = [name for name in _WORDS if getattr(arguments, name) is not None]
     if given and not any(path is not None and ending_of(path, PAGES) for path in paths):
-        raise UsageError(f"--{given[0].replace('_', '-')}: it is of a page; give -o with a file that ends in .html")
+        raise UsageError(f"--{given[0].replace('_', '-')} needs a page; give -o with a file that ends in .html")
     _timelines(arguments.timelines)
     baseline_of(arguments.baseline)
     if arguments.live:
@@ -58,12 +58,12 @@ def _profile(arguments: argparse.Namespace) -> Optional[Dict[str, Any]]:
 
 def _variation(arguments: argparse.Namespace, made: Plan) -> Optional[Variation]:
     if made._varying and arguments.lower is not None:
-        raise UsageError("--jitter and --slow-rank are of schedules that are not lowered; they go without --lower")
+        raise UsageError("--jitter and --slow-rank cannot be combined with --lower")
     return Variation(**made._varying) if made._varying else None
 
 
 def page_words(arguments: argparse.Namespace, made: Plan) -> Dict[str, Any]:
-    """What report_data takes of them, and the line that was typed."""
+    """The arguments of report_data from these options, and the command line."""
     return {"title": arguments.title, "baseline": arguments.baseline, "timelines": _timelines(arguments.timelines), "live": bool(arguments.live),
             "command": shlex.join(["ppsched", *arguments.words]), "profile": _profile(arguments),
             "variation": _variation(arguments, made)}

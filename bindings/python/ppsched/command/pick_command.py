@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pick command: the best schedule as a table, as rows, as a page, and as files that schedule would write."""
+"""The command pick: the best schedule as a table, as JSON, as a page, and as the files that schedule writes."""
 import argparse
 import os
 import sys
@@ -35,7 +35,7 @@ from .problem_values import merged
 from .text_columns import text_columns, with_width
 from .usage import ANSWER, UsageError
 
-SPLIT_EFFORT = 3  # of plans, by default
+SPLIT_EFFORT = 3  # the default of plans
 
 
 def add_commands(commands: Commands) -> None:
@@ -70,16 +70,16 @@ def _check_count(arguments: argparse.Namespace, files: Files) -> None:
         raise UsageError(f"{what} writes one schedule; use --top 1")
 
 
-# --- the command that builds it again ---
+# --- the command that builds the schedule again ---
 
 def _path_word(path: str) -> str:
-    """That is no option."""
+    """The path as a word that is not read as an option."""
     return f"./{path}" if path.startswith("-") else path
 
 
 def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optional[List[str]]:
-    """The words that the user stated times and memory with; None where the numbers must be written out, as a file cannot be read
-    twice, or options in the config file would change another strategy."""
+    """The user's own options for times and memory. None if the numbers must be written out: because a file cannot be read twice, or
+    because options in the config file would apply to another strategy."""
     configs, profiles = [path for path in (arguments.config,) if path is not None], arguments.profile or []
     if values["options"] or not all(map(os.path.isfile, configs + profiles)):
         return None
@@ -94,6 +94,8 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
         for name in ("embedding", "head"):
             given = getattr(arguments, name)
             words += ["--" + name, *given] if given is not None else []
+    if arguments.windows is not None:
+        words += ["--windows", _path_word(arguments.windows)]
     if arguments.host_links is not None:
         words += ["--host-links", arguments.host_links]
     for name in QUANTITIES:
@@ -142,7 +144,7 @@ def _answer_text(answer: Answer, arguments: argparse.Namespace, path: Optional[s
 
 
 def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple[Plan, str]:
-    """For one runtime, with less effort, as there are many."""
+    """The plan for one runtime, and the reason if nothing fits. It has less split effort, as there are several such plans."""
     effort = max((values.get("split_effort") or SPLIT_EFFORT) - 1, 1) if has_layers(values) else None
     made = make_plan({**values, "runtime": runtime, "split_effort": effort}, progress)
     return made, "" if made.best is not None else why_none(made)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that pick writes: which there are, and the best schedule itself."""
+"""The files that pick writes: answers, and the best schedule itself."""
 import argparse
 from typing import List, NamedTuple, Optional
 
@@ -10,13 +10,13 @@ from .page_options import PAGES
 from .plan_telling import check_answer
 from .usage import UsageError
 
-ANSWERS = (".json", ".txt", *PAGES)           # endings of files that hold the answer; but
-SCHEDULES = (*PICTURES, ".csv", ".trace.json")  # these hold the schedule itself
+ANSWERS = (".json", ".txt", *PAGES)           # endings of files with the answer
+SCHEDULES = (*PICTURES, ".csv", ".trace.json")  # endings of files with the schedule itself
 
 
 class Files(NamedTuple):
-    """schedules: files of the best schedule itself; formatted: the one that --format is for; answers: the others, without which
-    the answer goes to standard output."""
+    """schedules: files for the best schedule itself; formatted: the file that --format writes; answers: the others. If there are none,
+    the answer is printed on standard output."""
 
     schedules: List[str]
     formatted: Optional[str]
@@ -24,7 +24,7 @@ class Files(NamedTuple):
 
     @property
     def csv(self) -> Optional[str]:
-        """The file that launch lines name."""
+        """The CSV file that launch lines name."""
         return next((path for path in self.schedules if ending_of(path, (".csv",))), None)
 
 
@@ -42,14 +42,14 @@ def files_of(arguments: argparse.Namespace) -> Files:
     pictures = [path for path in outputs if ending_of(path, PICTURES)]
     others = [path for path in outputs if path not in pictures]
     if arguments.json:
-        raise UsageError(f"--format {arguments.format} is of the schedule; it goes without --json")
+        raise UsageError(f"--format {arguments.format} writes the schedule; it cannot be combined with --json")
     if len(others) > 1:
-        raise UsageError(f"--format {arguments.format} is for one file, not for {' and '.join('-o ' + path for path in others)}")
+        raise UsageError(f"--format {arguments.format} writes one file, not {' and '.join('-o ' + path for path in others)}")
     return Files(pictures, others[0] if others else None, [])
 
 
 def write_schedule(answer: Answer, path: str, format: Optional[str], time_scale: float) -> None:
-    """To a file; standard error tells the order of its microbatches where the file does not."""
+    """Writes the schedule to a file. If the file cannot contain the order of microbatches, it is printed on standard error."""
     best = answer.best[0]
     write_file(path, format, lambda: answer.timeline(best), lambda: answer.order(best), time_scale)
     format = format or FORMATS.get(ending_of(path, FORMATS) or "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of compare and pick, and the plan that they ask for."""
+"""Options of compare and pick, and the plan that they describe."""
 import argparse
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
@@ -24,18 +24,18 @@ from .scenario_options import add_ranking_arguments, ranking_of
 from .size_options import add_end_arguments, end_of
 from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING, Parser, UsageError
 
-# What may vary: option, the argument of ppsched.plan, type, help. Config files have these keys too.
+# What candidates differ in: option, argument of ppsched.plan, type, help. Config files have these keys, too.
 VARIED: Dict[str, Tuple[str, type, str]] = {
-    "strategies": ("strategies", str, "try these alone (default: all whose iterations flush; v_search and auto with --effort)"),
-    "chunks": ("chunks", int, "stages a device to try (default: 1 to 4)"),
-    "group_sizes": ("group_sizes", int, "microbatch groups of the interleaved ones (default: all that can be run, or some of many)"),
-    "slice_counts": ("slices", int, "slices of each microbatch to try; costs are those of whole microbatches"),
-    "microbatch_counts": ("microbatches", int, "microbatches to try at the same batch; costs are those of --microbatches"),
+    "strategies": ("strategies", str, "strategies to try (default: all whose iterations flush; v_search and auto only with --effort)"),
+    "chunks": ("chunks", int, "stages per device to try (default: 1 to 4)"),
+    "group_sizes": ("group_sizes", int, "group sizes of interleaved strategies to try (default: all that can be run; if they are many, some)"),
+    "slice_counts": ("slices", int, "numbers of slices per microbatch to try; costs are those of whole microbatches"),
+    "microbatch_counts": ("microbatches", int, "numbers of microbatches to try for the same batch; costs are those of --microbatches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
-RENAMED = ("slice_counts",)  # whose words are others
-ORDER_EFFORT = 1  # of each candidate
+RENAMED = ("slice_counts",)  # keys whose option has another name
+ORDER_EFFORT = 1  # effort of the search for each candidate's order of microbatches
 
 
 def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
@@ -45,7 +45,7 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
     add_ranking_arguments(command.group(VARYING))
     parser = command.group("what is tried")
     parser.add_argument("--objective", choices=names_of(Objective),
-                        help="the time of a step: makespan where the optimizer synchronises the devices (default), else span")
+                        help="the time of a step: makespan if the optimizer synchronises the devices (default), else span")
     for name, (_, kind, text) in VARIED.items():
         if kind is float:
             add_number_argument(parser, "--" + name.replace("_", "-"), metavar=name[0].upper(), help=text)
@@ -71,29 +71,30 @@ def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
 
 
 def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
-    """Which runtimes the plan itself asks; without layers those of a table of the best for each, else they are asked for candidates
-    that are to be shown."""
+    """The runtimes for which the plan checks all candidates: with layers all; without layers only if the best for each runtime is shown.
+    Otherwise only shown candidates are checked."""
     if has_layers:
         return {"runtime": values.get("runtime"), "runtimes": RUNTIME_NAMES}
     return {"runtimes": RUNTIME_NAMES} if values.get("asks_runtimes") else {}
 
 
 def stages_a_device(values: Mapping[str, Any]) -> Optional[List[int]]:
-    """Of a model by its layers, where there are more stages than devices; else all are tried."""
+    """Stages per device from --num-stages for a model by its layers, if it is more than the devices; else None, so all are tried."""
     stages, devices = values.get("num_stages"), values.get("num_devices")
     if not stages or not devices or stages <= devices:
         return None
     if stages % devices:
-        raise UsageError(f"--stages {stages} are no multiple of {devices} devices; {stages // devices * devices} or "
-                         f"{(stages // devices + 1) * devices} would be")
+        raise UsageError(f"--stages {stages} is not a multiple of {devices} devices; give {stages // devices * devices} or "
+                         f"{(stages // devices + 1) * devices}")
     chunks = [stages // devices]
     if values.get("chunks") is not None and values["chunks"] != chunks:
-        raise UsageError(f"--stages {stages} on {devices} devices are {chunks[0]} a device, and --chunks says other numbers; leave one of them out")
+        raise UsageError(f"--stages {stages} on {devices} devices are {chunks[0]} per device, but --chunks has other numbers; leave one of them out")
     return chunks
 
 
 def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) -> Plan:
-    """The plan of merged values. Options in a config file are those of its one strategy. progress: in place of a bar."""
+    """Makes the plan of merged values, without the options of the config file, which are for its one strategy. progress: a callback
+    instead of the progress bar."""
     order, flags = channel_of(values)
     layers = layers_of(values)
     if layers is not None:
@@ -110,7 +111,7 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
         if values.get(name) is not None:
             given[name] = one_number(name, values[name])
             if "slices" not in given:
-                raise UsageError(f"--{name.replace('_', '-')}: it goes with --slices")
+                raise UsageError(f"--{name.replace('_', '-')} needs --slices")
     if values.get("all") and "group_sizes" not in given:
         given["group_sizes"] = list(range(1, max(given.get("microbatches") or [config.microbatches]) + 1))
     with ProgressBar() as bar:
@@ -122,12 +123,12 @@ def make_plan(values: Mapping[str, Any], progress: Optional[Progress] = None) ->
 
 
 def check_words(arguments: argparse.Namespace) -> None:
-    """What is wrong with the words, whatever is written."""
+    """Checks that do not depend on the output."""
     if arguments.lower is None and (arguments.channel is not None or any(getattr(arguments, name) for name in CHANNEL)):
-        raise UsageError(f"--channel, --{', --'.join(CHANNEL)}: they go with --lower")
+        raise UsageError(f"--channel, --{', --'.join(CHANNEL)} need --lower")
     if arguments.lower is None and (arguments.unshard or arguments.reduce_grad or arguments.receive_prefetch):
-        raise UsageError("--unshard, --reduce-grad, --receive-prefetch: they go with --lower")
+        raise UsageError("--unshard, --reduce-grad, --receive-prefetch need --lower")
     if arguments.unshard_lookahead is not None and not arguments.unshard:
-        raise UsageError("--unshard-lookahead goes with --unshard N, 1 or more stages")
+        raise UsageError("--unshard-lookahead needs --unshard N, with 1 or more stages")
     if isinstance(arguments.unshard_lookahead, list):
-        raise UsageError("--unshard-lookahead: full, auto or needed for candidates of any size, not a number for each device")
+        raise UsageError("--unshard-lookahead: give full, auto or needed, as numbers for devices cannot apply to all candidates")

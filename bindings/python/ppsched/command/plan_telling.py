@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compare and pick tell of a plan: as rows, as a page, and why nothing fits."""
+"""Output of compare and pick: rows, pages, and why nothing fits."""
 import argparse
 import json
 import math
@@ -18,40 +18,40 @@ from .page_options import PAGES, page_words
 from .usage import UsageError
 
 NOTHING = "no candidate fits"
-MANY_GROUPS = 64  # of as many microbatches all sizes are tried
+MANY_GROUPS = 64  # up to so many microbatches all group sizes are tried
 
 
 def why_none(made: Plan) -> str:
-    """One line for people: which comes closest, what it lacks, and what would do."""
+    """One line for people: the closest candidate, its overshoot, and the least limit that works."""
     closest = next((candidate for candidate in made if candidate.overshoot), None)
     if closest is None and made.runtime is not None:
         return Runnable(made, made.runtime.name.lower()).why_none()
     try:
         return NOTHING + _what_would_do(made, made.least_limit(), closest)
     except Error:
-        refused = next((candidate.reason for candidate in made if candidate.reason), "there is none to try")
+        refused = next((candidate.reason for candidate in made if candidate.reason), "there are no candidates")
         found = f"{NOTHING}{_lack(made, closest)}{_too_large(made)}"
-        return f"{found}: {refused}" if closest is None else f"{found}; no limit was found that would do"
+        return f"{found}: {refused}" if closest is None else f"{found}; no limit was found that works"
 
 
 def _lack(made: Plan, closest: Optional[Candidate]) -> str:
     if closest is None:
         return ""
-    return (f"; closest is {closest.strategy} with {counted(closest.chunks, 'chunk')} a device: the most that a device lacks is "
-            f"{at_least(closest.overshoot or 0.0)}{made.config.units.after_memory} (device {_worst(made, closest)})")
+    return (f"; closest is {closest.strategy} with {counted(closest.chunks, 'chunk')} per device: device {_worst(made, closest)} is over its "
+            f"limit by {at_least(closest.overshoot or 0.0)}{made.config.units.after_memory}")
 
 
 def _what_would_do(made: Plan, least: LeastLimit, closest: Optional[Candidate]) -> str:
-    """What lacks least, and the least limit with its candidate; why that is another."""
-    words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that would do is {at_least(least.limit)}{made.config.units.after_memory} "
+    """The closest candidate, and the least limit with its candidate. If that is another one, also why."""
+    words = f"{_lack(made, closest)}{_too_large(made)}; the least limit that works is {at_least(least.limit)}{made.config.units.after_memory} "
     if closest is None or closest.number == least.candidate.number:
         return f"{words}({least.candidate.strategy})"
-    why = "finds no schedule below that" if least.candidate.overshoot is None else f"lacks {at_least(least.candidate.overshoot)} on one device"
+    why = "finds no schedule below that" if least.candidate.overshoot is None else f"now exceeds its limit by {at_least(least.candidate.overshoot)} on one device"
     return f"{words}({least.candidate.strategy}, which {why})"
 
 
 def _too_large(made: Plan) -> str:
-    """A layer that no device can hold."""
+    """Names a layer that no device can hold, if there is one."""
     if made.layers is None:
         return ""
     name, needed = made.layers.largest()
@@ -62,16 +62,16 @@ def _too_large(made: Plan) -> str:
 
 
 def _worst(made: Plan, candidate: Candidate) -> int:
-    """The device that lacks most."""
+    """The device with the largest overshoot."""
     with ProgressBar() as bar:
         figures = made.timeline(candidate, bar).device_metrics
     return max(range(len(figures)), key=lambda device: figures[device].peak_memory - figures[device].memory_limit)
 
 
 def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
-    """Of a file for what the command answers."""
+    """Checks the ending of a file for the answer."""
     if is_json and ending_of(output, PAGES):
-        raise UsageError(f"-o {output}: it is a page, which --json does not go with")
+        raise UsageError(f"-o {output}: a page cannot be combined with --json")
     if not is_json and ending_of(output, endings) is None:
         raise UsageError(f"-o {output}: unknown ending; known are {' '.join(endings)}, or give --json")
 
@@ -86,7 +86,7 @@ def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.N
 
 
 def groups_line(made: Plan, arguments: argparse.Namespace) -> str:
-    """How many group sizes were tried where they are many; empty where that were all, or those that were asked for."""
+    """A line with how many group sizes were tried, if they are many. Empty if all were tried, or sizes were given."""
     if arguments.group_sizes is not None or arguments.all:
         return ""
     sizes: Dict[int, Set[int]] = {}
@@ -99,7 +99,7 @@ def groups_line(made: Plan, arguments: argparse.Namespace) -> str:
 
 
 def of_runtime(made: Plan, runtime: str) -> List[Candidate]:
-    """The candidates that a runtime can run."""
+    """The candidates that a runtime runs."""
     with ProgressBar() as bar:
         runnable = Runnable(made, runtime, bar)
         fitting = runnable.best(len(made))

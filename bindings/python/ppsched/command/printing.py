@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command prints: to standard output or a file, and in lines on standard error."""
+"""Output of the command: to standard output or a file, and messages on standard error."""
 import os
 import sys
 from typing import Optional, Sequence
@@ -13,7 +13,7 @@ printed = False  # whether there is an answer, on standard output or in a file
 
 
 def print_text(text: str, path: Optional[str] = None) -> None:
-    """To a file, or to standard output. Who reads that may stop to: then the rest goes nowhere."""
+    """Writes to a file or to standard output. If the reader of standard output closes it, the rest is dropped."""
     global printed
     printed = True
     if path is None:
@@ -30,7 +30,7 @@ def print_text(text: str, path: Optional[str] = None) -> None:
 
 
 def tell_beside(command: str, order: Sequence[int], format: Optional[str], output: Optional[str]) -> None:
-    """Which microbatch goes where, beside a format that people do not see it in; of a CSV in a file of its own too."""
+    """Prints the order of microbatches on standard error, if the format does not show it. For a CSV it is also written to a file."""
     csv = output if format == "csv" else None
     if csv is not None:
         write_beside(csv, order)
@@ -45,5 +45,5 @@ def tell(command: str, message: str) -> None:
 
 
 def drop_output() -> None:
-    """What is still to be written goes nowhere, so that Python does not try again at its end."""
+    """Drops output that is not written yet, so that Python does not try again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

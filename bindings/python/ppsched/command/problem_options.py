@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line that state a problem: its sizes, times and memory."""
+"""Options of the command line for a problem: its sizes, times and memory."""
 from typing import Any
 
 from .._core._abi import SenderWaits
@@ -9,8 +9,8 @@ from .number_options import add_number_argument, count_of_devices, whole
 from .profile_options import add_profile_arguments
 from .usage import Parser
 
-Commands = Any  # of argparse, which has no public name for it
-# Options of lists of numbers that have a short form.
+Commands = Any  # a type of argparse without a public name
+# Short forms of options.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
 
 
@@ -27,13 +27,16 @@ def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
     parser.add_argument("--iterations", type=whole, metavar="N", help="training iterations in the schedule (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
-                        help="each backward is one op, as in Megatron-LM and DeepSpeed: no strategy may split it")
+                        help="each backward is one op, as in Megatron-LM and DeepSpeed; strategies that split it refuse")
     parser.add_argument("--forward-only", action="store_true", default=None,
-                        help="no backwards, as in inference: gpipe, looped_bfs and interleaved_1f1b; with slices chunked prefill")
-    parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that live at once")
+                        help="no backwards, as in inference (only gpipe, looped_bfs and interleaved_1f1b); with slices: chunked prefill")
+    parser.add_argument("--weight-versions", type=whole, metavar="N", help="versions of the weights that a device holds at once")
     parser.add_argument("--sender-waits", choices=names_of(SenderWaits),
-                        help="whether a device waits until what it sent is there: never (the default), or between ops of one kind and "
-                             "stage, as in Megatron-LM's warm-up and flush; not with --lower")
+                        help="whether a device waits until what it sent has arrived: never (the default), or before the next op of the "
+                             "same kind and stage (like_kind), as in Megatron-LM's warm-up and cool-down; not with --lower")
+    parser.add_argument("--windows", metavar="FILE",
+                        help="what is in the ops, as ppsched pair reads it: one object for all stages, or a list of one per stage; instead of -f and "
+                             "-bw, and for the times of overlapped pairs; or JSON itself")
     add_cost_arguments(command)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The problem that the command line states, with a config file and measurements below it."""
+"""The problem, from the command line, a config file and measurements."""
 import argparse
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -18,8 +18,9 @@ from .profile_options import Measurement, profile_fault
 from .scenario_options import take_file_words, take_idle
 from .size_options import resized
 from .usage import UsageError
+from .windows_option import take_windows
 
-Values = Dict[str, Any]  # what the command line and the config file say, by name
+Values = Dict[str, Any]  # values from the command line and the config file, by name
 
 
 def _settings(pairs: Sequence[str]) -> Dict[str, str]:
@@ -33,7 +34,7 @@ def _settings(pairs: Sequence[str]) -> Dict[str, str]:
 
 
 def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
-    """A name, or the device of each stage."""
+    """Reads a placement: a name, or the device of each stage."""
     if words is None or len(words) == 1 and not words[0].isdigit():
         return words[0] if words else None
     try:
@@ -43,7 +44,7 @@ def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
 
 
 def merged(arguments: argparse.Namespace) -> Values:
-    """What is measured, with the config file's values over it, and those of the command line over both."""
+    """The values from the command line, else from the config file, else from measurements."""
     values: Values = {}
     if arguments.config is not None:
         values = read_config_file(arguments.config, getattr(arguments, "config_values", None), getattr(arguments, "job_keys", ()))
@@ -55,7 +56,7 @@ def merged(arguments: argparse.Namespace) -> Values:
             raise Error(f"{arguments.config}: output and output_file are the same; give one")
         values["output"] = values.pop("output_file")
     if getattr(arguments, "split", None) is not None:
-        values.pop("recompute", None)  # which is of the file's split
+        values.pop("recompute", None)  # which is for the split of the file
     given = {name: value for name, value in vars(arguments).items()
              if value is not None and name not in ("command", "run", "config", "settings", "placement", "launch", "job", "job_keys", "config_values", "words")}
     if arguments.placement is not None:
@@ -66,8 +67,9 @@ def merged(arguments: argparse.Namespace) -> Values:
     if fault:
         raise UsageError(fault)
     if values.get("layers") is not None and values.get("num_layers") is None:
-        refuse_beside(values)  # before units are asked for
+        refuse_beside(values)  # before units are checked
         values["layers"] = read_layers(values["layers"])
+    take_windows(arguments.config, values, given)
     measurement = Measurement(values)
     files = {name: arguments.config for name in values if name not in given}
     values = plain_numbers(arguments.command, values, files, measurement)
@@ -77,8 +79,8 @@ def merged(arguments: argparse.Namespace) -> Values:
 
 
 def plain_numbers(command: str, above: Values, files: Mapping[str, str], measurement: Measurement) -> Values:
-    """Values with what is measured where they have nothing, and all numbers in the same units, which are added. Warns of memory
-    without units in other magnitudes than activations. files: where values stand that are not on the command line."""
+    """Fills in measured values that are not given, and converts all numbers to the same units, which are added. Warns if memory without
+    units differs very much in size from activations. files: for values that are not from the command line, their file."""
     values = measurement.below(above)
     if values.get("model") is not None:
         refuse_plain(above, files)
@@ -101,15 +103,15 @@ def make_config(values: Mapping[str, Any]) -> Config:
 
 
 def _check_slice_scale(values: Mapping[str, Any]) -> None:
-    """Tells how microbatches are cut, where there are times of slices alone."""
+    """Refuses times of slices for whole microbatches."""
     scale = values.get("slice_scale")
     if isinstance(scale, list) and len(scale) > 1 and values.get("slices") is None:
-        raise Error(f"slice_scale has {len(scale)} values, and microbatches are whole; give --slices {len(scale)} to schedule, or a config "
+        raise Error(f"slice_scale has {len(scale)} values, but microbatches are whole; give --slices {len(scale)} to schedule, or a config "
                     f"file with slices: {len(scale)}")
 
 
 def problem_of(values: Values) -> Config:
-    """The problem in its own stages: those of the split, or those that costs are given for, divided or added up."""
+    """The problem with its stages: those of the split, or those of the given costs, divided or added up."""
     model = values["model"]
     if model is None:
         return resized(make_config(values), {**values, "layers": None, "num_layers": None})

@@ -8,6 +8,7 @@ from .._core.same_units import has_units, worded
 from .._core.timeline import Timeline
 from .._core.unit_texts import with_member
 from .._core.units import TIMES
+from .._core.windows import OF_WINDOWS
 from ..readers.comparison import compare_run
 from ..readers.profile import Profile
 from .comparison_report import json_row, text
@@ -16,24 +17,24 @@ from .number_options import whole
 
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", nargs="+", metavar="FILE",
-                        help="measured times: a profile file, or the PyTorch traces of all ranks; all else goes over them")
+                        help="measured times: a profile file, or the PyTorch traces of all ranks; options and the config file take precedence")
     parser.add_argument("--statistic", metavar="X", default="mean",
-                        help="what the samples of a stage count as: mean (default), median, or a quantile from 0 to 1")
+                        help="the time taken from several samples of an op: mean (default), median, or a quantile from 0 to 1")
     parser.add_argument("--time-unit", choices=tuple(TIMES), default="ms", help="unit of times from traces (default: ms)")
-    parser.add_argument("--warmup", type=whole, metavar="N", default=0, help="iterations at the front of traces to leave out")
+    parser.add_argument("--warmup", type=whole, metavar="N", default=0, help="number of first iterations in traces to leave out")
 
 
 def add_measured_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measured", nargs="+", metavar="TRACE",
-                        help="PyTorch traces of all ranks that ran this schedule: planned and measured times side by side")
+                        help="PyTorch traces of all ranks that ran this schedule; compares planned and measured times")
 
 
 def profile_fault(values: Mapping[str, Any]) -> Optional[str]:
-    """What is wrong with the words, or None."""
+    """What is wrong with the options, or None."""
     is_plain = values["statistic"] == "mean" and values["time_unit"] == "ms" and values["warmup"] == 0
     if is_plain or values.get("profile") or values.get("measured"):
         return None
-    return "--statistic, --time-unit and --warmup go with --profile or --measured"
+    return "--statistic, --time-unit and --warmup need --profile or --measured"
 
 
 def _read(paths: List[str], values: Mapping[str, Any]) -> Profile:
@@ -41,7 +42,7 @@ def _read(paths: List[str], values: Mapping[str, Any]) -> Profile:
 
 
 class Measurement:
-    """The profile and the traces that the options name, if any. Traces are a profile too where no other is given."""
+    """The profile and the traces that the options name, if any. Without a profile, the traces are also the profile."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values, measured, profile = values, values.get("measured"), values.get("profile")
@@ -53,8 +54,8 @@ class Measurement:
         return self.profile.name if self.profile else ""
 
     def _lists(self, above: Mapping[str, Any]) -> Dict[str, Any]:
-        """What is measured, for values that go over it: with units where those of a file have some, and where times of traces,
-        which are known, are beside other times with units."""
+        """The measured lists. They have units if those of the profile file have some, or if they are from traces and other times have
+        units."""
         if self.profile is None:
             return {}
         lists, units = self.profile.lists(self._values["statistic"]), self.profile.units
@@ -62,22 +63,27 @@ class Measurement:
             return {**lists}
         return {name: worded(name, values, units) for name, values in lists.items()}
 
+    def _beside(self, above: Mapping[str, Any]) -> Dict[str, Any]:
+        """Without what windows say."""
+        said = (*OF_WINDOWS, "overlapped_times") if above.get("windows") is not None else ()
+        return {name: values for name, values in self._lists(above).items() if name not in said}
+
     def below(self, values: Dict[str, Any]) -> Dict[str, Any]:
-        """Merged values, with what is measured where they have nothing. Stages alone stand for devices too."""
+        """Merged values, with measured ones for those that are not given. If only stages are given, there are as many devices."""
         if self.profile is None:
             return values
         self.check(values.get("num_stages", self.profile.stages))
         sizes = {"num_stages": self.profile.stages, "num_batches": self.profile.microbatches}
         if "num_stages" not in values:
             sizes["num_devices"] = self.profile.devices
-        return {**{name: size for name, size in sizes.items() if size is not None}, **self._lists(values), **values}
+        return {**{name: size for name, size in sizes.items() if size is not None}, **self._beside(values), **values}
 
     def check(self, stages: int) -> None:
         if self.profile is not None and self.profile.stages != stages:
             raise Error(f"{self.profile.name}: the profile has {self.profile.stages} stages, the problem {stages}")
 
     def beside(self, timeline: Timeline, export: str, format: Optional[str]) -> str:
-        """A timeline's export, with the comparison behind it if there is one."""
+        """The export of a timeline, followed by the comparison if there is one."""
         if self.traces is None:
             return export
         unit, traces = timeline.config.units.time, self.traces

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line for what searches make short where times vary."""
+"""Options of the command line for robust objectives: what searches minimise if times vary."""
 import argparse
 from typing import Any, Mapping
 
@@ -13,21 +13,21 @@ from .usage import UsageError
 
 def add_robust_objective_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank-by", choices=RANKINGS[1:],
-                        help="with these, and strategy auto: what of the makespans over the scenarios the search makes short")
-    parser.add_argument("--quantile", type=real, metavar="Q", help=f"of --rank-by quantile (default: {QUANTILE})")
+                        help="with scenarios and strategy auto: what the search minimises over the scenarios' makespans")
+    parser.add_argument("--quantile", type=real, metavar="Q", help=f"with --rank-by quantile: which quantile (default: {QUANTILE})")
 
 
 def with_asked_objective(config: Config, values: Mapping[str, Any]) -> Config:
-    """The problem, with the robust objective that the options ask for."""
+    """The problem with the robust objective of the options."""
     rank_by = values.get("rank_by")
     if values.get("quantile") is not None and rank_by != "quantile":
-        raise UsageError("--quantile: it goes with --rank-by quantile")
+        raise UsageError("--quantile needs --rank-by quantile")
     varying = asked_scenarios(values, config.devices, config.stages)
     if rank_by is None or varying is None:
         return config
     strategy = find_strategy(values.get("strategy", "1f1b"))
     if not any(option.name == "effort" for option in strategy.options):
-        raise UsageError(f"--rank-by: it is for searches that take an effort (auto); {strategy.name} does not look at scenarios")
+        raise UsageError(f"--rank-by works only with strategies that have an effort (auto); {strategy.name} ignores scenarios")
     return with_robust_objective(config, rank_by, varying.pop("count"), quantile=values.get("quantile") or QUANTILE, **varying)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line for scenarios, in which times vary, and what it tells of them."""
+"""Options of the command line for scenarios, in which times vary, and the output for them."""
 import argparse
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
@@ -17,48 +17,49 @@ from .usage import UsageError
 
 RANKINGS = tuple(names_of(RankBy))
 MOST = 2**24  # scenarios
-VARYING = ("jitter", "message_jitter", *SLOW, "scenarios_from")  # by any of which times vary
-BESIDE = ("scenarios", "seed", "dispatch", "rank_by", "quantile")  # options that go with these
-_NEEDED = "it goes with --jitter or --slow-rank, or what else makes times vary"
+VARYING = ("jitter", "message_jitter", *SLOW, "scenarios_from")  # options that make times vary
+BESIDE = ("scenarios", "seed", "dispatch", "rank_by", "quantile")  # options that need one of them
+_NEEDED = "needs --jitter, --slow-rank, or another option that makes times vary"
 
 
 def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jitter", type=real, metavar="S",
-                        help="times of ops vary: each is multiplied by a lognormal factor of mean 1 whose logarithm has this deviation")
-    parser.add_argument("--message-jitter", type=real, metavar="S", help="likewise what goes from device to device")
+                        help="times of ops vary: each is multiplied by a lognormal factor of mean 1; S is the standard deviation of its "
+                             "logarithm")
+    parser.add_argument("--message-jitter", type=real, metavar="S", help="the same for transfers between devices")
     add_slow_arguments(parser)
     parser.add_argument("--scenarios-from", choices=("profile",),
-                        help="in each scenario all takes as long as in one recorded iteration of --profile; so it is by itself where "
-                             "--scenarios is given without --jitter, and the profile has several samples")
-    parser.add_argument("--scenarios", type=whole, metavar="N", help="with these: how many are evaluated (default: 1000)")
-    parser.add_argument("--seed", type=whole, metavar="K", help="of their random numbers (default: 0)")
+                        help="take the times of each scenario from one recorded iteration of --profile; the default for --scenarios without "
+                             "--jitter, if the profile has several samples")
+    parser.add_argument("--scenarios", type=whole, metavar="N", help="if times vary: number of scenarios (default: 1000)")
+    parser.add_argument("--seed", type=whole, metavar="K", help="seed of the random numbers (default: 0)")
     parser.add_argument("--dispatch", action="store_true", default=None,
-                        help="with these: also how long a runtime takes that runs whatever is ready, with the order as priorities")
+                        help="with scenarios: also time a runtime that runs ops when they are ready, with the order as priorities")
 
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add_scenario_arguments(parser)
-    parser.add_argument("--rank-by", choices=RANKINGS, help="with these: what of a step's time over the scenarios ranks (default: mean)")
-    parser.add_argument("--quantile", type=real, metavar="Q", help="of --rank-by quantile (default: 0.9)")
+    parser.add_argument("--rank-by", choices=RANKINGS, help="with scenarios: by which step time over the scenarios to rank (default: mean)")
+    parser.add_argument("--quantile", type=real, metavar="Q", help="with --rank-by quantile: which quantile (default: 0.9)")
 
 
 def ranking_of(values: Mapping[str, Any], devices: int) -> Dict[str, Any]:
-    """What the options ask of a plan, in the words of ppsched.plan."""
+    """The options for a plan, as arguments of ppsched.plan."""
     asked = asked_scenarios(values, devices)
     if asked is None:
         return {}
     if values.get("quantile") is not None and values.get("rank_by") != "quantile":
-        raise UsageError("--quantile: it goes with --rank-by quantile")
+        raise UsageError("--quantile needs --rank-by quantile")
     return {"scenarios": asked.pop("count"), **asked, "dispatch": "ready" if values.get("dispatch") else "planned", "rank_by": values.get("rank_by") or "mean", "quantile": values.get("quantile") or 0.9}
 
 
 def take_file_words(path: str, values: Dict[str, Any]) -> None:
-    """What a config file says of ranks, links and stages, as the words of the options."""
+    """Converts the slow ranks, links and stages of a config file to values of the options."""
     values.update({name: slow_words(path, name, values[name]) for name in SLOW if name in values})
 
 
 def take_idle(values: Dict[str, Any], given: Mapping[str, Any]) -> None:
-    """Leaves out what a config file says of scenarios where nothing varies."""
+    """Removes the keys of a config file for scenarios, if no times vary."""
     if all(values.get(name) is None for name in VARYING) and not _is_recorded(values):
         for name in BESIDE:
             if name not in given:
@@ -70,7 +71,7 @@ def _profile(values: Mapping[str, Any]) -> Any:
 
 
 def _is_recorded(values: Mapping[str, Any]) -> bool:
-    """Whether scenarios are those of a profile."""
+    """Whether scenarios are taken from a profile."""
     if values.get("scenarios_from") is not None:
         return True
     profile = _profile(values)
@@ -78,7 +79,7 @@ def _is_recorded(values: Mapping[str, Any]) -> bool:
 
 
 def _recorded(values: Mapping[str, Any], count: int, devices: int, stages: Optional[int]) -> Tuple[str, List[float]]:
-    """The factors of a profile's iterations, by scenario: of stages; where these differ by candidate, of devices."""
+    """The factors of a profile's iterations, by scenario: for stages, or for devices in a plan, whose candidates differ in stages."""
     profile = _profile(values)
     if profile is None:
         raise UsageError("--scenarios-from profile: give --profile")
@@ -90,7 +91,7 @@ def _recorded(values: Mapping[str, Any], count: int, devices: int, stages: Optio
 
 
 def _take(asked: Dict[str, Any], name: str, factors: List[float]) -> None:
-    """Adds factors by scenario to those of all scenarios."""
+    """Multiplies factors by scenario with those that hold in all scenarios."""
     each = asked.get(name, [1.0])
     asked[name] = [factor * each[i % len(each)] for i, factor in enumerate(factors)]
 
@@ -110,19 +111,19 @@ def _seed(values: Mapping[str, Any]) -> int:
 
 
 def scenario_fault(values: Mapping[str, Any], format: Optional[str]) -> Optional[str]:
-    """Why the options of scenarios do not go with others of schedule, if so."""
+    """Why options for scenarios cannot be combined with other options of schedule, or None."""
     if any(values.get(name) for name in ("lower", "offload", "recompute_chunks")):
-        return "--jitter, --slow-rank and the like are of a schedule that is neither lowered nor keeps less"
+        return "--jitter, --slow-rank and similar options cannot be combined with lowering, recompute chunks=N, or offload"
     if values.get("launch") is not None:
-        return "--jitter, --slow-rank and the like go with text and json, not with --launch"
+        return "--jitter, --slow-rank and similar options work only with text and json, not with --launch"
     if format not in (None, "text", "json"):
-        return f"--jitter, --slow-rank and the like go with text and json, not with {format}"
+        return f"--jitter, --slow-rank and similar options work only with text and json, not with {format}"
     return None
 
 
 def tells_scenarios(values: Dict[str, Any], given: Mapping[str, Any], format: Optional[str] = None) -> bool:
-    """Whether what is printed has a place for them. Refuses options of them where it has none, unless a search aims at them; what a
-    config file says is passed over there."""
+    """Whether the output can contain scenarios. If it cannot, options for scenarios are refused, unless a search uses them, and keys of a
+    config file are ignored."""
     fault = scenario_fault(values, format)
     if fault is None:
         return True
@@ -135,20 +136,20 @@ def tells_scenarios(values: Dict[str, Any], given: Mapping[str, Any], format: Op
 
 
 def asked_scenarios(values: Mapping[str, Any], devices: int, stages: Optional[int] = None) -> Optional[Dict[str, Any]]:
-    """The scenarios that the options ask for: how many, and how times vary, in the words of Schedule.scenarios. stages: of the
-    schedule; None of a plan, whose candidates differ in them."""
+    """The number of scenarios and how times vary, as arguments of Schedule.scenarios. stages: those of the schedule; None for a plan, whose
+    candidates differ in stages."""
     is_recorded = _is_recorded(values)
     if not is_recorded and all(values.get(name) is None for name in VARYING):
         for name in BESIDE:
             if values.get(name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')}: {_NEEDED}")
+                raise UsageError(f"--{name.replace('_', '-')} {_NEEDED}")
         return None
     count = _count(values)
     asked = {"count": count, "seed": _seed(values), "jitter": values.get("jitter") or 0.0, "message_jitter": values.get("message_jitter") or 0.0,
              **slow_factors(values, devices)}
     if values.get("slow_stage"):
         if stages is None:
-            raise UsageError("--slow-stage: candidates differ in their stages; give --slow-rank, or take schedule for one of them")
+            raise UsageError("--slow-stage: candidates differ in their stages; give --slow-rank, or use the command schedule for one of them")
         asked["stage_factors"] = factors_of("slow_stage", values["slow_stage"], stages)
     if is_recorded:
         _take(asked, *_recorded(values, count, devices, stages))
@@ -156,7 +157,7 @@ def asked_scenarios(values: Mapping[str, Any], devices: int, stages: Optional[in
 
 
 def found_scenarios(schedule: Schedule, values: Mapping[str, Any]) -> Optional[Found]:
-    """Those, of a schedule."""
+    """Evaluates a schedule in these scenarios."""
     asked = asked_scenarios(values, schedule.devices, schedule.stages)
     if asked is None:
         return None
@@ -172,12 +173,12 @@ def _figures(row: Mapping[str, Any]) -> str:
 def _dispatch_line(found: Found) -> str:
     if found.ready is None:
         return ""
-    won = "" if found.won is None else f"; it wins {found.won:.0%} of what varying times cost"
-    return f"run as they are ready: {_figures(scenario_row(found.ready))}{won}\n"
+    won = "" if found.won is None else f"; this saves {found.won:.0%} of the time that variation costs"
+    return f"with dispatch when ready: {_figures(scenario_row(found.ready))}{won}\n"
 
 
 def with_scenarios(found: Optional[Found], text: str, format: str) -> str:
-    """A text or JSON with what the scenarios say."""
+    """Adds the results of the scenarios to a text or JSON."""
     if found is None:
         return text
     row = scenario_row(found.planned)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that builds and evaluates one schedule: schedule."""
+"""The command schedule, which builds and evaluates one schedule."""
 import argparse
 import json
 from typing import Optional
@@ -10,6 +10,7 @@ from .._core.progress import ProgressBar
 from .._core.schedule import generate
 from .._core.timeline import Timeline
 from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, stamped
+from .capture_report import capture_rows, capture_text
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .explain_report import explain_row, explain_text
 from .export_options import add_export_arguments
@@ -39,8 +40,8 @@ from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING,
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser(
         "schedule", help="build and evaluate one schedule", allow_abbrev=False,
-        description="Builds a strategy's schedule and evaluates it. Times and memory: one number for all stages, or one a "
-                    "stage, as 1 2 3 or 1,2,3; all plain, or all with units, as 6.1ms, 72GB, 400Gbps.")
+        description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per "
+                    "stage, such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
     parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
                     "launch", "explain", "output")
     parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
@@ -80,11 +81,13 @@ def add_commands(commands: Commands) -> None:
     answer.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
     answer.add_argument("--slots", action="store_true",
                         help="with json: slots of activations and received values, and rounds in which devices connect")
+    answer.add_argument("--capture", action="store_true",
+                        help="with text or json: whether the order can be captured as a CUDA graph, with its communicators and buffers, or why not")
     parser.set_defaults(run=run_schedule)
 
 
 def _build(values: Values) -> Timeline:
-    """The timeline of the schedule that merged values ask for, within its limits. Adds the split of their layers."""
+    """Builds and times the schedule of merged values, and checks its limits. Adds the split of the layers to the values."""
     values["model"] = found_split(values)
     asked = with_offload_option(values)
     problem = with_asked_objective(problem_of(asked), asked)
@@ -129,12 +132,12 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     if fault:
         raise UsageError(fault)
     if values.get("measured") and chosen not in (None, "text", "json"):
-        raise UsageError(f"--measured goes with text and json, not with {chosen}")
-    for name in ("explain", "explain_memory"):
+        raise UsageError(f"--measured works only with text and json, not with {chosen}")
+    for name in ("explain", "explain_memory", "capture"):
         if values.get(name) and chosen not in (None, "text", "json"):
-            raise UsageError(f"--{name.replace('_', '-')}: it goes with text and json, not with {chosen}")
+            raise UsageError(f"--{name.replace('_', '-')} works only with text and json, not with {chosen}")
     if values.get("slots") and chosen != "json":
-        raise UsageError("--slots: it goes with json alone")
+        raise UsageError("--slots works only with json")
     is_told = tells_scenarios(values, vars(arguments), chosen)
     timeline = _build(values)
     scenarios = found_scenarios(timeline.schedule, values) if is_told else None
@@ -158,6 +161,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = _explained(timeline, text, chosen or "text")
     if values.get("explain_memory"):
         text = _memory_explained(timeline, text, chosen or "text")
+    if values.get("capture"):
+        text = _with_capture(timeline, text, chosen or "text", bool(values.get("blocking")))
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
     text = values["measurement"].beside(timeline, text, chosen)
@@ -168,7 +173,7 @@ def run_schedule(arguments: argparse.Namespace) -> None:
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:
-    """A text or JSON with what explains it."""
+    """Adds the explanation to a text or JSON."""
     if format == "text":
         return text + explain_text(timeline)
     return json.dumps({**json.loads(text), "explain": explain_row(timeline)}) + "\n"
@@ -178,3 +183,10 @@ def _memory_explained(timeline: Timeline, text: str, format: str) -> str:
     if format == "text":
         return text + memory_text(timeline)
     return json.dumps({**json.loads(text), "explain_memory": memory_rows(timeline)}) + "\n"
+
+
+def _with_capture(timeline: Timeline, text: str, format: str, blocking: bool) -> str:
+    """A text or JSON with whether the order can be captured."""
+    if format == "text":
+        return text + capture_text(timeline.schedule, blocking)
+    return json.dumps({**json.loads(text), **capture_rows(timeline.schedule, blocking)}) + "\n"

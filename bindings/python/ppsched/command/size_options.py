@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line for stages and microbatches that are made of those that the costs are given for."""
+"""Options of the command line for other numbers of stages and microbatches than those of the given costs."""
 import argparse
 from typing import Any, Dict, List, Mapping, Optional, Union, cast
 
@@ -17,18 +17,19 @@ ENDS = {"embedding": "first", "head": "last"}
 def add_end_arguments(parser: argparse.ArgumentParser) -> None:
     for name, which in ENDS.items():
         parser.add_argument("--" + name, nargs="+", action="extend", metavar="KEY=VALUE",
-                            help=f"what of the {which} stage is not divided: forward_time=0.2 mem_static=3 and so on")
+                            help=f"costs of the {which} stage that are not divided, such as forward_time=0.2 mem_static=3")
 
 
 def add_size_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chunks", type=whole, metavar="V",
-                        help="V stages a device, made of those of -s: their costs are divided, or added up")
-    parser.add_argument("--microbatch-count", type=whole, metavar="M", help="the batch of -b in M microbatches; costs are those of -b")
+                        help="V stages per device, made from those of -s: their costs are divided or added up")
+    parser.add_argument("--microbatch-count", type=whole, metavar="M",
+                        help="divide the batch of -b into M microbatches instead; given costs are those of -b")
     add_end_arguments(parser)
 
 
 def end_of(name: str, given: Union[Mapping[str, float], List[str], None]) -> Optional[ModelEnd]:
-    """What the embedding or the head takes: a mapping, from KEY=VALUE words or a config file."""
+    """The costs of the embedding or the head, from KEY=VALUE words or the mapping of a config file."""
     if given is None or isinstance(given, dict):
         return cast(Optional[ModelEnd], given)
     values: Dict[str, float] = {}
@@ -47,17 +48,17 @@ def end_of(name: str, given: Union[Mapping[str, float], List[str], None]) -> Opt
 
 
 def _check(config: Config, values: Mapping[str, Any]) -> None:
-    """Without --chunks the stages are those of -s; a file with the chunks that may be tried must allow for them."""
+    """Checks the stages of -s without --chunks. If a config file lists chunks to try, they must be among them."""
     if any(isinstance(values.get(name), list) for name in ENDS):
-        raise UsageError(f"--{', --'.join(ENDS)}: they go with --chunks")
+        raise UsageError(f"--{', --'.join(ENDS)} need --chunks")
     allowed = values.get("chunks")
     if allowed is not None and config.stages not in [chunks * config.devices for chunks in allowed if isinstance(chunks, int)]:
-        raise Error(f"{values['config']}: chunks holds {', '.join(map(str, allowed))}, and {config.stages} stages on {config.devices} "
+        raise Error(f"{values['config']}: chunks is {', '.join(map(str, allowed))}, but {config.stages} stages on {config.devices} "
                     f"devices are {config.stages / config.devices:g} each; give --chunks")
 
 
 def resized(config: Config, values: Mapping[str, Any]) -> Config:
-    """The problem in the stages and microbatches that merged values ask for, as a plan makes it."""
+    """The problem with the numbers of stages and microbatches of merged values, converted as in a plan."""
     chunks, microbatches, size = values.get("chunks"), values.get("microbatch_count"), 1.0
     if microbatches is not None and microbatches != config.microbatches:
         old, config = config.microbatches, config.with_microbatches(microbatches)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots and communicators for the command's JSON. Positions there count an overlapped pair as one op."""
+"""Slots and communicators in the JSON of the command. Positions count an overlapped pair as one op."""
 from itertools import accumulate, groupby
 from typing import Any, Dict, List
 
@@ -10,13 +10,13 @@ from .._core.slots import Connection
 
 
 def _places(schedule: Schedule, device: int) -> List[int]:
-    """Of each op of a queue its place among the tokens."""
+    """For each op of a queue its position in the list of tokens."""
     ops = schedule.queues[device]
     return list(accumulate((not op.overlapped for op in list(ops)[:-1]), initial=0)) if len(ops) else []
 
 
 def _shared(schedule: Schedule, device: int, use: str, places: List[int]) -> Dict[str, Any]:
-    """Of activations, which share one arena."""
+    """The slots of activations, which share one arena."""
     arenas = schedule.arenas(device, use)
     return {"count": sum(arena.slots for arena in arenas),
             "slots": [[life.stage, life.microbatch, life.slot, places[life.first], places[life.last]]

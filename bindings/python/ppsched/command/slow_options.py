@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line, and keys of a config file, for what is slower in all scenarios: ranks, links and stages."""
+"""Options of the command line, and keys of a config file, for ranks, links and stages that are slower in all scenarios."""
 import argparse
 import contextlib
 import math
@@ -13,7 +13,7 @@ from .usage import UsageError
 
 
 class Slow(NamedTuple):
-    """Of an option: its words, an example, what is slower, how many numbers name it."""
+    """An option: its form, an example, what is slower, and how many numbers name it."""
 
     form: str
     example: str
@@ -24,9 +24,9 @@ class Slow(NamedTuple):
 SLOW: Dict[str, Slow] = {"slow_rank": Slow("RANK:FACTOR", "3:1.2", "rank", 1),
                          "slow_link": Slow("FROM:TO:FACTOR", "0:1:2.5", "rank", 2),
                          "slow_stage": Slow("STAGE:FACTOR", "0:1.2", "stage", 1)}
-_HELP = {"slow_rank": "all ops of a device take so many times longer; may be given again for others",
-         "slow_link": "what goes from a device to another takes so many times longer; may be given again for others",
-         "slow_stage": "all ops of a stage take so many times longer; may be given again for others"}
+_HELP = {"slow_rank": "multiply the times of all ops of a device; may be repeated",
+         "slow_link": "multiply the times of transfers from one device to another; may be repeated",
+         "slow_stage": "multiply the times of all ops of a stage; may be repeated"}
 
 
 def add_slow_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_slow_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def slow_words(path: str, name: str, value: object) -> List[str]:
-    """Those of a config file: a text, a list of texts, or a mapping of what is slower to its factor."""
+    """The values of a config file: a text, a list of texts, or a mapping to factors."""
     if isinstance(value, Mapping):
         return [f"{key}:{factor}" for key, factor in value.items()]
     words = value if isinstance(value, list) else [value]
@@ -45,7 +45,7 @@ def slow_words(path: str, name: str, value: object) -> List[str]:
 
 
 def _parsed(name: str, word: str) -> Tuple[Tuple[int, ...], float]:
-    """What is slower, and by which factor."""
+    """Parses a value: what is slower, and the factor."""
     slow, option = SLOW[name], "--" + name.replace("_", "-")
     *names, last = word.split(":")
     places: Tuple[int, ...] = ()
@@ -60,7 +60,7 @@ def _parsed(name: str, word: str) -> Tuple[Tuple[int, ...], float]:
 
 
 def factors_of(name: str, words: Sequence[str], count: int) -> List[float]:
-    """Of each of so many ranks or stages, or of each pair of these, row by row."""
+    """The factor of each of `count` ranks or stages, or of each pair of ranks, row by row."""
     slow, option, factors = SLOW[name], "--" + name.replace("_", "-"), [1.0] * count**SLOW[name].numbers
     seen: Set[Tuple[int, ...]] = set()
     for word in words:
@@ -78,7 +78,7 @@ def factors_of(name: str, words: Sequence[str], count: int) -> List[float]:
 
 
 def slow_factors(values: Mapping[str, Any], devices: int) -> Dict[str, List[float]]:
-    """What the options say of devices, in the words of Schedule.scenarios."""
+    """The factors of devices and links, as arguments of Schedule.scenarios."""
     found: Dict[str, List[float]] = {}
     for name, argument in (("slow_rank", "device_factors"), ("slow_link", "link_factors")):
         if values.get(name):

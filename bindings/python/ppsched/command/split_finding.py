@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The split of a model's layers for one strategy, where none is given."""
+"""Finds the split of a model's layers for one strategy, if none is given."""
 from typing import Any, Dict, Mapping, Optional
 
 from .._core._library import Error
@@ -9,7 +9,7 @@ from .layer_options import has_layers, split_of
 from .plan_options import make_plan
 from .plan_telling import why_none
 
-OF_ORDER = "min_group_size"  # the option on which an order depends, beside the size of groups
+OF_ORDER = "min_group_size"  # the option, in addition to the group size, on which an order depends
 
 
 def _planned(values: Mapping[str, Any], runtime: Optional[str]) -> Plan:
@@ -21,13 +21,14 @@ def _planned(values: Mapping[str, Any], runtime: Optional[str]) -> Plan:
 
 
 def _is_refused(made: Plan) -> bool:
-    """Whatever the layers are."""
+    """Whether the strategy is refused for any split."""
     return len(made) > 0 and all(candidate.status == "refused" for candidate in made)
 
 
 def found_split(values: Dict[str, Any]) -> Optional[LayerSplit]:
-    """The layers of merged values with their split, or that which suits their strategy best; None where they have no layers. Adds the
-    option of the order that it was found with. For a line of a runtime that cannot run it any split, as the line tells who can."""
+    """The layers of merged values with the given split, or else with the best one for their strategy. None without layers. Adds the option
+    of the order with which the split was found. For the launch line of a runtime that cannot run the strategy, any split is taken, as the
+    line names the runtimes that can."""
     if values.get("split") is not None or values.get("recompute") is not None or not has_layers(values):
         return split_of(values)
     launch = values.get("launch")

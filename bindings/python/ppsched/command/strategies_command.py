@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that lists the strategies: strategies."""
+"""The command strategies, which lists the strategies."""
 import argparse
 import json
 from typing import Any, Dict
@@ -11,7 +11,7 @@ from .problem_options import Commands
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("strategies", help="list the strategies and their options", allow_abbrev=False)
-    parser.add_argument("name", nargs="?", help="describe this one alone")
+    parser.add_argument("name", nargs="?", help="describe only this strategy")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     parser.set_defaults(run=run_strategies)
@@ -25,7 +25,7 @@ def _strategy_text(strategy: Strategy) -> str:
     chunks = strategy.chunks or "any number of"
     placement = "any" if strategy.placement == "default" else strategy.placement
     lines = [f"{strategy.name}: {strategy.summary}",
-             f"  {placement} placement, {chunks} stage{'' if strategy.chunks == 1 else 's'} a device; "
+             f"  {placement} placement, {chunks} stage{'' if strategy.chunks == 1 else 's'} per device; "
              f"{'F, I, W' if strategy.splits_backward else 'F, B'}; from {strategy.source}"]
     if strategy.aliases:
         lines.append(f"  also called {', '.join(strategy.aliases)}")

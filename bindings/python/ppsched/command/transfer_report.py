@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the check command says of a schedule's sends and receives."""
+"""The report of the command check on the sends and receives of a schedule."""
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error, InvalidSchedule
@@ -21,7 +21,7 @@ def error_row(error: BaseException) -> Dict[str, Any]:
 
 
 def _models(values: Mapping[str, Any]) -> List[Model]:
-    """The channel model that was asked for, or the common ones."""
+    """The given channel model, or the common ones."""
     order, asked = channel_of(values)
     if values["channel"] is not None or any(asked.values()):
         return [(order, asked)]
@@ -42,8 +42,8 @@ def _slots(schedule: Schedule, device: int) -> int:
 
 
 class TransferReport:
-    """row: for JSON; lines: for people; fault: what is wrong, or None. Wrong is a send without its receive and the like, or that
-    the schedule hangs under the channel model that was asked for, or, where none was, under all common ones."""
+    """row: for JSON; lines: for people; fault: what is wrong, or None. Faults are a send without its receive and the like, and a deadlock
+    in the given channel model, or, without one, in all common ones."""
 
     row: Dict[str, Any]
     lines: List[str]

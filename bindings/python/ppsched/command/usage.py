@@ -25,7 +25,7 @@ ALIASES = {"--num-stages": "--stages", "--num-batches": "--microbatches", "--num
 
 
 class UsageError(Error):
-    """The words of the command line are off."""
+    """The command line is wrong."""
 
 
 class _Formatter(argparse.HelpFormatter):

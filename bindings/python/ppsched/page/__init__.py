@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of HTML: the report of a plan, and the live page; their scripts are in the two folders."""
+"""HTML pages: the report of a plan, and the live page. Their scripts are in the two folders."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live page: the library itself, as WebAssembly, in one HTML file that computes in the browser and loads nothing from anywhere."""
+"""The live page: one HTML file with the library as WebAssembly. It computes in the browser, and loads nothing from anywhere."""
 import base64
 import gzip
 import os
@@ -17,58 +17,58 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent
 _SOURCES = _PACKAGE.parents[2] / "wasm"  # in a source tree
 _REPORT = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "columns.js", "lanes.js", "dependencies.js", "pointing.js",
            "gaps.js", "selection.js", "critical.js", "finding.js", "timeline.js", "memory.js", "patterns.js", "idle.js")
-_COMPUTING = ("problem.js", "work.js")  # what a report that ranks anew has, too
-_LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "live.js")  # in this order they are one script
+_COMPUTING = ("problem.js", "work.js")  # also in reports that rank again
+_LIVE = ("picture.js", "model.js", "knobs.js", "bars.js", "stages.js", "results.js", "waiting.js", "vector.js", "exports.js", "extras.js", "order.js", "hand.js", "teach.js", "live.js")  # joined to one script in this order
 _VERSION = 1  # of the link, as in problem.js
 _MODULE = "ppsched.wasm"
 
 
 def _found(name: str) -> pathlib.Path:
-    """A file of the JavaScript binding: where PPSCHED_WASM says, in the installed package, or in the source tree."""
+    """A file of the JavaScript binding: from PPSCHED_WASM, the installed package, or the source tree."""
     folders = [pathlib.Path(os.environ["PPSCHED_WASM"]).parent] if os.environ.get("PPSCHED_WASM") and name == _MODULE else []
     for folder in (*folders, _PACKAGE / "live_page", _SOURCES):
         if (folder / name).is_file():
             return folder / name
     if name == _MODULE:
-        raise Error("the live page needs the library as WebAssembly, which is not built: run bindings/wasm/build.sh, or set PPSCHED_WASM to "
+        raise Error("the live page needs the library as WebAssembly, which is not built; run bindings/wasm/build.sh, or set PPSCHED_WASM to "
                     "its ppsched.wasm")
     raise Error(f"the live page needs {name} of bindings/wasm, which is not installed")
 
 
 def _plain(name: str) -> str:
-    """A module's text without what makes it one."""
+    """The text of a module without its imports and exports."""
     text = re.sub(r"^import \{[^}]*\} from [^;]*;\n|^export \{[^}]*\};\n", "", _found(name).read_text(encoding="utf-8"), flags=re.M)
     return re.sub(r"^export ", "", text, flags=re.M).replace(' = new URL("ppsched.wasm", import.meta.url)', "")
 
 
 def _library_script() -> str:
-    """The binding as one function, so that a worker can be handed its text."""
+    """The binding as one function, so that its text can be passed to a worker."""
     return f"function makeLibrary() {{\n{_plain('abi.mjs')}\n{_plain('ppsched.mjs')}\nreturn {{ load, Kind, Quantity, Runtime }};\n}}\n"
 
 
 def check_library() -> None:
-    """Refuses where the library is not there as WebAssembly."""
+    """Raises if the library is not built as WebAssembly."""
     _found(_MODULE)
 
 
 def packed_library() -> str:
-    """The library as WebAssembly, as it stands in a page."""
+    """The library as WebAssembly, packed for a page."""
     return base64.b64encode(gzip.compress(_found(_MODULE).read_bytes(), 9, mtime=0)).decode()
 
 
 def computing_script() -> str:
-    """What a page has that computes: the binding, problems, and workers."""
+    """The scripts of pages that compute: the binding, problems, and workers."""
     return _library_script() + "\n".join((_PACKAGE / "live_page" / name).read_text(encoding="utf-8") for name in _COMPUTING)
 
 
 def live_html() -> str:
-    """The page as text."""
+    """The live page as text."""
     def asset(folder: str, name: str) -> str:
         return (_PACKAGE / folder / name).read_text(encoding="utf-8")
 
     style = asset("report_page", "style.css") + asset("live_page", "live.css")
     script = "\n".join([*(asset("report_page", name) for name in _REPORT), computing_script(), *(asset("live_page", name) for name in _LIVE)])
-    # Nothing but this very style and script may act in the page; it may compile WebAssembly, have workers of its own, and load nothing.
+    # Only this style and script may act in the page; it may compile WebAssembly and start workers, and load nothing.
     policy = (f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)} 'wasm-unsafe-eval'; "
               "worker-src blob:; base-uri 'none'; form-action 'none'")
     parts = {"POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script, "VERSION": decoded(lib.ppsched_version_text()),
@@ -82,7 +82,7 @@ def _number(value: float) -> str:
 
 
 def link_of(config: Config, strategy: str, page: str = "ppsched.html", saving: Mapping[str, str] = {}) -> str:
-    """The live page with this problem in it, as the page itself writes links. saving: {"recompute": "chunks=1"}, or
+    """A link to the live page with this problem, in the form in which the page writes links. saving: {"recompute": "chunks=1"}, or
     {"offload": ...} with chunks=N, all or limit."""
     fixed: Dict[str, Any] = {"strategy": strategy, "devices": config.devices, "stages": config.stages, "microbatches": config.microbatches}
     words: List[str] = [f"v={_VERSION}", *(f"{name}={quote(str(value), safe='')}" for name, value in fixed.items())]

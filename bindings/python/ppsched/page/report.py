@@ -29,10 +29,10 @@ from .report_timeline import Variation, drawn, timeline_row
 _FOLDER = pathlib.Path(__file__).resolve().parent / "report_page"
 _SCRIPTS = ("base.js", "data.js", "theme.js", "view.js", "surface.js", "panels.js", "table.js", "columns.js", "lanes.js", "dependencies.js",
             "pointing.js", "gaps.js", "selection.js", "critical.js", "finding.js", "save.js", "timeline.js", "memory.js", "patterns.js",
-            "idle.js", "scenarios.js", "launch.js", "layers.js", "question.js", "main.js")  # in this order they are one script
-_ANEW = ("anew_work.js", "anew.js")  # behind them, with what computes, in pages that rank anew
-_DIGITS = 12        # of a number in the page: enough for any eye, without the noise of the last bits
-_MOST_OPS = 400_000  # of all timelines after the first two, so that the page stays light
+            "idle.js", "scenarios.js", "launch.js", "layers.js", "question.js", "main.js")  # joined to one script in this order
+_ANEW = ("anew_work.js", "anew.js")  # added after them, with the computing scripts, in pages that rank again
+_DIGITS = 12        # of numbers in the page; enough to show, without rounding noise
+_MOST_OPS = 400_000  # of all timelines but the first two, so that the page stays small
 
 
 # --- its data ---
@@ -41,7 +41,7 @@ def _timelines(plan: Plan, wanted: Sequence[Candidate], most_ops: float, csv: Op
                variation: Optional[Variation]) -> Iterator[Dict[str, Any]]:
     ops = 0
     for number, candidate in enumerate(wanted):
-        most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # an F, an I and a W of each
+        most = 3 * candidate.stages * candidate.microbatches * plan.config.iterations  # F, I and W of each
         if number >= 2 and ops + most > most_ops:
             continue
         timeline = plan.timeline(candidate)
@@ -50,7 +50,7 @@ def _timelines(plan: Plan, wanted: Sequence[Candidate], most_ops: float, csv: Op
 
 
 def _least_limit(plan: Plan) -> Optional[Dict[str, Any]]:
-    """What would do, where nothing fits."""
+    """The least memory limit that works, if nothing fits."""
     if plan.best is not None:
         return None
     try:
@@ -64,15 +64,15 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
                 csv: Optional[str] = None, baseline: Optional[str] = None, timelines: Optional[Timelines] = None,
                 command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None,
                 variation: Optional[Variation] = None, live: bool = False) -> Dict[str, Any]:
-    """What report_html shows of a ppsched.Plan, as plain data: all candidates, and the timelines of the best of each strategy,
-    of `count` strategies at most, of fewer where schedules are very large.
+    """The data of a page for a ppsched.Plan: all candidates, and the timelines of the best candidate of each strategy, for at most
+    `count` strategies (fewer if schedules are very large).
 
-    candidates: those of the plan that it is about, by rank (default: all); csv: the file that has the first one's order, which
-    its launch lines name; baseline: what runs today, whose timeline stands beside the best: a strategy, or "interleaved_1f1b:4"
-    with its stages a device (default: 1f1b where it is a candidate); timelines: instead of the count, "all" or names of
-    strategies of which all candidates have theirs; command, profile: the line that made the page and what times are from, which it
-    tells; variation: of the times, in scenarios whose makespans it tells; live: the page has the library in it, and ranks anew
-    with other limits and times."""
+    candidates: candidates of the plan to show, by rank (default: all); csv: the file with the order of the first one, which its launch
+    lines name; baseline: the strategy in use today, whose timeline is shown next to the best, such as "1f1b", or "interleaved_1f1b:4" with
+    its stages per device (default: 1f1b, if it is a candidate); timelines: instead of the count, "all", or names of strategies whose
+    candidates all get timelines; command, profile: the command that made the page, and the source of times, which the page shows;
+    variation: how times vary, to show makespans in scenarios; live: include the library, so that the page can rank again with other limits
+    and times."""
     config, shown = plan.config, list(plan[:] if candidates is None else candidates)
     wanted = baseline_of(baseline)
     if live:
@@ -96,13 +96,13 @@ def report_data(plan: Plan, count: int = 8, title: Optional[str] = None, *, cand
 
 def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *,
                    objective: Union[Objective, str] = "makespan") -> Dict[str, Any]:
-    """The same of any timelines, such as those of schedules of one's own: each is a candidate, ranked as plans rank theirs."""
+    """The same for any timelines, such as those of custom schedules: each is a candidate, ranked as in a plan."""
     given = list(timelines) if isinstance(timelines, Iterable) else []
     if not given or not all(isinstance(timeline, Timeline) for timeline in given):
-        raise Error(f"timelines must be a list of ppsched.Timeline, one at least, not {shown(timelines)}")
+        raise Error(f"timelines must be a list of at least one ppsched.Timeline, not {shown(timelines)}")
     by, units = member(Objective, "objective", objective), given[0].config.units
     if any(timeline.config.units != units for timeline in given):
-        raise Error("the timelines are in different units, so that they cannot stand on one page")
+        raise Error("the timelines have different units, so they cannot be on one page")
     candidates = with_least_bounds(ranked([candidate_of(timeline, number, by) for number, timeline in enumerate(given)]))
     first = given[0].schedule
     problem = {name: getattr(first, name) for name in ("devices", "stages", "microbatches", "iterations")}
@@ -113,19 +113,19 @@ def timelines_data(timelines: Sequence[Timeline], title: Optional[str] = None, *
 
 
 def report(what: Union[Plan, Timeline, Sequence[Timeline]], title: Optional[str] = None, *, live: bool = False) -> str:
-    """A page of a plan, or of one or more timelines, as HTML. live: a plan's page has the library in it, and ranks anew with other
-    limits and times."""
+    """A page for a plan, or for one or more timelines, as HTML. live, only for a plan: include the library, so that the page can rank
+    again with other limits and times."""
     if isinstance(what, Plan):
         return report_html(report_data(what, title=title, live=live))
     if live:
-        raise Error("a page that ranks anew is of a plan; timelines alone have no candidates to rank")
+        raise Error("a page that ranks again needs a plan; timelines alone have no candidates to rank")
     return report_html(timelines_data([what] if isinstance(what, Timeline) else what, title))
 
 
 # --- its page ---
 
 def _shorter(text: str) -> Optional[float]:
-    """A number of JSON with the digits that are shown; an integer where it is one."""
+    """A number of JSON, rounded to the digits that are shown; an integer if it is one."""
     number = float(f"{float(text):.{_DIGITS}g}")
     if not math.isfinite(number):
         return None
@@ -133,14 +133,14 @@ def _shorter(text: str) -> Optional[float]:
 
 
 def _script_data(data: Union[Mapping[str, Any], List[Any]]) -> str:
-    """JSON that may stand within <script>: no NaN, no "<", and nothing but ASCII."""
+    """JSON that can be put into <script>: without NaN and "<", and only ASCII."""
     plain = json.loads(json.dumps(data), parse_float=_shorter, parse_constant=lambda name: None)
     text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _packed(data: Mapping[str, Any]) -> Dict[str, Any]:
-    """The data with its candidates and each timeline packed; the page unpacks those that it shows."""
+    """The data with packed candidates and timelines; the page unpacks those that it shows."""
     packed = dict(data)
     if isinstance(data.get("candidates"), list):
         packed["candidates"] = deflated(_script_data(data["candidates"]))
@@ -154,14 +154,14 @@ def _asset(name: str) -> str:
 
 
 def report_html(data: Mapping[str, Any]) -> str:
-    """The page as text, from what report_data returns."""
+    """The page as text, from the result of report_data."""
     is_live = isinstance(data.get("live"), str)
     style = _asset("style.css") + (_asset("anew.css") if is_live else "")
     script = "\n".join([*map(_asset, _SCRIPTS), *([computing_script(), *map(_asset, _ANEW)] if is_live else [])])
     library = f'<script type="text/plain" id="library">{packed_library()}</script>\n' if is_live else ""
     title = "".join(letter for letter in str(data.get("title", "")) if letter.isprintable())
-    # Nothing but this very style and script may act in the page, and it may load nothing; one with the library may compile that,
-    # and have workers of its own.
+    # Only this style and script may act in the page, and it may load nothing. A page with the library may also compile it and start
+    # workers.
     computing = (" 'wasm-unsafe-eval'", "worker-src blob:; ") if is_live else ("", "")
     policy = f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)}{computing[0]}; " \
              f"{computing[1]}base-uri 'none'; form-action 'none'"
@@ -172,5 +172,5 @@ def report_html(data: Mapping[str, Any]) -> str:
 
 @makes_pages
 def _page_of(plan: Plan, candidates: Sequence[Candidate]) -> str:
-    """What Plan.write makes."""
+    """The page that Plan.write makes."""
     return report_html(report_data(plan, candidates=candidates))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which candidates of a plan have their timelines in a page: the best, beside it what runs today, and others."""
+"""Which candidates of a plan get timelines in a page: the best, the baseline, and others."""
 import re
 from typing import List, NamedTuple, Optional, Sequence, Union
 
@@ -9,13 +9,13 @@ from .._core.plan_table import best_of_each
 from .._core.shown import shown
 from .._core.strategy import find_strategy
 
-BASELINE = "1f1b"  # what most run today
+BASELINE = "1f1b"  # the most common strategy
 ALL = "all"
 Timelines = Union[int, str, Sequence[str]]
 
 
 class Baseline(NamedTuple):
-    """A strategy; chunks: its V, where that matters. asked: by the caller, so that it must be there."""
+    """The strategy in use today. chunks: its V, or None for any; asked: given by the caller, so it must exist."""
 
     strategy: str
     chunks: Optional[int]
@@ -26,17 +26,17 @@ class Baseline(NamedTuple):
 
 
 def baseline_of(text: Optional[str]) -> Baseline:
-    """Of NAME or NAME:V; that of most where there is none."""
+    """Parses NAME or NAME:V; None means the most common strategy."""
     if text is None:
         return Baseline(BASELINE, None, False)
     name, separator, chunks = str(text).partition(":")
     if separator and not re.fullmatch("0*[1-9][0-9]{0,99}", chunks):
-        raise Error(f"baseline is {shown(text)}; it must be a strategy, or with its stages a device behind it, such as interleaved_1f1b:4")
+        raise Error(f"baseline is {shown(text)}; it must be a strategy, with or without its stages per device, such as interleaved_1f1b:4")
     return Baseline(find_strategy(name).name, int(chunks) if separator else None, True)
 
 
 def found_baseline(candidates: Sequence[Candidate], wanted: Baseline) -> Optional[Candidate]:
-    """The best candidate that it is; refuses where it was asked for and is none."""
+    """The best candidate of the baseline. Raises if the caller gave the baseline and there is none."""
     matching = [candidate for candidate in candidates if wanted.suits(candidate)]
     able = [candidate for candidate in matching if candidate.status != "refused"]
     if able or not wanted.asked:
@@ -44,12 +44,12 @@ def found_baseline(candidates: Sequence[Candidate], wanted: Baseline) -> Optiona
     if matching:
         raise Error(f"baseline {wanted.strategy} was refused: {matching[0].reason}")
     names = ", ".join(dict.fromkeys(candidate.strategy for candidate in candidates if candidate.status != "refused"))
-    chunks = "" if wanted.chunks is None else f" with {wanted.chunks} stages a device"
-    raise Error(f"baseline {wanted.strategy}{chunks} is no candidate; there are {names or 'none that can be made'}")
+    chunks = "" if wanted.chunks is None else f" with {wanted.chunks} stages per device"
+    raise Error(f"baseline {wanted.strategy}{chunks} is not a candidate; there are {names or 'none that can be made'}")
 
 
 def _others(candidates: Sequence[Candidate], timelines: Timelines) -> List[Candidate]:
-    """That may be drawn beside the best and the baseline."""
+    """Candidates to draw in addition to the best and the baseline."""
     able = [candidate for candidate in candidates if candidate.status != "refused"]
     if isinstance(timelines, int):
         return best_of_each(candidates)
@@ -63,8 +63,8 @@ def _others(candidates: Sequence[Candidate], timelines: Timelines) -> List[Candi
 
 
 def drawn_candidates(candidates: Sequence[Candidate], baseline: Optional[Candidate], timelines: Timelines) -> List[Candidate]:
-    """The best, the baseline, what most run today, and by what `timelines` is: the best of other strategies, of so many in all; all; or all of the
-    strategies that it names."""
+    """The candidates to draw: the best, the baseline, the most common strategy, and by `timelines`: the best of other strategies up to that
+    number of all; all candidates; or all candidates of the named strategies."""
     usual = found_baseline(candidates, baseline_of(None))
     first = [*best_of_each(candidates)[:1], *(candidate for candidate in (baseline, usual) if candidate is not None)]
     drawn = list({candidate.rank: candidate for candidate in [*first, *_others(candidates, timelines)]}.values())

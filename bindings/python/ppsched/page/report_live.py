@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report needs to rank anew in the browser: the problem of its plan, and how its candidates were listed."""
+"""The data that a report needs to rank again in the browser: the problem of its plan, and the options of its candidates."""
 import json
 import math
 from typing import Any, Dict, List, Optional, Tuple
@@ -12,23 +12,23 @@ from .report_choice import Baseline
 
 
 def _beyond(plan: Plan) -> Optional[str]:
-    """The first thing of a plan that the page cannot do again, as WebAssembly lacks it."""
+    """The first part of a plan that the page cannot repeat, as its WebAssembly does not have it."""
     found: List[Tuple[bool, str]] = [
         (plan.layers is not None, "the split of a model by its layers"), (plan.lowering != Lowering.NONE, "transfers of lowered schedules"),
-        (bool(plan._own), "schedules of functions of your own"), (plan.embedding is not None or plan.head is not None, "embedding and head"),
-        (plan.runtime is not None, "what a runtime can run"), (plan._has_scenarios, "times that vary"),
+        (bool(plan._own), "schedules of your own functions"), (plan.embedding is not None or plan.head is not None, "embedding and head"),
+        (plan.runtime is not None, "a runtime"), (plan._has_scenarios, "times that vary"),
         (bool(plan._listing.get("offload")), "offload"), (len(plan._listing.get("memory_limits", ())) > 0, "several memory limits"),
         (bool(plan.config._weight_versions), "weight versions"), (bool(plan.config._map), "a placement by a list of devices")]
     return next((words for is_there, words in found if is_there), None)
 
 
 def _numbers(values: List[float]) -> List[Any]:
-    """As JSON can have them."""
+    """Numbers as JSON, which has no infinity."""
     return ["Infinity" if math.isinf(value) else value for value in values]
 
 
 def _problem(config: Config) -> Dict[str, Any]:
-    """As the page's problem.js has it."""
+    """The problem in the form of the page's problem.js."""
     given = {name: getattr(config, name) for name in QUANTITIES}
     return {"devices": config.devices, "stages": config.stages, "microbatches": config.microbatches, "iterations": config.iterations,
             "slices": config.slices, "placement": config._asked_placement.name.lower(), "split_backward": int(config.split_backward),
@@ -38,10 +38,10 @@ def _problem(config: Config) -> Dict[str, Any]:
 
 
 def live_row(plan: Plan, baseline: Baseline) -> str:
-    """JSON of the problem, the options of its plan and the baseline: a text, as its numbers keep all digits."""
+    """The problem, the options of its plan and the baseline as JSON, in a text, so that numbers keep all digits."""
     beyond = _beyond(plan)
     if beyond is not None:
-        raise Error(f"a page that ranks anew does not know {beyond}; make it without, or a page without --live")
+        raise Error(f"a page that ranks again does not support {beyond}; leave it out, or make a page without --live")
     listing = {"objective": plan.objective.name.lower(), **plan._listing}
     return json.dumps({**_problem(plan.config), "plan": {name: value for name, value in listing.items() if value},
                        "baseline": {"strategy": baseline.strategy, "chunks": baseline.chunks}}, allow_nan=False)

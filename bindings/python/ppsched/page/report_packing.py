@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a page holds its data: deflated JSON in base64, with times that repeat as often as they can."""
+"""The data format of a page: deflated JSON in base64. Times are stored so that they repeat often."""
 import base64
 import json
 import math
@@ -7,7 +7,7 @@ import zlib
 from typing import Any, Dict, List, Mapping, Optional
 
 
-DIGITS = 12  # of times, which gaps and durations are summed up to; as in data.js
+DIGITS = 12  # digits of times after gaps and durations are added up, as in data.js
 
 
 def _rounded(time: float) -> float:
@@ -19,7 +19,7 @@ def deflated(text: str) -> str:
 
 
 def _times(values: Any) -> Optional[List[float]]:
-    """A list of finite numbers; None where it is anything else."""
+    """A list of finite numbers; None if it is anything else."""
     if not isinstance(values, list):
         return None
     return values if all(isinstance(value, (int, float)) and math.isfinite(value) for value in values) else None
@@ -29,21 +29,21 @@ def _queue_with_gaps(queue: Any) -> Any:
     start, end = (_times(queue.get(name)) if isinstance(queue, Mapping) else None for name in ("start", "end"))
     if start is None or end is None or len(start) != len(end):
         return queue
-    start, end = [_rounded(time) for time in start], [_rounded(time) for time in end]  # so that nothing adds up
+    start, end = [_rounded(time) for time in start], [_rounded(time) for time in end]  # so that errors do not add up
     gaps = [begin - before for begin, before in zip(start, [0.0, *end])]
     rest = {name: value for name, value in queue.items() if name not in ("start", "end")}
     return {**rest, "gap": gaps, "duration": [stop - begin for begin, stop in zip(start, end)]}
 
 
 def with_gaps(timeline: Mapping[str, Any]) -> Dict[str, Any]:
-    """Instead of when ops start and end, how long after the one before each starts, and how long it takes: the same again and again."""
+    """Replaces starts and ends of ops by the gap before each op and its duration, which repeat often."""
     schedule = timeline.get("schedule")
     if not isinstance(schedule, Mapping) or not isinstance(schedule.get("queues"), list):
         return dict(timeline)
     return {**timeline, "schedule": {**schedule, "queues": [_queue_with_gaps(queue) for queue in schedule["queues"]]}}
 
 
-# --- back, for whoever reads a page ---
+# --- reading a page ---
 
 
 def inflated(packed: str) -> Any:
@@ -63,7 +63,7 @@ def _queue_with_times(queue: Any) -> Any:
 
 
 def page_data(page: str) -> Dict[str, Any]:
-    """What report_html was given, from the page that it made: numbers with 12 digits."""
+    """The data from which report_html made a page, with numbers of 12 digits."""
     data: Dict[str, Any] = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
     if isinstance(data.get("candidates"), str):
         data["candidates"] = inflated(data["candidates"])

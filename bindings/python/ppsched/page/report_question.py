@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page answers, so that whoever gets it can check and repeat it: all numbers of the problem, and what made the page."""
+"""The problem of a page: all its numbers, and what made the page, so that a reader can check and repeat it."""
 import math
 from typing import Any, Dict, List, Mapping, Optional
 
 from .._core._library import decoded, lib
 from .._core.config import QUANTITIES, Config
 
-_DEFAULTS = {"forward_times": "1", "backward_times": "2", "mem_forward": "1"}  # where neither they nor their parts are given
+_DEFAULTS = {"forward_times": "1", "backward_times": "2", "mem_forward": "1"}  # if neither they nor their parts are given
 _PARTS = {"backward_times": ("backward_input_times", "backward_weight_times")}
 
 
@@ -15,7 +15,7 @@ def _plain(value: float) -> Optional[float]:
 
 
 def _numbers(config: Config) -> List[Dict[str, Any]]:
-    """Each list that was given, in the library's order, and what holds without one where that is no 0."""
+    """Each given list, in the library's order, and defaults that are not 0."""
     rows: List[Dict[str, Any]] = []
     for name in QUANTITIES:
         values: List[float] = getattr(config, name)
@@ -28,7 +28,7 @@ def _numbers(config: Config) -> List[Dict[str, Any]]:
 
 def question_row(config: Config, command: Optional[str] = None, profile: Optional[Mapping[str, Any]] = None,
                  layers: Optional[List[Any]] = None) -> Dict[str, Any]:
-    """command: the line that made the page; profile: what measured times are from; layers: the rows of a model by its layers."""
+    """command: the command that made the page; profile: the source of measured times; layers: the rows of a model by its layers."""
     placement = [int(device) for device in config._map] or config._asked_placement.name.lower()
     return {"version": decoded(lib.ppsched_version_text()), "command": command, "numbers": _numbers(config),
             "placement": placement, "slices": config.slices, "iterations": config.iterations, "split_backward": config.split_backward,

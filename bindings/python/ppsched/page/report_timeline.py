@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page has of one timeline: the schedule with its times, memory, what explains it, and what to type."""
+"""The data of one timeline in a page: the schedule with its times, memory, explanation and launch lines."""
 import json
 import math
 import shlex
@@ -13,12 +13,13 @@ from .._core.op import units
 from .._core.plan import Plan
 from .._core.scenarios import Factors, scenario_row
 from .._core.timeline import Timeline
+from .._core.window_trace import pair_times
 
-_BINS = 40  # of the histogram of makespans
+_BINS = 40  # bins of the histogram of makespans
 
 
 class Variation(NamedTuple):
-    """How times vary in the scenarios that a page tells of; see Schedule.scenarios."""
+    """How times vary in the scenarios of a page; see Schedule.scenarios."""
 
     scenarios: int = 1000
     seed: int = 0
@@ -29,7 +30,7 @@ class Variation(NamedTuple):
 
 
 def _critical_path(timeline: Timeline) -> List[List[int]]:
-    """Devices, and places in their queues as JSON has them, where an overlapped pair is one."""
+    """Devices and positions in their queues as in JSON, where an overlapped pair counts as one."""
     places = [{index: place for place, (_, index, _) in enumerate(units(queue))} for queue in timeline.schedule.queues]
     return [[op.device, places[op.device][op.position]] for op in timeline.critical_path]
 
@@ -39,7 +40,7 @@ def _finite(numbers: List[float]) -> List[Optional[float]]:
 
 
 def _explained(timeline: Timeline) -> Dict[str, Any]:
-    """The critical path and the slack, where the library tells them."""
+    """The critical path and the slack, if the library computes them."""
     try:
         return {"critical": _critical_path(timeline), "slack": {"devices": _finite(timeline.slack_by_device),
                                                                  "stages": _finite(timeline.slack_by_stage)}}
@@ -62,15 +63,25 @@ def _scenarios(timeline: Timeline, variation: Optional[Variation]) -> Dict[str, 
     return {"scenarios": {**scenario_row(made), "histogram": _histogram(made.makespans)}}
 
 
+def _windows(timeline: Timeline) -> Dict[str, Any]:
+    """Those in overlapped pairs, by stages: of what, channel, and start and end as shares of the pair."""
+    found = pair_times(timeline)
+    channels = list(dict.fromkeys(window.channel for pair in found.values() for window in pair.windows))
+    pairs = [{"forward": forward, "backward": backward, "windows": [[window.of, channels.index(window.channel), window.start / pair.time, window.end / pair.time]
+                                                                    for window in pair.windows]}
+             for (forward, backward), pair in found.items() if pair.time > 0]
+    return {"windows": {"channels": channels, "pairs": pairs}} if pairs else {}
+
+
 def drawn(candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
     limits = [figures.memory_limit for figures in timeline.device_metrics]
     return {"rank": candidate.rank, "schedule": json.loads(timeline.export("json")),
             "memory": [[list(point) for point in timeline.memory(device)] for device in range(timeline.schedule.devices)],
-            "memory_limits": _finite(limits), **_explained(timeline)}
+            "memory_limits": _finite(limits), **_windows(timeline), **_explained(timeline)}
 
 
 def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, Any]:
-    """The stages' layers, and on which device each is."""
+    """The layers of each stage, and its device."""
     if plan.layers is None:
         return {}
     return {"split": [{"stage": row["stage"], "device": timeline.schedule.device_of(row["stage"]), "layers": row["layers"],
@@ -78,7 +89,7 @@ def _layers(plan: Plan, candidate: Candidate, timeline: Timeline) -> Dict[str, A
 
 
 def _command(plan: Plan, candidate: Candidate) -> Dict[str, str]:
-    """That builds the schedule again; there is none for one of the caller's own functions."""
+    """The command that builds the schedule again; empty for a candidate of the caller's own function."""
     return {} if candidate.number in plan._own else {"command": shlex.join(plan.command(candidate))}
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files of others say: models, arguments of frameworks, devices, profiles and traces; and plans beside what was measured."""
+"""Readers of other tools' files: models, framework arguments, devices, profiles and traces; and the comparison of a plan with measured times."""

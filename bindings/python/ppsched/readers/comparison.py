@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan beside its measurement: when each op was to run and when it ran, where they part, and why."""
+"""Comparison of a plan with measured times: planned and measured time of each op, the first op that is late, and why."""
 import math
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
@@ -17,8 +17,8 @@ LATE_DEVICE, LATE_INPUT, SLOW_OP = "late device", "late input", "slow op"
 
 
 class OpTimes(NamedTuple):
-    """An op, or an overlapped pair: planned and measured, from the first start of all. lag: how much later than planned it
-    started; longer: how much longer it took. Both are negative where it was earlier, or shorter."""
+    """An op, or an overlapped pair: its planned and its measured times, counted from the first start of all ops. lag: how much later
+    than planned it started; longer: how much longer it took. Both are negative if the op was earlier or shorter."""
 
     device: int
     op: str
@@ -37,9 +37,9 @@ class OpTimes(NamedTuple):
 class Parting(NamedTuple):
     """The first op of a device that lags by more than the tolerance, and why.
 
-    cause: "slow op", where `other`, which ran before it, took longer; "late input", where its input `other` came late from
-    `other_device`; "late device", where the device was free and the input was there. amount: how much longer the slow op took,
-    how late the input was made, how long the device paused.
+    cause: "slow op" if `other`, which ran before it, took longer than planned; "late input" if its input `other` came late from
+    `other_device`; "late device" if the device was free and the input had arrived. amount: how much longer the slow op took,
+    how late the input was computed, or how long the device paused.
     """
 
     device: int
@@ -52,7 +52,7 @@ class Parting(NamedTuple):
 
 
 class DeviceSum(NamedTuple):
-    """A device's busy time, its idle time until the last end of all, and its own last end."""
+    """A device's busy time, its idle time until the end of the last op of all devices, and the end of its own last op."""
 
     device: int
     planned_busy: float
@@ -64,11 +64,11 @@ class DeviceSum(NamedTuple):
 
 
 class StageSum(NamedTuple):
-    """Times of all ops of a stage and kind, but for overlapped ones; deviation, minimum and maximum are of one op, measured."""
+    """Summed times of all ops of a stage and kind, without overlapped pairs; deviation, minimum and maximum: of single measured ops."""
 
     stage: int
     kind: Kind
-    count: int  # type: ignore[assignment]  # not that of tuples
+    count: int  # type: ignore[assignment]  # replaces tuple.count
     planned: float
     measured: float
     deviation: float
@@ -77,10 +77,10 @@ class StageSum(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A plan beside the mean of its measured iterations.
+    """A plan compared with the mean of its measured iterations.
 
-    unit: of all times; ops: by device, in planned order; origin: the parting where it begins, None where nothing parts; notes:
-    what is to be known of the measurement, in words.
+    unit: of all times; ops: by device, in planned order; partings: for each late device its first late op; origin: the first cause of
+    all, None if no device is late; notes: remarks on the measurement.
     """
 
     unit: str
@@ -103,10 +103,10 @@ class Comparison(NamedTuple):
 
 
 def compare_run(timeline: Timeline, profile: Profile, tolerance: Optional[float] = None) -> Comparison:
-    """Puts a timeline of one iteration, the plan, beside the profile of traces of the same schedule, in the same unit of time.
+    """Compares a timeline of one iteration (the plan) with the profile of traces of the same schedule, in the same unit of time.
 
-    tolerance: what an op may lag before the plan and the measurement part; default: half of the plan's mean op. Sends and
-    receives are left out, as traces tell when they were posted, not when they went.
+    tolerance: how much an op may lag before it counts as late; default: half of the plan's mean op time. Sends and receives are
+    left out, because traces show when they were posted, not when the data moved.
     """
     if not isinstance(timeline, Timeline) or not isinstance(profile, Profile):
         raise Error(f"compare a ppsched.Timeline with a ppsched.Profile, not {shown(timeline)} with {shown(profile)}")
@@ -139,7 +139,7 @@ def _check_units(planned: Optional[str], profile: Profile) -> None:
 
 def _check_sizes(schedule: Schedule, profile: Profile) -> None:
     if not profile.repetitions:
-        raise Error(f"{profile.name}: a profile file does not tell when ops ran; give traces")
+        raise Error(f"{profile.name}: a profile file does not say when ops ran; give traces")
     for what in ("stages", "devices", "microbatches"):
         planned, measured = getattr(schedule, what), getattr(profile, what)
         if planned != measured:
@@ -149,7 +149,7 @@ def _check_sizes(schedule: Schedule, profile: Profile) -> None:
 
 
 def _aligned(timeline: Timeline, profile: Profile) -> List[List[OpTimes]]:
-    """For each device its rows, both times counted from their first starts."""
+    """Rows per device; planned and measured times are each counted from their first start."""
     measured = _mean_spans(profile)
     queues = [[(token, spans[index]) for token, index, _ in units(queue) if queue[index].kind in COMPUTE]
               for queue, spans in zip(timeline.schedule.queues, timeline.spans)]
@@ -160,18 +160,18 @@ def _aligned(timeline: Timeline, profile: Profile) -> List[List[OpTimes]]:
         for token, span in queue:
             ran = measured.pop(ops_of_token(token), None)
             if ran is None:
-                raise Error(f"{profile.name}: {token} is planned, but was not measured; the schedules differ")
+                raise Error(f"{profile.name}: {token} is planned but was not measured; the schedules differ")
             if ran[0] != device:
                 raise Error(f"{profile.name}: {token} was measured on device {ran[0]}, but is planned on device {device}")
             rows[-1].append(OpTimes(device, token, Span(span.start - first, span.end - first), ran[1]))
     for ops in measured:
         how = "in a pair" if len(ops) == 2 else "alone"
-        raise Error(f"{profile.name}: {ops[0]} was measured {how}, but is not planned so; the schedules differ")
+        raise Error(f"{profile.name}: {ops[0]} was measured {how}, but the plan does not have it so; the schedules differ")
     return rows
 
 
 def _mean_spans(profile: Profile) -> Dict[Ops, Tuple[int, Span]]:
-    """For each measured op its device and its mean span, counted from the first start of its iteration."""
+    """Device and mean span of each measured op, counted from the first start of its iteration."""
     count, every = profile.iterations, profile.repetitions
     firsts = [min(times[iteration].start for times in every.values()) for iteration in range(count)]
     spans: Dict[Ops, Tuple[int, Span]] = {}
@@ -182,14 +182,14 @@ def _mean_spans(profile: Profile) -> Dict[Ops, Tuple[int, Span]]:
 
 
 class _Inputs:
-    """What ops wait for from other devices."""
+    """Inputs of ops that come from other devices."""
 
     def __init__(self, timeline: Timeline, rows: List[OpTimes]) -> None:
         self._config, self._last = timeline.config, timeline.schedule.stages - 1
         self._rows = {op: row for row in rows for op in ops_of_token(row.op)}
 
     def of(self, row: OpTimes) -> Iterator[Tuple[float, OpTimes]]:
-        """(when it was there, the input's row) for each."""
+        """Yields (arrival time, row of the op that computed it) for each input."""
         for op in ops_of_token(row.op):
             source = self._source(op)
             if source is not None and source.device != row.device:
@@ -202,7 +202,7 @@ class _Inputs:
         return latest
 
     def held(self, row: OpTimes, free: float) -> float:
-        """How long the plan has a device wait that is free then, for the transfer of what it sent."""
+        """How long the device, free at `free`, waits in the plan for the transfer of its own send."""
         if self._config.sender_waits == SenderWaits.NEVER:
             return 0.0
         planned = (source.planned.end + arrival - source.measured.end for arrival, source in self.of(row))
@@ -212,7 +212,7 @@ class _Inputs:
         if op.kind == Kind.F:
             return self._rows.get(Op(op.stage - 1, Kind.F, op.microbatch))
         if op.kind == Kind.W or op.stage == self._last:
-            return None  # its own device's
+            return None  # the input is from the same device
         after = (Op(op.stage + 1, kind, op.microbatch) for kind in (Kind.B, Kind.I))
         return next((self._rows[each] for each in after if each in self._rows), None)
 
@@ -230,8 +230,8 @@ def _value(values: List[float], index: int, default: float) -> float:
 
 
 def _parting(queue: List[OpTimes], inputs: _Inputs, tolerance: float) -> Optional[Parting]:
-    """The first row that lags too much, and why. A row is kept by its device, which is busy, or by its input. The rows that ran
-    one after another up to it are looked at together, back to one that its input kept."""
+    """The first row that lags too much, and why. A row waits for its device, which is busy, or for its input. The rows that ran
+    back to back before it are looked at together, up to the last one that waited for its input."""
     position = next((position for position, row in enumerate(queue) if row.lag > tolerance), None)
     if position is None:
         return None
@@ -257,7 +257,7 @@ def _parting(queue: List[OpTimes], inputs: _Inputs, tolerance: float) -> Optiona
 
 
 def _origin(partings: List[Parting], rows: List[OpTimes]) -> Optional[Parting]:
-    """The earliest parting that no other device explains; else the earliest."""
+    """The earliest parting that is not caused by another device; if there is none, the earliest."""
     starts = {(row.device, row.op): row.measured.start for row in rows}
     own = [parting for parting in partings if parting.cause != LATE_INPUT] or partings
     return min(own, key=lambda parting: starts[parting.device, parting.op]) if own else None
@@ -283,13 +283,13 @@ def _stage_sums(rows: List[OpTimes], profile: Profile) -> List[StageSum]:
 
 
 def _source_notes(profile: Profile) -> List[str]:
-    """What the times are taken from, and what that leaves out or adds."""
+    """Source of the times, and what this source leaves out or adds."""
     notes = [f"times of {'/'.join(kind.name for kind in sorted(kinds))} are those of {source}"
              for source, kinds in profile.sources.items()]
     if RANGES in profile.sources:
-        notes.append("CPU ranges hold the wait for an op's input")
+        notes.append("CPU ranges include the wait for an op's input")
     if set(COMPUTE[1:]) & profile.sources.get(ANNOTATIONS, set()):
-        notes.append("GPU annotations of a backward lack what other threads launched")
+        notes.append("GPU annotations of a backward do not include kernels launched by other threads")
     return notes
 
 
@@ -297,12 +297,12 @@ def _order_notes(queues: List[List[OpTimes]], makespan: float) -> Iterator[str]:
     for queue in queues:
         for row, after in zip(queue, queue[1:]):
             if after.measured.start < row.measured.start - 1e-9 * makespan:
-                yield f"device {row.device} ran {after.op} before {row.op}, which is planned the other way round"
+                yield f"device {row.device} ran {after.op} before {row.op}, but the plan has {row.op} first"
                 break
 
 
 def _clock_notes(rows: List[OpTimes], inputs: _Inputs, makespan: float) -> Iterator[str]:
-    """Where an op starts before its input has ended, the clocks of their devices differ."""
+    """If an op starts before its input has ended, the clocks of the two devices differ."""
     worst: Dict[Tuple[int, int], Tuple[float, OpTimes, OpTimes]] = {}
     for row in rows:
         for _, source in inputs.of(row):
@@ -311,4 +311,4 @@ def _clock_notes(rows: List[OpTimes], inputs: _Inputs, makespan: float) -> Itera
                 worst[edge] = early, row, source
     for (sender, receiver), (early, row, source) in sorted(worst.items()):
         yield (f"{row.op} started {early:g} before its input {source.op} ended: the clocks of devices {sender} and {receiver} "
-               "differ by that at least")
+               "differ by at least that much")

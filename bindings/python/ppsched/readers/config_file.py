@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Config files: their keys, what each must be, and the problem that one states."""
+"""Config files of the command line: their keys and the type of each, and the problem that a file states."""
 from typing import Any, Dict, Mapping, Optional, Sequence
 
 from .._core._library import Error
@@ -18,7 +18,7 @@ TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", 
 MAPPINGS = ("options", "embedding", "head")
 LISTS = ("layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches")
-OTHERS = ("placement", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
+OTHERS = ("placement", "windows", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
 
 
@@ -40,22 +40,24 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: {key} must be a list, not {shown(value)}")
     if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
-    if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # likewise
+    if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: recompute must be a list of texts such as '0-3:full', not {shown(value)}")
     if key in BOOLEANS and not isinstance(value, bool):
         raise Error(f"{path}: {key} must be true or false, not {shown(value)}")
+    if key == "windows" and not isinstance(value, (dict, list)):
+        raise Error(f"{path}: windows must be an object with forward and backward, or a list of them, not {shown(value)}")
     if key == "placement" and not isinstance(value, (str, list)):
         raise Error(f"{path}: placement must be a name or a list with the device of each stage, not {shown(value)}")
 
 
 def read_layers_file(path: str) -> Any:
-    """The list of layers of a file that is one, or has one under "layers", as a config file may."""
+    """The list of layers of a file: the file itself, or its key "layers", as in a config file."""
     text = file_text(path)
     return _list_of_layers(path, read_yaml(path, text) if is_yaml(path) else read_json(path, text))
 
 
 def read_layers_text(name: str, text: str) -> Any:
-    """Likewise of JSON that is given itself."""
+    """The same for JSON that is given as text."""
     return _list_of_layers(name, read_json(name, text))
 
 
@@ -68,7 +70,7 @@ def _list_of_layers(path: str, values: Any) -> Any:
 
 
 def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others: Sequence[str] = ()) -> Dict[str, Any]:
-    """A config file's keys and values, which may have been read before; without those others, which are for whoever read them."""
+    """The keys and values of a config file, which may have been read before. Keys in `others` are left out; the caller reads them."""
     read = keys_checked(path, read_values(path) if values is None else values, (*KEYS, *ALSO, WRITTEN, *others))
     values = {}
     for key, value in read.items():
@@ -89,6 +91,7 @@ def config_of_values(values: Mapping[str, Any]) -> Config:
                   slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                   split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                   sender_waits=values.get("sender_waits") or "never", options=values.get("options"), units=values.get("units", PLAIN),
+                  windows=values.get("windows"),
                   **quantities_in({name: value for name, value in values.items() if value is not None}))
 
 

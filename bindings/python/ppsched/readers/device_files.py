@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of the caller's own: JSON files with the fields of one."""
+"""JSON files that describe a device."""
 import os
 from typing import Any, Dict, Mapping
 
@@ -12,14 +12,14 @@ from .._core.unit_advice import amount_in, unit_meant
 from .._core.words import nearest
 from .model_files import read_mapping_of
 
-# What fields measure; rates are plain numbers of operations a second.
+# Dimension of each field; rates are plain numbers, in operations per second.
 MEASURES = {"memory": "memory", "memory_bandwidth": "bandwidth", "bandwidth": "bandwidth", "latency": "time", "op_time": "time",
             "host_time": "time"}
 IN = {"memory": "B", "bandwidth": "B/s", "time": "s"}
 
 
 def _number(where: str, name: str, value: Any) -> float:
-    """In operations, bytes and seconds; what cannot be meant so is refused."""
+    """In operations, bytes and seconds; refuses a number that is only plausible in another unit."""
     key = name.split(".")[-1]
     dimension = MEASURES.get(key)
     if isinstance(value, str) and dimension is not None:
@@ -38,7 +38,7 @@ def _link(where: str, name: str, given: Any) -> LinkRate:
     if isinstance(given, LinkRate):
         return given
     if not isinstance(given, dict) or "bandwidth" not in given:
-        raise Error(f"{where}: {name} must be a mapping with bandwidth, and of {', '.join(LinkRate._fields[1:])} what is known")
+        raise Error(f"{where}: {name} must be a mapping with bandwidth and, if known, {', '.join(LinkRate._fields[1:])}")
     unknown = next((key for key in given if key not in LinkRate._fields), None)
     if unknown is not None:
         raise Error(f"{where}: {name} has no {shown(unknown)}; {nearest(unknown, LinkRate._fields) or 'it has ' + ', '.join(LinkRate._fields)}")
@@ -51,7 +51,7 @@ def _is_pair(value: object) -> bool:
 
 
 def _efficiency(where: str, name: str, given: Any) -> Any:
-    """One share, or pairs."""
+    """A share, or a list of (least size, share)."""
     if type(given) in (int, float):
         return float(given)
     if given in ([], ()):
@@ -82,7 +82,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def read_device(name: str) -> Accelerator:
-    """One that the library knows, or a JSON file with the fields of one, which may be "like" a known one."""
+    """A device that the library knows by this name, or one from a JSON file, which may be "like" a known one."""
     if not os.path.isfile(name):
         return find_accelerator(name)
     fields = dict(read_mapping_of(name))
@@ -96,10 +96,10 @@ def read_device(name: str) -> Accelerator:
     row: Dict[str, Any] = {"name": os.path.basename(name), **base, **_row(name, fields)}
     missing = [key for key in Accelerator._fields if key not in row and key not in Accelerator._field_defaults]
     if missing:
-        raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\": one that is known")
+        raise Error(f"{name}: a device needs {', '.join(missing)}; give them, or \"like\" with the name of a known device")
     device = Accelerator(**row)
     try:
-        Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # which looks at all of its numbers
+        Model(Transformer(1, 1, 1, 1, 1), Training(), device)  # checks all numbers of the device
     except Error as error:
         raise Error(f"{name}: {error}") from None
     return device

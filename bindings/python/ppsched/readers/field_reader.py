@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of a file with a model's sizes, one by one."""
+"""Reads the fields of a file with a model's sizes one by one."""
 from typing import Any, List, Mapping, Set
 
 from .._core._library import Error
 from .._core.shown import shown
 
 Fields = Mapping[str, Any]
-MOST = 2**31  # of a size or a number of parts
+MOST = 2**31  # largest size or count
 
 
 def in_use(value: object) -> bool:
-    """Not null, false, 0, nor empty."""
+    """Whether it is not null, false, 0 or empty."""
     return bool(value)
 
 
 class Reader:
-    """The fields of one file, asked for by name; what is missing is told all at once."""
+    """Fields of one file, read by name; check() reports all missing ones together."""
 
     def __init__(self, where: str, fields: Fields) -> None:
         self.where, self.fields = where, fields
@@ -23,7 +23,7 @@ class Reader:
         self.asked: Set[str] = set()
 
     def count(self, *names: str) -> int:
-        """The first of the names that there is."""
+        """The value of the first of the names that the file has; at least 1."""
         found = self.optional(*names)
         if found is None:
             self.missing.append(names[0])
@@ -33,12 +33,12 @@ class Reader:
         return found or 0
 
     def defaulted(self, name: str, default: int, least: int = 0) -> int:
-        """What Hugging Face's class has where the file says nothing; null is 0."""
+        """The field, or the default of Hugging Face's class if the file does not have it; null is 0."""
         found = self.optional(name, least=least)
         return found or 0 if name in self.fields else default
 
     def optional(self, *names: str, least: int = 0) -> Any:
-        """The first of the names that there is; others of them that are in use must say the same."""
+        """The value of the first of the names that the file has, or None; other names that are in use must have the same value."""
         given = [(name, self.take(name)) for name in names]
         found = [(name, value) for name, value in given if value is not None]
         found = [each for number, each in enumerate(found) if number == 0 or in_use(each[1])]
@@ -48,11 +48,11 @@ class Reader:
             if not least <= value <= MOST:
                 raise Error(f"{self.where}: {name} is {shown(value)}; it must be {least} " + ("or more" if value < least else f"to {MOST}"))
             if value != found[0][1]:
-                raise Error(f"{self.where}: {name} is {value}, and {found[0][0]}, another name of it, {found[0][1]}; give one of them")
+                raise Error(f"{self.where}: {name} is {value}, but {found[0][0]}, another name of the same field, is {found[0][1]}; give one of them")
         return found[0][1] if found else None
 
     def take(self, name: str) -> Any:
-        """A value as it is, which counts as read."""
+        """The unchecked value; the field counts as read."""
         self.asked.add(name)
         return self.fields.get(name)
 

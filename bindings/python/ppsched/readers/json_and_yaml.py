@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of values by their keys: JSON, or YAML where PyYAML is installed."""
+"""Reads mappings of keys to values from JSON files, and from YAML files if PyYAML is installed."""
 import json
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -10,17 +10,17 @@ from .._core.shown import shown
 from .._core.whole_numbers import MOST_DIGITS, whole_of
 from .._core.words import nearest
 
-MOST_ALIASED = 100_000  # values that the aliases of a YAML file stand for
+MOST_ALIASED = 100_000  # values that all aliases of a YAML file may expand to
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-OTHER_FORM = re.compile(r"[-+]?0[0-9]*[0-9]$|.*[:_]")  # 010, 1:30 and 1_0, as YAML 1.1 has them
-FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # what such keys begin with
+OTHER_FORM = re.compile(r"[-+]?0[0-9]*[0-9]$|.*[:_]")  # such as 010, 1:30 and 1_0 of YAML 1.1
+FAMILIES = ("mem_", "host_", "offload_", "copy_", "sharding_", "unshard_", "reduce_grad_", "slow_")  # prefixes of groups of keys
 
 
 def _unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     values: Dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise Error(f"key {shown(key)} stands twice")
+            raise Error(f"key {shown(key)} occurs twice")
         values[key] = value
     return values
 
@@ -37,31 +37,31 @@ def read_json(path: str, text: str) -> Any:
 
 
 def _unreadable(path: str, error: BaseException) -> Error:
-    """Values that the parser cannot make: numbers of too many digits, impossible dates, nesting without end."""
+    """For values that the parser cannot read: numbers of too many digits, impossible dates, endless nesting."""
     reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
     return Error(f"{path}: {reason}")
 
 
 def _unique_loader(yaml: Any) -> Any:
-    """PyYAML's safe loader, but a key may not stand twice, aliases do not stand for values without end, and numbers are in plain digits:
-    YAML 1.1 takes 010, 1:30 and 1_0 for 8, 90 and 10."""
+    """PyYAML's safe loader with more checks: a key may not appear twice, aliases may not expand without limit, and numbers such as 010,
+    1:30 and 1_0, which YAML 1.1 reads as 8, 90 and 10, are refused."""
 
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # of a module that may be missing
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # the module may be missing
         def __init__(self, text: str) -> None:
             super().__init__(text)
-            self._values, self._aliased = 0, 0  # so far: all values, those behind aliases as often as they are named; these alone
-            self._sizes: Dict[int, int] = {}    # of a node, by its identity
+            self._values, self._aliased = 0, 0  # so far: values with all aliases expanded; values from aliases only
+            self._sizes: Dict[int, int] = {}    # values in a node, by the node's id()
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             event, before = self.peek_event(), self._values
             is_alias = isinstance(event, yaml.AliasEvent)
             node = super().compose_node(parent, index)
             if is_alias and id(node) not in self._sizes:
-                raise yaml.composer.ComposerError(None, None, f"*{shown(event.anchor)[1:-1]} stands within itself", event.start_mark)
+                raise yaml.composer.ComposerError(None, None, f"*{shown(event.anchor)[1:-1]} contains itself", event.start_mark)
             self._values += self._sizes[id(node)] if is_alias else 1
             self._aliased += self._sizes[id(node)] if is_alias else 0
             if self._aliased > MOST_ALIASED:
-                raise yaml.composer.ComposerError(None, None, f"aliases stand for more than {MOST_ALIASED} values", event.start_mark)
+                raise yaml.composer.ComposerError(None, None, f"aliases expand to more than {MOST_ALIASED} values", event.start_mark)
             if not is_alias:
                 self._sizes[id(node)] = self._values - before
             return node
@@ -79,11 +79,11 @@ def _unique_loader(yaml: Any) -> Any:
             keys = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.value in keys:
-                    raise yaml.constructor.ConstructorError(None, None, f"key {shown(key.value)} stands twice", node.start_mark)
+                    raise yaml.constructor.ConstructorError(None, None, f"key {shown(key.value)} occurs twice", node.start_mark)
                 keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
             return super().construct_mapping(node, deep)
 
-    # 1e-3 is a number, as in JSON and YAML 1.2; PyYAML wants 1.0e-3
+    # 1e-3 is a number in JSON and YAML 1.2; PyYAML only reads 1.0e-3 as one
     number = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     return Loader
@@ -91,7 +91,7 @@ def _unique_loader(yaml: Any) -> Any:
 
 def read_yaml(path: str, text: str) -> Any:
     try:
-        import yaml  # which need not be installed
+        import yaml  # optional
     except ImportError:
         raise Error(f"{path}: YAML files need PyYAML (apt-get install python3-yaml, or pip install pyyaml)") from None
     try:
@@ -106,7 +106,7 @@ def read_yaml(path: str, text: str) -> Any:
 
 
 def file_text(path: str, most: int = CONFIG) -> str:
-    """The text of a file of so many bytes at most, which may have a byte order mark."""
+    """The text of a UTF-8 file of at most `most` bytes; a byte order mark is dropped."""
     try:
         data = read_bytes(path, most)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -115,19 +115,19 @@ def file_text(path: str, most: int = CONFIG) -> str:
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+        raise Error(f"{path}: byte {error.start} is not UTF-8") from None
     except ValueError as error:  # names with NUL
         raise _unreadable(path, error) from None
 
 
 def read_mapping(path: str, known: Sequence[str], text: Optional[str] = None) -> Dict[str, Any]:
-    """The keys and values of a JSON or YAML file, whose text may have been read before; raises Error with file, line and column,
-    or the nearest known key."""
+    """The keys and values of a JSON or YAML file; text: the file's text, if it is read already. Raises Error with file, line and column,
+    or with the nearest known key."""
     return keys_checked(path, read_values(path, text), known)
 
 
 def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
-    """Likewise, whatever the keys are."""
+    """Same as read_mapping, with any keys."""
     text = file_text(path) if text is None else text
     values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
     if not isinstance(values, dict):
@@ -136,13 +136,13 @@ def read_values(path: str, text: Optional[str] = None) -> Dict[str, Any]:
 
 
 def _listed(known: Sequence[str]) -> str:
-    """Known keys in a line; some are many, and have options of the same names."""
+    """Known keys in one line; keys of large groups are left out, schedule --help lists options of the same names."""
     others = ", ".join(f"{family}..." for family in FAMILIES)
     return ", ".join(key for key in known if not key.startswith(FAMILIES)) + f", and {others} as the options of schedule --help"
 
 
 def keys_checked(path: str, values: Dict[str, Any], known: Sequence[str]) -> Dict[str, Any]:
-    """The values, whose keys must be known."""
+    """Returns the values if all keys are known, else raises Error."""
     for key in values:
         if key not in known:
             raise Error(f"{path}: unknown key {shown(key)}; {nearest(key, known) or 'known keys: ' + _listed(known)}")

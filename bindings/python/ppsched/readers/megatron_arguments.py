@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Megatron-LM's arguments that are not counted, by what they would do to the answer."""
+"""Megatron-LM's arguments that are not counted, by what they would change."""
 from typing import Any, Dict, NamedTuple
 
-RELEASE = "0.20.0, d98e8a6"  # of Megatron-LM, whose parser was run for the names and the defaults, with those of its config classes
+RELEASE = "0.20.0, d98e8a6"  # Megatron-LM's; names and defaults are from its argument parser and its config classes
 
 
 class Argument(NamedTuple):
-    """effect: "refused" changes parameters, operations or kinds of layers; "not taken" changes times or memory otherwise; "nothing".
-    default: the launcher's own, with which it does nothing. only: values that do anything, where that is not all others."""
+    """effect: "refused" if it changes parameters, operations or kinds of layers; "not taken" if it changes times or memory in another
+    way; else "nothing". default: the launcher's default, which has no effect. only: the values that have an effect; empty: all but the default."""
 
     effect: str
     default: Any
@@ -24,7 +24,7 @@ REFUSED: Dict[str, Any] = {
     "decoder_num_layers": None, "decoder_seq_length": None, "yaml_cfg": None,
 }
 
-# One line tells which of them a file sets.
+# Accepted with one warning that lists those that the file sets.
 NOT_TAKEN: Dict[str, Any] = {
     "account_for_embedding_in_pipeline_split": False, "account_for_loss_in_pipeline_split": False,
     "activation_func_fp8_input_store": False, "activation_offload_fraction": 1.0, "cpu_offloading": False,
@@ -52,8 +52,8 @@ NOT_TAKEN: Dict[str, Any] = {
     "torch_fsdp2_reshard_after_forward": True, "tp_comm_overlap": False, "use_layer_wise_distributed_optimizer": False,
 }
 
-# Likewise, but of these values alone: scores that are kept, a transfer of all tokens to all devices of experts, one of heads between
-# devices of a sequence, and other bytes than Megatron-FSDP is taken to have.
+# The same, but only for these values: attention scores that are stored, an all-gather of tokens for experts, an all-to-all of heads
+# for context parallelism, and other data types than those assumed for Megatron-FSDP.
 NOT_TAKEN_ONLY: Dict[str, Any] = {
     "transformer_impl": ("local",), "attention_backend": ("local", "unfused", "AttnBackend.local", "AttnBackend.unfused"),
     "moe_token_dispatcher_type": ("allgather",), "cp_comm_type": ("a2a", "a2a+p2p", ["a2a"], ["a2a+p2p"]),
@@ -61,7 +61,7 @@ NOT_TAKEN_ONLY: Dict[str, Any] = {
     "megatron_fsdp_main_params_dtype": ("auto", "bf16", "fp16", "torch.bfloat16", "torch.float16"),
 }
 
-# Of releases before, with defaults of theirs.
+# Arguments of earlier releases, with their defaults.
 OLDER: Dict[str, Argument] = {
     "hybrid_attention_ratio": Argument("refused", 0.0, "0.16.0"), "hybrid_mlp_ratio": Argument("refused", 0.0, "0.16.0"),
     "batch_size": Argument("refused", None, "1.0"), "model_parallel_size": Argument("refused", None, "1.0"),
@@ -246,7 +246,7 @@ def _is_off(value: Any) -> bool:
 
 
 def is_default(name: str, value: Any) -> bool:
-    """Whether the value is the launcher's own, or as good as none, as files have that hold all arguments."""
+    """Whether the value is the launcher's default or means "not set", as in files that list all arguments."""
     default = ARGUMENTS[name].default
     if value is None or (value is False and default is not True):
         return True
@@ -260,6 +260,6 @@ def is_default(name: str, value: Any) -> bool:
 
 
 def changes(name: str, value: Any) -> bool:
-    """Whether an argument of the table does anything with this value."""
+    """Whether an argument of the table has an effect with this value."""
     argument = ARGUMENTS[name]
     return value in argument.only if argument.only else argument.effect != "nothing" and not is_default(name, value)

@@ -40,10 +40,10 @@ def is_in_use(name: str, fields: Mapping[str, Any]) -> bool:
 # --- the pattern ---
 
 def pattern_of(where: str, fields: Mapping[str, Any]) -> Optional[str]:
-    """The hybrid pattern, by its newer or older name, with MTP layers of the older form."""
+    """The hybrid pattern by its newer or older name, with MTP layers in the older form."""
     given = {name: fields[name] for name in ("hybrid_layer_pattern", "hybrid_override_pattern") if fields.get(name) is not None}
     if len(given) > 1:
-        raise Error(f"{where}: hybrid_layer_pattern and hybrid_override_pattern are two names of one; give hybrid_layer_pattern")
+        raise Error(f"{where}: hybrid_layer_pattern and hybrid_override_pattern are two names of the same argument; give hybrid_layer_pattern")
     for name, text in given.items():
         if not isinstance(text, str) or not text:
             raise Error(f"{where}: {name} must be a text such as M*M-, not {shown(text)}")
@@ -53,7 +53,7 @@ def pattern_of(where: str, fields: Mapping[str, Any]) -> Optional[str]:
 
 
 def pattern_layers(where: str, fields: Mapping[str, Any]) -> Optional[int]:
-    """How many layers the pattern has, which goes over num_layers; None without a pattern."""
+    """The number of layers of the pattern, which takes precedence over num_layers; None without a pattern."""
     pattern = pattern_of(where, fields)
     return None if pattern is None else len(_parts(where, pattern)[0])
 
@@ -67,16 +67,16 @@ def _parts(where: str, pattern: str) -> List[str]:
         if wrong is not None:
             raise Error(f"{where}: hybrid_layer_pattern has {shown(wrong)}; symbols are {' '.join(SYMBOLS)}, | between stages and / before MTP layers")
     if not parts[0] or "" in ahead or len(set(ahead)) > 1:
-        raise Error(f"{where}: hybrid_layer_pattern is {shown(pattern)}; it must have layers, and after each / the same ones")
+        raise Error(f"{where}: hybrid_layer_pattern is {shown(pattern)}; it must have layers, and the same layers after each /")
     if "*" in "".join(parts) and ("+" in "".join(parts) or "D" in "".join(parts)):
-        raise Error(f"{where}: hybrid_layer_pattern has * and one of + and D; Megatron-LM takes one kind of attention")
+        raise Error(f"{where}: hybrid_layer_pattern has * and one of + and D; Megatron-LM supports only one kind of attention")
     return parts
 
 
 # --- blocks ---
 
 def attention(t: Transformer) -> Block:
-    """Plain or latent, of a Transformer."""
+    """The attention block of a Transformer, plain or latent."""
     block: Block = {"kind": "attention", "norms": 2 if t.post_norms else 0, "heads": t.heads, "bias": t.qkv_bias, "output_bias": t.projection_bias}
     block.update({"head_size": t.head_size} if t.head_size else {})
     if not t.key_value_rank:
@@ -94,7 +94,7 @@ def experts(where: str, fields: Mapping[str, Any], t: Transformer) -> Block:
         raise Error(f"{where}: the pattern has E, and num_experts is missing; add it")
     gate = switch_of(where, fields, "moe_shared_expert_gate")
     if gate and not t.shared_ffn_size:
-        raise Error(f"{where}: moe_shared_expert_gate is of shared experts; give moe_shared_expert_intermediate_size too")
+        raise Error(f"{where}: moe_shared_expert_gate needs shared experts; give moe_shared_expert_intermediate_size, too")
     latent = integer_of(where, "moe_latent_size", fields.get("moe_latent_size") or 0)
     return {"kind": "experts", "norms": 2 if t.post_norms else 0, "experts": t.experts, "experts_per_token": t.experts_per_token, "width": t.expert_ffn_size,
             "shared_width": t.shared_ffn_size, "gated": t.gated, "bias": t.mlp_bias, "router_bias": t.router_bias, "shared_gate": gate,
@@ -117,14 +117,14 @@ def _delta(where: str, fields: Mapping[str, Any]) -> Block:
 def _indexed(where: str, fields: Mapping[str, Any], block: Block, layer: int) -> Block:
     """Latent attention with an index; layer: from 1. Of `dsa_indexer_topk_freq` layers the first has it."""
     if block["kind"] != "latent_attention":
-        raise Error(f"{where}: an index is of latent attention; give multi_latent_attention too")
+        raise Error(f"{where}: an index needs latent attention; give multi_latent_attention, too")
     every, offset = _integer(where, fields, "dsa_indexer_topk_freq"), _integer(where, fields, "dsa_indexer_skip_topk_offset", 0)
     return {**block, "index_heads": _integer(where, fields, "dsa_indexer_n_heads"), "index_size": _integer(where, fields, "dsa_indexer_head_dim"),
             "index_tokens": _integer(where, fields, "dsa_indexer_topk"), "shared_index": max(layer - offset, 0) % every != 0}
 
 
 def _window(where: str, fields: Mapping[str, Any]) -> int:
-    """Tokens that a query sees, itself among them; 0 without a window."""
+    """Tokens that a query sees, including itself; 0 without a window."""
     size = fields.get("window_size")
     if size is None:
         return 0
@@ -153,7 +153,7 @@ def _of_symbol(where: str, fields: Mapping[str, Any], t: Transformer, symbol: st
 
 
 def _scored(where: str, fields: Mapping[str, Any], block: Block, has_window: bool) -> Block:
-    """With what goes with the scores: a window, sinks, a gate."""
+    """The block with its window, sinks and gate."""
     kind, window = fields.get("softmax_type"), _window(where, fields)
     if kind not in (None, "vanilla", "off-by-one", "learnable"):
         raise Error(f"{where}: softmax_type is {shown(kind)}; it must be vanilla, off-by-one or learnable")
@@ -169,10 +169,10 @@ def _of_pattern(where: str, fields: Mapping[str, Any], t: Transformer, pattern: 
 
 
 def _of_gpt(where: str, fields: Mapping[str, Any], t: Transformer) -> Dict[str, Any]:
-    """Attention of a kind and one feed-forward in each layer."""
+    """Layers with attention of one kind and one feed-forward each."""
     variant, count = fields.get("experimental_attention_variant"), t.layers
     if variant not in (None, "gated_delta_net", "dsa"):
-        raise Error(f"{where}: experimental_attention_variant is {shown(variant)}; read are gated_delta_net and dsa")
+        raise Error(f"{where}: experimental_attention_variant is {shown(variant)}; supported are gated_delta_net and dsa")
     if variant == "gated_delta_net" and fields.get("linear_attention_freq") is None:
         raise Error(f"{where}: gated_delta_net needs linear_attention_freq; add it")
     linear = layer_pattern(where, "linear_attention_freq", fields.get("linear_attention_freq"), count) if variant == "gated_delta_net" else [0] * count
@@ -207,7 +207,7 @@ def _values(t: Transformer, layers: List[List[Block]], ends: List[List[Block]], 
 
 
 def _name(blocks: List[Block]) -> str:
-    """As the library names kinds."""
+    """The name of a kind, as the library chooses it."""
     kind = str(blocks[0]["kind"])
     if len(blocks) == 1:
         return kind
@@ -216,7 +216,7 @@ def _name(blocks: List[Block]) -> str:
 
 
 def _check_conditions(where: str, fields: Mapping[str, Any], pattern: str) -> None:
-    """Refuses what counts only beside something that is not there."""
+    """Refuses arguments that count only with another one that is missing."""
     variant, main = fields.get("experimental_attention_variant"), pattern
     needs = {"mamba_": ("M" in main, "layers M of a hybrid_layer_pattern"),
              "linear_": ("G" in main or variant == "gated_delta_net", "experimental_attention_variant gated_delta_net or layers G of a pattern"),
@@ -231,11 +231,11 @@ def _check_conditions(where: str, fields: Mapping[str, Any], pattern: str) -> No
             raise Error(f"{where}: {name} is {shown(fields[name])}, which counts only with {known[1]}; leave it out, or give that too")
     spec = fields.get("spec")
     if spec is not None and not (pattern and any(known in str(spec) for known in SPECS)):
-        raise Error(f"{where}: spec is {shown(spec)}, which would change the answer and is not read; with a pattern {' and '.join(SPECS)} are")
+        raise Error(f"{where}: spec is {shown(spec)}, which would change the answer and is not supported; with a pattern {' and '.join(SPECS)} are supported")
 
 
 def description_values(where: str, fields: Mapping[str, Any], t: Transformer) -> Optional[Dict[str, Any]]:
-    """The description of a model whose layers a Transformer does not have; None of others."""
+    """The description of a model with layers that a Transformer cannot have; None for other models."""
     pattern = pattern_of(where, fields)
     _check_conditions(where, fields, pattern or "")
     if pattern is not None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which layers are of a kind, by Megatron-LM's moe_layer_freq and the like: a number, a list, or a text such as ([0]*3+[1]*58)."""
+"""Which layers are of a kind, from Megatron-LM's moe_layer_freq and similar arguments: a number, a list, or an expression such as
+([0]*3+[1]*58)."""
 import re
 from typing import Any, Dict, List, Union
 
@@ -7,12 +8,12 @@ from .._core._library import Error
 from .._core.shown import shown
 
 _WORD = re.compile(r"\s*(?:([0-9]+)|([\[\](),*+]))")
-_DEEPEST = 50  # brackets in each other
+_DEEPEST = 50  # nested brackets
 Value = Union[int, List[int]]
 
 
 class _Reader:
-    """Sums of products of numbers and lists of numbers, as Python has them; no list is made that is longer than `most`."""
+    """Evaluates sums of products of numbers and lists of numbers with Python's meaning; makes no list longer than `most`."""
 
     def __init__(self, where: str, text: str, most: int, name: str) -> None:
         self.where, self.text, self.most, self.place, self.depth = f"{where}: {name} {shown(text)}", text, most, 0, 0
@@ -21,17 +22,17 @@ class _Reader:
         return Error(f"{self.where}: {reason}")
 
     def next(self) -> str:
-        """The word at hand, which stays; nothing at the end."""
+        """The next token, without consuming it; empty at the end."""
         found = _WORD.match(self.text, self.place)
         if found is None and self.text[self.place:].strip():
-            raise self.fail(f"it cannot be read from character {self.place + 1} on; it takes numbers, [ ] ( ) , * and +, as in ([0]*3+[1]*58)")
+            raise self.fail(f"it cannot be read from character {self.place + 1} on; it may contain numbers, [ ] ( ) , * and +, as in ([0]*3+[1]*58)")
         self.after = found.end() if found is not None else self.place
         return found.group(1) or found.group(2) if found is not None else ""
 
     def take(self, wanted: str) -> None:
         word = self.next()
         if word != wanted:
-            raise self.fail(f"{shown(wanted)} is missing in front of {shown(word)}" if word else f"{shown(wanted)} is missing at its end")
+            raise self.fail(f"{shown(wanted)} is missing before {shown(word)}" if word else f"{shown(wanted)} is missing at its end")
         self.place = self.after
 
     def sum(self) -> Value:
@@ -51,9 +52,9 @@ class _Reader:
     def atom(self) -> Value:
         word, self.depth = self.next(), self.depth + 1
         if self.depth > _DEEPEST:
-            raise self.fail(f"there are more than {_DEEPEST} brackets in each other")
+            raise self.fail(f"there are more than {_DEEPEST} nested brackets")
         if not (word.isdigit() or word in ("[", "(")) or not word:
-            raise self.fail(f"a number or a list is missing in front of {shown(word)}" if word else "a number or a list is missing at its end")
+            raise self.fail(f"a number or a list is missing before {shown(word)}" if word else "a number or a list is missing at its end")
         self.place = self.after
         value: Value = self.number(word) if word.isdigit() else self.list() if word == "[" else self.sum()
         if word == "(":
@@ -69,7 +70,7 @@ class _Reader:
         while self.next() != "]":
             value = self.sum()
             if isinstance(value, list):
-                raise self.fail("a list in a list is of no layer")
+                raise self.fail("a list may not contain a list")
             found.append(value)
             self.check(len(found))
             if self.next() != "]":
@@ -91,7 +92,7 @@ class _Reader:
 
     def times(self, one: Value, other: Value) -> Value:
         if isinstance(one, list) and isinstance(other, list):
-            raise self.fail("a list cannot be taken times a list")
+            raise self.fail("a list cannot be multiplied by a list")
         if isinstance(one, list) or isinstance(other, list):
             entries, count = (one, other) if isinstance(one, list) else (other, one)
             assert isinstance(entries, list) and isinstance(count, int)
@@ -106,7 +107,7 @@ class _Reader:
 
 
 def _read(where: str, text: str, layers: int, name: str = "moe_layer_freq") -> Value:
-    """A number by itself, or a list that an expression makes."""
+    """The value of an expression: a number or a list."""
     reader = _Reader(where, text, layers, name)
     value = reader.sum()
     if reader.next():
@@ -115,11 +116,11 @@ def _read(where: str, text: str, layers: int, name: str = "moe_layer_freq") -> V
 
 
 def expert_pattern(where: str, frequency: Any, layers: int) -> List[int]:
-    """Of each layer 1 where it has experts, 0 where it does not."""
+    """For each layer 1 if it has experts, else 0."""
     if isinstance(frequency, str):
         frequency = _read(where, frequency, layers)
     if isinstance(frequency, bool) or not isinstance(frequency, (int, list)):
-        raise Error(f"{where}: moe_layer_freq must be a number, a list or a text such as ([0]*3+[1]*58), not {shown(frequency)}")
+        raise Error(f"{where}: moe_layer_freq must be a number, a list or an expression such as ([0]*3+[1]*58), not {shown(frequency)}")
     if isinstance(frequency, int):
         if frequency < 1:
             raise Error(f"{where}: moe_layer_freq is {shown(frequency)}; it must be 1 or more")
@@ -148,7 +149,7 @@ def layer_pattern(where: str, name: str, frequency: Any, layers: int) -> List[in
 
 
 def pattern_fields(pattern: List[int]) -> Dict[str, Any]:
-    """Those of Transformer that say the same: so many without experts first, then every so many; or each layer."""
+    """Fields of Transformer for a pattern: leading layers without experts, then every n-th with experts; else a flag per layer."""
     experts = [layer for layer, has in enumerate(pattern) if has]
     if not experts:
         return {"dense_layers": len(pattern)}

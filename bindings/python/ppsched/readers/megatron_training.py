@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a model is trained, by Megatron-LM's argument names."""
+"""Training options from Megatron-LM's argument names."""
 from typing import Any, Dict, List, Mapping
 
 from .._core._library import Error
 from .._core.shown import shown
 from .._core.words import nearest
 
-# The argument, and the option of the command that it is.
+# The argument and its option of the command.
 TRAINING = {"tensor_model_parallel_size": "tp", "pipeline_model_parallel_size": "pp", "context_parallel_size": "cp",
             "expert_model_parallel_size": "ep", "expert_tensor_parallel_size": "etp", "data_parallel_size": "dp",
             "virtual_pipeline_model_parallel_size": "vpp", "num_virtual_stages_per_pipeline_rank": "vpp", "seq_length": "seq",
@@ -14,14 +14,14 @@ TRAINING = {"tensor_model_parallel_size": "tp", "pipeline_model_parallel_size": 
             "world_size": "world_size", "sequence_parallel": "sequence_parallel", "use_distributed_optimizer": "distributed_optimizer",
             "distributed_optimizer": "distributed_optimizer", "recompute_granularity": "recompute", "recompute": "recompute", "keep_scores": "keep_scores"}
 SHORT = ("tp", "pp", "cp", "ep", "etp", "dp", "vpp", "seq", "micro_batch", "global_batch", "zero")
-# Those that may be several, which are layouts to compare.
+# Options that may have several values: layouts to compare.
 SEVERAL = ("tp", "pp", "dp", "cp", "ep", "etp", "seq", "micro_batch", "global_batch", "zero")
-# That are taken in another way.
+# Arguments that are used in another way.
 TAKEN = ("num_layers_per_virtual_pipeline_stage", "recompute_activations", "recompute_method", "recompute_num_layers", "bf16", "fp16",
          "grad_reduce_in_bf16", "accumulate_allreduce_grads_in_fp32", "use_precision_aware_optimizer", "main_grads_dtype",
          "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "use_megatron_fsdp", "use_torch_fsdp2",
          "data_parallel_sharding_strategy")
-SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}  # of Megatron-FSDP
+SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}  # Megatron-FSDP's strategies as ZeRO stages
 DATA_TYPES = {"fp32": 4, "float32": 4, "torch.float32": 4, "bf16": 2, "bfloat16": 2, "torch.bfloat16": 2, "fp16": 2, "float16": 2,
               "torch.float16": 2, "fp8": 1, "torch.uint8": 1}
 
@@ -44,7 +44,7 @@ def switch_of(where: str, fields: Mapping[str, Any], name: str, default: bool = 
 
 
 def _known(where: str, name: str, value: Any, known: Mapping[str, int]) -> int:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise Error(f"{where}: {name} is {shown(value)}; {nearest(value, known) or 'known are ' + ', '.join(known)}")
     return known[value]
 
@@ -52,8 +52,8 @@ def _known(where: str, name: str, value: Any, known: Mapping[str, int]) -> int:
 # --- bytes of a parameter ---
 
 def _bytes(where: str, fields: Mapping[str, Any]) -> List[str]:
-    """As --bytes has them, where they are not those of bf16 with gradients in fp32: the data types, as Megatron-LM's page on its
-    distributed optimizer counts them, and those of its optimizer that is aware of precision."""
+    """Values of --bytes that differ from bf16 with fp32 gradients: from the data types, counted as in Megatron-LM's page on its
+    distributed optimizer, and from those of its precision-aware optimizer."""
     sizes: Dict[str, int] = {}
     if switch_of(where, fields, "fp16"):
         sizes = {} if switch_of(where, fields, "accumulate_allreduce_grads_in_fp32") else {"gradient": 2, "optimizer": 16}
@@ -69,7 +69,7 @@ def _bytes(where: str, fields: Mapping[str, Any]) -> List[str]:
     return [f"{name}={value}" for name, value in sizes.items()]
 
 
-# --- what else is taken ---
+# --- other options ---
 
 def _recompute(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     is_selective = fields.get("recompute_granularity") is None and switch_of(where, fields, "recompute_activations")
@@ -92,12 +92,12 @@ def _chunks(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
     each, layers = integer_of(where, name, fields[name]), integer_of(where, "num_layers", fields["num_layers"])
     devices = integer_of(where, "pp", fields.get("pipeline_model_parallel_size") or fields.get("pp") or 1)
     if not each or not devices or layers % (each * devices):
-        raise Error(f"{where}: {name} {each} on {devices} devices of a pipeline does not divide num_layers {layers}")
+        raise Error(f"{where}: {name} {each} times {devices} devices of a pipeline does not divide num_layers {layers}")
     return {"vpp": layers // (each * devices)}
 
 
 def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
-    """Options of the command, by its names."""
+    """Options of the command by name."""
     options: Dict[str, Any] = {**_chunks(where, fields), **_recompute(where, fields), **_sharding(where, fields)}
     sizes = _bytes(where, fields)
     if sizes:
@@ -109,7 +109,7 @@ def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
             continue
         if isinstance(value, list) and option in SEVERAL:
             if not value:
-                raise Error(f"{where}: {name} is []; give a number, or several that pick compares")
+                raise Error(f"{where}: {name} is []; give a number, or several for pick to compare")
             value = [integer_of(where, name, each, 0 if option == "zero" else 1) for each in value]  # layouts to compare
         elif option in ("sequence_parallel", "distributed_optimizer", "keep_scores"):
             value = switch_of(where, fields, name)
@@ -119,6 +119,6 @@ def training_options(where: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         else:
             value = integer_of(where, name, value, 0 if option in ("zero", "etp", "vpp") else 1)
         if named.get(option, value) != value:
-            raise Error(f"{where}: {name} is {shown(value)}, and by another name of it {shown(named[option])}; give one of them")
+            raise Error(f"{where}: {name} is {shown(value)}, but the same option under another name is {shown(named[option])}; give one of them")
         named[option] = value
     return {**options, **named}

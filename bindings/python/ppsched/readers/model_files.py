@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, sizes as calculon has
-them."""
+"""Files that describe a model: the library's own form, Hugging Face's config.json, Megatron-LM's argument names, recipes of other
+launchers, or sizes with calculon's names."""
 import os
 import re
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Union
@@ -9,19 +9,22 @@ from .._core._library import Error
 from .._core.file_bytes import MODEL
 from .._core.description import Description, Transformer
 from .field_reader import Reader
+from .hub_models import config_of
 from .json_and_yaml import read_json, read_yaml, file_text, is_yaml
-from .megatron_names import is_megatron, read_megatron
-from .primus import is_primus, primus_arguments
-from .shell_arguments import is_script, read_arguments
+from .megatron_names import is_megatron, not_taken, plain, read_megatron
+from .megatron_training import training_options
+from .recipes import is_recipe, read_recipe
+from .shell_arguments import Script, is_script, read_arguments
+from .torchtitan import is_name, is_toml, named_values, read_toml
 
 VOCABULARY_OF_GPT3 = 51200
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]*[A-Za-z0-9]")  # organization and model
 
 
 class ModelFile(NamedTuple):
-    """description: the model; options: of the command, that the file holds; sequence: the longest that the model was made for, or 0;
-    not_taken: what the file holds that would change the answer, and is not read; warnings: lines for whoever asked; assumed: what differs
-    from Megatron-LM's launcher if the file does not say it; is_megatron: it has the launcher's names."""
+    """description: the model; options: options of the command that the file gives; sequence: the model's longest sequence, or 0;
+    not_taken: what is in the file and would change the answer, but is not used; warnings: lines for the user; assumed: values used for
+    missing arguments where Megatron-LM's launcher has another default; is_megatron: the file has Megatron-LM's names."""
 
     description: Description
     options: Dict[str, object]
@@ -38,26 +41,26 @@ def read_mapping_of(path: str) -> Mapping[str, Any]:
     if _HUB_NAME.fullmatch(path) and not os.path.exists(path):
         raise Error(f"{path} is no file; if it is the name of a model on a hub, download its config.json and give that file")
     text = file_text(path, MODEL)
-    values = read_yaml(path, text) if is_yaml(path) else read_json(path, text)
+    values = read_yaml(path, text) if is_yaml(path) else read_toml(path, text) if is_toml(path) else read_json(path, text)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise Error(f"{path}: the file must hold a mapping of keys to values")
     return values
 
 
 def _gpt3_style(where: str, fields: Mapping[str, Any]) -> ModelFile:
-    """Sizes alone: an MLP of two matrices, biases, LayerNorm, learned positions, the output tied, no last norm."""
+    """A file with sizes only: an MLP of two matrices, biases, LayerNorm, learned positions, tied output, no final norm."""
     reader = Reader(where, fields)
     sequence = reader.count("seq_size")
     shape = Transformer(layers=reader.count("num_blocks"), hidden_size=reader.count("hidden"), heads=reader.count("attn_heads"),
                         vocabulary_size=reader.optional("vocab_size") or VOCABULARY_OF_GPT3, ffn_size=reader.count("feedforward"),
                         head_size=reader.optional("attn_size") or 0, positions=sequence, tied=True, norm_bias=True, qkv_bias=True,
                         projection_bias=True, mlp_bias=True, dropout=True, no_final_norm=True)
-    reader.check("model by its sizes")
+    reader.check("model given by its sizes")
     return ModelFile(_described(where, shape), {}, sequence, transformer=shape)
 
 
 def _described(where: str, values: Union[Mapping[str, Any], Transformer]) -> Description:
-    """With the file's name in front of what is wrong."""
+    """Makes the description. Errors begin with the file's name."""
     try:
         return Description(values)
     except Error as error:
@@ -66,7 +69,7 @@ def _described(where: str, values: Union[Mapping[str, Any], Transformer]) -> Des
 
 
 def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
-    """The model of a file's keys and values; a file may have the model's own under "config"."""
+    """The model of a file's keys and values; the model's fields may be under the key "config"."""
     if isinstance(fields.get("config"), dict):
         fields = fields["config"]
     if "num_blocks" in fields and "hidden" in fields:
@@ -83,12 +86,12 @@ def model_of(where: str, fields: Mapping[str, Any]) -> ModelFile:
 
 
 def guessed_model(path: str) -> Optional[Description]:
-    """The start of a description for a config.json of an unknown type; None of other files."""
-    if is_script(path):
+    """The start of a description from a config.json of an unknown type; None for other files."""
+    if is_script(path) or is_name(path):
         return None
     fields = read_mapping_of(path)
     fields = fields["config"] if isinstance(fields.get("config"), dict) else fields
-    if is_primus(fields) or is_megatron(fields) or "kinds" in fields:
+    if is_recipe(path, fields) or is_megatron(fields) or "kinds" in fields:
         return None
     try:
         found = Description.guess(fields)
@@ -97,16 +100,37 @@ def guessed_model(path: str) -> Optional[Description]:
     return found if found.warnings[:1] == ["model_type"] else None
 
 
+def _of_hub(path: str, script: Script) -> ModelFile:
+    """The model of Hugging Face that a script names, and how the script trains it."""
+    file, training = config_of(path, script.hub), plain(path, script.fields)
+    found = _with_towers(path, model_of(file, read_mapping_of(file)), script.freezes_towers)
+    return found._replace(options=training_options(path, training), not_taken=[*found.not_taken, *not_taken(training), *script.others])
+
+
+def _with_towers(path: str, found: ModelFile, are_frozen: bool) -> ModelFile:
+    """Frozen, if whoever trains it freezes them."""
+    values: Dict[str, Any] = dict(found.description.values())
+    if not are_frozen or not values.get("towers"):
+        return found
+    values["towers"] = [{**tower, "frozen": True} for tower in values["towers"]]
+    return found._replace(description=_described(path, values), assumed=[*found.assumed, "towers that do not learn (freeze_vit, which is ms-swift's own)"])
+
+
 def read_model(path: str) -> ModelFile:
-    """The model of a file; of a script the options that it gives to Megatron-LM."""
+    """Reads the model that a file or a name describes; from a script, the options that it gives to Megatron-LM."""
+    if is_name(path):
+        return model_of(path, named_values(path))
     if not is_script(path):
         fields = read_mapping_of(path)
-        if not is_primus(fields):
+        recipe = read_recipe(path, fields, read_mapping_of)
+        if recipe is None:
             return model_of(path, fields)
-        fields, assumed = primus_arguments(path, fields, read_mapping_of)
-        found = model_of(path, fields)
-        return found._replace(assumed=[*found.assumed, *assumed])
-    fields, others = read_arguments(path, file_text(path, MODEL))
-    found = model_of(path, fields)
-    warning = [f"{path}: not known, and not counted: {', '.join(others)}"] if others else []
-    return found._replace(warnings=[*found.warnings, *warning])
+        found = _with_towers(path, model_of(recipe.path, recipe.fields), recipe.freezes_towers)
+        return found._replace(options=found.options if recipe.options is None else recipe.options, not_taken=[*found.not_taken, *recipe.not_taken],
+                              assumed=[*found.assumed, *recipe.assumed])
+    script = read_arguments(path, file_text(path, MODEL))
+    if script.hub is not None:
+        return _of_hub(path, script)
+    found = model_of(path, script.fields)
+    warning = [f"{path}: unknown, and not counted: {', '.join(script.others)}"] if script.others else []
+    return found._replace(warnings=[*found.warnings, *warning], assumed=[*found.assumed, *script.assumed])

@@ -14,6 +14,7 @@ Read = Callable[[str], Mapping[str, Any]]
 DEEPEST = 16                                   # files that extend each other
 MODELS = ("primus", "configs", "models")       # folders of Primus with models, by framework
 MODULES = ("primus", "configs", "modules")     # and with what a run has where it says nothing
+FRAMEWORKS = ("megatron", "torchtitan", "megatron_bridge")
 TYPES = ("gpt", "mamba", "hybrid")             # of models, beside Megatron-LM's names
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}")
 
@@ -42,7 +43,7 @@ def is_primus(fields: Mapping[str, Any]) -> bool:
 
 
 def _resolved(value: Any) -> Any:
-    """With the defaults of ${NAME:default}; a text that is a number, true, false or null by itself becomes that."""
+    """Replaces ${NAME:default} by its default. A text that is only a number, true, false or null becomes that value."""
     if isinstance(value, dict):
         return {key: _resolved(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -57,7 +58,7 @@ def _resolved(value: Any) -> Any:
 
 
 def _folders(path: str, parts: Tuple[str, ...], framework: str) -> List[str]:
-    """Where a file may stand: in the folder of the one that names it, and in Primus' own."""
+    """The places of a file: the folder of the file that names it, and Primus' own folder."""
     here = pathlib.Path(os.path.abspath(path)).parent
     return [str(here), *(str(folder.joinpath(*parts, framework)) for folder in (here, *here.parents))]
 
@@ -67,40 +68,73 @@ def _find(path: str, name: object, folders: List[str]) -> str:
         raise Error(f"{path}: {shown(name)} must be the name of a file")
     found = next((file for folder in folders if os.path.isfile(file := os.path.join(folder, name))), None)
     if found is None:
-        raise Error(f"{path}: it takes {shown(name)}, which is neither beside it nor in primus/configs above it; put it there")
+        raise Error(f"{path}: it names {shown(name)}, which is neither in its folder nor in primus/configs above it; put it there")
     return found
 
 
+def _names(path: str, fields: Mapping[str, Any], key: str) -> List[Any]:
+    """Of the files that a file takes."""
+    value = fields.get(key)
+    if value is not None and not isinstance(value, list):
+        raise Error(f"{path}: {key} must be a list of files, not {shown(value)}")
+    return list(value or [])
+
+
 def _extended(path: str, read: Read, parts: Tuple[str, ...], framework: str, depth: int = 0) -> Dict[str, Any]:
-    """The values of a file, over those of the files that it extends."""
+    """The values of a file, which take precedence over those of the files that it extends."""
     if depth == DEEPEST:
         raise Error(f"{path}: more than {DEEPEST} files extend each other")
     values: Dict[str, Any] = {}
     own = _resolved(dict(read(path)))
-    for name in [*(own.get("extends") or own.get("includes") or []), *(own.get("bases") or [])]:
-        values.update(_extended(_find(path, name, _folders(path, parts, framework)), read, parts, framework, depth + 1))
-    values.update({name: value for name, value in own.items() if name not in ("extends", "includes", "bases")})
-    return values
+    for name in [*(_names(path, own, "extends") or _names(path, own, "includes")), *_names(path, own, "bases")]:
+        values = _merged(values, _extended(_find(path, name, _folders(path, parts, framework)), read, parts, framework, depth + 1))
+    return _merged(values, {name: value for name, value in own.items() if name not in ("extends", "includes", "bases")})
+
+
+def framework_of(fields: Mapping[str, Any]) -> str:
+    """Of a run, megatron by default."""
+    return str((_module(fields) or {}).get("framework", "megatron"))
+
+
+def _module(fields: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+    """That of a run which has a model."""
+    modules = fields.get("modules")
+    if not isinstance(modules, dict):
+        return None
+    return next((module for module in modules.values() if isinstance(module, dict) and "model" in module), None)
+
+
+def _merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> Dict[str, Any]:
+    """One over the other, section by section."""
+    found = dict(values)
+    for name, value in over.items():
+        before = found.get(name)
+        found[name] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return found
 
 
 def _run_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, Any]:
-    """Of a run: its module's defaults, the model, and what it overrides."""
-    module = next(module for module in _resolved(fields["modules"]).values() if isinstance(module, dict) and "model" in module)
-    framework = str(module.get("framework", "megatron"))
-    if framework != "megatron":
-        raise Error(f"{path}: its framework is {shown(framework)}; files of megatron are read")
+    """The values of a run: the defaults of its module, the model, and its overrides."""
+    module = _module({"modules": _resolved(fields["modules"])})
+    if module is None:
+        raise Error(f"{path}: none of its modules has a model; give a run with one, or the model's own file")
+    framework = framework_of(fields)
+    if framework not in FRAMEWORKS:
+        raise Error(f"{path}: its framework is {shown(framework)}; files of {', '.join(FRAMEWORKS)} are read")
     values: Dict[str, Any] = {}
     if module.get("config") is not None:
-        values.update(_extended(_find(path, module["config"], _folders(path, MODULES, framework)), read, MODULES, framework))
-    values.update(_extended(_find(path, module["model"], _folders(path, MODELS, framework)), read, MODELS, framework))
-    values.update(module.get("overrides") or {})
-    return values
+        values = _merged(values, _extended(_find(path, module["config"], _folders(path, MODULES, framework)), read, MODULES, framework))
+    values = _merged(values, _extended(_find(path, module["model"], _folders(path, MODELS, framework)), read, MODELS, framework))
+    over = module.get("overrides") or {}
+    if not isinstance(over, dict):
+        raise Error(f"{path}: overrides must be a mapping, not {shown(over)}")
+    return _merged(values, over)
 
 
 # --- names ---
 
 def _sinks(path: str, values: Dict[str, Any]) -> None:
-    """Primus' own switch for sinks, with windows in all or each second layer from the first."""
+    """Primus' own switch for sinks, with windows in all layers, or in every second one from the first."""
     if not values.pop("use_sink_attention", False):
         values.pop("sink_sliding_window", None)
         return
@@ -128,7 +162,7 @@ def _is_off(name: str, value: Any) -> bool:
 
 
 def _add_vocabulary(path: str, values: Dict[str, Any]) -> List[str]:
-    """Primus takes the vocabulary from the tokenizer, whose file is not here."""
+    """Primus takes the vocabulary from the tokenizer, whose file is not available."""
     if values.get("vocab_size") is not None or values.get("padded_vocab_size") is not None:
         return []
     name = str(values.get("tokenizer_model") or "")
@@ -139,19 +173,36 @@ def _add_vocabulary(path: str, values: Dict[str, Any]) -> List[str]:
     return [f"padded_vocab_size {VOCABULARIES[start]}, as {name} has it in its config.json (the file leaves it to the tokenizer)"]
 
 
+def job_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, Any]:
+    """The sections of torchtitan's job in a run, without those of Primus' own kernels and logs."""
+    return {name: value for name, value in _run_values(path, fields, read).items() if isinstance(value, dict) and name not in ("primus_turbo", "mlflow")}
+
+
+def bridge_values(path: str, fields: Mapping[str, Any], read: Read) -> Dict[str, Any]:
+    """A run of Megatron-Bridge: hf_path names the model of Hugging Face, the others are of training."""
+    values = _run_values(path, fields, read)
+    peft = values.pop("peft", None)
+    if peft not in (None, "none") or "lora" in str(values.get("flavor")) or values.get("lora"):
+        raise Error(f"{path}: peft is in use; weights that do not learn are not counted in what a step costs, so leave it out to plan a full training")
+    return values
+
+
 def primus_arguments(path: str, fields: Mapping[str, Any], read: Read) -> Tuple[Dict[str, Any], List[str]]:
-    """Megatron-LM's arguments of the file, and what is assumed. What Primus adds passes where it changes nothing, and is refused else."""
+    """Megatron-LM's arguments of the file, and assumed values. Primus' own arguments are accepted if they change nothing, else refused."""
     is_run = isinstance(fields.get("modules"), dict)
     values = _run_values(path, fields, read) if is_run else _extended(path, read, MODELS, "megatron")
     kind: Optional[object] = values.pop("model_type", None)
     if kind is not None and kind not in TYPES:
-        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes by itself; read are {', '.join(TYPES)}; give Hugging Face's config.json")
+        raise Error(f"{path}: model_type is {shown(kind)}, whose layers Primus makes itself; supported are {', '.join(TYPES)}; give Hugging Face's config.json")
+    if values.get("hf_path"):
+        raise Error(f"{path}: its model is {shown(values['hf_path'])} of Hugging Face; give the run that takes it, or the model's config.json")
     _sinks(path, values)
     if values.get("sequence_parallel") in (0, 1):  # as its scripts give it
         values["sequence_parallel"] = bool(values["sequence_parallel"])
     unknown = [name for name, value in values.items() if name not in KNOWN and name not in NOTHING and not PASSED.match(name) and not _is_off(name, value)]
     if unknown:
-        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if len(unknown) == 1 else 'are'} in use, which Megatron-LM does not have, and would not be counted; "
-                    "give Hugging Face's config.json, or a description (docs/model.md)")
+        is_one = len(unknown) == 1
+        raise Error(f"{path}: {', '.join(unknown[:6])} {'is' if is_one else 'are'} in use, but Megatron-LM does not have {'it' if is_one else 'them'}, "
+                    f"so {'it' if is_one else 'they'} would not be counted; give Hugging Face's config.json, or a description (docs/model.md)")
     assumed = _add_vocabulary(path, values)
     return {name: value for name, value in values.items() if name in KNOWN}, assumed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles: measured times, and the costs that they make."""
+"""Profiles: measured times of ops, and the costs for ppsched.Config that result from them."""
 import math
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple, Union, cast
@@ -23,7 +23,7 @@ Path = Union[str, "os.PathLike[str]"]
 TIMES = {"forward_times": Kind.F, "backward_times": Kind.B, "backward_input_times": Kind.I, "backward_weight_times": Kind.W}
 SIZES = ("stages", "devices", "microbatches")
 KEYS = SIZES + tuple(QUANTITIES)
-Columns = Dict[Kind, List[Optional[float]]]  # for each kind a time a stage
+Columns = Dict[Kind, List[Optional[float]]]  # for each kind one time per stage
 LARGEST = 1e100  # time, so that sums of squares are finite
 
 
@@ -32,7 +32,7 @@ class Spread(NamedTuple):
 
     stage: int
     kind: Kind
-    count: int  # type: ignore[assignment]  # not that of tuples
+    count: int  # type: ignore[assignment]  # replaces tuple.count
     mean: float
     median: float
     deviation: float
@@ -41,7 +41,7 @@ class Spread(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """When a device ran an op, in the profile's unit from the first start of all."""
+    """When a device ran an op, in the profile's unit, counted from the first start of all ops."""
 
     device: int
     start: float
@@ -49,7 +49,7 @@ class Measured(NamedTuple):
 
 
 def parse_statistic(statistic: Statistic) -> Union[str, float]:
-    """"mean", or the quantile from 0 to 1 that "median" or a number names."""
+    """Returns "mean" or a quantile from 0 to 1; "median" is the quantile 0.5."""
     if statistic in ("mean", "median"):
         return statistic if statistic == "mean" else 0.5
     try:
@@ -62,7 +62,7 @@ def parse_statistic(statistic: Statistic) -> Union[str, float]:
 
 
 def reduced(samples: List[float], statistic: Statistic) -> float:
-    """One number for samples. A quantile lies between the two samples next to it, in proportion."""
+    """The statistic of the samples. A quantile is interpolated linearly between the two samples next to it."""
     quantile = parse_statistic(statistic)
     if isinstance(quantile, str):
         return math.fsum(samples) / len(samples)
@@ -81,9 +81,9 @@ def _spread(stage: int, kind: Kind, samples: List[float]) -> Spread:
 class Profile:
     """Measured times of a model's stages, from a profile file or from traces.
 
-    stages: as measured; devices, microbatches: as measured, or None where a profile file does not say; samples: for each kind
-    of op that was measured a list a stage; pairs: likewise for overlapped pairs, by forward and backward stage; units: of
-    traces, and of a file's numbers that have some; sources: what times from traces are taken from.
+    stages: number of stages; devices, microbatches: their numbers, or None if a profile file does not give them; samples: for each
+    measured kind of op a list of samples per stage; pairs: samples of overlapped pairs, by forward and backward stage; units: units of
+    all times from traces, and of those numbers of a file that have one; sources: for each source of times in traces, the kinds of ops.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Profile:
     def from_traces(cls, *paths: Path, time_unit: str = "ms", warmup: int = 0) -> "Profile":
         """Reads the traces of all ranks of a pipeline, as torch.profiler exports them.
 
-        time_unit: "ns", "us", "ms", "s" or "min", of all times here; warmup: how many of the first repetitions of each op
+        time_unit: "ns", "us", "ms", "s" or "min", for all times of the profile; warmup: how many of the first repetitions of each op
         are left out.
         """
         values = [(path, trace.parse(path, trace.read_text(path))) for path in [os.fspath(path) for path in paths]]
@@ -153,7 +153,7 @@ class Profile:
         return _from_ranks(trace.in_order(ranks), time_unit, warmup)
 
     def lists(self, statistic: Statistic = "mean") -> Quantities:
-        """The lists of numbers for ppsched.Config: a stage's samples as their "mean", "median", or a quantile from 0 to 1."""
+        """Costs for ppsched.Config. Each stage's samples are reduced to their "mean", "median", or a quantile from 0 to 1."""
         columns: Columns = {kind: [reduced(samples, statistic) if samples else None for samples in stages]
                             for kind, stages in self.samples.items()}
         self._fill(columns)
@@ -163,10 +163,10 @@ class Profile:
         return cast(Quantities, {**lists, **self._others})
 
     def _fill(self, columns: Columns) -> None:
-        """Where only some stages have a B, or an I and a W: the B of others is I + W, their I and W are half of B each."""
+        """If only some stages have a B, or an I and a W: a missing B is I + W, a missing I and W are half of B each."""
         for stage, forward in enumerate(columns[Kind.F]):
             if forward is None:
-                raise Error(f"{self.name}: stage {stage} has no F of its own")
+                raise Error(f"{self.name}: stage {stage} has no F outside overlapped pairs")
         backwards = {kind: columns[kind] for kind in (Kind.B, Kind.I, Kind.W) if kind in columns}
         if backwards and not any(None in column for column in backwards.values()):
             return
@@ -176,7 +176,7 @@ class Profile:
             if (first is None) != (second is None):
                 raise Error(f"{self.name}: stage {stage} has {'an I but no W' if second is None else 'a W but no I'}")
             if full is None and (first is None or second is None):
-                raise Error(f"{self.name}: stage {stage} has no backward of its own")
+                raise Error(f"{self.name}: stage {stage} has no backward outside overlapped pairs")
             filled: Dict[Kind, float] = {}
             if first is not None and second is not None:
                 filled[Kind.B] = first + second if full is None else full
@@ -186,7 +186,7 @@ class Profile:
                 columns[kind][stage] = filled[kind]
 
     def _overlapped(self, lists: Dict[str, Any], statistic: Statistic) -> List[List[float]]:
-        """A row a forward stage. A pair that was not measured takes as long as both ops."""
+        """One row per forward stage. A pair that was not measured takes the sum of both ops' times."""
         split = zip(lists.get("backward_input_times", ()), lists.get("backward_weight_times", ()))
         backwards = lists.get("backward_times") or [first + second for first, second in split]
         rows = [[forward + backward for backward in backwards] for forward in lists["forward_times"]]
@@ -196,13 +196,13 @@ class Profile:
 
     @property
     def spread(self) -> List[Spread]:
-        """How the samples of each stage and kind of op differ."""
+        """Statistics of the samples of each stage and kind of op."""
         return [_spread(stage, kind, samples) for stage in range(self.stages)
                 for kind, stages in self.samples.items() if (samples := stages[stage])]
 
     @property
     def iterations(self) -> int:
-        """How often the traces have each op, without the warm-up."""
+        """How many times the traces have each op, without the warm-up; 0 for a profile file."""
         counts = {ops: len(times) for ops, times in self._repetitions.items()}
         if not counts:
             return 0
@@ -215,11 +215,11 @@ class Profile:
 
     @property
     def repetitions(self) -> Dict[Ops, List[Measured]]:
-        """For each op of the traces, or pair of ops, the list of its Measured, by start; empty for a profile file."""
+        """For each op or overlapped pair of the traces its Measured times, by start; empty for a profile file."""
         return self._repetitions
 
     def config(self, devices: Optional[int] = None, microbatches: Optional[int] = None, statistic: Statistic = "mean") -> Config:
-        """A problem of the measured sizes and times; devices and microbatches may be others."""
+        """A Config with the measured sizes and times; devices and microbatches replace the measured numbers."""
         devices = devices or self.devices or self.stages
         units = PLAIN if self.repetitions else self.units
         return Config(devices, microbatches or self.microbatches or 1, self.stages, units=units, **self.lists(statistic))
@@ -245,14 +245,14 @@ def _size(values: Mapping[str, Any], key: str) -> Optional[int]:
 
 def _sample(name: str, stage: int, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Error(f"{name} must hold numbers, not {shown(value)}")
+        raise Error(f"{name} must contain numbers, not {shown(value)}")
     if not 0 <= value <= LARGEST:
         raise Error(f"{name} of stage {stage} is {str(value)[:40]}; it must be at least 0 and at most {LARGEST:g}")
     return float(value)
 
 
 def _samples(name: str, value: object, stages: int) -> List[List[float]]:
-    """For each stage a list of samples, from a number for all, or a number or a list of samples a stage."""
+    """A list of samples per stage. value: one number for all stages, or for each stage a number or a list of samples."""
     items = value if isinstance(value, list) else [value] * stages
     if len(items) != stages:
         raise Error(f"{name} has {len(items)} values; give 1 for all stages or {stages}")
@@ -266,12 +266,12 @@ def _from_values(path: str, values: Dict[str, Any]) -> Profile:
     stages, devices, microbatches = (_size(values, key) for key in SIZES)
     if stages is None:
         raise Error("stages is missing")
-    Config(devices or 1, microbatches or 1, stages)  # within the library's bounds
+    Config(devices or 1, microbatches or 1, stages)  # raises Error if they are out of range
     values, units = in_same_units(values, dict.fromkeys(values, "the profile"), has_defaults=False)
     if "forward_times" not in values:
         raise Error("forward_times is missing")
     if not any(name in values for name in TIMES if name != "forward_times"):
-        raise Error("backward_times is missing, or backward_input_times with backward_weight_times")
+        raise Error("backward times are missing; give backward_times, or backward_input_times and backward_weight_times")
     samples = {kind: _samples(name, values[name], stages) for name, kind in TIMES.items() if name in values}
     others = {key: value for key, value in values.items() if key not in SIZES and key not in TIMES}
     profile = Profile(path, stages, samples, devices=devices, microbatches=microbatches, others=others)
@@ -280,13 +280,13 @@ def _from_values(path: str, values: Dict[str, Any]) -> Profile:
 
 
 def _offsets(ranks: List[trace.RankTrace]) -> List[float]:
-    """Microseconds to be added to each rank's times: traces may count from different bases."""
+    """Microseconds to add to each rank's times, since traces may count from different base times."""
     bases = [rank.base for rank in ranks if rank.base is not None]
     return [0.0] * len(ranks) if len(bases) < len(ranks) else [(base - min(bases)) / 1000 for base in bases]
 
 
 def _repetitions(ranks: List[trace.RankTrace], scale: float, warmup: int) -> Dict[Ops, List[Measured]]:
-    """For each op when it ran, each time, by start."""
+    """All Measured times of each op, by start."""
     offsets = _offsets(ranks)
     origin = min(work.start + offset for rank, offset in zip(ranks, offsets) for work in rank.work)
     found: Dict[Ops, List[Measured]] = {}
@@ -301,7 +301,7 @@ def _repetitions(ranks: List[trace.RankTrace], scale: float, warmup: int) -> Dic
         times.sort(key=lambda measured: measured.start)
         if len(times) <= warmup:
             path = ranks[times[0].device].path
-            raise Error(f"{path}: {_text(ops)} was measured {len(times)} times; a warm-up of {warmup} leaves none")
+            raise Error(f"{path}: {_text(ops)} was measured {len(times)} times; after a warm-up of {warmup} none is left")
         del times[:warmup]
     return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of a profile: in each all ops take as they did in one iteration that was recorded."""
+"""Scenarios from a profile: each scenario takes the times of all ops from one recorded iteration."""
 from typing import Callable, Dict, List, NamedTuple, Tuple
 
 from .._core._abi import Kind
@@ -8,18 +8,18 @@ from .._core.words import counted
 from .profile import Profile, Statistic, reduced
 
 _MASK = 2**64 - 1
-Times = Dict[int, List[float]]  # by what takes them, a list of all iterations
+Times = Dict[int, List[float]]  # by stage or device: the summed times of each iteration
 
 
 class _Recorded(NamedTuple):
-    """What a profile has of its iterations: the times of each, and what they count as, by stage or by device."""
+    """Times of a profile's iterations by stage or device; counted_as: their time in the plan."""
 
     times: Times
     counted_as: Dict[int, float]
 
 
 def _add(found: _Recorded, place: int, samples: List[float], iterations: int, statistic: float) -> None:
-    """Samples of all iterations, or one for all of them."""
+    """Adds samples: one per iteration, or a single one for all iterations."""
     totals = found.times.setdefault(place, [0.0] * iterations)
     for i in range(iterations):
         totals[i] += samples[i % len(samples)]
@@ -27,7 +27,7 @@ def _add(found: _Recorded, place: int, samples: List[float], iterations: int, st
 
 
 def _of_traces(profile: Profile, statistic: Statistic, by_device: bool) -> _Recorded:
-    """A pair that overlaps is of its F's stage."""
+    """An overlapped pair counts for the stage of its F."""
     found = _Recorded({}, {})
     singles = {(kind, stage): reduced(samples, statistic) for kind, stages in profile.samples.items()
                for stage, samples in enumerate(stages) if samples}
@@ -40,7 +40,7 @@ def _of_traces(profile: Profile, statistic: Statistic, by_device: bool) -> _Reco
 
 
 def _lists(profile: Profile) -> List[Tuple[int, List[float]]]:
-    """A profile file's samples by stage: of F, and of B, or of I and W."""
+    """A profile file's samples with their stages: those of F and B, or of F, I and W."""
     halves = (Kind.B,) if Kind.B in profile.samples else (Kind.I, Kind.W)
     return [(stage, samples) for kind in (Kind.F, *halves) for stage, samples in enumerate(profile.samples.get(kind, []))]
 
@@ -53,19 +53,19 @@ def _of_file(profile: Profile, statistic: Statistic) -> _Recorded:
 
 
 def iterations_of(profile: Profile) -> int:
-    """How many were recorded; 1 where there is nothing to choose from."""
+    """How many iterations were recorded; 1 if every op has a single sample."""
     if profile.repetitions:
         return profile.iterations
     counts = {len(samples): stage for stage, samples in _lists(profile) if len(samples) > 1}
     if len(counts) > 1:
         few, many = sorted(counts)[:2]
-        raise Error(f"{profile.name}: stage {counts[few]} has {counted(few, 'sample')} of an op, stage {counts[many]} has {many}; scenarios of "
-                    "a profile take as many of each, one an iteration")
+        raise Error(f"{profile.name}: stage {counts[few]} has {counted(few, 'sample')} of an op, stage {counts[many]} has {many}; scenarios from "
+                    "a profile need the same number of samples of each op, one per iteration")
     return next(iter(counts), 1)
 
 
 def _draws(seed: int) -> Callable[[int], int]:
-    """splitmix64 by counter; of each a number below another."""
+    """Returns a function that draws a number from 0 to below - 1 (splitmix64)."""
     counter = seed
 
     def draw(below: int) -> int:
@@ -87,15 +87,15 @@ def _shuffled(count: int, seed: int) -> List[int]:
 
 
 def recorded_factors(profile: Profile, statistic: Statistic, scenarios: int, seed: int, *, places: int, by_device: bool = False) -> List[float]:
-    """By scenario and then stage, or device, what takes how many times as long as its samples count as. Scenarios take the iterations
-    in an order of the seed, again and again. places: stages, or devices, of the problem."""
+    """Time factors by scenario and then by stage or device: recorded time divided by the time in the plan. Scenarios take the iterations
+    in an order drawn from the seed, cyclically. places: the problem's number of stages or devices."""
     if by_device and not profile.repetitions and places != profile.stages:
-        raise Error(f"{profile.name}: it does not say which of its {profile.stages} stages are on which of {places} devices; give traces")
+        raise Error(f"{profile.name}: it does not say which of the {places} devices each of its {profile.stages} stages is on; give traces")
     found = _of_traces(profile, statistic, by_device) if profile.repetitions else _of_file(profile, statistic)
     what = "device" if by_device else "stage"
     if len(found.times) != places:
-        raise Error(f"{profile.name}: the profile has {counted(len(found.times), what)}, the schedule {places}; scenarios of a profile are for "
-                    "what was measured")
+        raise Error(f"{profile.name}: the profile has {counted(len(found.times), what)}, the schedule has {places}; scenarios from a profile need "
+                    "the same number")
     order = _shuffled(iterations_of(profile), seed)
     rows = [[found.times[place][i] / found.counted_as[place] if found.counted_as[place] else 1.0 for place in range(places)] for i in order]
     return [factor for scenario in range(scenarios) for factor in rows[scenario % len(rows)]]

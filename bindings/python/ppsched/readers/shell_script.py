@@ -1,130 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that a shell script gives to a launcher, without running it: assignments, arrays, arithmetic, counting loops and
-conditions are followed; what else a variable may hold is not known."""
+"""The options that a shell script gives to a launcher, without running it: assignments, arrays, arithmetic, loops, conditions and files
+that it sources are followed; what else a variable may hold is not known."""
+import fnmatch
 import re
-from typing import Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple, Union
 
 from .._core._library import Error
+from .shell_conditions import Conditions, is_condition, opposite
+from .shell_words import (UNKNOWN, Statement, brackets_end, divided, lines_again, plain_text, quotes_end, statements_of, sum_of,
+                          without_quotes, words_of)
 
-MOST_STEPS = 200_000  # statements that are followed
+MOST_STEPS = 20_000   # statements that are followed
+MOST_GROUPS = 2_000   # commands and arrays with options
+DEEPEST = 8           # files that source each other
+MOST_NESTED = 40      # conditions and loops in each other
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_ASSIGN = re.compile(rf"(?:export\s+|local\s+|readonly\s+)?({_NAME})(\+?)=(.*)$", re.S)
-_FOR = re.compile(rf"for\s*\(\(\s*({_NAME})\s*=\s*(.+?);\s*\1\s*<(=?)\s*(.+?);\s*(?:\1\+\+|\+\+\1)\s*\)\)\s*;?\s*(do\b.*)?$")
-_IF = re.compile(r"(?:el)?if\s*\(\((.+)\)\)\s*;?\s*(then\b.*)?$")
+_ASSIGN = re.compile(rf"(?:(?:export|local|readonly|declare|typeset)\s+(?:-\w+\s+)*)?({_NAME})(\+?)=(.*)$", re.S)
+_FOR = re.compile(rf"for\s*\(\(\s*({_NAME})\s*=\s*(.+?);\s*\1\s*<(=?)\s*(.+?);\s*(?:\1\+\+|\+\+\1)\s*\)\)$", re.S)
+_FOR_IN = re.compile(rf"for\s+({_NAME})\s+in\b(.*)$", re.S)
+_IF, _WHILE, _CASE = re.compile(r"if\b(.*)$", re.S), re.compile(r"(while|until)\b(.*)$", re.S), re.compile(r"case\s+(.+?)\s+in\b(.*)$", re.S)
 _PRINTF = re.compile(rf"""printf\s+-v\s+({_NAME})\s+["']?\[%s\]["']?\s+"?\$\(IFS=["']?(.+?)["']?;\s*echo\s+"?\$\{{({_NAME})\[[*@]\]\}}"?\)"?$""")
-_VARIABLE = re.compile(rf"\$(?:\{{(?P<braced>{_NAME})(?P<index>\[[@*]\])?(?::?-(?P<default>[^}}]*))?\}}|(?P<plain>{_NAME}|[0-9@*#?]))")
+_SOURCE = re.compile(r"(?:source|\.)\s+(\S.*)$", re.S)
+_FUNCTION = re.compile(r"(?:function\s+[\w-]+\s*(?:\(\))?|[\w-]+\s*\(\))\s*\{(.*)\}$", re.S)
+_VARIABLE = re.compile(rf"\$(?:\{{(?P<braced>{_NAME}|[0-9@*#])(?P<index>\[[@*]\])?(?::?-(?P<default>[^{{}}]*(?:\$\{{[^{{}}]*\}}[^{{}}]*)*))?\}}|(?P<plain>{_NAME}|[0-9@*#?]))")
+_ARRAY = re.compile(rf'"?\$\{{({_NAME})\[[@*]\]\}}"?|"?\$[@*]"?')  # whole ones, which are groups of their own, and what the script is given
+_WORDS_BEFORE = re.compile(r"^(?:do|then)\b\s*")
+_TELLS = re.compile(r"(?:echo|printf)\b")
+_ENDS = re.compile(r"\d*[<>]|&")  # of a command's words
+FLAGS = frozenset(("standalone", "no_python", "module"))  # of torchrun, that take no value
 Value = Union[str, List[str]]
+# The text and the name of a file that a script sources, by the text that names it and the file that does; None where it is not there.
+Sourced = Callable[[str, str], Optional[Tuple[str, str]]]
 
 
 class Option(NamedTuple):
-    """An option of a group: its name with underscores; its words, None for one that is not known; the line."""
+    """An option of a group: its name with underscores; its words, in which UNKNOWN stands for what is not known; the line; the file, if
+    that is another one than the script; whether it is given whatever is not known."""
 
     name: str
-    words: Tuple[Optional[str], ...]
+    words: Tuple[str, ...]
     line: int
+    file: str = ""
+    is_sure: bool = True
 
 
 class Group(NamedTuple):
-    """The options of one array, or of one command."""
+    """The options of one array or text by its name, or of one command and the program of Python that it runs."""
 
     options: List[Option]
+    program: str = ""
+    name: str = ""
 
-
-# --- words ---
-
-class Statement(NamedTuple):
-    text: str
-    line: int
-
-
-def _quotes_end(text: str, start: int) -> int:
-    """Where the quoted text that begins there ends."""
-    quote, at = text[start], start + 1
-    while at < len(text) and text[at] != quote:
-        at += 2 if quote == '"' and text[at] == "\\" else 1
-    return min(at + 1, len(text))
-
-
-def _deeper(text: str, at: int) -> int:
-    return 1 if text[at] in "({" else -1 if text[at] in ")}" else 0
-
-
-def _statements(text: str) -> List[Statement]:
-    """Parts between newlines and semicolons outside quotes and brackets; comments and continued lines are gone."""
-    found: List[Statement] = []
-    start, at, depth, line, begin, piece = 0, 0, 0, 1, 1, ""
-
-    def close() -> None:
-        nonlocal piece
-        if piece.strip():
-            found.append(Statement(piece.strip(), begin))
-        piece = ""
-
-    while at < len(text):
-        char = text[at]
-        if not piece.strip():
-            begin = line
-        if char in "\"'":
-            end = _quotes_end(text, at)
-            piece, line, at = piece + text[at:end], line + text.count("\n", at, end), end
-            continue
-        if char == "\\" and text[at + 1:at + 2] == "\n":
-            piece, line, at = piece + " ", line + 1, at + 2
-            continue
-        if char == "#" and (at == 0 or text[at - 1] in " \t\n;("):
-            at = len(text) if (end := text.find("\n", at)) < 0 else end
-            continue
-        depth = max(depth + _deeper(text, at), 0)
-        if char == "\n" or (char == ";" and depth == 0):
-            line += char == "\n"
-            if depth == 0:
-                close()
-            else:
-                piece += f" \0{line}\0 " if char == "\n" else char
-            at += 1
-            continue
-        piece, at = piece + char, at + 1
-    close()
-    return found
-
-
-_LINE = re.compile(r"\0([0-9]+)\0")
-
-
-def _words(text: str, line: int) -> List[Tuple[str, int]]:
-    """Words with their lines, quotes still in them."""
-    found: List[Tuple[str, int]] = []
-    word, at, depth = "", 0, 0
-    while at <= len(text):
-        char = text[at] if at < len(text) else " "
-        mark = _LINE.match(text, at)
-        if mark:
-            line, at, char = int(mark.group(1)), mark.end() - 1, " "
-        if char in "\"'":
-            end = _quotes_end(text, at)
-            word, at = word + text[at:end], end
-            continue
-        depth += _deeper(char, 0)
-        if char in " \t" and depth <= 0:
-            if word:
-                found.append((word, line))
-            word = ""
-        else:
-            word += char
-        at += 1
-    return found
-
-
-# --- values ---
 
 class _Follower:
     """Follows statements, and keeps what variables hold."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, sourced: Optional[Sourced] = None) -> None:
         self.where = where
-        self.variables: Dict[str, Optional[Value]] = {}
+        self.sourced = sourced
+        self.files: List[str] = []  # that are read, each by the one before
+        self.variables: Dict[str, Value] = {"#": "0"}
+        self.lines: Dict[str, int] = {}  # where they are set
+        self.used: Set[str] = set()      # that another value, a command or a condition takes
+        self.taken: Set[str] = set()     # arrays that a command takes
         self.groups: List[Group] = []
-        self.steps = 0
+        self.steps = self.nested = 0
+        self.unsure = 0  # branches around that may be taken or not
+        self.conditions = Conditions(lambda word: self.expanded(word, ""), self.number)
+
+    # --- values ---
 
     def number(self, text: str) -> Optional[int]:
         """Sums, differences and products of integers and variables."""
@@ -135,157 +79,326 @@ class _Follower:
             if not isinstance(value, str) or not re.fullmatch(r"-?\d{1,9}|[-+*/%()]", value):
                 return None
             values.append(value)
-        return _calculated(values)
+        return sum_of(values)
 
-    def expanded(self, word: str) -> Optional[str]:
-        """The word without quotes, variables replaced; None if one of them is not known."""
-        found, at = "", 0
+    def expanded(self, word: str, unset: str = UNKNOWN) -> str:
+        """The word without quotes, variables replaced; unset: what stands for those that the script does not set."""
+        found, at, is_quoted = "", 0, False
         while at < len(word):
             char = word[at]
-            if char == "'":
-                end = _quotes_end(word, at)
-                found, at = found + word[at + 1:end - 1], end
-            elif word.startswith("$((", at):
-                end = _sum_end(word, at)
-                number = self.number(word[at + 3:end - 2])
-                if number is None:
-                    return None
-                found, at = found + str(number), end
-            elif char == "$" and (match := _VARIABLE.match(word, at)):
-                value = self.value_of(match)
-                if value is None:
-                    return None
-                found, at = found + value, match.end()
+            if char == "'" and not is_quoted:
+                end = quotes_end(word, at)
+                piece = word[at + 1:end - 1]
+            elif char == "\\":
+                end = at + 2
+                piece = word[at + 1:end] if not is_quoted or word[at + 1:end] in ("$", "`", '"', "\\", "\n") else word[at:end]
+            elif char == '"':
+                end, piece, is_quoted = at + 1, "", not is_quoted
             elif char in "$`":
-                return None
+                piece, end = self.replaced(word, at, unset)
             else:
-                found, at = found + (char if char != '"' else ""), at + 1
+                end, piece = at + 1, char
+            found, at = found + piece, end
         return found
 
-    def value_of(self, match: "re.Match[str]") -> Optional[str]:
-        value = self.variables.get(match["braced"] or match["plain"])
-        if value is None and match["default"] is not None:
-            return self.expanded(match["default"])
-        return " ".join(value) if isinstance(value, list) else value
+    def replaced(self, word: str, at: int, unset: str) -> Tuple[str, int]:
+        """What stands for the dollar there, and where it ends."""
+        if word.startswith("$((", at):
+            end = brackets_end(word, at + 1)
+            number = self.number(word[at + 3:end - 2])
+            return UNKNOWN if number is None else str(number), end
+        match = _VARIABLE.match(word, at)
+        if match is not None:
+            return self.value_of(match, unset), match.end()
+        if word[at] == "`":
+            end = word.find("`", at + 1)
+            return UNKNOWN, len(word) if end < 0 else end + 1
+        return UNKNOWN, brackets_end(word, at + 1) if word[at + 1:at + 2] in ("(", "{") else at + 1
 
-    def options(self, words: List[Tuple[str, int]]) -> None:
-        """Words of an array or a command as options."""
+    def value_of(self, match: "re.Match[str]", unset: str) -> str:
+        name = match["braced"] or match["plain"]
+        self.used.add(name)
+        value = self.variables.get(name)
+        if match["default"] is not None and (value is None or value == ""):
+            return self.expanded(match["default"], unset)
+        return unset if value is None else " ".join(value) if isinstance(value, list) else value
+
+    def values(self, word: str) -> List[str]:
+        """An expanded word; of one without quotes each part between blanks."""
+        value = self.expanded(word)
+        return [value] if any(quote in word for quote in "\"'") else value.split()
+
+    # --- options ---
+
+    def option(self, value: str, line: int) -> Optional[Option]:
+        """None of a word that begins none."""
+        if not re.match(r"--[A-Za-z][\w.-]*(?:=|$)", value):
+            return None
+        name, equals, rest = value[2:].partition("=")
+        return Option(name.replace("-", "_"), (rest,) if equals else (), line, self.files[-1] if self.files else "", self.unsure == 0)
+
+    def add(self, found: List[Option], value: str, line: int) -> None:
+        option = self.option(value, line)
+        if option is not None:
+            found.append(option)
+        elif found:
+            found[-1] = found[-1]._replace(words=(*found[-1].words, value))
+
+    def keep(self, group: Group) -> None:
+        if group.options or group.program:
+            self.groups.append(group)
+        if len(self.groups) > MOST_GROUPS:
+            raise Error(f"{self.where}: more than {MOST_GROUPS} of its commands and arrays have options")
+
+    def command_options(self, words: List[Tuple[str, int]]) -> None:
+        """Of a command those after the program that it starts, with those of its arrays where they stand."""
         found: List[Option] = []
-        for value, line in self.values(words):
-            if value is not None and re.match(r"--[A-Za-z]", value):
-                name, equals, rest = value[2:].partition("=")
-                found.append(Option(name.replace("-", "_"), (rest,) if equals else (), line))
-            elif found:
-                found[-1] = found[-1]._replace(words=(*found[-1].words, value))
-        if found:
-            self.groups.append(Group(found))
-
-    def values(self, words: List[Tuple[str, int]]) -> List[Tuple[Optional[str], int]]:
-        """Expanded words; of one without quotes each part between blanks. Arrays are left out, as they are groups of their own."""
-        found: List[Tuple[Optional[str], int]] = []
+        program, before = "", ""
+        starters: Set[Optional[str]] = set()  # arrays of what starts the program
         for word, line in words:
-            if re.fullmatch(rf'"?\$\{{{_NAME}\[[@*]\]\}}"?', word):
+            array = _ARRAY.fullmatch(word)
+            if array is not None:
+                starters.update([] if program else [array[1]])
+                self.keep(Group(found, program))
+                found = []
+                self.use(array[1])
                 continue
-            value = self.expanded(word)
-            parts: List[Optional[str]] = [value]
-            if value is not None and not any(quote in word for quote in "\"'"):
-                parts = [*value.split()]
-            found += [(part, line) for part in parts]
-        return found
+            for value in self.values(word):
+                is_free = not found or found[-1].words or found[-1].name in FLAGS
+                if not program and ((before == "-m" and not value.startswith("torch.")) or (value.endswith(".py") and not value.startswith("-") and is_free)):
+                    program, found = value, []
+                    self.groups = [group for group in self.groups if not group.name or group.name not in starters]
+                else:
+                    self.add(found, value, line)
+                before = value
+        self.keep(Group(found, program))
+
+    def use(self, name: Optional[str]) -> None:
+        """An array's options count where a command takes them."""
+        if name is not None:
+            self.used.add(name)
+            own = [group for group in self.groups if group.name == name]
+            self.taken.update(group.name for group in own)
+            self.groups = [group for group in self.groups if group.name != name] + own
+
+    def array_options(self, name: str, words: List[Tuple[str, int]]) -> None:
+        found: List[Option] = []
+        for word, line in words:
+            array = _ARRAY.fullmatch(word)
+            if array is not None and array[1]:
+                self.used.add(array[1])
+                for group in [group for group in self.groups if group.name == array[1] != name]:
+                    self.keep(Group(found, "", name))
+                    self.keep(group._replace(name=name))
+                    found = []
+                continue
+            for value in self.values(word):
+                for part in value.split() if value.startswith("--") and "=" not in value else [value]:
+                    self.add(found, part, line)
+        self.keep(Group(found, "", name))
+
+    def found(self) -> List[Group]:
+        """Without the arrays that no command takes where others are taken; with texts of options that nothing takes."""
+        groups = [group for group in self.groups if not group.name or not self.taken or group.name in self.used]
+        for name, value in self.variables.items():
+            if isinstance(value, str) and name not in self.used and re.match(r"\s*--[A-Za-z]", value):
+                text: List[Option] = []
+                for part in value.split():
+                    self.add(text, part, self.lines.get(name, 1))
+                groups.append(Group(text, "", name))
+        return [group for group in groups if group.options or group.program]
+
+    def command(self, text: str, line: int) -> None:
+        """Parts of a pipe, each up to where its output goes."""
+        for _, part in divided(text, "|"):
+            words = words_of(part, line)
+            end = next((number for number, (word, _) in enumerate(words) if _ENDS.match(word)), len(words))
+            if not _TELLS.match(part):
+                self.command_options(words[:end])
 
     # --- statements ---
 
     def run(self, statements: List[Statement]) -> None:
         at = 0
+        self.nested += 1
+        if self.nested > MOST_NESTED:
+            raise Error(f"{self.where}, line {statements[0].line if statements else 1}: more than {MOST_NESTED} conditions or loops are in each other")
         while at < len(statements):
             self.steps += 1
             if self.steps > MOST_STEPS:
                 raise Error(f"{self.where}, line {statements[at].line}: its loops take more than {MOST_STEPS} steps")
             text = statements[at].text
-            if _FOR.match(text):
-                at = self.loop(statements, at)
-            elif _IF.match(text):
-                at = self.choose(statements, at)
+            followed = next((follow for pattern, follow in ((_FOR, self.count), (_FOR_IN, self.each), (_IF, self.choose), (_WHILE, self.repeat), (_CASE, self.pick))
+                             if pattern.match(text)), None)
+            if followed is not None:
+                body, after = _block(statements, at)
+                followed(statements[at], body)
+                at = after
             else:
                 self.simple(statements[at])
                 at += 1
+        self.nested -= 1
 
-    def loop(self, statements: List[Statement], at: int) -> int:
-        match, (body, after) = _FOR.match(statements[at].text), _block(statements, at)
+    def maybe(self, statements: List[Statement]) -> None:
+        """Follows what may be run or not."""
+        self.unsure += 1
+        self.run(statements)
+        self.unsure -= 1
+
+    def run_if(self, holds: Optional[bool], statements: List[Statement]) -> None:
+        if holds is None:
+            self.maybe(statements)
+        elif holds:
+            self.run(statements)
+
+    def count(self, first: Statement, body: List[Statement]) -> None:
+        match = _FOR.match(first.text)
         assert match is not None
-        first, last = self.number(match[2]), self.number(match[4])
-        if first is not None and last is not None:
-            for value in range(first, last + bool(match[3])):
-                self.variables[match[1]] = str(value)
-                self.run(body)
-        return after
+        start, last = self.number(match[2]), self.number(match[4])
+        if start is None or last is None:
+            self.variables[match[1]] = UNKNOWN
+            self.maybe(body)
+            return
+        for value in range(start, last + bool(match[3])):
+            self.variables[match[1]] = str(value)
+            self.run(body)
 
-    def choose(self, statements: List[Statement], at: int) -> int:
-        match, (body, after) = _IF.match(statements[at].text), _block(statements, at)
+    def each(self, first: Statement, body: List[Statement]) -> None:
+        match = _FOR_IN.match(first.text)
         assert match is not None
-        other = next((number for number, statement in enumerate(body) if re.match(r"else\b", statement.text)), None)
-        holds = self.holds(match[1])
-        if holds is not None:
-            chosen = body[:other] if holds else body[other:] if other is not None else []
-            self.run([statement._replace(text=re.sub(r"^else\s*", "", statement.text)) for statement in chosen if re.sub(r"^else\s*", "", statement.text)])
-        return after
+        for value in [part for word, _ in words_of(match[2], 0) for part in self.expanded(word).split() or [""]]:
+            self.variables[match[1]] = value
+            self.run(body)
 
-    def holds(self, condition: str) -> Optional[bool]:
-        match = re.fullmatch(r"\s*(.+?)\s*(<=|>=|==|!=|<|>)\s*(.+?)\s*", condition)
-        if match is None:
-            return None
-        one, other = self.number(match[1]), self.number(match[3])
-        compare: Dict[str, Callable[[int, int], bool]] = {
-            "<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b, "==": lambda a, b: a == b,
-            "!=": lambda a, b: a != b}
-        return None if one is None or other is None else compare[match[2]](one, other)
+    def repeat(self, first: Statement, body: List[Statement]) -> None:
+        """Loops that end by a condition: without words for the script there are none of these."""
+        match = _WHILE.match(first.text)
+        assert match is not None
+        holds = self.conditions.holds(match[2])
+        if (holds if match[1] == "while" else opposite(holds)) is not False:
+            self.maybe(body)
+
+    def choose(self, first: Statement, body: List[Statement]) -> None:
+        branches: List[Tuple[str, List[Statement]]] = [(first.text[2:], [])]
+        depth = 0
+        for statement in body:
+            depth += _opens(statement.text) - _closes(statement.text)
+            match = re.match(r"(elif|else)\b\s*(.*)$", statement.text, re.S) if depth == 0 else None
+            if match is None:
+                branches[-1][1].append(statement)
+            elif match[1] == "elif":
+                branches.append((match[2], []))
+            else:
+                branches.append((":", [statement._replace(text=match[2])] if match[2] else []))
+        rest: Optional[bool] = True  # whether none before was taken
+        for condition, statements in branches:
+            holds = True if condition == ":" else self.conditions.holds(condition)
+            taken = None if rest is None and holds is not False else holds
+            self.run_if(taken, statements)
+            if taken:
+                return
+            rest = None if taken is None else rest
+
+    def pick(self, first: Statement, body: List[Statement]) -> None:
+        """The branch of a case; patterns end with a bracket that nothing opens."""
+        match = _CASE.match(first.text)
+        assert match is not None
+        value, known = self.expanded(match[1], ""), True
+        branches: List[Tuple[str, List[Statement]]] = []
+        for statement in ([Statement(match[2].strip(), first.line)] if match[2].strip() else []) + body:
+            end = _pattern_end(statement.text)
+            if end:
+                branches.append((statement.text[:end - 1].lstrip("("), []))
+                statement = statement._replace(text=statement.text[end:].strip())
+            if branches and statement.text:
+                branches[-1][1].append(statement)
+        for patterns, statements in branches:
+            texts = [self.expanded(each, "") for _, each in divided(patterns, "|")]
+            known = known and UNKNOWN not in value
+            if known and any(fnmatch.fnmatchcase(value, each) for each in texts):
+                self.run(statements)
+                return
+            if not known:
+                self.maybe(statements)
 
     def simple(self, statement: Statement) -> None:
-        text = re.sub(r"^(?:do|then)\b\s*", "", statement.text)
-        printed, assigned = _PRINTF.match(text), _ASSIGN.match(text)
-        if printed is not None:
+        text = _WORDS_BEFORE.sub("", statement.text)
+        function = _FUNCTION.match(text)
+        if function is not None:
+            self.run(statements_of(lines_again(function[1]), statement.line))
+            return
+        status: Optional[bool] = True
+        for sign, part in divided(text, "&&", "||"):
+            go = opposite(status) if sign == "||" else status
+            if is_condition(part):
+                status = self.conditions.holds(part) if go is not False else status
+            elif go is not False:
+                self.unsure += go is None
+                self.part(part, statement.line)
+                self.unsure -= go is None
+                status = True if go else None
+
+    def part(self, text: str, line: int) -> None:
+        printed, assigned, source = _PRINTF.match(text), _ASSIGN.match(text), _SOURCE.match(text)
+        if source is not None and self.sourced is not None:
+            self.take(source[1])
+        elif printed is not None:
             items = self.variables.get(printed[3])
-            self.variables[printed[1]] = f"[{printed[2].join(items)}]" if isinstance(items, list) else None
+            self.set(printed[1], f"[{printed[2].join(items)}]" if isinstance(items, list) else UNKNOWN)
         elif assigned is not None and assigned[3].startswith("("):
-            self.array(assigned[1], bool(assigned[2]), assigned[3], statement.line)
-        elif assigned is not None and not re.search(r"\s--[A-Za-z]", _without_quotes(assigned[3])):
-            words = _words(assigned[3], statement.line)
-            self.variables[assigned[1]] = self.expanded(words[0][0]) if words else ""
+            self.array(assigned[1], bool(assigned[2]), assigned[3], line)
+        elif assigned is not None and not re.search(r"\s--[A-Za-z]", without_quotes(assigned[3])):
+            words = words_of(assigned[3], line)
+            value, before = self.expanded(words[0][0]) if words else "", self.variables.get(assigned[1], "")
+            self.lines[assigned[1]] = line
+            self.set(assigned[1], (before if isinstance(before, str) else UNKNOWN) + value if assigned[2] else value)
         else:
-            self.options(_words(text, statement.line))
+            self.command(text, line)
+
+    def set(self, name: str, value: Value) -> None:
+        """What a branch sets that may be taken or not is known where it is as before."""
+        self.variables[name] = value if self.unsure == 0 or self.variables.get(name) == value else UNKNOWN
+
+    def take(self, name: str) -> None:
+        """Follows a file that the script sources."""
+        value = self.expanded(name)
+        found = self.sourced(name if UNKNOWN in value else value, self.files[-1] if self.files else self.where) if self.sourced is not None else None
+        if found is None:
+            return
+        if len(self.files) == DEEPEST:
+            raise Error(f"{self.where}: more than {DEEPEST} files source each other")
+        self.files.append(found[1])
+        self.run(statements_of(plain_text(found[0])))
+        self.files.pop()
 
     def array(self, name: str, adds: bool, text: str, line: int) -> None:
-        words = _words(text[1:text.rfind(")")], line)
-        items = [self.expanded(word) for word, _ in words]
+        words = words_of(text[1:text.rfind(")")], line)
         before = self.variables.get(name)
-        known = [item for item in items if item is not None]
-        self.variables[name] = ([*before, *known] if adds and isinstance(before, list) else known) if len(known) == len(items) else None
-        self.options(words)
+        items = [self.expanded(word) for word, _ in words]
+        self.set(name, [*before, *items] if adds and isinstance(before, list) else items)
+        if not adds:
+            self.groups = [group for group in self.groups if group.name != name or self.unsure]
+        self.array_options(name, words)
 
 
-def _sum_end(word: str, at: int) -> int:
-    """Where $(( ... )) ends."""
-    depth, end = 0, at + 1
-    while end < len(word):
-        depth += {"(": 1, ")": -1}.get(word[end], 0)
-        end += 1
-        if depth == 0:
-            break
-    return end
+# --- blocks ---
+
+def _opens(text: str) -> int:
+    return int(re.match(r"(?:for|while|until|if|case|select)\b", _WORDS_BEFORE.sub("", text)) is not None)
 
 
-def _without_quotes(text: str) -> str:
-    return re.sub(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'", "", text, flags=re.S)
+def _closes(text: str) -> int:
+    return int(re.match(r"(?:done|fi|esac)\b", text) is not None)
 
 
 def _block(statements: List[Statement], at: int) -> Tuple[List[Statement], int]:
-    """The statements between a `for` or `if` and its end, and where it goes on."""
+    """The statements between the start of a block and its end, and where it goes on."""
     body: List[Statement] = []
     depth, number = 0, at + 1
     while number < len(statements):
-        text = re.sub(r"^(?:do|then)\b\s*", "", statements[number].text)
-        depth += bool(re.match(r"(?:for|while|if|case)\b", text))
-        if re.match(r"(?:done|fi|esac)\b", text):
+        text = _WORDS_BEFORE.sub("", statements[number].text)
+        depth += _opens(text)
+        if _closes(text):
             if depth == 0:
                 return body, number + 1
             depth -= 1
@@ -295,52 +408,37 @@ def _block(statements: List[Statement], at: int) -> Tuple[List[Statement], int]:
     return body, number
 
 
-def _calculated(values: List[str]) -> Optional[int]:
-    """By the usual order of + - * / %; None if that is no sum."""
-    def atom(at: int) -> Tuple[Optional[int], int]:
-        if at < len(values) and values[at] == "(":
-            value, at = total(at + 1)
-            return (value, at + 1) if at < len(values) and values[at] == ")" else (None, at)
-        if at < len(values) and values[at].lstrip("-").isdigit():
-            return int(values[at]), at + 1
-        return None, at
-
-    def product(at: int) -> Tuple[Optional[int], int]:
-        value, at = atom(at)
-        while value is not None and at < len(values) and values[at] in "*/%":
-            sign, (other, at) = values[at], atom(at + 1)
-            if other is None or (sign != "*" and other == 0):
-                return None, at
-            value = value * other if sign == "*" else value // other if sign == "/" else value % other
-        return value, at
-
-    def total(at: int) -> Tuple[Optional[int], int]:
-        value, at = product(at)
-        while value is not None and at < len(values) and values[at] in "+-":
-            sign, (other, at) = values[at], product(at + 1)
-            if other is None:
-                return None, at
-            value = value + other if sign == "+" else value - other
-        return value, at
-
-    if len(values) > 200:
-        return None
-    found, end = total(0)
-    return found if end == len(values) else None
+def _pattern_end(text: str) -> int:
+    """After the bracket that ends the pattern of a case, or 0."""
+    at, depth = 1 if text.startswith("(") else 0, 0
+    while at < len(text):
+        if text[at] in "\"'":
+            at = quotes_end(text, at)
+            continue
+        depth += 1 if text[at] in "({" else -1 if text[at] in ")}" else 0
+        at += 1
+        if depth < 0:
+            return at
+        if text[at - 1] in " \t" and not text[:at].rstrip().endswith("|") and not text[at:].lstrip().startswith(("|", ")")):
+            return 0
+    return 0
 
 
-def script_groups(where: str, text: str) -> List[Group]:
-    """The options of each array and command, in the order of the script."""
-    follower = _Follower(where)
-    follower.run(_statements(text.replace("\r\n", "\n").replace("\0", " ")))
-    return follower.groups
+def script_groups(where: str, text: str, sourced: Optional[Sourced] = None) -> List[Group]:
+    """The options of each array and command, in the order of the script and of the files that it sources."""
+    follower = _Follower(where, sourced)
+    follower.run(statements_of(plain_text(text)))
+    return follower.found()
 
 
 def value_of(where: str, option: Option) -> object:
     """True for an option alone, a number, a text, or a list of them; an error if it holds what is not known."""
-    if None in option.words:
-        raise Error(f"{where}, line {option.line}: --{option.name.replace('_', '-')} has a value that the script takes from elsewhere; write it there")
-    values = [_plain(word) for word in option.words if word is not None]
+    place, name = f"{option.file or where}, line {option.line}", option.name.replace("_", "-")
+    if any(UNKNOWN in word for word in option.words):
+        raise Error(f"{place}: --{name} has a value from outside the script; write it there")
+    if not option.is_sure:
+        raise Error(f"{place}: --{name} depends on a condition from outside the script; write it without one")
+    values = [_plain(word) for word in option.words]
     return True if not values else values[0] if len(values) == 1 else values
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces of torch.profiler: when a rank of torch.distributed.pipelining ran each op.
 
-PyTorch's pipeline runtime puts a range named PP:<token> around each op. Such a range is not yet the op's time: it begins with
-the wait for the op's input, and on a GPU it ends when all kernels are launched, not when they are done. So the time of an op
-is that of its work, found in this order: the GPU kernels that the range launched, on any thread; the range's annotation on the
-GPU; from the first operator on the CPU inside the range to its end; the range itself, where the trace has nothing else.
+PyTorch's pipeline runtime puts a range named PP:<token> around each op. This range is not the op's time: it begins with the wait for
+the op's input, and on a GPU it ends when all kernels are launched, not when they are done. So the time of an op is taken from the
+first of these that the trace has: the GPU kernels launched in the range, by any thread; the range's annotation on the GPU; the time
+from the first CPU operator inside the range to the range's end; the range itself.
 """
 import bisect
 import gzip
@@ -32,10 +32,10 @@ _LAUNCHES = ("cuda_runtime", "cuda_driver", "xpu_runtime", "xpu_driver")
 _COMMUNICATION = ("c10d::", "nccl", "gloo:", "record_param_comms")
 _PAIR = re.compile(r"\(([^;()]*);([^;()]*)\)OVERLAP_F_B")
 _SINGLE_STAGE = re.compile(r"(Forward|Backward) \d+")
-_LARGEST = 1e18  # microseconds; a time beyond is none
-_MOST_RATIO, _LARGE = 200, 1 << 30  # how well gzip packs a trace at most, and up to which size that does not matter
-_AT_ONCE = 1 << 20  # bytes that are unpacked in a step
-_ROUNDING = 1.0  # microseconds; what neighbours may overlap
+_LARGEST = 1e18  # microseconds; larger times are refused
+_MOST_RATIO, _LARGE = 200, 1 << 30  # largest compression ratio, checked only if the unpacked trace has more than _LARGE bytes
+_AT_ONCE = 1 << 20  # bytes unpacked per step
+_ROUNDING = 1.0  # microseconds that consecutive ranges may overlap
 
 
 Ops = Tuple[Op, ...]  # an op, or the forward and the backward of an overlapped pair
@@ -43,8 +43,8 @@ Track = Tuple[Any, Any]  # process and thread
 
 
 class Work(NamedTuple):
-    """An op that a rank ran: the op, or the forward and the backward of a pair, and its time in microseconds. The duration
-    stands for itself, as differences of large times round. source: what the time is taken from."""
+    """An op, or the forward and backward of a pair, that a rank ran, with its time in microseconds. The duration is stored instead of
+    the end because differences of large times lose digits. source: what the time is taken from."""
 
     ops: Ops
     start: float
@@ -53,8 +53,8 @@ class Work(NamedTuple):
 
 
 class RankTrace(NamedTuple):
-    """What one rank ran, by start. rank: as the trace names it; base: nanoseconds to be added to all times; or None. told: of the
-    other ranks."""
+    """What one rank ran, by start. rank: its number in the trace, or None; base: nanoseconds to add to all times, or None; told: what
+    the trace says about other ranks."""
 
     path: str
     rank: Optional[int]
@@ -64,7 +64,7 @@ class RankTrace(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """An event; its number in the file is for messages."""
+    """A range event; number: its position in the file, for messages."""
 
     number: int
     ops: Ops
@@ -83,12 +83,12 @@ def _by_kind(op: Op) -> int:
 
 
 def ops_of_token(token: str) -> Ops:
-    """The op of a token, or the forward and the backward of an overlapped pair; raises Error where it is none."""
+    """The op of a token, or the forward and backward of an overlapped pair; raises Error if the token is neither."""
     pair = _PAIR.fullmatch(token)
     try:
         ops = tuple(Op.from_token(part) for part in (pair.groups() if pair else (token,)))
-    except ValueError:  # digits without end
-        raise Error(f"{token[:40]!r} is no op") from None
+    except ValueError:  # too many digits
+        raise Error(f"{token[:40]!r} is not an op") from None
     if any(op.stage >= _abi.MAX_STAGES or (op.microbatch or 0) >= _abi.MAX_CELLS for op in ops):
         raise Error(f"{token!r} is out of range")
     return pair_in_order(ops, token) if pair else ops
@@ -97,30 +97,30 @@ def ops_of_token(token: str) -> Ops:
 def pair_in_order(ops: Ops, token: str) -> Ops:
     first, second = sorted(ops, key=_by_kind)
     if first.kind != Kind.F or second.kind not in COMPUTE[1:]:
-        raise Error(f"{token!r} is no pair of a forward and a backward")
+        raise Error(f"{token!r} is not a pair of a forward and a backward")
     return first, second
 
 
 def _unpacked(path: str, data: bytes) -> bytearray:
-    """What gzip packed, which is not much more than any trace can be. A read makes room for all that it may give: so in steps."""
+    """Unpacks gzip data, refusing sizes that no trace has. Reads in steps, so that no large buffer is allocated before the check."""
     most, unpacked = max(_LARGE, len(data) * _MOST_RATIO), bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
         while len(unpacked) <= most and (more := file.read(_AT_ONCE)):
             unpacked += more
     if len(unpacked) > most:
-        raise Error(f"{path}: unpacked it has more than {most >> 20} MiB, {_MOST_RATIO} times what it has as a file; no trace is packed so well")
+        raise Error(f"{path}: unpacked it has more than {most >> 20} MiB, {_MOST_RATIO} times the size of the file; no trace is compressed so well")
     return unpacked
 
 
 def read_text(path: str) -> str:
-    """The text of a file, which may be packed by gzip."""
+    """The text of a file, which may be gzip-compressed."""
     try:
         data: Union[bytes, bytearray] = read_bytes(path, TRACE)
         if data[:2] == b"\x1f\x8b":
             data = _unpacked(path, data)
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Error(f"{path}: byte {error.start} is no UTF-8") from None
+        raise Error(f"{path}: byte {error.start} is not UTF-8") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise Error(f"{path}: broken gzip: {error}") from None
     except OSError as error:
@@ -130,7 +130,7 @@ def read_text(path: str) -> str:
 
 
 def parse(path: str, text: str) -> Any:
-    """The JSON value of the text of a file."""
+    """The JSON value in a file's text."""
     try:
         return json.loads(text, parse_int=whole_of)
     except Error as error:
@@ -148,7 +148,7 @@ def is_trace(value: Any) -> bool:
 
 
 class _File:
-    """The events of a trace that tell when ops ran."""
+    """Events of a trace that show when ops ran."""
 
     def __init__(self, path: str, value: Any) -> None:
         self.path = path
@@ -165,14 +165,14 @@ class _File:
         self.sent_in: Set[Ranks] = set()
         if isinstance(value, dict):
             if "traceEvents" not in value:
-                raise Error(f"{path}: there are no traceEvents, so it is no trace; a profile file stands alone")
+                raise Error(f"{path}: there are no traceEvents, so it is not a trace; give a profile file by itself, without other files")
             self._read_header(value)
             value = value["traceEvents"]
         if not isinstance(value, list):
             raise Error(f"{path}: traceEvents must be a list of events")
         for index, event in enumerate(value):
             if not isinstance(event, dict):
-                raise Error(f"{path}: event {index} is no object")
+                raise Error(f"{path}: event {index} is not an object")
             self._read_event(index, event)
 
     def _read_header(self, value: Dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ class _File:
         self.base = whole_number(self.path, "baseTimeNanoseconds", value.get("baseTimeNanoseconds"))
 
     def told(self) -> Told:
-        """What it tells of other ranks."""
+        """What the trace says about other ranks."""
         groups, named = groups_of(self.info, self.rank)
         return Told(world_of(self.path, self.info, self.rank), groups, named, tuple(self.sent_in), self.transfers)
 
@@ -195,7 +195,7 @@ class _File:
             self.sent_in.add(group)
         if isinstance(name, str) and name.startswith(PREFIX) and not name.startswith(PREFIX + ":"):
             if phase != "X":
-                raise self._fault(index, name, f"its ph is {str(phase)[:20]!r}, where a range has 'X'")
+                raise self._fault(index, name, f"its ph is {str(phase)[:20]!r}; a range must have 'X'")
             self._read_range(index, name, category, event)
         elif phase != "X" or not isinstance(category, str):
             return
@@ -238,20 +238,20 @@ class _File:
     def _track(self, index: int, name: object, event: Dict[str, Any]) -> Track:
         track = event.get("pid"), event.get("tid")
         if any(isinstance(part, bool) or not isinstance(part, (int, str, type(None))) for part in track):
-            raise self._fault(index, name, "its pid and tid must be numbers or texts")
+            raise self._fault(index, name, "its pid and tid must be numbers or strings")
         return track
 
     @staticmethod
     def _correlation(event: Dict[str, Any]) -> Optional[int]:
-        """What ties a launch on the CPU to the work on the GPU; None where the event has none."""
+        """The number that links a launch on the CPU to its work on the GPU; None if the event has none."""
         arguments = event.get("args")
         number = arguments.get("correlation") if isinstance(arguments, dict) else None
         return number if isinstance(number, int) and number else None
 
     def ranks(self) -> List[List[_Range]]:
-        """The ranks of the file, a list of ranges each: threads of the CPU, or GPUs where there are no ranges of the CPU."""
+        """The ranges of each rank of the file. A rank is a CPU thread, or a GPU if the file has no CPU ranges."""
         if not self.ranges and not self.annotations:
-            more = "; those of single-stage schedules name no stage, run it from its CSV" if self.single_stage else ""
+            more = "; single-stage schedules of PyTorch do not name stages, run the schedule from its CSV" if self.single_stage else ""
             raise Error(f"{self.path}: there are no ranges named PP:<op>, such as PP:0F0{more}")
         if not self.ranges:
             return [[found for found in _joined(self.annotations) if found.track[0] == gpu]
@@ -262,7 +262,7 @@ class _File:
         return [self._outermost(ranks[track]) for track in _in_order(ranks)]
 
     def _outermost(self, ranges: List[_Range]) -> List[_Range]:
-        """Without ranges within one of the same op, or of a pair that holds it."""
+        """The ranges without those nested in a range of the same op or of a pair that has the op."""
         kept: List[_Range] = []
         for found in sorted(ranges, key=lambda found: (found.start, -found.duration)):
             if not kept or _follows(found, kept[-1]):
@@ -273,14 +273,14 @@ class _File:
 
 
 def _follows(found: _Range, last: _Range) -> bool:
-    """Whether a range begins when the last one has ended; times of few digits may overlap by a rounding."""
+    """Whether a range begins after the last one has ended; rounded times may overlap a little."""
     overlap = last.end - found.start
     doubled = found.ops == last.ops and found.start == last.start
     return not doubled and overlap <= min(_ROUNDING, found.duration / 2, last.duration / 2)
 
 
 def _in_order(tracks: Iterable[Any]) -> List[Any]:
-    """Numbers by their size, before texts."""
+    """Sorts numbers by size, then strings."""
     def order(part: object) -> Tuple[int, int, str]:
         return (0, part, "") if isinstance(part, int) else (1, 0, str(part))
     return sorted(tracks, key=lambda track: [order(part) for part in (track if isinstance(track, tuple) else (track,))])
@@ -295,7 +295,7 @@ def _start(found: _Range) -> float:
 
 
 def _joined(annotations: List[_Range]) -> List[_Range]:
-    """The annotations of an op on several streams of a GPU as one: the first of each stream, the second, and so on."""
+    """Joins an op's annotations on several streams of a GPU: the first ones of all streams, the second ones, and so on."""
     counts: Dict[Tuple[Ops, Track], int] = {}
     groups: Dict[Tuple[Ops, Any, int], List[_Range]] = {}
     for found in sorted(annotations, key=_start):
@@ -310,13 +310,13 @@ def _union(group: List[_Range]) -> _Range:
 
 
 def _holder(ranges: List[_Range], starts: List[float], time: float) -> Optional[int]:
-    """Position of the range that a time falls into, or None."""
+    """Position of the range that contains a time, or None."""
     position = bisect.bisect_right(starts, time) - 1
     return position if position >= 0 and time <= ranges[position].end else None
 
 
 def _by_kernels(file: _File, ranges: List[_Range], starts: List[float]) -> Optional[List[Work]]:
-    """Work by what each range launched; a range that launched nothing takes no time. None where there are no kernels."""
+    """Times from the kernels that each range launched; a range without kernels takes no time. None if the trace has no kernels."""
     spans: Dict[int, Tuple[float, float]] = {}
     for correlation, start, duration in file.kernels:
         position = _holder(ranges, starts, file.launches[correlation]) if correlation in file.launches else None
@@ -343,7 +343,7 @@ def _by_op(ranges: List[_Range]) -> Dict[Ops, List[_Range]]:
 
 
 def _annotated(file: _File, ranges: List[_Range]) -> Dict[Ops, List[_Range]]:
-    """For each op that has any its annotations on the GPU, as many as it has ranges."""
+    """GPU annotations of each op that has any, one per range of the op."""
     chosen: Dict[Ops, List[_Range]] = {}
     annotations = _by_op(file.annotations)
     for ops, mine in _by_op(ranges).items():
@@ -356,12 +356,12 @@ def _annotated(file: _File, ranges: List[_Range]) -> Dict[Ops, List[_Range]]:
         else:
             chosen[ops] = _joined(theirs)
         if len(chosen[ops]) != len(mine):
-            raise Error(f"{file.path}: {_name(ops)} has {len(mine)} ranges of the CPU, but {len(chosen[ops])} of the GPU")
+            raise Error(f"{file.path}: {_name(ops)} has {len(mine)} CPU ranges, but {len(chosen[ops])} GPU ranges")
     return chosen
 
 
 def _by_operators(file: _File, ranges: List[_Range], starts: List[float]) -> Dict[int, float]:
-    """Position of each range with an operator, and when its first one starts."""
+    """Start of the first CPU operator in each range that has one, by the range's position."""
     first: Dict[int, float] = {}
     track = ranges[0].track
     for start, other in file.operators:
@@ -372,7 +372,7 @@ def _by_operators(file: _File, ranges: List[_Range], starts: List[float]) -> Dic
 
 
 def _work(file: _File, ranges: List[_Range], alone: bool) -> List[Work]:
-    """The work of a rank. alone: it is the only one of its file."""
+    """The ops of a rank with their times. alone: the file has no other rank."""
     if not file.ranges:
         return [Work(found.ops, found.start, found.duration, ANNOTATIONS) for found in ranges]
     starts = [found.start for found in ranges]
@@ -396,7 +396,7 @@ def _work(file: _File, ranges: List[_Range], alone: bool) -> List[Work]:
 
 
 def ranks_of(path: str, value: Any) -> List[RankTrace]:
-    """What each rank of a trace ran. The rank that a trace names is kept where the trace has one rank alone."""
+    """What each rank of a trace ran. The rank number in the trace's header is used only if the trace has a single rank."""
     file = _File(path, value)
     ranks, told = file.ranks(), file.told()
     return [RankTrace(path, file.rank if len(ranks) == 1 else None, file.base, _work(file, ranges, len(ranks) == 1), told)
@@ -404,7 +404,7 @@ def ranks_of(path: str, value: Any) -> List[RankTrace]:
 
 
 def in_order(ranks: List[RankTrace]) -> List[RankTrace]:
-    """By the rank that the traces name where all do, else as they are; raises Error where they tell that there are more."""
+    """Sorts traces by rank if all give one, else keeps the order; raises Error if traces of other ranks are missing."""
     ordered = _by_rank(ranks)
     check_whole([(trace.path, trace.rank, trace.told) for trace in ordered],
                 frozenset(op.stage for trace in ordered for work in trace.work for op in work.ops))
@@ -417,9 +417,9 @@ def _by_rank(ranks: List[RankTrace]) -> List[RankTrace]:
         return ranks
     if any(trace.rank is None for trace in ranks):
         silent = next(trace.path for trace in ranks if trace.rank is None)
-        raise Error(f"{silent}: no rank is named in distributedInfo, as it is in the other traces")
+        raise Error(f"{silent}: its distributedInfo has no rank, but that of other traces has")
     for trace in ranks:
         paths = [other.path for other in ranks if other.rank == trace.rank]
         if len(paths) > 1:
-            raise Error(f"{paths[1]}: it is of rank {trace.rank}, as {paths[0]} is")
+            raise Error(f"{paths[1]}: it is the trace of rank {trace.rank}, and so is {paths[0]}")
     return [named[rank] for rank in sorted(named)]

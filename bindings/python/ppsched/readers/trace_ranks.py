@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether traces are of all ranks of a pipeline, as far as they tell.
+"""Checks whether the given traces cover all ranks of a pipeline.
 
-The world of a run holds the pipeline, and where it trains replicas or shards tensors others of its kind beside it. So a world of
-more ranks than there are traces is no fault by itself. What tells more is taken first: sends and receives of stages that no
-trace has; the process groups of the run, one of which the pipeline is; then the size of the world, of whose grid of
-ranks the pipeline is a whole row.
+The world of a run contains the pipeline, and with data or tensor parallelism other pipelines too. So a world with more ranks than
+there are traces is not an error. The checks use, in this order: sends and receives to stages that no trace has; the process groups
+of the run, one of which is the pipeline; the world size, in whose grid of ranks the pipeline is a whole row.
 """
 import json
 import re
@@ -24,9 +23,9 @@ _ALL = "give the traces of all ranks of the pipeline"
 
 
 class Told(NamedTuple):
-    """What a trace tells of the ranks beside its own. world_size: those of the run. groups: the process groups that its rank is in,
-    of which the pipeline is one; named: those that are called pipelines; sent_in: those that sends and receives go through.
-    transfers: for each stage that its own send to or receive from such an op."""
+    """What a trace says about other ranks. world_size: number of ranks of the run; groups: process groups of the trace's rank, one of
+    which is the pipeline; named: those with a pipeline's name; sent_in: those used by sends and receives; transfers: for each stage
+    that the rank sends to or receives from, one such op."""
 
     world_size: Optional[int]
     groups: Tuple[Ranks, ...]
@@ -36,33 +35,33 @@ class Told(NamedTuple):
 
 
 def neighbour_of(op: Op) -> Optional[int]:
-    """The stage that a send goes to, or a receive comes from."""
+    """The stage that a send goes to or a receive comes from; None for other ops."""
     return op.stage + _TOWARDS[op.kind] if op.kind in _TOWARDS else None
 
 
 def whole_number(path: str, what: str, value: object) -> Optional[int]:
-    """Of a trace's header; None where it is not there."""
+    """Checks a number of a trace's header; None if it is missing."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63):
         raise Error(f"{path}: {what} must be a whole number, not {str(value)[:40]!r}")
     return value
 
 
 def world_of(path: str, info: Dict[str, Any], rank: Optional[int]) -> Optional[int]:
-    """The number of ranks that distributedInfo names."""
+    """The world size in distributedInfo, or None."""
     size = whole_number(path, "the world_size in distributedInfo", info.get("world_size"))
     if size == 0:
-        raise Error(f"{path}: the world_size in distributedInfo is 0, and its own rank is one")
+        raise Error(f"{path}: the world_size in distributedInfo is 0; it must be at least 1")
     if size is not None and rank is not None and rank >= size:
         raise Error(f"{path}: distributedInfo has rank {rank} in a world of {counted(size, 'rank')}")
     return size
 
 
 def _ranks_in(value: object) -> Optional[Ranks]:
-    """Those of a list, or of the text of one."""
+    """Ranks of a list, or of a list as a JSON string."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except (ValueError, RecursionError):  # long lists are cut short
+        except (ValueError, RecursionError):  # the profiler truncates long lists
             return None
     if not isinstance(value, list) or not value or len(value) > _MOST_RANKS:
         return None
@@ -70,8 +69,7 @@ def _ranks_in(value: object) -> Optional[Ranks]:
 
 
 def groups_of(info: Dict[str, Any], rank: Optional[int]) -> Tuple[Tuple[Ranks, ...], Tuple[Ranks, ...]]:
-    """The process groups in pg_config with the rank in them, and those of them that are called pipelines. A list without
-    ranks stands for all."""
+    """Process groups in pg_config that contain the rank, and those of them with a pipeline's name. An empty list means all ranks."""
     config, size = info.get("pg_config"), info.get("world_size")
     groups: List[Ranks] = []
     named: List[Ranks] = []
@@ -88,7 +86,7 @@ def groups_of(info: Dict[str, Any], rank: Optional[int]) -> Tuple[Tuple[Ranks, .
 
 
 def group_of_transfer(arguments: object) -> Optional[Ranks]:
-    """The ranks of the group that a send or receive goes through, by the arguments of its event."""
+    """The ranks of a send's or receive's process group, from its event's arguments."""
     if isinstance(arguments, dict) and arguments.get("Collective name") in ("send", "recv"):
         return _ranks_in(arguments.get("Process Group Ranks"))
     return None
@@ -102,23 +100,23 @@ def _listed(ranks: Ranks) -> str:
 def _check_transfers(path: str, told: Told, stages: FrozenSet[int]) -> None:
     for stage, token in sorted(told.transfers.items()):
         if stage not in stages:
-            raise Error(f"{path}: it has {token}, whose other end is stage {stage}, and no trace has that; {_ALL}")
+            raise Error(f"{path}: it has {token}, whose other end is stage {stage}, but no trace has this stage; {_ALL}")
 
 
 def _check_groups(path: str, groups: Sequence[Ranks], what: str, given: Ranks) -> None:
-    """The given ranks are one of the groups."""
+    """Raises Error unless the given ranks are one of the groups."""
     if not groups or given in groups:
         return
     nearest = min(groups, key=lambda group: (not given <= group, len(group ^ given)))
     missing, other = nearest - given, given - nearest
-    problem = f"rank {_listed(missing)} of them has no trace" if len(missing) == 1 else f"ranks {_listed(missing)} of them have no trace"
+    problem = f"rank {_listed(missing)} has no trace" if len(missing) == 1 else f"ranks {_listed(missing)} have no trace"
     if not missing:
-        problem = f"{'rank' if len(other) == 1 else 'ranks'} {_listed(other)} {'is' if len(other) == 1 else 'are'} none of them"
-    raise Error(f"{path}: {what} ranks {_listed(nearest)}, and {problem}; {_ALL}")
+        problem = f"{'rank' if len(other) == 1 else 'ranks'} {_listed(other)} {'is' if len(other) == 1 else 'are'} not one of them"
+    raise Error(f"{path}: {what} ranks {_listed(nearest)}, but {problem}; {_ALL}")
 
 
 def _is_row(given: Ranks, size: int) -> bool:
-    """Whether ranks are all of one dimension of a grid of the world's ranks."""
+    """Whether the ranks can be a whole row of a grid of the world's ranks."""
     ranks = sorted(given)
     step = ranks[1] - ranks[0] if len(ranks) > 1 else 1
     even = all(b - a == step for a, b in zip(ranks, ranks[1:]))
@@ -128,26 +126,26 @@ def _is_row(given: Ranks, size: int) -> bool:
 def _check_world(path: str, size: int, given: Ranks) -> None:
     if len(given) == size:
         return
-    have = f"the run had {counted(size, 'rank')}, and "
+    have = f"the run had {counted(size, 'rank')}, but "
     if len(given) == 1:
-        raise Error(f"{path}: {have}this is rank {min(given)} alone; {_ALL}")
+        raise Error(f"{path}: {have}this is only rank {min(given)}; {_ALL}")
     if not _is_row(given, size):
-        raise Error(f"{path}: {have}ranks {_listed(given)} are no whole pipeline of it; {_ALL}")
+        raise Error(f"{path}: {have}ranks {_listed(given)} are not a whole pipeline of it; {_ALL}")
 
 
 def _check_count(paths: Sequence[str], sizes: Sequence[int]) -> None:
-    """Of traces that name no rank: so many are a whole pipeline of the world where each is a file of its own."""
+    """Checks the number of traces that do not give their ranks; only if each trace is a file of its own."""
     count = len(paths)
     if len(set(paths)) < count:
         return
     for size in sizes:
         if (count == 1 and size > 1) or size % count != 0:
-            raise Error(f"{paths[0]}: the run had {counted(size, 'rank')}, of which {counted(count, 'trace')} can be no whole pipeline; {_ALL}")
+            raise Error(f"{paths[0]}: the run had {counted(size, 'rank')}, so {counted(count, 'trace')} cannot be a whole pipeline; {_ALL}")
 
 
 def check_whole(files: Sequence[Tuple[str, Optional[int], Told]], stages: FrozenSet[int]) -> None:
-    """Raises Error where a rank of the pipeline has no trace. files: path, rank and what it tells of each rank; stages: those that have
-    ops. A rank is None where a file does not name it, or holds several: then nothing tells which are missing."""
+    """Raises Error if a rank of the pipeline has no trace. files: path, rank and Told of each trace; stages: stages with ops. A rank is
+    None if the file does not give it or contains several; then missing ranks cannot be named."""
     for path, _, told in files:
         _check_transfers(path, told, stages)
     given = frozenset(rank for _, rank, _ in files if rank is not None)
@@ -157,7 +155,7 @@ def check_whole(files: Sequence[Tuple[str, Optional[int], Told]], stages: Frozen
         return
     if len(sizes) > 1:
         (one, first), (other, second) = list(sizes.items())[:2]
-        raise Error(f"{second}: it is of a run of {counted(other, 'rank')}, but {first} of one of {one}; give the traces of one run")
+        raise Error(f"{second}: it is from a run with {counted(other, 'rank')}, but {first} is from one with {one}; give the traces of one run")
     known = [group for _, _, told in files for group in (*told.named, *told.groups, *told.sent_in) if len(group) > 1]
     for path, _, told in files:
         _check_groups(path, told.named, "the pipeline is", given)
@@ -165,6 +163,6 @@ def check_whole(files: Sequence[Tuple[str, Optional[int], Told]], stages: Frozen
         return
     for path, _, told in files:
         _check_groups(path, [group for group in told.sent_in if group > given], "its sends and receives are between", given)
-        _check_groups(path, [group for group in told.groups if len(given) > 1 or len(group) == told.world_size], "of its process groups the nearest is", given)
+        _check_groups(path, [group for group in told.groups if len(given) > 1 or len(group) == told.world_size], "its nearest process group is", given)
     for size, path in sizes.items():
         _check_world(path, size, given)

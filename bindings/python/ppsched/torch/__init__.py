@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules in PyTorch: its own pipeline runtime with an order of ours, and what a running job measures.
+"""Schedules in PyTorch: runs PyTorch's pipeline runtime with an order of ppsched, and measures a running job.
 
     import ppsched
     import ppsched.torch
@@ -7,7 +7,7 @@
     runtime.step(inputs, target=targets)
     plan = ppsched.plan(ppsched.torch.measure(runtime, inputs, target=targets))
 
-PyTorch (2.6 to 2.15) is imported where it is used.
+PyTorch (2.6 to 2.15) is imported at the first use.
 """
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
@@ -24,22 +24,22 @@ __all__ = ["PlannedSchedule", "measure", "planned", "stages_of"]
 
 COMPUTE = {Kind.F, Kind.B, Kind.I, Kind.W}
 KNOWN = COMPUTE | {Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE_GRAD}
-ACTIVE_STAGES = 3  # that PyTorch's own lowering has gathered at once
+ACTIVE_STAGES = 3  # stages that PyTorch's own lowering keeps gathered at the same time
 
 
 def planned(plan_or_schedule: Union[Plan, Schedule]) -> Schedule:
-    """The schedule, not lowered where a plan is given: one iteration of its best candidate."""
+    """The schedule itself, or one iteration of a plan's best candidate, not lowered."""
     if isinstance(plan_or_schedule, Schedule):
         return plan_or_schedule
     if not isinstance(plan_or_schedule, Plan):
         raise Error(f"give a ppsched.Plan or a ppsched.Schedule, not {shown(plan_or_schedule)}")
     if plan_or_schedule.best is None:
-        raise Error("no candidate of the plan fits; least_limit() tells what one needs")
+        raise Error("no candidate of the plan fits; see least_limit() for the memory that one needs")
     return plan_or_schedule.iteration(plan_or_schedule.best)
 
 
 def stages_of(plan_or_schedule: Union[Plan, Schedule], rank: int) -> List[int]:
-    """The stages that a rank of the pipeline's group makes, in ascending order."""
+    """The stages of a rank of the pipeline's group, in ascending order. Create a PipelineStage for each."""
     schedule = planned(plan_or_schedule)
     if not 0 <= rank < schedule.devices:
         raise Error(f"rank is {rank}, but the schedule has {schedule.devices} devices")
@@ -47,7 +47,7 @@ def stages_of(plan_or_schedule: Union[Plan, Schedule], rank: int) -> List[int]:
 
 
 def _numbered(schedule: Schedule) -> Schedule:
-    """With microbatches as the last stage runs their forwards, as PyTorch takes losses so."""
+    """Numbers microbatches in the order of the last stage's forwards, because PyTorch computes losses in this order."""
     last = schedule.stages - 1
     device = schedule.device_of(last)
     assert device is not None
@@ -56,18 +56,18 @@ def _numbered(schedule: Schedule) -> Schedule:
         return schedule
     made = schedule.renumber()
     if made.config.microbatch_order != schedule.config.microbatch_order:
-        raise Error("the last stage runs the microbatches in another order than they are numbered, and they differ; give Schedule.renumber(), "
-                    f"and the run its microbatches in the order {' '.join(map(str, made.config.microbatch_order))}")
+        raise Error("the last stage runs the microbatches in another order than they are numbered, and they differ in size; pass "
+                    f"Schedule.renumber(), and give the run its microbatches in the order {' '.join(map(str, made.config.microbatch_order))}")
     return made
 
 
 def _refuse(schedule: Schedule) -> None:
-    """What the runtime has no op for, or would run as something else."""
+    """Refuses schedules with ops that the runtime does not have or would run differently."""
     foreign = schedule.kinds - KNOWN
     if foreign:
-        raise Error(f"PyTorch's runtime has no op {', '.join(sorted(kind.name for kind in foreign))}")
+        raise Error(f"PyTorch's runtime does not have {', '.join(sorted(kind.name for kind in foreign))}")
     if schedule.iterations != 1:
-        raise Error(f"PyTorch's runtime runs one iteration a step; the schedule has {schedule.iterations}")
+        raise Error(f"PyTorch's runtime runs one iteration per step; the schedule has {schedule.iterations}")
     schedule.launch("pytorch", csv="schedule.csv")
 
 
@@ -76,7 +76,7 @@ def _is_lowered(schedule: Schedule) -> bool:
 
 
 def _lowered(there: Pytorch, schedule: Schedule, lowering: Union[Lowering, str, None], rendezvous: bool) -> Schedule:
-    """With sends and receives, if these are ours; proved."""
+    """The schedule with ppsched's sends and receives if lowering asks for them; proves a lowered schedule free of deadlock."""
     if lowering is not None and member(Lowering, "lowering", lowering) != Lowering.NONE:
         schedule = schedule.lower(lowering, unshard=ACTIVE_STAGES, reduce_grad=there.reduce_grad)
     if _is_lowered(schedule):
@@ -90,32 +90,32 @@ def _check_stages(schedule: Schedule, stages: List[Any]) -> None:
     sizes = {"ranks in the group": (stages[0].group_size, schedule.devices), "stages": (stages[0].num_stages, schedule.stages)}
     for name, (given, wanted) in sizes.items():
         if given != wanted:
-            raise Error(f"there are {given} {name}, but the schedule is for {wanted}")
+            raise Error(f"there are {given} {name}, but the schedule has {wanted}")
     mine = [stage.stage_index for stage in stages]
     wanted_here = stages_of(schedule, stages[0].group_rank)
     if mine != wanted_here:
-        raise Error(f"rank {stages[0].group_rank} has stages {mine}, but the schedule has {wanted_here} there "
+        raise Error(f"rank {stages[0].group_rank} has stages {mine}, but in the schedule it has {wanted_here} "
                     "(see ppsched.torch.stages_of)")
 
 
 def _check_scaling(there: Pytorch, schedule: Schedule, options: Dict[str, Any]) -> None:
-    """Gradients must not stay undivided in silence."""
+    """Raises Error if gradients would silently not be divided by the microbatches."""
     if not there.takes_scale_grads:
         if options.pop("scale_grads", False):
-            raise Error(f"PyTorch {there.version} divides no gradients; leave scale_grads out, and divide them or the loss")
+            raise Error(f"PyTorch {there.version} does not divide gradients; leave scale_grads out, and divide the gradients or the loss")
         return
     if not options.get("scale_grads", True):
         return
     if there.reduces and _is_lowered(schedule) and Kind.REDUCE_GRAD not in schedule.kinds:
-        raise Error(f"PyTorch {there.version} divides gradients in REDUCE_GRAD, of which this lowered schedule has none; "
+        raise Error(f"PyTorch {there.version} divides gradients in REDUCE_GRAD, but this lowered schedule has none; "
                     "lower it with reduce_grad=True, or give scale_grads=False")
     if not there.reduces and Kind.W in schedule.kinds:
-        raise Error(f"PyTorch {there.version} divides gradients behind full backwards alone, and this schedule splits them; "
-                    "give scale_grads=False, and divide the loss by the microbatches")
+        raise Error(f"PyTorch {there.version} divides gradients only after full backwards, but this schedule splits backwards; "
+                    "give scale_grads=False, and divide the loss by the number of microbatches")
 
 
 def _actions(there: Pytorch, schedule: Schedule) -> Dict[int, List[Any]]:
-    """For each rank the ops as PyTorch has them."""
+    """PyTorch's actions of each rank."""
     def tokens(row: str) -> List[str]:
         text = row if there.has_pairs else row.replace("(", "").replace(")OVERLAP_F_B", "").replace(";", ",")
         return [token for token in text.split(",") if token and (there.reduces or not token.endswith("REDUCE_GRAD"))]
@@ -127,19 +127,19 @@ def _actions(there: Pytorch, schedule: Schedule) -> Dict[int, List[Any]]:
 def PlannedSchedule(plan_or_schedule: Union[Plan, Schedule], stages: Union[Any, Sequence[Any]],
                     loss_fn: Optional[Callable[..., Any]] = None, *, lowering: Union[Lowering, str, None] = None,
                     **options: Any) -> Any:
-    """PyTorch's own _PipelineScheduleRuntime, ready to run a schedule, or a plan's best: call its step().
+    """Returns PyTorch's _PipelineScheduleRuntime, ready to run a schedule or a plan's best candidate: call its step().
 
-    stages: this rank's PipelineStage objects (stages_of tells which); the map from stages to ranks is set on them. lowering:
-    one of ours, such as "just_in_time", for a schedule that is not lowered (default: the plan's; else PyTorch places sends and
-    receives itself). What is lowered already runs as it is; either is proved first. Microbatches are renumbered where the last
-    stage runs them in another order, as PyTorch takes losses in turn, unless they differ. options: further arguments of the runtime, such as
-    scale_grads.
-    Raises Error, or Refused, where the runtime cannot run it, with the reason.
+    stages: this rank's PipelineStage objects (see stages_of); the map from stages to ranks is set on them. lowering: one of
+    ppsched's, such as "just_in_time", for a schedule that is not lowered yet. Default: the plan's lowering; without one, PyTorch
+    places sends and receives itself. A schedule that is lowered already runs as it is. Both are proved free of deadlock first.
+    Microbatches are renumbered if the last stage runs them in another order, because PyTorch computes losses in the order of their
+    numbers; Error if they differ in size. options: other arguments of the runtime, such as scale_grads.
+    Raises Error or Refused, with the reason, if the runtime cannot run the schedule.
     """
     there = pytorch()
     mine = sorted(stages if isinstance(stages, Sequence) else [stages], key=lambda stage: int(stage.stage_index))
     if not mine:
-        raise Error("stages is an empty list; each rank has one stage or more")
+        raise Error("stages is an empty list; each rank needs at least one stage")
     schedule = _numbered(planned(plan_or_schedule))
     _refuse(schedule)
     if lowering is None and isinstance(plan_or_schedule, Plan):

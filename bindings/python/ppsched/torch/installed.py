@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch as it is installed: all that differs between its versions 2.6 to 2.15 is asked here, once."""
+"""The installed PyTorch: all differences between the versions 2.6 to 2.15 are detected here, once."""
 import functools
 import importlib
 import inspect
@@ -9,12 +9,12 @@ from .._core._library import Error
 
 
 class Pytorch(NamedTuple):
-    """The modules, and what they can do.
+    """PyTorch's modules and what they can do.
 
-    load: name of the runtime's method that takes an order of ops, for all ranks. has_pairs: it runs overlapped pairs as one op,
-    else one after the other. takes_scale_grads: it can divide gradients by the microbatches, and has that as an argument.
-    reduces: it does so, and FSDP's reduction, in a REDUCE_GRAD of the order; else behind the last full backward of a stage.
-    waits: an order with sends also says where these, and reductions, are waited for.
+    load: name of the runtime's method that takes the order of ops of all ranks. has_pairs: whether it runs an overlapped pair as one
+    op; else it runs the two ops one after the other. takes_scale_grads: whether it can divide gradients by the number of microbatches
+    and has an argument for it. reduces: whether it divides gradients, and reduces them with FSDP, in a REDUCE_GRAD of the order;
+    else after the last full backward of a stage. waits: whether an order with sends also has waits for sends and reductions.
     """
 
     torch: Any
@@ -33,7 +33,7 @@ class Pytorch(NamedTuple):
         return 2 if self.waits else 1
 
     def place(self, stage: Any, ranks: Dict[int, Any]) -> None:
-        """Tells a stage on which rank of its group each stage is; older ones keep their neighbours' global ranks besides."""
+        """Sets on a stage which rank of its group each stage is on; older versions also store the neighbours' global ranks."""
         stage.stage_index_to_group_rank = dict(ranks)
         for name, neighbour in (("prev_rank", stage.stage_index - 1), ("next_rank", stage.stage_index + 1)):
             if hasattr(stage, name) and neighbour in ranks:
@@ -76,7 +76,7 @@ def pytorch() -> Pytorch:
     runtime = getattr(schedules, "_PipelineScheduleRuntime", None)
     load = next((name for name in ("_prepare_schedule_with_comms", "_load_actions") if hasattr(runtime, name)), None)
     if load is None:
-        raise Error(f"PyTorch {torch.__version__} has no runtime that takes a schedule; 2.6 and later have")
+        raise Error(f"PyTorch {torch.__version__} has no runtime that takes a schedule; install 2.6 or later")
     base: Any = schedules.PipelineScheduleMulti
     return Pytorch(torch, distributed, schedules, str(torch.__version__), load, "sub_actions" in schedules._Action._fields,
                    "scale_grads" in inspect.signature(base.__init__).parameters, hasattr(schedules, "_add_reduce_grad"),

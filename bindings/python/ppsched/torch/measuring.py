@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a running pipeline of PyTorch takes: its stages' times and memory, and the way between devices, as a ppsched.Config."""
+"""Measures a running pipeline of PyTorch: times and memory of its stages and the links between devices, as a ppsched.Config."""
 import contextlib
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
@@ -14,15 +14,15 @@ from .installed import Pytorch, kept, pytorch
 Method = Callable[..., Any]
 Key = Tuple[int, str]                # stage and kind of an op
 Interval = Tuple[Key, Any, Any]      # an op's start and end
-Call = Tuple[int, Any, Any]          # of a send or receive: how many ops before, start and end
-CALLS = "_batch_p2p"                 # what the runtime calls for each
+Call = Tuple[int, Any, Any]          # call for a send or receive: number of ops before it, start and end
+CALLS = "_batch_p2p"                 # the runtime's function for sends and receives
 PINGS = 40
-PAUSE = 0.004                        # seconds between pings, as messages of a step are apart: threads sleep meanwhile
-MEMORY, TIME = "memory", "time"  # what is watched in a step
+PAUSE = 0.004                        # seconds between pings, similar to messages of a step: threads go to sleep in between
+MEMORY, TIME = "memory", "time"  # what is measured in a step
 
 
 class _Clock:
-    """Marks of time, on a device with queues its own events; and milliseconds between them, once all is done."""
+    """Takes marks of time: events of an accelerator's queue, or the CPU's clock. Milliseconds between them are known after wait()."""
 
     def __init__(self, there: Pytorch, device: Any) -> None:
         self._queue = None if device.type == "cpu" else getattr(there.torch, device.type)
@@ -43,7 +43,7 @@ class _Clock:
         return float((last - first) * 1000 if self._queue is None else first.elapsed_time(last))
 
     def allocated(self) -> Optional[int]:
-        """Bytes on the device; None where no allocator tells."""
+        """Bytes allocated on the device; None on the CPU."""
         return None if self._queue is None else int(self._queue.memory_allocated(self.device))
 
     def total(self) -> Optional[int]:
@@ -51,32 +51,32 @@ class _Clock:
 
 
 def _local(tensors: Any) -> List[Any]:
-    """What this rank has of tensors that may be sharded."""
+    """This rank's part of tensors that may be sharded."""
     return [getattr(tensor, "_local_tensor", tensor) for tensor in tensors if hasattr(tensor, "untyped_storage")]
 
 
 def _bytes_of(tensors: Any, without: Any = ()) -> int:
-    """Of the storages of tensors, each once."""
+    """Bytes of the tensors' storages, each counted once."""
     known = {tensor.untyped_storage().data_ptr() for tensor in _local(without)}
     storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in _local(tensors)}
     return sum(size for place, size in storages.items() if place not in known)
 
 
 class _Watch:
-    """What one rank sees of its stages while it is attached to them."""
+    """Times and memory of one rank's stages, recorded while attached to them."""
 
     def __init__(self, there: Pytorch, schedule: Any, calls: bool = False) -> None:
         self.there, self.schedule, self.stages, self.tells_calls = there, schedule, schedule._stages, calls
         self.clock = _Clock(there, there.torch.device(self.stages[0].device))
         self.mode = ""
-        self.ops: List[List[Interval]] = []       # of each step
-        self.calls: List[List[Call]] = []         # likewise
+        self.ops: List[List[Interval]] = []       # per step
+        self.calls: List[List[Call]] = []         # per step
         self.sent: Dict[int, int] = {}            # bytes of a stage's output
-        self.memory: Dict[Key, List[int]] = {}    # what an op adds
+        self.memory: Dict[Key, List[int]] = {}    # bytes that an op adds
 
     @contextlib.contextmanager
     def attached(self) -> Iterator[None]:
-        """The stages' methods are ours meanwhile, and with calls the runtime's function for sends and receives."""
+        """Replaces the stages' methods meanwhile, and with calls also the runtime's function for sends and receives."""
         calls = getattr(self.there.schedules, CALLS) if self.tells_calls else None
         try:
             if calls is not None:
@@ -141,7 +141,7 @@ class _Watch:
         return run
 
     def _loss(self, function: Method) -> Method:
-        """The loss comes right behind the last stage's forward, of which it is a part."""
+        """The loss runs right after the last stage's forward; its time is added to that forward."""
         def run(*args: Any, **given: Any) -> Any:
             result = function(*args, **given)
             if self.mode == TIME:
@@ -150,7 +150,7 @@ class _Watch:
         return run
 
     def steps(self, step: Callable[[], Any], count: int) -> None:
-        """A step for memory, then those that are timed."""
+        """Runs one step to measure memory, then `count` steps to measure times."""
         for mode in [MEMORY] + [TIME] * count:
             self.mode = mode
             self.ops.extend([[]] if mode == TIME else [])
@@ -167,13 +167,13 @@ class _Watch:
         return found
 
     def _receives(self, key: Key) -> bool:
-        """Whether an op may have to wait."""
+        """Whether an op's input comes from another rank, so that it may have to wait."""
         stage, kind = key
         source = stage + {"F": -1, "W": 0}.get(kind, 1)
         return source in range(self.schedule._num_stages) and source not in {mine.stage_index for mine in self.stages}
 
     def gaps(self) -> List[float]:
-        """What the runtime takes from an op to the next where that waits for nobody, without the calls that are told apart."""
+        """Times from an op to the next one if that has no input from another rank, without the calls that are measured separately."""
         found: List[float] = []
         for step, calls in zip(self.ops, self.calls):
             called: Dict[int, float] = {}
@@ -189,7 +189,7 @@ class _Watch:
 
 @contextlib.contextmanager
 def _split(there: Pytorch, schedule: Any) -> Iterator[None]:
-    """Each full backward that stands alone is one of inputs with that of weights right behind it."""
+    """Splits each full backward outside pairs into the backward of inputs and, right after it, that of weights."""
     kinds, order = there.schedules._ComputationType, schedule.pipeline_order_with_comms
 
     def halves(action: Any) -> List[Any]:
@@ -206,7 +206,7 @@ def _split(there: Pytorch, schedule: Any) -> Iterator[None]:
 
 
 def _ping(there: Pytorch, clock: _Clock, group: Any, peer: int, is_first: bool, size: int) -> float:
-    """Milliseconds for bytes one way, half of there and back."""
+    """Milliseconds to send `size` bytes one way: half of the round trip."""
     distributed = there.distributed
     buffer = there.torch.zeros(max(size, 1), dtype=there.torch.uint8, device=clock.device)
 
@@ -224,7 +224,7 @@ def _ping(there: Pytorch, clock: _Clock, group: Any, peer: int, is_first: bool, 
 
 
 def _pings(there: Pytorch, clock: _Clock, group: Any, rank: int, ranks: int, size: int) -> Dict[int, Tuple[float, float]]:
-    """Of the next rank on the ring: the time of an empty message and of a full one. One pair after the other."""
+    """For the next rank in the ring: the time of a 1-byte message and of a full one. Pairs are measured one after the other."""
     distributed = there.distributed
     found: Dict[int, Tuple[float, float]] = {}
     for first in range(ranks if ranks > 2 else ranks - 1):
@@ -240,7 +240,7 @@ def _pings(there: Pytorch, clock: _Clock, group: Any, rank: int, ranks: int, siz
 
 
 def _way_between(pings: List[Dict[int, Tuple[float, float]]], size: int) -> Dict[str, Any]:
-    """Latency and bandwidth of all pairs: those of neighbours on the ring, of others the slowest of them."""
+    """Latency and bandwidth of all pairs of ranks. Neighbours in the ring are measured; others get those of the slowest neighbours."""
     ranks = len(pings)
     measured = {frozenset((first, second)): times for first, row in enumerate(pings) for second, times in row.items()}
     if not measured:
@@ -256,7 +256,7 @@ def _way_between(pings: List[Dict[int, Tuple[float, float]]], size: int) -> Dict
 
 
 def _seen(watch: _Watch, pings: Dict[int, Tuple[float, float]], resident: Optional[int]) -> Dict[str, Any]:
-    """All that a rank tells the others."""
+    """Everything that a rank sends to the others."""
     static = {}
     for stage in watch.stages:
         parameters = list(stage.submod.parameters())
@@ -269,7 +269,7 @@ def _seen(watch: _Watch, pings: Dict[int, Tuple[float, float]], resident: Option
 
 
 def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Config:
-    """The same on all ranks."""
+    """Builds the Config from the results of all ranks; the same on every rank."""
     def joined(name: str) -> Dict[Any, Any]:
         return {key: value for rank in ranks for key, value in rank[name].items()}
 
@@ -295,26 +295,30 @@ def _config(ranks: List[Dict[str, Any]], stages: int, microbatches: int) -> Conf
 
 def measure(schedule: Any, *args: Any, steps: int = 5, step: Optional[Callable[[], Any]] = None, split: bool = True,
             calls: bool = False, **given: Any) -> Config:
-    """Measures a running pipeline of PyTorch, and returns the same ppsched.Config on all its ranks, which call this together.
+    """Measures a running pipeline of PyTorch and returns the same ppsched.Config on all its ranks. All ranks must call it together.
 
-    schedule: a runtime with one or more stages a rank, such as PlannedSchedule gives. step: what runs one training step; by
-    default schedule.step(*args, **given) with what its step() takes, which adds up gradients. steps: how many are timed, behind
-    two to warm up. split: where backwards are full ones, as many steps more have each split into those of inputs and weights.
-    calls: the calls of sends and receives by themselves, as send_overhead, which a plan with a lowering heeds; else they are a part
-    of op_overhead, which all plans do.
-    In milliseconds and bytes, medians: times of F, B, I and W, on accelerators by their own events, and op_overhead, what the
-    runtime takes from one op to the next (the loss is in the last stage's F); the bytes that a forward hands on and keeps (on
-    accelerators what the allocator adds, else what autograd and the pipeline hold); parameters and gradients as mem_static; the way
-    between neighbours in the ring of ranks, latency and bandwidth, that of others like the slowest of these. On accelerators
-    also mem_limit, all that the device has, and mem_other, what it holds besides before a step.
+    schedule: a runtime with one or more stages per rank, such as that of PlannedSchedule. step: a function that runs one training
+    step; default: schedule.step(*args, **given), which accumulates gradients. steps: how many steps are timed, after two steps of
+    warm-up. split: if backwards are full ones, run the same number of steps again with each backward split into inputs and weights.
+    calls: measure the calls for sends and receives separately, as send_overhead, which only plans with a lowering use; else they
+    are a part of op_overhead, which all plans use.
+
+    The Config is in milliseconds and bytes, with medians of:
+    - times of F, B, I and W, on accelerators from the device's events; the last stage's F includes the loss;
+    - op_overhead, the runtime's time from one op to the next;
+    - activation_bytes, which a forward sends, and mem_forward, which it keeps (on accelerators what the allocator adds, else what
+      autograd and the pipeline hold); mem_backward_input, which an I adds;
+    - p2p_time and p2p_bandwidth of neighbours in the ring of ranks; other pairs get those of the slowest neighbours.
+    mem_static are parameters, buffers and gradients. On accelerators there are also mem_limit, the device's whole memory, and mem_other, what
+    is allocated besides mem_static before a step.
     """
     if integer("steps", steps) < 1:
         raise Error(f"steps is {steps}; it must be at least 1")
     there = pytorch()
     if not hasattr(schedule, "pipeline_order_with_comms"):
-        raise Error("measure needs a pipeline runtime of PyTorch that has its order, such as PlannedSchedule gives")
+        raise Error("measure needs a pipeline runtime of PyTorch that has its order of ops, such as that of PlannedSchedule")
     if calls and not hasattr(there.schedules, CALLS):
-        raise Error(f"PyTorch {there.version} has no {CALLS}, by which calls of sends and receives are told apart; leave calls out")
+        raise Error(f"PyTorch {there.version} has no {CALLS}, which is needed to measure calls of sends and receives; leave calls out")
     watch, run = _Watch(there, schedule, calls), step or (lambda: schedule.step(*args, **given))
     run()
     watch.clock.wait()

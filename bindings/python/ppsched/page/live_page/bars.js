@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bars of the stages' times, which are dragged with mouse or touch, and moved by keys: all times of a stage grow and shrink together.
+// Bars of the stages' times, which can be dragged by mouse or touch, or moved by keys. All times of a stage change in proportion.
 
-const ROOM = 0.8;       // of a bar's track that the longest stage takes
-let barScale = null;    // what a whole track stands for while a bar is dragged
+const ROOM = 0.8;       // share of a bar's track that the longest stage takes
+let barScale = null;    // the time of a whole track while a bar is dragged
 
-/** The times of each stage together. */
+/** The sum of times of each stage. */
 function stageSums() {
   const times = stageColumns().map(stageTimes);
   return times[0].map((_, stage) => sum(times.map((list) => list[stage])));
 }
 
-/** The step of keys and of dragging: about a fiftieth of the longest stage, a round number. */
+/** The step of keys and dragging: about a fiftieth of the longest stage, as a round number. */
 function barStep(most) {
   const power = 10 ** Math.floor(Math.log10(most / 50));
   return [1, 2, 5].map((digit) => digit * power).findLast((step) => step <= most / 50) ?? power;
 }
 
-/** All times of a stage, together so long. */
+/** Scales all times of a stage to this sum. */
 function setStageSum(stage, wanted) {
   const columns = stageColumns(), now = stageSums()[stage], step = barStep(largest(stageSums()) || 1);
   const together = Math.max(step, Math.round(wanted / step) * step);
@@ -58,7 +58,7 @@ function listenToBar(bar, track, stage) {
 }
 
 function makeBar(stage) {
-  const bar = make("span", { role: "slider", tabindex: 0, "aria-label": `Times of stage ${stage} together`, "aria-valuemin": 0 });
+  const bar = make("span", { role: "slider", tabindex: 0, "aria-label": `Sum of times of stage ${stage}`, "aria-valuemin": 0 });
   const track = make("td", { class: "stage-bar" }, bar);
   listenToBar(bar, track, stage);
   return track;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of what is drawn, its launch line, and its link.
+// Files of the drawn schedule, its launch line, and its link.
 
 function save(name, content, type) {
   const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
@@ -17,7 +17,7 @@ function titleOf() {
   return `${current.schedule.name}, ${devices} devices, ${stages} stages, ${microbatches} microbatches: makespan ${figure(metrics.makespan)}, bubble ${percent(metrics.bubble_of_total)} of total`;
 }
 
-/** The same picture in pixels, two for each of its own. */
+/** The same picture in pixels, at twice its size. */
 async function savePng(name) {
   const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(svgOf(current.picture, titleOf()))}` });
   await image.decode();

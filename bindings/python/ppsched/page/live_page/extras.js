@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at beside the timeline: another one on the same axis, and the critical path.
+// Additions to the timeline: kept timelines on the same axis, and the critical path.
 
-const KEPT = [1, 2]; // the slots of timelines that are kept
-const kept = [];     // those that there are, oldest first: {slot, picture, raw, name, title, panel}
+const KEPT = [1, 2]; // slots of kept timelines
+const kept = [];     // kept timelines, oldest first: {slot, picture, raw, name, title, panel}
 
-/** A slot that is free; with none the oldest gives way. */
+/** A free slot; if there is none, the oldest timeline is removed. */
 function freeSlot() {
   if (kept.length === KEPT.length)
     takeOut(kept[0]);
   return KEPT.find((slot) => kept.every((one) => one.slot !== slot));
 }
 
-/** Keeps what is drawn now beside what will be. */
+/** Keeps the present timeline next to later ones. */
 function keepBeside() {
-  const one = { slot: freeSlot(), picture: current.picture, raw: rawNow(), idle: current.picture.idle, title: titleOf() }; // asked for now, as its timeline goes
+  const one = { slot: freeSlot(), picture: current.picture, raw: rawNow(), idle: current.picture.idle, title: titleOf() }; // computed now, as its timeline is destroyed
   readTimelines.set(one.slot, one.picture);
   rawTimelines.set(one.slot, one.raw);
   candidateByRank.set(one.slot, { rank: one.slot, strategy: current.schedule.name, options: {} });
@@ -23,10 +23,10 @@ function keepBeside() {
   kept.push(one);
   byId("timeline-panels").append(one.panel.element);
   showPicture();
-  announce(`${one.title} is kept beside`);
+  announce(`${one.title} is kept`);
 }
 
-/** What is kept, and how much longer or shorter it takes. */
+/** The kept timelines, and how much longer or shorter they are. */
 function besideText({ picture, title }) {
   const share = picture.end / current.picture.end - 1;
   return `kept: ${title} (${share < 0 ? "" : "+"}${percent(share, 1)})`;
@@ -46,9 +46,9 @@ function leaveBeside(one) {
   byId("keep-beside").focus();
 }
 
-// --- the critical path, which the report's code draws and tells ---
+// --- the critical path, which the report's code draws and describes ---
 
-/** What that code asks of what is drawn: the path, and the slack of devices. */
+/** The data that this code needs: the path, and the slack of devices. */
 function rawNow() {
   const { picture, timeline } = current;
   if (timeline !== null)

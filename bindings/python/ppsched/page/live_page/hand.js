@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving ops by hand: to another place in the queue of their device, by mouse, touch or keys. The library checks the order.
+// Moving ops by hand to another place in the queue of their device, by mouse, touch or keys. The library checks the order.
 
 let movesOps = false;
 let grabbed = null; // {panel, device, entry}
 
-/** A queue's ops as plain objects, an overlapped pair as one list of two. */
+/** The ops of a queue as plain objects; an overlapped pair is one list of two. */
 function unitsOf(device) {
   const units = [];
   let isOpen = false;
@@ -19,7 +19,7 @@ function unitsOf(device) {
   return units;
 }
 
-/** A schedule with these queues; throws what the checker says where it cannot be run. */
+/** A schedule with these queues; throws the checker's finding if it cannot run. */
 function scheduleOf({ queues, placement, flushes, weightVersions }, handProblem) {
   const config = configOf(engine, handProblem);
   let builder = null;
@@ -33,14 +33,14 @@ function scheduleOf({ queues, placement, flushes, weightVersions }, handProblem)
     if (finding === undefined)
       return schedule;
     schedule.destroy();
-    throw new Error(`That cannot run: ${finding.text}`);
+    throw new Error(`This order cannot run: ${finding.text}`);
   } finally {
     builder?.destroy();
     config.destroy();
   }
 }
 
-/** Draws queues that were made by hand, and puts them into the link where they fit. */
+/** Draws queues that were made by hand, and puts them into the link if they fit. */
 function drawByHand(queues) {
   const { placement, flushes, weightVersions } = current.schedule, made = { queues, placement, flushes, weightVersions };
   const order = orderOf(queues, made), handProblem = { ...current.problem, order };
@@ -49,7 +49,7 @@ function drawByHand(queues) {
   return order === "" ? " It is too large for the link: save it as JSON." : "";
 }
 
-/** Puts the op that begins at a position of a device's queue before another unit of that queue. */
+/** Moves the op at a position of a device's queue to before another unit of that queue. */
 function moveOp(device, position, place) {
   const queues = current.picture.lanes.map((_, each) => unitsOf(each)), units = queues[device];
   let from = 0;
@@ -68,7 +68,7 @@ function moveOp(device, position, place) {
     return false;
   }
   const change = current.picture.end - before;
-  const text = Math.abs(change) <= 1e-9 * before ? "as long as before" : `${figure(Math.abs(change))} ${change > 0 ? "longer" : "shorter"}`;
+  const text = Math.abs(change) <= 1e-9 * before ? "unchanged" : `${figure(Math.abs(change))} ${change > 0 ? "longer" : "shorter"}`;
   byId("moved").textContent = `Moved on device ${device}: makespan ${figure(current.picture.end)}, ${text}.${inLink}`;
   announce(byId("moved").textContent);
   const moved = current.picture.lanes[device].find((entry) => entry.position === units.slice(0, to).flat().length);
@@ -76,7 +76,7 @@ function moveOp(device, position, place) {
   return true;
 }
 
-/** The place in a lane, in units, at a time. */
+/** The position in a lane, in units, at a time. */
 function placeAt(lane, time) {
   return firstIndex(lane.length, (i) => (lane[i].start + lane[i].end) / 2 >= time);
 }

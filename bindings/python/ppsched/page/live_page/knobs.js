@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knobs: what they show of the problem, and what turning them changes.
+// The knobs: the values that they show, and the effect of changing them.
 
 let problem = plainProblem();
 const strategies = new Map(); // by name
@@ -8,16 +8,16 @@ let turned = () => {};
 
 const SIZE_KNOBS = ["devices", "chunks", "microbatches", "slices", "iterations"];
 const LIST_KNOBS = { forward_times: 1, backward_input_times: 1, backward_weight_times: 1, p2p_time: 0, mem_limit: null, offload_times: 0 };
-const LIST_OF_DEVICES = "list"; // the choice of a placement that has a field of its own
+const LIST_OF_DEVICES = "list"; // the choice of placement that has its own field
 
 function sizeOf(name) {
   return name === "chunks" ? Math.max(1, Math.round(problem.stages / problem.devices)) : problem[name];
 }
 
-/** New sizes: more devices are a longer pipeline of such stages, more chunks the same model in smaller ones. */
+/** New sizes: more devices make a longer pipeline of the same stages; more chunks divide the same model into smaller stages. */
 function resize(devices, chunks, microbatches) {
   const stages = devices * chunks;
-  const placement = stages !== problem.stages && devicesOf(problem.placement) ? "default" : problem.placement; // a list is of so many stages
+  const placement = stages !== problem.stages && devicesOf(problem.placement) ? "default" : problem.placement; // a list is for one number of stages
   if (devices !== model.devices)
     model = modelOn(devices);
   problem = { ...problem, microbatches };
@@ -31,7 +31,7 @@ function setSize(name, value) {
   resize(sizes.devices, sizes.chunks, sizes.microbatches);
 }
 
-/** Another strategy wants its own number of chunks, placement and options. */
+/** Another strategy has its own number of chunks, placement and options. */
 function setStrategy(name) {
   const wanted = strategies.get(name)?.chunks, known = new Set(strategies.get(name)?.options.map((option) => option.name));
   const chunks = wanted || (wanted === 0 && /interleaved|looped/.test(name) && sizeOf("chunks") === 1 ? 2 : sizeOf("chunks"));
@@ -57,7 +57,7 @@ function setOptionOf(name, value) {
   problem = { ...problem, options };
 }
 
-// --- what the knobs show ---
+// --- the values of the knobs ---
 
 function makeOptionKnob(option) {
   const value = problem.options[option.name] ?? "";
@@ -79,14 +79,14 @@ function showPlacement() {
     field.value = devices?.join(" ") ?? "";
 }
 
-/** A name; or, for a list, where the stages are now, to be changed. */
+/** A name; or, for a list, the present device of each stage, to edit. */
 function choosePlacement(choice) {
   const stages = Array.from({ length: problem.stages }, (_, stage) => stage);
   const place = (stage) => (current.schedule?.stages === problem.stages ? current.schedule.deviceOf(stage) : null) ?? stage % problem.devices;
   problem = { ...problem, placement: choice === LIST_OF_DEVICES ? stages.map(place).join(",") : choice };
 }
 
-/** What can be kept less of: stages of each device, or as few as hold the limit. */
+/** The choices of recompute and offload: stages of each device, or as many as needed to fit the limit. */
 function keepingChoices() {
   const chunks = Array.from({ length: Math.min(8, sizeOf("chunks")) }, (_, i) => `chunks=${i + 1}`);
   const choices = [...chunks.map((what) => ["recompute", what]), ...[...chunks, "all", "limit"].map((what) => ["offload", what])];
@@ -94,11 +94,11 @@ function keepingChoices() {
   return now[1] === "" || choices.some(([how, what]) => how === now[0] && what === now[1]) ? choices : [...choices, now];
 }
 
-let shownKeeping = ""; // the choices that there are
-const KEEPING_WORDS = { all: "all", limit: "as few as hold the limit" };
+let shownKeeping = ""; // the present choices
+const KEEPING_WORDS = { all: "all", limit: "as needed to fit the limit" };
 
 function showKeeping() {
-  const choices = keepingChoices(), words = (what) => KEEPING_WORDS[what] ?? `${counted(Number(what.slice(7)), "chunk")} a device`;
+  const choices = keepingChoices(), words = (what) => KEEPING_WORDS[what] ?? `${counted(Number(what.slice(7)), "chunk")} per device`;
   const value = problem.recompute ? `recompute ${problem.recompute}` : problem.offload ? `offload ${problem.offload}` : "";
   if (shownKeeping !== choices.join()) {
     shownKeeping = choices.join();
@@ -115,12 +115,12 @@ function chooseKeeping(choice) {
 
 let shownOptions = null;
 
-/** The number, and the slider where there is one. */
+/** Shows a number, also in the slider if there is one. */
 function sizeElements(name) {
   return [byId(`knob-${name}`), byId(`slide-${name}`)].filter(Boolean);
 }
 
-/** The knobs follow the problem, but the one that is being typed into. */
+/** Updates all knobs by the problem, except the one in which the user types. */
 function showKnobs() {
   const set = (element, value) => {
     if (element !== document.activeElement || element.type === "range" || element.tagName === "SELECT")
@@ -146,14 +146,14 @@ function showKnobs() {
   }
   const others = Object.keys(problem.values).filter((name) => !(name in LIST_KNOBS));
   const more = [...others, ...["weight_versions"].filter((name) => problem[name]).map((name) => `${name} ${problem[name]}`)];
-  byId("also").textContent = more.length > 0 ? `Set without a knob: ${more.join(", ")}.` : "";
+  byId("also").textContent = more.length > 0 ? `Other given values: ${more.join(", ")}.` : "";
   byId("summary").textContent = strategies.get(problem.strategy)?.summary ?? "";
 }
 
-/** A knob has been turned: what it says, or what is wrong with it. */
+/** Handles a changed knob: takes its value, or shows what is wrong with it. */
 function turn(change) {
   try {
-    problem = { ...problem, order: "" }; // a knob goes back to the strategy
+    problem = { ...problem, order: "" }; // a knob returns to the order of the strategy
     change();
     showKnobs();
     turned();
@@ -166,7 +166,7 @@ function wholeOf(name, text) {
   return wholeNumber(name === "chunks" ? "stages" : name, text.trim());
 }
 
-/** The last stage takes twice as long, as with a large head; again: all alike. */
+/** Makes the last stage twice as long, as with a large head; if it is already, makes all stages equal. */
 function toggleHead() {
   const isSlow = (problem.values.forward_times?.length ?? 0) > 1;
   for (const name of ["forward_times", "backward_input_times", "backward_weight_times"]) {
@@ -175,7 +175,7 @@ function toggleHead() {
   }
 }
 
-/** On a phone the picture comes first: some knobs are folded, and the figures stand behind it. */
+/** On a phone the picture comes first: some knobs are folded, and the figures come after the picture. */
 function startPhone() {
   const isPhone = matchMedia("(max-width: 40rem)").matches;
   byId("more").open = !isPhone;
@@ -203,7 +203,7 @@ function startKnobs() {
   byId("knob-placement").addEventListener("input", (event) => turn(() => choosePlacement(event.target.value)));
   byId("knob-devices_of_stages").addEventListener("input", (event) => turn(() => {
     if (devicesOf(event.target.value) === null)
-      throw new Error("the devices of the stages must be whole numbers, one for each stage");
+      throw new Error("the devices of the stages must be integers, one for each stage");
     problem = { ...problem, placement: placementOf(event.target.value) };
   }));
   byId("knob-keep").addEventListener("input", (event) => turn(() => chooseKeeping(event.target.value)));

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of the live page, and what happens when a knob is turned.
+// The start of the live page, and the reaction to a changed knob.
 
-const SLOT = 0;               // the one candidate of this page, among those that the drawings know by rank
+const SLOT = 0;               // the rank of the only candidate of this page, for the drawing code
 
 const library = makeLibrary();
-const current = { problem: null, schedule: null, timeline: null, picture: null }; // what is drawn
-const settling = [];         // what is shown a little later
+const current = { problem: null, schedule: null, timeline: null, picture: null }; // the drawn schedule
+const settling = [];         // updates that come a little later
 let engine = null, searcher = null, ranker = null, livePanel = null;
 
-// What the report's panels ask of parts that this page has not.
+// Functions that the report's panels need, of parts that this page does not have.
 const showLayersSection = () => {}, showLaunchSection = () => {}, showScenarioSection = () => {}, markChosen = () => {};
 
-/** Leaves for whoever tests the page what it shows. */
+/** For tests of the page: what it shows. */
 function tellState() {
   Object.assign(document.documentElement.dataset, { drawn: livePanel?.drawn ?? 0, strategy: current.problem?.strategy ?? "" });
 }
 
-// --- panels: as in a report, but of a timeline that changes ---
+// --- panels: as in a report, but for a timeline that changes ---
 
-/** A timeline whose picture and words are asked for anew at each update. */
+/** A timeline whose picture and description are made again at each update. */
 function makeLivePanel(rank, pictureNow, textNow) {
   const panel = { rank, timeline: pictureNow(), drawn: 0, notes: make("div", { class: "notes" }) };
   panel.surface = new Surface(200, (...canvas) => paintTimeline(panel, ...canvas), (...canvas) => paintPointed(panel, ...canvas));
@@ -72,7 +72,7 @@ function makeLiveIdle() {
   return { element: make("figure", {}, caption, bars, table), update() {} };
 }
 
-/** Another picture in the panels that there are. */
+/** Shows another picture in the same panels. */
 function showPicture() {
   readTimelines.set(SLOT, current.picture);
   candidateByRank.set(SLOT, { rank: SLOT, strategy: current.problem.strategy, options: current.problem.options });
@@ -88,9 +88,9 @@ function showPicture() {
   tellState();
 }
 
-// --- a turn of a knob ---
+// --- a changed knob ---
 
-/** Draws a schedule of the problem; it belongs to the page from now on. */
+/** Draws a schedule of the problem, and owns it from now on. */
 function draw(schedule, drawnProblem) {
   const config = configOf(engine, drawnProblem), begun = performance.now();
   try {
@@ -135,7 +135,7 @@ function rankSoon() {
   rankTimer = setTimeout(() => ranker.ask(asGiven()), 120);
 }
 
-/** What need not follow each step of a slider: the link, and the panels without a canvas. */
+/** Updates what does not follow each step of a slider: the link, and the panels without a canvas. */
 function settleSoon() {
   settleTimer ||= setTimeout(() => {
     settleTimer = 0;
@@ -178,7 +178,7 @@ function turnedKnob() {
 
 // --- the start ---
 
-/** A strategy's own name, of that or an alias; what is unknown stays, and the library tells. */
+/** The name of a strategy, from its name or an alias. An unknown name stays, and the library refuses it. */
 function strategyCalled(name) {
   const plain = name.toLowerCase().replaceAll("-", "_");
   return [...strategies.values()].find((info) => [info.name, ...info.aliases].some((word) => word.toLowerCase().replaceAll("-", "_") === plain))?.name ?? name;

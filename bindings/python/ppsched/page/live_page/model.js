@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model whose costs were given: it stays the same when a strategy, or the knob of chunks, wants it in another number of stages.
+// The model with the given costs. It stays the same if a strategy, or the knob for chunks, needs another number of stages.
 
-let model = { devices: 8, stages: 8, values: {} }; // on the devices that there are; the problem is made of it
-let givenModel = model;                            // on those that it was given for, of which the model is made
+let model = { devices: 8, stages: 8, values: {} }; // for the present devices; the problem is made from it
+let givenModel = model;                            // for the devices for which it was given; the model is made from it
 
-const OF_STAGES = /_times$|_share$|^mem_(?!limit|other)|_bytes$/; // quantities that say what stages cost
+const OF_STAGES = /_times$|_share$|^mem_(?!limit|other)|_bytes$/; // quantities for costs of stages
 
-/** What is now given: other sizes are made of it. */
+/** Takes the problem as given: other sizes are made from it. */
 function takeModel({ devices, stages, values }) {
   model = givenModel = { devices, stages, values };
 }
 
-/** A list of another length than one, and not of stages, is of the devices that there are. */
+/** A list with more than one value that is not for stages is for devices. */
 function takeOther(name, list) {
   model = withValues(model, name, list);
   givenModel = list.length > 1 ? model : withValues(givenModel, name, list);
 }
 
-/** The same pipeline on other devices: each stage costs what it did, but for lists, whose first and last stay. It is made of what
- * was given, so that a knob that is turned there and back loses nothing. */
+/** The same pipeline on other devices: the costs of stages stay, except in lists, where the first and the last value stay. It is
+ * made from the given model, so that changing a knob and changing it back loses nothing. */
 function modelOn(devices) {
   const given = givenModel, stages = Math.max(1, Math.round(given.stages / given.devices)) * devices;
   if (devices === given.devices)
@@ -32,7 +32,7 @@ function alike(a, b) {
   return Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b));
 }
 
-/** Without the lists that say no more than the library's defaults do. */
+/** Removes lists that are equal to the library's defaults. */
 function withoutDefaults(lists, given) {
   const values = { ...lists }, all = (name, test) => lists[name].every(test);
   const { backward_times: whole, backward_input_times: input, backward_weight_times: weight } = lists;
@@ -47,7 +47,7 @@ function withoutDefaults(lists, given) {
   for (const name of ["forward_times", "mem_forward"])
     drop(name, all(name, (value) => value === 1));
   drop("mem_backward_input", all("mem_backward_input", (value) => value === 0));
-  drop("mem_backward_weight", true); // what the other two leave
+  drop("mem_backward_weight", true); // the rest of the other two
   return values;
 }
 
@@ -59,14 +59,14 @@ function greatestDivisor(a, b) {
   return b === 0 ? a : greatestDivisor(b, a % b);
 }
 
-/** The model's costs in other stages, as the library divides them and adds them up; by way of more stages where neither number
- * is a multiple of the other. */
+/** The model's costs for another number of stages, divided or added up by the library. If neither number is a multiple of the
+ * other, they are first divided into more stages. */
 function valuesIn(stages) {
   if (stages === model.stages)
     return model.values;
   const common = stages / greatestDivisor(stages, model.stages) * model.stages, made = [];
   if (common > SIZE_LIMITS.stages)
-    throw new Error(`the costs of ${model.stages} stages cannot be told for ${stages}; give the times anew`);
+    throw new Error(`the costs of ${model.stages} stages cannot be converted to ${stages}; enter the times again`);
   try {
     made.push(configOf(engine, { ...problem, ...model, placement: "default", options: {} }));
     for (const count of [common, stages])
@@ -80,7 +80,7 @@ function valuesIn(stages) {
   }
 }
 
-/** The problem that is ranked: the model as it was given, so that the table stays when a strategy is chosen. */
+/** The problem that is ranked: the model as given, so that choosing a strategy does not change the table. */
 function asGiven() {
   return { ...problem, stages: model.stages, values: model.values };
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schedule made by hand as a word of the link: PLACEMENT-FLUSHES-VERSIONS!QUEUE!QUEUE..., a queue of tokens with - between them and
-// ~ within an overlapped pair: v-1-1!0F0-0F1-0B0!...
+// A schedule made by hand, as a word in the link: PLACEMENT-FLUSHES-VERSIONS!QUEUE!QUEUE... A queue is tokens separated by -, with ~
+// between the two of an overlapped pair: v-1-1!0F0-0F1-0B0!...
 
-const LONGEST_ORDER = 30_000; // letters: what browsers, mail and chats take as an address
+const LONGEST_ORDER = 30_000; // characters; browsers, mail and chats accept addresses of this length
 
 const OP_TOKEN = /^(\d{1,5})([A-Z][A-Z_]*?)(\d{0,10})(?:\.(\d{1,5}))?$/;
 
-/** The word for queues of units; empty where it would be too long. */
+/** The word for queues of units; empty if it would be too long. */
 function orderOf(queues, { placement, flushes, weightVersions }) {
   const texts = queues.map((units) => units.map((unit) => unit.map((op) => engine.token(op)).join("~")).join("-"));
   const order = [`${placement}-${flushes ? 1 : 0}-${weightVersions}`, ...texts].join("!");
@@ -16,7 +16,7 @@ function orderOf(queues, { placement, flushes, weightVersions }) {
 function opOfToken(token, flags) {
   const [, stage, letters, microbatch, slice] = OP_TOKEN.exec(token) ?? [], kind = kindNames.indexOf(letters);
   if (kind < 0)
-    throw new Error(`order has ${JSON.stringify(token.slice(0, 40))}, which is no op`);
+    throw new Error(`order has ${JSON.stringify(token.slice(0, 40))}, which is not an op`);
   return { kind, stage: Number(stage), microbatch: microbatch === "" ? 0xFFFFFFFF : Number(microbatch), slice: Number(slice ?? 0),
            flags: flags | (slice === undefined ? 0 : SLICED) };
 }
@@ -26,7 +26,7 @@ function unitOf(text) {
   return tokens.map((token, i) => opOfToken(token, i + 1 < tokens.length ? OVERLAPPED : 0));
 }
 
-/** {queues, placement, flushes, weightVersions} of the word. */
+/** Parses the word into {queues, placement, flushes, weightVersions}. */
 function readOrder(order) {
   const [head, ...texts] = order.split("!"), [, placement, flushes, versions] = /^([a-z]+)-([01])-(\d{1,4})$/.exec(head) ?? [];
   if (placement === undefined || texts.length !== problem.devices)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the library's schedule and timeline to what the page draws: the same as readTimeline makes of a report's data.
+// Converts the library's schedule and timeline to the form that the page draws, the same as readTimeline makes from a report's data.
 
 const kindNames = []; // by number
 
-/** An op, as readEntry makes it of a report's data; its token is made when it is asked for. */
+/** An op as readEntry makes it from a report's data; its token is made when needed. */
 class DrawnOp {
   fill(kind, stage, microbatch, slice, start, end, position) {
     this.kind = kind;
@@ -27,8 +27,8 @@ class DrawnOp {
 
 const OVERLAPPED = 1, SLICED = 2; // flags of an op
 
-/** A device's entries, read from the library's memory. They take the place of those of a lane that is not needed any more: at
- * large sizes the collector would take longer than all else. */
+/** The entries of a device, read from the library's memory. They reuse the objects of a lane that is no longer needed, as garbage
+ * collection would take longest at large sizes. */
 function laneOf(schedule, timeline, device, lane) {
   const ops = schedule.ops(device), bytes = ops.view(Uint8Array), numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const times = timeline.spans(device).view(Float64Array);
@@ -49,7 +49,7 @@ function laneOf(schedule, timeline, device, lane) {
     count += 1;
   }
   lane.length = count;
-  if (!areInOrder) // ops that run beside the others
+  if (!areInOrder) // ops that run next to compute
     lane.sort((a, b) => a.start - b.start || a.position - b.position);
   for (const entry of lane)
     entry.reach = reach = Math.max(reach, entry.end);
@@ -63,7 +63,7 @@ function idleByCause(timeline, devices) {
     .filter(([, times]) => times.some((time) => time !== 0)));
 }
 
-/** What the drawings need; `spare` is a picture that nothing shows any more, or null. */
+/** The data for the drawings; `spare` is a picture that is no longer shown, or null. */
 function pictureOf(schedule, timeline, spare = null) {
   const devices = schedule.devices, numbers = Array.from({ length: devices }, (_, device) => device);
   const lanes = numbers.map((device) => laneOf(schedule, timeline, device, spare?.lanes[device] ?? []));
@@ -76,7 +76,7 @@ function pictureOf(schedule, timeline, spare = null) {
     memory: numbers.map((device) => timeline.memoryCurve(device)),
     limits: figures.map(({ memory_limit: limit }) => (Number.isFinite(limit) ? limit : null)), peaks: figures.map((row) => row.peak_memory),
     held: {}, busy: figures.map((row) => row.busy), idleTotal: figures.map((row) => row.idle),
-    get idle() { // when it is first asked for, while there is the timeline: not at each step of a slider
+    get idle() { // computed when first needed, while the timeline exists, and not at each step of a slider
       const value = idleByCause(timeline, devices);
       Object.defineProperty(this, "idle", { value });
       return value;

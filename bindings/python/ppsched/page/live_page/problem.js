@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The problem that the knobs describe, and its link. Functions alone, as the workers have them too.
+// The problem that the knobs describe, and its link. Only functions, as workers use them, too.
 
-/** For what others name: an object that has no names of its own. */
+/** An object without inherited names, for keys from elsewhere. */
 function namesOf() {
   return Object.create(null);
 }
 
-/** A problem with nothing said but its sizes. */
+/** A problem with sizes and nothing else. */
 function plainProblem() {
   return { strategy: "1f1b", devices: 8, stages: 8, microbatches: 16, iterations: 1, slices: 1, placement: "default", split_backward: 1,
            forward_only: 0, sender_waits: "never", weight_versions: 0, recompute: "", offload: "", order: "", values: {},
@@ -17,7 +17,7 @@ const LINK_VERSION = 1;
 const LONGEST_LINK = 200_000;
 const SIZE_LIMITS = { devices: 65535, stages: 65535, microbatches: 1073741824, iterations: 1073741824, slices: 65535, weight_versions: 1024 };
 
-/** The link's fragment: what is not the default, in words of the command line. */
+/** The fragment of the link: all values that are not defaults, with the names of the command line. */
 function linkOf(problem, quantities) {
   const plain = plainProblem(), words = [`v=${LINK_VERSION}`];
   const add = (key, text) => words.push(`${encodeURIComponent(key)}=${encodeURIComponent(text).replaceAll("%2C", ",")}`);
@@ -40,29 +40,29 @@ function linkOf(problem, quantities) {
 function wholeNumber(key, text) {
   const number = Number(text);
   if (!/^\d{1,10}$/.test(text) || number < 1 || number > SIZE_LIMITS[key])
-    throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be a whole number from 1 to ${SIZE_LIMITS[key]}`);
+    throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be an integer from 1 to ${SIZE_LIMITS[key]}`);
   return number;
 }
 
-/** A list of numbers, parted by commas, blanks or both. */
+/** A list of numbers, separated by commas, blanks or both. */
 function numberList(key, text) {
   const words = text.trim().split(/[\s,]+/).filter(Boolean);
   for (const word of words)
     if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^(inf|Infinity)$/i.test(word))
-      throw new Error(`${key} has ${JSON.stringify(word.slice(0, 40))}; it must be numbers, one for all or one each`);
+      throw new Error(`${key} has ${JSON.stringify(word.slice(0, 40))}; it must be numbers: one for all, or one for each`);
   return words.map((word) => (/^inf/i.test(word) ? Infinity : Number(word)));
 }
 
-const MOST_IN_PLACEMENT = 65535; // stages, and devices
+const MOST_IN_PLACEMENT = 65535; // most stages, and most devices
 
-/** The devices of a placement that lists one for each stage; null of one with a name. */
+/** The devices of a placement that lists one for each stage; null for a placement with a name. */
 function devicesOf(placement) {
   return /^[\d\s,]+$/.test(placement) ? placement.split(/[\s,]+/).filter(Boolean).map(Number) : null;
 }
 
 const PLACEMENTS = ["default", "linear", "loop", "v", "bidirectional"];
 
-/** A placement's name, or its devices. */
+/** The name of a placement, or its devices. */
 function placementOf(text) {
   const devices = devicesOf(text);
   if (devices === null && !PLACEMENTS.includes(text))
@@ -74,7 +74,7 @@ function placementOf(text) {
   return devices.join(",");
 }
 
-/** What of the passes is recomputed or offloaded, in words of the command line; empty for nothing. */
+/** The value of recompute or offload, as on the command line; empty for none. */
 function keepingOf(key, text) {
   if (text !== "" && !/^chunks=[1-9]\d{0,8}$/.test(text) && !(key === "offload" && ["all", "limit"].includes(text)))
     throw new Error(`${key} is ${JSON.stringify(text.slice(0, 40))}; it must be chunks=N${key === "offload" ? ", all or limit" : ""}`);
@@ -91,7 +91,7 @@ function textOf(key, word) {
   try {
     return decodeURIComponent(word.replaceAll("+", " "));
   } catch {
-    throw new Error(`${key} in the link is not well encoded`);
+    throw new Error(`${key} in the link has a wrong encoding`);
   }
 }
 
@@ -101,10 +101,10 @@ function senderWaitsOf(text) {
   return text;
 }
 
-/** What a link says: {problem, notes}. Keys that this version does not know are kept, and told. */
+/** Reads a link into {problem, notes}. Unknown keys are kept, and named in the notes. */
 function readLink(fragment, quantities) {
   if (fragment.length > LONGEST_LINK)
-    throw new Error(`the link is ${fragment.length} letters long; at most ${LONGEST_LINK} are read`);
+    throw new Error(`the link has ${fragment.length} characters; it may have at most ${LONGEST_LINK}`);
   const problem = plainProblem(), notes = [], seen = new Set();
   for (const part of fragment.split("&").filter(Boolean)) {
     const [name, ...rest] = part.split("="), key = textOf("a key", name), text = textOf(key.slice(0, 40), rest.join("="));
@@ -140,11 +140,11 @@ function readLink(fragment, quantities) {
     problem.stages = problem.devices;
   const unknown = Object.keys(problem.unknown);
   if (unknown.length > 0)
-    notes.push(`The link says more than this page knows, which is left out of the picture and kept in the link: ${unknown.join(", ").slice(0, 200)}.`);
+    notes.push(`The link has values that this page does not know. They are not drawn, but stay in the link: ${unknown.join(", ").slice(0, 200)}.`);
   return { problem, notes };
 }
 
-/** The library's config of a problem; the caller destroys it. */
+/** Makes the library's config of a problem; the caller destroys it. */
 function configOf(pp, problem) {
   const config = pp.config(problem.devices, problem.stages, problem.microbatches);
   try {
@@ -171,18 +171,18 @@ function configOf(pp, problem) {
   }
 }
 
-/** The quantities that a config has lists of. */
+/** The quantities for which a config has lists. */
 function valuesOf(config, quantities) {
   return Object.fromEntries(quantities.map((name) => [name, config.get(name)]).filter(([, list]) => list.length > 0));
 }
 
-/** I or W of each stage where it is not given: its share of B. */
+/** I or W of each stage if it is not given: its share of B. */
 function partOfBackward(values, name) {
   const share = values.backward_input_share?.[0] ?? 0.5, part = name === "backward_input_times" ? share : 1 - share;
   return (values.backward_times ?? [2]).map((time) => part * time);
 }
 
-/** The problem with another quantity; of none with the library's default. I and W are given together, and then B is both. */
+/** The problem with another value of a quantity, or its default. I and W are given together; B is then their sum. */
 function withValues(problem, name, list) {
   const values = { ...problem.values };
   const partner = { backward_input_times: "backward_weight_times", backward_weight_times: "backward_input_times" }[name];
@@ -199,7 +199,7 @@ function withValues(problem, name, list) {
   return { ...problem, values };
 }
 
-/** The schedule with what the problem has it recompute or offload; the one that was given goes where there is another. */
+/** The schedule with the problem's recompute or offload. If this makes another schedule, the given one is released. */
 function keepLess(schedule, config, { recompute, offload }) {
   const chunks = Number(/^chunks=(\d+)$/.exec(recompute || offload)?.[1] ?? 0);
   if (!recompute && !offload)
@@ -211,12 +211,12 @@ function keepLess(schedule, config, { recompute, offload }) {
   }
 }
 
-/** Forwards and backwards of a problem, an upper bound on its ops. */
+/** An upper bound on the number of ops of a problem. */
 function opsOfProblem({ stages, microbatches, iterations, slices }) {
   return 3 * stages * microbatches * iterations * slices;
 }
 
-/** A list for `count` of what was one for another number: the first and the last stay, what is between is stretched. */
+/** Converts a list to `count` values: the first and the last stay, those between are stretched. */
 function stretched(list, count) {
   const inner = list.length - 2;
   return Array.from({ length: count }, (_, i) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of what is drawn, and the table of all strategies.
+// The figures of the drawn schedule, and the table of all strategies.
 
 function showProblem(message) {
   byId("alert").textContent = message;
@@ -24,10 +24,10 @@ function setCard(name, value, more) {
   small.textContent = more;
 }
 
-const MOST_FOR_BOUND = 2_000_000; // of the library's steps for a bound, which take some 0.1 s
+const MOST_FOR_BOUND = 2_000_000; // most steps of the library for a bound, which take some 0.1 s
 
-/** The lower bound for the placement that is drawn; null where there is none, where it takes long, and where iterations share
- *  fill and drain, of which it does not speak. What keeps less may hold any limit. */
+/** The lower bound for the drawn placement. null if there is none, if it would take long, or if iterations share fill and drain,
+ *  which the bound does not cover. With recompute or offload it ignores the memory limit. */
 function boundOf(config, schedule, keepsLess) {
   if (config.stages * config.stages * config.microbatches / config.devices > MOST_FOR_BOUND || isUnflushed(schedule))
     return null;
@@ -45,7 +45,7 @@ function boundOf(config, schedule, keepsLess) {
   }
 }
 
-/** Whether activations are computed again or go to the host. */
+/** Whether activations are recomputed or offloaded. */
 function keepsLess({ recompute, offload, strategy }) {
   return Boolean(recompute || offload || strategies.get(strategy)?.offloads);
 }
@@ -54,7 +54,7 @@ function isUnflushed({ flushes, iterations }) {
   return !flushes && iterations > 1;
 }
 
-/** How far above the lower bound a time is; a dash where it keeps to no limit, and may be below. */
+/** How far a time is above the lower bound; a dash if the schedule exceeds its limit, as it may then be below. */
 function aboveBound(time, bound, fits) {
   const gap = time / bound - 1;
   return fits && bound > 0 && gap > -1e-9 ? percent(Math.max(0, gap), 1) : DASH;
@@ -65,7 +65,7 @@ function showCards({ metrics, peaks, limits }, bound, schedule) {
   setCard("step", figure(metrics.makespan), `span ${figure(metrics.span)}`);
   setCard("bubble", percent(metrics.bubble_of_total), `${percent(metrics.bubble_of_ideal)} of ideal, ${percent(metrics.bubble_of_span)} of span`);
   setCard("bound", aboveBound(metrics.makespan / schedule.iterations, bound, fits),
-    bound === null ? `no lower bound ${isUnflushed(schedule) ? "without a flush" : "at this size"}` : `above the lower bound ${figure(bound)}${fits ? "" : ", which is of what fits"}`);
+    bound === null ? `no lower bound ${isUnflushed(schedule) ? "without a flush" : "at this size"}` : `above the lower bound ${figure(bound)}${fits ? "" : ", which holds within the limit"}`);
   const device = metrics.limit_device === NO_DEVICE ? metrics.peak_device : metrics.limit_device, limit = limits[device];
   setCard("memory", figure(metrics.peak_memory), fits ? `on device ${device}${isNumber(limit) ? `, of ${figure(limit)}` : ""}`
     : `over the limit: device ${device} needs ${figure(peaks[device])} of ${figure(limit)}`);
@@ -79,10 +79,10 @@ const RANK_COLUMNS = [
   ["above bound", (row) => aboveBound(row.step_time, row.bound, row.fits)],
   ["bubble of total", (row) => percent(row.bubble_of_total)], ["peak memory", (row) => figure(row.peak_memory)],
   ["V", (row) => row.chunks], ["group", (row) => row.group_size || ""], ["placement", (row) => row.placement],
-  ["status", (row) => (row.fits ? "fits" : `lacks ${figure(row.overshoot)}`)],
+  ["status", (row) => (row.fits ? "fits" : `over by ${figure(row.overshoot)}`)],
 ];
 
-/** The knobs go to where a row was evaluated. */
+/** Sets the knobs to the values of a row. */
 function drawRow(row) {
   turn(() => {
     const options = row.group_size ? { group_size: String(row.group_size) } : {};
@@ -103,7 +103,7 @@ function makeRankRow(row, place) {
   return element;
 }
 
-/** Instead of rows: why there are none. */
+/** Shows why there are no rows. */
 function notRanked(why) {
   clearTimeout(rankTimer);
   ranker.drop();
@@ -128,7 +128,7 @@ function showRanks({ rows, candidates: count, refused: no, least, error, share }
   }
   byId("ranks").classList.remove("stale");
   status.textContent = `${counted(count, "candidate")} of ${counted(rows.length, "strategy", "strategies")} evaluated, ${no} refused; the best of each strategy, as ppsched pick ranks them.`
-    + (problem.recompute || problem.offload ? " All of them keep less, as chosen." : "")
-    + (least === undefined ? "" : ` None fits: the least limit that does is ${figure(least)}.`);
+    + (problem.recompute || problem.offload ? " All of them recompute or offload, as chosen." : "")
+    + (least === undefined ? "" : ` None fits; the least limit that works is ${figure(least)}.`);
   byId("ranks").replaceChildren(...rows.map(makeRankRow));
 }

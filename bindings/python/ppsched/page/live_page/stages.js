@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times stage by stage: a table of fields, for the stages as they are; each row has a bar.
+// Times by stage: a table of fields with one row per stage, each with a bar.
 
 const STAGE_COLUMNS = { forward_times: "F", backward_times: "B", backward_input_times: "I", backward_weight_times: "W" };
-const MOST_ROWS = 512; // stages of the table
-let shownStages = "";  // which table there is
+const MOST_ROWS = 512; // most stages of the table
+let shownStages = "";  // identifies the present table
 
-/** B where it is given; else I and W. */
+/** B if it is given, else I and W. */
 function stageColumns() {
   const others = problem.values.backward_times ? ["backward_input_times", "backward_weight_times"] : ["backward_times"];
   return Object.keys(STAGE_COLUMNS).filter((name) => !others.includes(name));
 }
 
-/** A quantity of each stage. */
+/** The values of a quantity by stage. */
 function stageTimes(name) {
   const list = problem.values[name] ?? [1];
   return Array.from({ length: problem.stages }, (_, stage) => list[list.length === 1 ? 0 : stage] ?? 1);
@@ -36,7 +36,7 @@ function makeStageRow(stage, columns) {
   return make("tr", {}, make("th", { scope: "row" }, String(stage)), makeBar(stage), ...columns.map((name) => makeStageField(name, stage)));
 }
 
-/** Up and down go to the same field of the stage before and after. */
+/** The keys up and down move to the same field of the stage before and after. */
 function walkStages(event) {
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key], { name, stage } = event.target.dataset;
   if (by === undefined || stage === undefined)
@@ -55,7 +55,7 @@ function fillStageTimes(columns) {
   fillBars();
 }
 
-/** Made when it is opened, and anew for other stages. */
+/** Makes the table when it is opened, and again when stages change. */
 function showStageTimes() {
   if (!byId("stages").open)
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stepping through a schedule in time: what runs, what it waited for, and the rule that put it there.
+// Steps through a schedule in time: what runs, what it waited for, and the rule that put it there.
 
 let lesson = null; // {picture, steps: [[device, entry]], at}
 
@@ -13,7 +13,7 @@ function isBackwardOp(op) {
 
 const LESSON_KINDS = ["F", "B", "I", "W", "RECOMPUTE"];
 
-/** All ops that compute, in the order of time. */
+/** All compute ops, by time. */
 function lessonOf(picture) {
   const steps = picture.lanes.flatMap((lane, device) => lane.filter((entry) => LESSON_KINDS.includes(entry.kind)).map((entry) => [device, entry]));
   steps.sort(([a, one], [b, other]) => one.start - other.start || a - b);
@@ -24,7 +24,7 @@ function lessonOf(picture) {
   return { picture, steps, made, at: -1, stages: largest(steps.map(([, entry]) => entry.stage)) + 1 };
 }
 
-/** What an op needs that another one makes: [device, entry, op], or null. */
+/** The op that makes the input of an op: [device, entry, op], or null. */
 function inputOf(op) {
   const find = (letter, stage) => lesson.made.get(`${letter} ${stage} ${op.microbatch} ${op.slice ?? 0}`) ?? null;
   if (isForward(op))
@@ -32,11 +32,11 @@ function inputOf(op) {
   if (op.kind === "W")
     return find("B", op.stage);
   if (op.kind === "RECOMPUTE")
-    return null; // of what the device has kept
+    return null; // the device has kept the input
   return op.stage === lesson.stages - 1 ? find("F", op.stage) : find("B", op.stage + 1);
 }
 
-/** Why it starts when it does. */
+/** Why an op starts when it does. */
 function whenText(device, entry) {
   const lane = lesson.picture.lanes[device].filter((one) => !one.isMark), before = lane[lane.indexOf(entry) - 1], near = 1e-9 * lesson.picture.end;
   if (before && before.end >= entry.start - near)
@@ -46,10 +46,10 @@ function whenText(device, entry) {
     const [from, { end }, op] = inputs[0], way = entry.start - end;
     return `The device was idle, waiting for ${op.token} of device ${from}${way > near ? `, which was ${figure(way)} on the way` : ""}.`;
   }
-  return entry.start <= near ? "Nothing has to come before it." : "It waits for the iteration before.";
+  return entry.start <= near ? "It waits for no other op." : "It waits for the end of the iteration before.";
 }
 
-/** Where the device is in its work: its forwards before the first backward, and whether forwards are left. */
+/** The phase of a device: its forwards before the first backward, and whether forwards are left. */
 function phaseOf(device, entry) {
   const lane = lesson.picture.lanes[device].filter((one) => !one.isMark), index = lane.indexOf(entry);
   const has = (entries, test) => entries.some((one) => opsOf(one).some(test));
@@ -58,50 +58,50 @@ function phaseOf(device, entry) {
     : has(lane.slice(index), isForward) ? "steady state" : "cool-down" };
 }
 
-// The rule that each strategy follows, by phase: what it says of an op.
+// The rule of each strategy, by phase: a text about an op.
 const RULES = {
   gpipe: (op) => (isForward(op) ? "All forwards run first, in the order of the microbatches; each leaves an activation in memory."
     : "When all forwards are done, the backwards follow in the same order; each frees an activation."),
   "1f1b": (op, { phase, warm }) => ({
-    "warm-up": `This device runs ${counted(warm, "forward")} before its first backward, the next device one fewer: so the first backward comes back as soon as it can.`,
-    "steady state": isForward(op) ? "One forward for each backward: as many activations are made as are freed, so memory stays at the depth of the pipeline, whatever the batch."
+    "warm-up": `This device runs ${counted(warm, "forward")} before its first backward, the next device one fewer. So the first backward comes back as early as possible.`,
+    "steady state": isForward(op) ? "One forward for each backward: as many activations are made as are freed. So memory does not grow with the batch, only with the depth of the pipeline."
       : "One backward after each forward; it frees the activation that the next forward will need.",
-    "cool-down": "No forwards are left; the remaining backwards run as their gradients arrive, which leaves holes as long as the warm-up's.",
+    "cool-down": "No forwards are left. The remaining backwards run when their gradients arrive, which leaves as much idle time as the warm-up.",
   })[phase],
   interleaved_1f1b: (op, { phase, warm }) => ({
-    "warm-up": `Each device has several chunks of the model. Forwards go through a group of microbatches on one chunk, then the same group on the next; this device runs ${warm} before its first backward.`,
-    "steady state": isForward(op) ? "One forward for each backward; chunk by chunk in groups of microbatches. The holes at both ends are those of a stage, which is shorter than all of a device's layers."
-      : "Backwards walk the groups as the forwards did, the last chunk first.",
-    "cool-down": "No forwards are left; the backwards go on, the last chunk of each group first.",
+    "warm-up": `Each device has several chunks of the model. It runs the forwards of a group of microbatches on one chunk, then those of the same group on the next chunk. This device runs ${warm} before its first backward.`,
+    "steady state": isForward(op) ? "One forward for each backward, chunk by chunk, in groups of microbatches. Idle time at both ends is shorter, as a stage has only part of a device's layers."
+      : "Backwards go through the groups like the forwards, but with the last chunk first.",
+    "cool-down": "No forwards are left; backwards continue, the last chunk of each group first.",
   })[phase],
   zb_h1: (op, { phase }) => {
     if (op.kind === "W")
-      return phase === "cool-down" ? "The weight gradients that were put off fill the time in which the device would wait for gradients."
-        : "W: nobody waits for a weight gradient. It comes late on later devices, which hold fewer activations, so that memory stays 1F1B's.";
+      return phase === "cool-down" ? "The delayed weight gradients fill the time in which the device would wait for gradients."
+        : "W: no other device waits for a weight gradient. W comes later on later devices, which hold fewer activations, so memory stays as in 1F1B.";
     if (op.kind === "I")
-      return "The backward is split. I, the input gradient, is what the device before waits for, so it goes first and alone.";
+      return "The backward is split. The device before waits only for I, the input gradient, so I runs first.";
     return phase === "warm-up" ? "As in 1F1B: one forward fewer before the first backward on each next device." : "As in 1F1B, one forward for each backward.";
   },
   zbv: (op, { phase }) => {
     const way = op.chunk === 0 ? "down the V, from device 0 to the last" : "up the V, from the last device to device 0";
     if (op.kind === "W")
-      return "W fills time in which nothing else can run; nobody waits for it.";
+      return "W fills time in which nothing else can run; no other device waits for it.";
     if (op.kind === "I")
       return `The input gradient goes back ${op.chunk === 0 ? "up the left arm of the V, to device 0" : "down the right arm of the V"}: the last stage is on device 0, so device 0 starts backwards first.`;
     return phase === "warm-up" ? `This stage is on the way ${way}. Device r holds stages r and 2D-1-r; forwards fill the time until gradients come back.`
       : `A forward ${way}, in turn with a backward, so that neither arm of the V waits.`;
   },
-  dualpipe: (op, phase, entry) => (entry.second ? "A forward of one direction runs together with a backward of the other, so that each one's communication hides behind the other's computing."
-    : isForward(op) ? (op.chunk === 0 ? "Two copies of the model: this half of the microbatches enters at device 0 and goes down." : "Two copies of the model: this half of the microbatches enters at the last device and goes up.")
-      : op.kind === "W" ? "W is put off to where the device would be idle." : "A backward, on the way back to where its microbatch entered."),
+  dualpipe: (op, phase, entry) => (entry.second ? "A forward of one direction runs together with a backward of the other, so that the communication of each overlaps with the compute of the other."
+    : isForward(op) ? (op.chunk === 0 ? "There are two copies of the model: this half of the microbatches starts at device 0 and goes down." : "There are two copies of the model: this half of the microbatches starts at the last device and goes up.")
+      : op.kind === "W" ? "W is delayed to a time in which the device would be idle." : "A backward, on the way back to the device where its microbatch started."),
 };
 
 function ruleText(device, entry) {
   if (entry.kind === "RECOMPUTE")
-    return "The forward runs once more, for its backward: between the two the device has kept no more than the forward's input.";
+    return "The forward runs again for its backward, as the device has kept only its input.";
   const rule = RULES[current.problem.strategy];
   return rule && !/by hand$/.test(current.schedule.name) ? rule(entry, phaseOf(device, entry), entry)
-    : `${current.schedule.name}: ${strategies.get(current.problem.strategy)?.summary ?? "an order of your own"}.`;
+    : `${current.schedule.name}: ${strategies.get(current.problem.strategy)?.summary ?? "a custom order"}.`;
 }
 
 function stepLesson(by) {

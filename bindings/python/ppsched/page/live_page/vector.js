@@ -3,7 +3,7 @@
 
 const SHEET = { width: 1200, left: 46, right: 14, top: 26, axis: 22, legend: 16 }; // units of the picture
 
-/** XML has no control characters, halves of pairs and U+FFFE. */
+/** Removes characters that XML cannot contain: control characters, unpaired surrogates and U+FFFE. */
 function escaped(text) {
   return String(text).replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, "?")
     .replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);

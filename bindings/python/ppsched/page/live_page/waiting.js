@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes time: searches in a worker, with their progress and a way to end them, and sizes that the page asks about first.
+// Long work: searches in a worker, with progress and a button to cancel, and large sizes, for which the page asks first.
 
-const MOST_AT_ONCE = 150_000;  // ops that are drawn without asking
-const MOST_AT_ALL = 6_000_000; // ops that are drawn: a browser has some 200 bytes for each
-const LANE = 100;              // ops that take as long as a device's row
+const MOST_AT_ONCE = 150_000;  // most ops that are drawn without asking
+const MOST_AT_ALL = 6_000_000; // most ops that are drawn at all: a browser needs some 200 bytes for each
+const LANE = 100;              // number of ops that take as long as a device's row
 
-let searched = null;  // the problem that is searched for
-let allowed = 0;      // ops that the reader has allowed
-let perOp = 2e-6;     // seconds to draw one, as measured with what was drawn last
+let searched = null;  // the problem of the running search
+let allowed = 0;      // ops that the user has allowed
+let perOp = 2e-6;     // seconds to draw one op, as measured last
 
-/** Whether what is drawn is of another problem than the knobs say. */
+/** Whether the drawn problem is another one than that of the knobs. */
 function markStale(isStale) {
   document.querySelector("main").classList.toggle("stale", isStale);
   byId("stale").hidden = !isStale || current.timeline === null;
@@ -20,7 +20,7 @@ function markStale(isStale) {
 function showSearching(isOn) {
   byId("searching").hidden = !isOn;
   byId("search-figures").textContent = "";
-  byId("search-bar").removeAttribute("value"); // until it is told
+  byId("search-bar").removeAttribute("value"); // until progress is reported
   if (isOn)
     markStale(true);
 }
@@ -36,18 +36,18 @@ function cancelSearch() {
   searcher.drop();
   searched = null;
   showSearching(false);
-  showProblem("The search was ended, and what it had found so far is gone; turn a knob to go on.");
+  showProblem("The search was cancelled, and its results are lost; change a knob to continue.");
   byId("knob-strategy").focus();
 }
 
-/** What the library tells of a search while it runs. */
+/** Shows the progress that the library reports. */
 function showProgress({ share, best }) {
   byId("search-bar").value = share;
   byId("search-figures").textContent = `${percent(share, 0)} of its work${Number.isFinite(best) ? `, best so far ${figure(best)}` : ""}`;
 }
 
 function heardSearch({ schedule, error, ...progress }) {
-  if (searched !== problem) // a knob has been turned since
+  if (searched !== problem) // a knob was changed since
     return;
   if (progress.share !== undefined) {
     showProgress(progress);
@@ -71,12 +71,12 @@ function heardSearch({ schedule, error, ...progress }) {
 
 // --- large sizes ---
 
-/** Ops of a problem, with rows of devices counted as ops. */
+/** Work to draw a problem: its ops, and its devices' rows counted as ops. */
 function workOf(problem) {
   return opsOfProblem(problem) + LANE * problem.devices * Math.min(problem.devices, 64) / 64;
 }
 
-/** How long drawing took tells how long it will. */
+/** Measures how long drawing takes, to predict the next one. */
 function measureDrawing(seconds, ops) {
   if (ops >= 5000)
     perOp = seconds / ops;
@@ -85,12 +85,12 @@ function measureDrawing(seconds, ops) {
 function askText(work) {
   const seconds = Math.max(1, Math.round(work * perOp)), sizes = `${counted(problem.devices, "device")} and up to ${opsOfProblem(problem).toLocaleString("en")} ops`;
   if (work > MOST_AT_ALL)
-    return `This has ${sizes}, too many for a page to draw; ppsched schedule on the command line has no such limit.`;
+    return `This problem has ${sizes}, too many for a page to draw. On the command line, ppsched schedule has no such limit.`;
   const longer = strategies.get(problem.strategy)?.searches ? ", after a search that takes longer" : "";
-  return `This has ${sizes}: about ${seconds} s in which the page stands still, and ${Math.ceil(work / 5000)} MB${longer}.`;
+  return `This problem has ${sizes}. The page will not respond for about ${seconds} s, and needs ${Math.ceil(work / 5000)} MB${longer}.`;
 }
 
-/** Whether the problem may be drawn at once; else the page asks, or says that it is too large. */
+/** Whether the problem may be drawn at once. If not, the page asks, or says that it is too large. */
 function isAllowed() {
   const work = workOf(problem), isLarge = work > Math.max(MOST_AT_ONCE, allowed);
   byId("ask").hidden = !isLarge;
@@ -102,7 +102,7 @@ function isAllowed() {
   showSearching(false);
   hideProblem();
   markStale(true);
-  notRanked("Not ranked: this is a large problem, see above.");
+  notRanked("Not ranked, as this is a large problem; see above.");
   return false;
 }
 

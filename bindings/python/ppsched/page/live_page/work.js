@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers: one ranks all candidates and tells how far it is; one runs searches, and is ended when another question comes.
+// Workers: one ranks all candidates and reports progress; one runs searches, and is ended when another question comes.
 
 const NO_DEVICE = 0xFFFFFFFF; // PPSCHED_NONE
 
-// Functions that workers are made of, by their text: they call each other and nothing else.
+// Functions whose text makes up the workers: they call only each other.
 
-/** Answers the questions of the page, by their kind: kinds.NAME({engine, problem, number, isNewest, more}). */
+/** Answers questions of the page by kind: kinds.NAME({engine, problem, number, isNewest, more}). */
 function answerQuestions(makeKinds) {
   const library = makeLibrary(), kinds = makeKinds(library);
   let engine = null, newest = 0;
@@ -21,8 +21,8 @@ function answerQuestions(makeKinds) {
   };
 }
 
-/** Does something with each candidate, and tells now and then how far it is, of that part of the work; false where another
- * question has come meanwhile. */
+/** Processes each candidate, and reports progress now and then, for this part of the work. Returns false if another question has
+ * come meanwhile. */
 async function eachCandidate(plan, number, isNewest, [from, to], act) {
   let told = performance.now();
   for (let candidate = 0; candidate < plan.length; candidate += 1) {
@@ -46,7 +46,7 @@ async function evaluateAll(plan, number, isNewest, part = [0, 1]) {
   return isDone;
 }
 
-/** A candidate that recomputes or offloads as the problem says. */
+/** A candidate with the recompute or offload of the problem. */
 function lessOf(plan, row, problem) {
   const made = [];
   const keep = (handle) => { made.push(handle); return handle; };
@@ -55,7 +55,7 @@ function lessOf(plan, row, problem) {
     const timeline = keep(schedule.evaluate(config, { earliestOnly: true })), { metrics } = timeline;
     const lacks = Array.from({ length: config.devices }, (_, device) => timeline.deviceMetrics(device))
       .map((device) => device.peak_memory - device.memory_limit);
-    const bound = problem.values.mem_limit ? null : row.bound; // that of a limit, which these may hold in other ways
+    const bound = problem.values.mem_limit ? null : row.bound; // with a limit the bound does not hold for recompute and offload
     return { ...row, ...metrics, bound, step_time: metrics.makespan * (row.step_time / row.makespan), overshoot: Math.max(0, ...lacks),
              fits: metrics.limit_device === NO_DEVICE ? 1 : 0 };
   } catch (error) {
@@ -66,21 +66,21 @@ function lessOf(plan, row, problem) {
   }
 }
 
-/** All candidates with what is kept less, ranked as a plan ranks; null where another question has come meanwhile. */
+/** All candidates with recompute or offload, ranked as in a plan; null if another question has come meanwhile. */
 async function rankLess(plan, problem, number, isNewest) {
   const before = plan.ranked(), byNumber = new Map(before.map((row) => [row.number, row])), rows = [];
   const isDone = await eachCandidate(plan, number, isNewest, [0.3, 1], (candidate) => {
     const row = byNumber.get(candidate);
     rows.push(row.reason === null ? lessOf(plan, row, problem) : row);
   });
-  const rounded = (value) => Number(value.toPrecision(12)); // about as a plan does
+  const rounded = (value) => Number(value.toPrecision(12)); // nearly as in a plan
   const group = (row) => (row.reason !== null ? 2 : row.fits ? 0 : 1), keys = [(row) => group(row), (row) => (group(row) === 1 ? rounded(row.overshoot) : 0),
     (row) => rounded(row.step_time), (row) => rounded(row.peak_memory), (row) => before.indexOf(byNumber.get(row.number))];
   const order = (a, b) => keys.reduce((sign, key) => sign || key(a) - key(b), 0);
   return isDone ? rows.sort(order) : null;
 }
 
-/** The least limit under which a candidate fits, where none does: {limit, candidate}, or null. */
+/** If no candidate fits, the least limit under which one does: {limit, candidate}, or null. */
 function leastLimitOf(plan, rows) {
   if (rows.some((row) => row.fits))
     return null;
@@ -91,7 +91,7 @@ function leastLimitOf(plan, rows) {
   }
 }
 
-/** What the live page asks: the best of each strategy, and searches. */
+/** The questions of the live page: the best of each strategy, and searches. */
 function liveKinds() {
   /** The best of each strategy. */
   const rowsOf = (plan, ranked) => {
@@ -144,7 +144,7 @@ function liveKinds() {
 
 let workerLink = null;
 
-/** A worker that answers the questions of these kinds. */
+/** Makes a worker that answers these kinds of questions. */
 function makeWorker(makeKinds) {
   const text = [`const NO_DEVICE = ${NO_DEVICE};`, makeLibrary, configOf, keepLess, answerQuestions, eachCandidate, evaluateAll, lessOf, rankLess,
                 leastLimitOf, makeKinds].join("\n");
@@ -158,7 +158,7 @@ async function bytesOfLibrary() {
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
-/** Asks one question at a time of a worker; an answer to an older one is dropped. */
+/** Asks a worker one question at a time; answers to older ones are dropped. */
 class Asker {
   constructor(makeKinds, kind, module, hear) {
     Object.assign(this, { makeKinds, kind, module, hear, number: 0, isBusy: false, worker: null });
@@ -167,7 +167,7 @@ class Asker {
   ask(problem, more = {}) {
     this.number += 1;
     if (this.isBusy && this.kind === "search")
-      this.drop(); // it would not hear us
+      this.drop(); // a busy worker does not receive messages
     if (!this.worker) {
       this.worker = makeWorker(this.makeKinds);
       this.worker.onmessage = ({ data: answer }) => {

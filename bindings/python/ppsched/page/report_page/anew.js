@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranking anew: other limits and times than those that the page was made with, by the library that is in it.
+// Ranking again, with other limits and times than those of the page, by the library in it.
 
 const ANEW_KNOBS = { mem_limit: "Memory limit", forward_times: "F time", backward_times: "B time",
                      backward_input_times: "I time", backward_weight_times: "W time", p2p_time: "Transfer" };
 const PARTS_OF_B = ["backward_input_times", "backward_weight_times"];
-const USUAL = { mem_limit: "none", p2p_time: "0" }; // where nothing is given; 1 for times of ops
+const USUAL = { mem_limit: "none", p2p_time: "0" }; // defaults; 1 for times of ops
 
 const asGiven = readGiven(data.live);
 const given = { candidates, baseline: data.baseline, least_limit: data.least_limit, timelines: new Map(rawTimelines) };
-const waiting = new Set(); // ranks whose timelines are asked for
+const waiting = new Set(); // ranks whose timelines are requested
 let anew = asGiven, asker = null, anewTimer = 0, isRanking = false;
 
-/** What the page was asked: JSON of its own, as its numbers hold to the last digit. */
+/** The problem of the page, a JSON text of its own, in which numbers have all digits. */
 function readGiven(text) {
   return JSON.parse(text, (_, value) => (value === "Infinity" ? Infinity : value));
 }
 
-/** B where it was given; else I and W. */
+/** B if it was given, else I and W. */
 function anewNames() {
   const others = "backward_times" in asGiven.values ? PARTS_OF_B : ["backward_times"];
   return Object.keys(ANEW_KNOBS).filter((name) => !others.includes(name));
@@ -27,7 +27,7 @@ function showAnewKnobs() {
     byId(`anew-${name}`).value = anew.values[name]?.join(" ") ?? "";
 }
 
-/** How what is asked differs from what was given. */
+/** How the present values differ from the given ones. */
 function changesText() {
   const text = (problem, name) => problem.values[name]?.map((value) => figure(value)).join(" ") ?? USUAL[name] ?? "1";
   const word = (name) => `${ANEW_KNOBS[name].toLowerCase()} ${text(anew, name)} (given: ${text(asGiven, name)})`;
@@ -42,7 +42,7 @@ function showAnewProblem(message) {
 
 // --- other candidates in the page ---
 
-/** Candidates with their first timelines, in place of those that are shown. */
+/** Replaces the shown candidates by others, with their first timelines. */
 function showCandidates({ candidates: others, baseline, least_limit: least, timelines }) {
   Object.assign(data, { baseline, least_limit: least });
   takeCandidates(others);
@@ -62,8 +62,8 @@ function showCandidates({ candidates: others, baseline, least_limit: least, time
 function heardRanks(answer) {
   showCandidates({ ...answer, timelines: answer.timelines.map((raw) => [raw.rank, raw]) });
   const best = winner ? `best is ${nameOf(winner)}, step time ${timeFigure(winner.step_time)}` : "no candidate fits";
-  const asked = changesText() || "what was given";
-  byId("anew-told").textContent = `Ranked anew with ${asked}: ${best}. The question below is what was given.`;
+  const asked = changesText() || "the given values";
+  byId("anew-told").textContent = `Ranked again with ${asked}: ${best}. The problem below has the given values.`;
 }
 
 function heardTimeline(drawn) {
@@ -91,12 +91,12 @@ function heardAnew({ share, error, drawn, ...answer }) {
   tellAnew();
 }
 
-/** Leaves for whoever tests the page whether something is under way. */
+/** For tests of the page: whether it is busy. */
 function tellAnew() {
   document.documentElement.dataset.anew = isRanking || waiting.size > 0 ? "no" : "yes";
 }
 
-/** Timelines are made one after the other. */
+/** Makes timelines one after another. */
 function askNext() {
   const [rank] = waiting;
   if (rank !== undefined)
@@ -105,27 +105,27 @@ function askNext() {
 }
 
 function drawLater(rank) {
-  if (isRanking) { // its rank will be another
+  if (isRanking) { // ranks will change
     markChosen();
     return;
   }
   waiting.add(rank);
-  announce(`${nameOf(candidateOf(rank))} is being drawn`);
+  announce(`drawing ${nameOf(candidateOf(rank))}`);
   if (waiting.size === 1)
     askNext();
 }
 
 // --- the knobs ---
 
-/** Back to the page as it was made, without computing anything. */
+/** Restores the page as it was made, without computing anything. */
 function goBack() {
   anew = asGiven;
   clearTimeout(anewTimer);
-  asker.number += 1; // what is under way is not heard any more
+  asker.number += 1; // running work is ignored from now on
   isRanking = false;
   showAnewKnobs();
   showAnewProblem("");
-  byId("anew-told").textContent = "As given.";
+  byId("anew-told").textContent = "With the given values.";
   byId("anew-back").disabled = true;
   showCandidates(given);
   byId("anew-title").focus({ preventScroll: true });

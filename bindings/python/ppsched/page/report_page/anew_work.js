@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does for a report that ranks anew: candidates as the report has them, and their timelines.
+// The worker of a report that ranks again: it makes candidates and timelines in the form of the report.
 
-/** What a report asks; makeLibrary and what work.js gives all workers are before it. */
+/** Answers a report's questions; makeLibrary and the functions of work.js come before it. */
 function reportKinds({ Runtime }) {
   const OVERLAPPED_FLAG = 1;
-  let plan = null, planned = null; // the plan, and the JSON of what it is of
+  let plan = null, planned = null; // the plan, and the JSON of its problem
 
-  /** A candidate as `compare --json` has it. */
+  /** A candidate as in `compare --json`. */
   const rowOf = (row, given) => {
     const isRefused = row.status !== 0, { bubble_of_total: ofTotal, bubble_of_ideal: ofIdeal, bubble_of_span: ofSpan } = row;
     const status = isRefused ? "refused" : row.fits ? "fits" : "over limit";
-    const lack = `device ${row.limit_device} is over its limit; the most that a device lacks is `
+    const lack = `device ${row.limit_device} is over its limit; the largest overshoot of a device is `
       + Number(row.overshoot.toPrecision(6));
     const auto = { placement: row.placement, objective: given.objective, ...(given.effort ? { effort: given.effort } : {}) };
     const { rank, number, strategy, placement, chunks, stages, microbatches, slices } = row;
@@ -25,7 +25,7 @@ function reportKinds({ Runtime }) {
              bubble: { of_total: ofTotal, of_ideal: ofIdeal, of_span: ofSpan } };
   };
 
-  /** With the least bound of all candidates under the same limit beside each one's own. */
+  /** Adds to each candidate's own bound the least bound of all candidates under the same limit. */
   const withLeastBounds = (rows) => {
     const least = new Map();
     for (const { bound, memory_limit: limit } of rows)
@@ -34,7 +34,7 @@ function reportKinds({ Runtime }) {
     return rows.map((row) => (row.bound === undefined ? row : { ...row, least_bound: least.get(row.memory_limit) ?? null }));
   };
 
-  /** The critical path as pairs of a device and a place in its queue, where an overlapped pair is one. */
+  /** The critical path as pairs of a device and a position in its queue, where an overlapped pair counts as one. */
   const criticalOf = (schedule, timeline) => {
     const places = Array.from({ length: schedule.devices }, (_, device) => {
       let place = -1, isSecond = false;
@@ -55,7 +55,7 @@ function reportKinds({ Runtime }) {
     }
   }));
 
-  /** A timeline as the report's data have them. */
+  /** A timeline in the form of the report's data. */
   const drawnOf = ({ rank, number, strategy }) => {
     const config = plan.config(number), schedule = config.generate(strategy), timeline = schedule.evaluate(config);
     const devices = Array.from({ length: schedule.devices }, (_, device) => device);
@@ -70,7 +70,7 @@ function reportKinds({ Runtime }) {
     return raw;
   };
 
-  /** Lists and evaluates the candidates, unless that has been done of this very problem. */
+  /** Lists and evaluates the candidates, unless that was done for the same problem. */
   const prepare = async ({ engine, problem, number, isNewest }) => {
     if (planned === JSON.stringify(problem))
       return true;
@@ -90,7 +90,7 @@ function reportKinds({ Runtime }) {
 
   const candidatesOf = (problem) => withLeastBounds(plan.ranked().map((row) => rowOf(row, problem.plan)));
 
-  /** The best, and what runs today. */
+  /** The best candidate, and the baseline. */
   const firstOf = (rows, { strategy, chunks }) => {
     const able = rows.filter((row) => row.status !== "refused");
     const base = able.find((row) => row.strategy === strategy && (chunks === null || row.chunks === chunks));

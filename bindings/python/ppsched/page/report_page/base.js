@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all parts of the page use: elements, numbers, words. The files of this folder are joined to one module, in the order
-// that report.py names; each may use what those before it define, and functions of all.
+// Helpers of all parts of the page: elements, numbers, words. The files of this folder are joined to one module, in the order
+// of the list in report.py. Each may use what earlier files define, and functions of all files.
 
 const DASH = "\u2013";
 const SVG = "http://www.w3.org/2000/svg";
 
-// Errors are counted in an attribute of <html>, for whoever tests the page; without a start, people are told too.
+// Errors are counted in an attribute of <html>, for tests of the page. If the page does not start, it shows an error.
 function countError(message) {
   const { dataset } = document.documentElement;
   dataset.errors = Number(dataset.errors ?? 0) + 1;
@@ -30,12 +30,12 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** An element. Children that are strings become text, and nothing of the data is ever read as HTML. */
+/** An element. Children that are strings become text, so data is never read as HTML. */
 function make(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** A text as XML can have it: control characters, halves of pairs and U+FFFE stand for nothing there. */
+/** A text without characters that XML cannot contain: control characters, unpaired surrogates and U+FFFE. */
 function inXml(text) {
   return String(text).replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, "?");
 }
@@ -74,7 +74,7 @@ function percent(share, digits = 2) {
   return isNumber(share) ? `${(100 * share).toFixed(digits)}\u00a0%` : DASH;
 }
 
-/** "1 device", "2 devices"; without a word for what is not known. */
+/** "1 device", "2 devices"; a dash if the number is unknown. */
 function counted(count, word, plural = `${word}s`) {
   return `${isNumber(count) ? count : DASH} ${count === 1 ? word : plural}`;
 }
@@ -104,7 +104,7 @@ function ticks(from, to, count) {
   return found;
 }
 
-/** The first index from which on `isPast(index)` holds; `count` where it never does. */
+/** The first index from which on `isPast(index)` holds; `count` if it never does. */
 function firstIndex(count, isPast) {
   let low = 0, high = count;
   while (low < high) {
@@ -119,17 +119,17 @@ function firstIndex(count, isPast) {
 
 // --- words ---
 
-/** Tells screen readers. */
+/** Announces a text to screen readers. */
 function announce(text) {
   byId("announce").textContent = text;
 }
 
-/** [[name, value]] as a list of definitions. */
+/** Makes a list of definitions from [[name, value]]. */
 function makeList(rows) {
   return make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }
 
-/** Shows details beside a point of the window: a title and [[name, value]]. */
+/** Shows details near a point of the window: a title and [[name, value]]. */
 function showTip(x, y, title, rows) {
   const tip = byId("tip");
   tip.replaceChildren(make("strong", {}, title), makeList(rows));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines from afar: where ops are narrower than pixels each column of pixels has the colour of what takes most of it.
+// Timelines from afar: if ops are narrower than pixels, each column of pixels has the colour of the op that takes most of it.
 
-/** A lane as flat arrays, which are read fast: times, styles of both halves, and for marks 1 above, 2 below, for blocks 0. */
+/** A lane as flat arrays, which are fast to read: times, styles of both halves, and 1 for marks above, 2 for marks below, 0 for
+ * blocks. */
 function flatLane(lane) {
   const size = lane.length, start = new Float64Array(size), end = new Float64Array(size);
   const upper = new Uint16Array(size), lower = new Uint16Array(size), mark = new Uint8Array(size);
@@ -21,7 +22,7 @@ function pixelOf([red, green, blue]) {
   return new Uint32Array(new Uint8Array([red, green, blue, 255]).buffer)[0];
 }
 
-/** Bitmap and room of a panel, in pixels of the screen as large as its plot. */
+/** Bitmap and buffers of a panel, as large as its plot in pixels of the screen. */
 function bitmapOf(panel, columns, rows) {
   if (panel.bitmap?.columns !== columns || panel.bitmap.rows !== rows) {
     const canvas = make("canvas", { width: columns, height: rows }), image = new ImageData(columns, rows);
@@ -31,7 +32,7 @@ function bitmapOf(panel, columns, rows) {
   return panel.bitmap;
 }
 
-/** Finds for each column the block that takes most of it, -1 where that is none. */
+/** Finds for each column the block that takes most of it, or -1. */
 function findLargest(flat, first, end, bitmap, perTime) {
   const { most, taken, index, columns } = bitmap;
   most.fill(0);
@@ -56,7 +57,7 @@ function findLargest(flat, first, end, bitmap, perTime) {
       index[x] = -1;
 }
 
-/** Fills rows of pixels, from one place in the plot to another, with the line of pixels that the bitmap has ready. */
+/** Fills rows of pixels, from one place in the plot to another, with the prepared line of pixels. */
 function fillRows({ pixels, columns, rows, line }, from, to) {
   const end = Math.min(rows, Math.max(Math.round(from * pixelRatio) + 1, Math.round(to * pixelRatio)));
   for (let y = Math.round(from * pixelRatio); y < end; y += 1)

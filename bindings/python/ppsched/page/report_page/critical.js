@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer on the timelines: the critical path, the chain of ops that the makespan consists of, and slack.
+// A layer on the timelines: the critical path, which is the chain of ops that makes up the makespan, and slack.
 
 let showsCritical = false;
 
-/** [[device, entry]] of the path in order, found once. */
+/** [[device, entry]] of the path, in order; found once. */
 function criticalOf(panel) {
   panel.critical ??= list(rawTimeline(panel.rank)?.critical).map(([device, place]) =>
     [device, panel.timeline.lanes[device]?.find((entry) => entry.position === place)]).filter(([, entry]) => entry);
@@ -14,7 +14,7 @@ function hasCritical(rank) {
   return list(rawTimeline(rank)?.critical).length > 0;
 }
 
-/** A bar at the foot of each op of the path, and lines where it goes on on another device. */
+/** Draws a bar at the bottom of each op of the path, and lines where the path moves to another device. */
 function paintCritical(panel, context, width) {
   if (!showsCritical)
     return;
@@ -36,7 +36,7 @@ function paintCritical(panel, context, width) {
   context.stroke();
 }
 
-/** What the path is made of, and who has slack: in words, below the timeline. */
+/** Text below the timeline: the parts of the path, and which devices have slack. */
 function criticalText(panel) {
   const times = new Map();
   for (const [, entry] of criticalOf(panel))
@@ -44,13 +44,13 @@ function criticalText(panel) {
   const all = sum([...times.values()]), waits = panel.timeline.end - all;
   const parts = [...times].sort((a, b) => b[1] - a[1]).map(([kind, time]) => `${kind} ${timeFigure(time)}`);
   if (waits > NOISE * panel.timeline.end)
-    parts.push(`on its way ${timeFigure(waits)}`);
+    parts.push(`transfers ${timeFigure(waits)}`);
   const slack = rawTimeline(panel.rank)?.slack ?? {};
   const later = list(slack.devices).map((time, device) => [device, time])
     .filter(([, time]) => time > NOISE * panel.timeline.end);
   const most = later.sort((a, b) => b[1] - a[1]).slice(0, 4).map(([device, time]) => `device ${device} ${timeFigure(time)}`);
   return `Critical path of ${counted(criticalOf(panel).length, "op")}: ${parts.join(", ")}. ` +
-    (most.length > 0 ? `Slack, by which all of it may come later: ${most.join(", ")}.` : "No device has slack.");
+    (most.length > 0 ? `Slack, by which a device may run later: ${most.join(", ")}.` : "No device has slack.");
 }
 
 function setCritical(isWanted) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page: candidates, and timelines, which are packed and whose ops are read when they are first shown.
+// The data of the page: candidates, and packed timelines, whose ops are read when they are first shown.
 
-/** The text of what is deflated and in base64. */
+/** The text of deflated data in base64. */
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -13,7 +13,7 @@ let candidates = typeof data.candidates === "string" ? JSON.parse(await unpack(d
 const units = data.units ?? {};
 const objective = data.objective === "span" ? "span" : "makespan";
 
-/** A number with the unit of what it measures, "time", "memory" or "bytes", where the data names one. */
+/** A number with the unit of "time", "memory" or "bytes", if the data has one. */
 function figureIn(measure, value, digits = 6) {
   return figure(value, digits) + (isNumber(value) && units[measure] ? `\u00a0${units[measure]}` : "");
 }
@@ -26,13 +26,13 @@ function memoryFigure(value, digits) {
   return figureIn("memory", value, digits);
 }
 
-/** A heading with the unit of the numbers below. */
+/** A heading with the unit of its numbers. */
 function headingIn(measure, text) {
   return units[measure] ? `${text} (${units[measure]})` : text;
 }
 
-// Kinds that have a place of their own in a row; shades of the first chunks and ink of digits as in the package's pictures
-// (colours.py). Others are grey.
+// Kinds that are drawn as blocks in a row. Shades of the first chunks and ink of digits are as in the package's pictures
+// (colours.py); other kinds are grey.
 const GREY = ["#767676"];
 const KINDS = {
   F: { words: "forward", shades: ["#0072b2", "#0a94fb", "#9ab8fc"] },
@@ -44,7 +44,7 @@ const KINDS = {
 };
 const UNKNOWN = { words: "other", shades: GREY };
 
-// Kinds that run beside the others: thin marks, above (what goes out) or below (what comes in).
+// Kinds that run next to compute: thin marks, above (sends) or below (receives).
 const MARKS = {
   SEND_F: { words: "send activation" }, RECV_F: { words: "receive activation", below: true },
   SEND_B: { words: "send gradient" }, RECV_B: { words: "receive gradient", below: true },
@@ -55,11 +55,11 @@ const MARKS = {
 
 const CAUSES = {
   fill: "before its first op of an iteration", drain: "after its last op of an iteration",
-  neighbour: "what it waits for is not made yet", imbalance: "as neighbour, as other devices have more work",
-  transfer: "what it waits for is on its way", link: "its link is taken",
-  head_of_line: "it waits behind others in a queue", weights: "its weights are not gathered yet",
-  reload: "it is not back from the host yet, or an offload is not done",
-  calls: "the call of a send or receive is made, here or where it comes from",
+  neighbour: "its input is not made yet", imbalance: "its input is not made yet, because other devices have more work",
+  transfer: "its input is being transferred", link: "its input waits for the link",
+  head_of_line: "its input waits after others in a channel", weights: "its weights are not gathered yet",
+  reload: "its activations are not reloaded yet, or an offload is not done",
+  calls: "the call of a send or receive runs, here or on the sending device",
 };
 
 const TOKEN = /^(\d+)([A-Z_]+?)(\d*)(?:\.(\d+))?$/;
@@ -77,7 +77,7 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
-/** An op from its token, such as 3F0 or 3F0.2; of one that cannot be read the token alone. */
+/** An op from its token, such as 3F0 or 3F0.2; only the token, if it cannot be read. */
 function readOp(token) {
   const match = TOKEN.exec(token);
   return match
@@ -86,7 +86,7 @@ function readOp(token) {
     : { token: String(token), kind: "?", stage: null, microbatch: null, slice: null };
 }
 
-/** One entry of a queue: an op, with the other one of an overlapped pair as `second`. */
+/** One entry of a queue: an op, with the other op of an overlapped pair as `second`. */
 function readEntry(token, start, end, position) {
   const pair = PAIR.exec(token);
   const op = readOp(pair ? pair[1] : token);
@@ -107,12 +107,12 @@ function readLane(queue) {
   return lane;
 }
 
-/** The one op of an entry, or the two of a pair. */
+/** The op of an entry, or both ops of a pair. */
 function opsOf(entry) {
   return entry.second ? [entry, entry.second] : [entry];
 }
 
-/** Numbers the stages of each device; of two model copies, the copies. */
+/** Numbers the stages of each device; with two model copies, the copies. */
 function setChunks(lanes, placement) {
   let chunks = 1;
   for (const [device, lane] of lanes.entries()) {
@@ -135,8 +135,8 @@ function setChunks(lanes, placement) {
   return chunks;
 }
 
-// How an op is drawn: `fill` by kind and chunk, `edge` of the kind around paler shades, a line through it where an earlier
-// chunk has its shade, and the ink of its digits.
+// How an op is drawn: `fill` by kind and chunk, `edge` around paler shades, a line through it if an earlier chunk has the same
+// shade, and the ink of its digits.
 const styles = [];
 const styleNumbers = new Map();
 
@@ -144,7 +144,7 @@ function partsOf(colour) {
   return [1, 3, 5].map((i) => Number.parseInt(colour.slice(i, i + 2), 16));
 }
 
-/** As WCAG 2 has it. */
+/** Relative luminance by WCAG 2. */
 function luminance(colour) {
   const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
   const [red, green, blue] = partsOf(colour).map((part) => linear(part / 255));
@@ -166,7 +166,7 @@ function styleNumber(kind, chunk) {
   return ofKind[chunk] ??= styles.push(makeStyle(kind, chunk)) - 1;
 }
 
-/** Gives each op its style; returns the kinds that there are. */
+/** Sets the style of each op; returns the kinds that occur. */
 function setStyles(lanes) {
   const kinds = new Set();
   for (const lane of lanes)
@@ -179,7 +179,7 @@ function setStyles(lanes) {
   return kinds;
 }
 
-/** Memory over time as numbers: time, level, time, level, ...; of pairs, or of such numbers. */
+/** Memory over time as numbers: time, level, time, level, ...; from pairs, or from such numbers. */
 function curveOf(points) {
   if (points instanceof Float64Array)
     return points;
@@ -187,24 +187,38 @@ function curveOf(points) {
   return Float64Array.from(sound.flatMap(([time, level]) => [time, level]));
 }
 
-const NOISE = 1e-9; // of the makespan: what the rounding of sums leaves is no idle time
+const NOISE = 1e-9; // share of the makespan; less is rounding of sums, not idle time
 
-/** Idle times by cause, a device each, without the noise of rounding. */
+/** Idle times by cause, one row per device, without rounding noise. */
 function readIdle(given, end) {
-  const { edge: former, ...raw } = given ?? {}; // link, as it was called before 1.0
+  const { edge: former, ...raw } = given ?? {}; // the name of link before 1.0
   const cleaned = (times) => times.map((time) => (Math.abs(time) <= NOISE * end ? 0 : time));
   return Object.fromEntries(Object.entries(raw).map(([cause, times]) =>
     [cause, Array.isArray(times) ? cleaned(times) : times]));
 }
 
-// What memory is held for, in the order in which a peak's parts are summed up.
+// Memory causes, in the order in which the parts of a peak are added up.
 const HELD = ["static", "weights", "optimizer", "other", "gradients", "gathered", "sends", "receives", "outputs", "work",
               "activations"];
 
-/** The parts of each device's peak by cause, but those of nothing; without any where the data has none. */
+/** The parts of each device's peak by cause, without those that are 0; empty if the data has none. */
 function readHeld(parts) {
   const found = HELD.filter((cause) => list(parts?.[cause]).some((size) => size > 0));
   return Object.fromEntries(found.map((cause) => [cause, list(parts[cause])]));
+}
+
+const CHANNELS = ["#202020", "#ffe14d", "#8a8a8a", "#d8d8d8"]; // of windows in a pair
+
+/** What is in overlapped pairs: channels, and by the stages of both ops [of, channel, start, end], as shares of the pair. */
+function readWindows(given) {
+  const byStages = new Map(list(given?.pairs)
+    .map(({ forward, backward, windows }) => [`${forward} ${backward}`, list(windows)]));
+  return { channels: list(given?.channels).slice(0, CHANNELS.length), byStages };
+}
+
+/** The windows of an entry, which has some where it is such a pair. Timelines of the live page have none. */
+function windowsOf(timeline, entry) {
+  return (entry.second && timeline.windows?.byStages.get(`${entry.stage} ${entry.second.stage}`)) || [];
 }
 
 /** What the page needs of one of the data's timelines. */
@@ -226,17 +240,18 @@ function readTimeline(raw) {
     held: readHeld(schedule.peak_by_cause),
     busy: list(schedule.metrics?.busy), idleTotal: list(schedule.metrics?.idle),
     idle: readIdle(schedule.idle_by_cause, end),
+    windows: readWindows(raw.windows),
   };
 }
 
-// Timelines by the rank of their candidate: as they came, or their JSON; and those read so far.
+// Timelines by the rank of their candidate: as given, or as JSON; and those read so far.
 const rawTimelines = new Map(await Promise.all(list(data.timelines)
   .map(async (raw) => [raw.rank, typeof raw.packed === "string" ? await unpack(raw.packed) : raw])));
 const readTimelines = new Map();
 
-const DIGITS = 12; // of times; as in report_packing.py
+const DIGITS = 12; // digits of times, as in report_packing.py
 
-/** Starts and ends of a queue that tells how long after the one before each op starts, and how long it takes. */
+/** Starts and ends of a queue, from the gap before each op and its duration. */
 function setTimes(queue) {
   if (!Array.isArray(queue?.gap))
     return;
@@ -259,7 +274,7 @@ function readRaw(text) {
   return raw;
 }
 
-/** As the data have it: schedule, memory, launch lines and so on; undefined where there is none. */
+/** A timeline as in the data: schedule, memory, launch lines and so on; undefined if there is none. */
 function rawTimeline(rank) {
   if (typeof rawTimelines.get(rank) === "string")
     rawTimelines.set(rank, readRaw(rawTimelines.get(rank)));
@@ -278,7 +293,7 @@ function candidateOf(rank) {
   return candidateByRank.get(rank) ?? { rank, strategy: rawTimeline(rank)?.schedule?.strategy, options: {} };
 }
 
-// Makes the timeline of a rank that the page has not yet, where it has the library.
+// Makes a timeline that the page does not have yet, if the page has the library.
 let makeTimeline = null;
 
 /** Whether a candidate's timeline can be drawn. */
@@ -288,7 +303,7 @@ function isShown(rank) {
 
 // --- words for candidates ---
 
-/** "group_size 8", without what other columns tell. */
+/** "group_size 8", without options that have their own columns. */
 function optionsText(candidate) {
   return Object.entries(candidate.options ?? {}).filter(([name]) => name !== "placement" && name !== "objective")
     .map(([name, value]) => `${name} ${value}`).join(", ");
@@ -299,7 +314,7 @@ function nameOf(candidate) {
   return `${candidate.strategy ?? "custom"}${options && ` (${options})`}`;
 }
 
-/** What folds together: the candidates of a strategy, under one memory limit. The best is first. */
+/** Groups of candidates with the same strategy and memory limit, the best first. A group can be folded. */
 function groupsOf(some) {
   const groups = new Map();
   for (const candidate of some) {
@@ -311,7 +326,7 @@ function groupsOf(some) {
   return groups;
 }
 
-const numbers = new Map(); // of candidates: 3 is the best of the third strategy, 3.2 that strategy's second
+const numbers = new Map(); // of candidates: 3 is the best of the third strategy, 3.2 the second of that strategy
 function numberCandidates() {
   for (const [place, group] of [...groupsOf(candidates.filter(({ status }) => status !== "refused")).values()].entries())
     for (const [within, candidate] of group.entries())
@@ -324,7 +339,7 @@ function numberOf(candidate) {
   return numbers.get(candidate) ?? DASH;
 }
 
-/** How far a step is above a bound, which is of what fits; null where it is over its memory limit, and may be below. */
+/** How far a step is above a bound. null if the candidate is over its memory limit: then it may be below the bound. */
 function gapOf(candidate, bound = candidate.bound) {
   if (!isNumber(candidate.step_time) || !(bound > 0) || candidate.fits === false)
     return null;

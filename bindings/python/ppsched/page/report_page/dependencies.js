@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op waits for and what waits for it: other ops of its microbatch, found by kind, stage, microbatch and slice.
+// Dependencies of an op: other ops of its microbatch, found by kind, stage, microbatch and slice.
 
 const BACKWARDS = ["B", "I"];
 
-/** Where each op is: {device, entry, op} by its name. */
+/** {device, entry, op} of each op, by its name. */
 function indexOf(timeline) {
   if (!timeline.index) {
     timeline.index = new Map();
@@ -19,7 +19,7 @@ function opKey(kind, stage, microbatch, slice) {
   return `${kind} ${stage} ${microbatch} ${slice ?? ""}`;
 }
 
-/** Those of some names that there are. */
+/** The ops of these names that exist. */
 function foundOps(timeline, op, wanted) {
   const index = indexOf(timeline);
   return wanted.map(([kind, stage, slice]) => index.get(opKey(kind, stage, op.microbatch, slice))).filter(Boolean);
@@ -29,8 +29,8 @@ function both(stage, slice) {
   return BACKWARDS.map((kind) => [kind, stage, slice]);
 }
 
-/** Kinds, stages and slices that an op waits for; of slices a forward also for the one before, a backward for the one
- * behind. */
+/** Kinds, stages and slices that an op waits for. With slices, a forward also waits for the slice before, and a backward for
+ * the next one. */
 function inputsOf({ kind, stage, slice }) {
   const before = slice === null ? [] : [["F", stage, slice - 1]], behind = slice === null ? [] : both(stage, slice + 1);
   if (kind === "F")
@@ -49,7 +49,7 @@ function outputsOf({ kind, stage, slice }) {
   return kind === "RECOMPUTE" ? both(stage, slice) : [];
 }
 
-/** [{device, entry, op}] that an entry waits for, or that wait for it; without what the two of a pair are to each other. */
+/** [{device, entry, op}] that an entry waits for, or that wait for it; without those between the two ops of a pair. */
 function linked(timeline, entry, wantedOf) {
   if (entry.isMark)
     return [];
@@ -80,14 +80,14 @@ function arrowOf(from, to, isDashed) {
   return { start, end, isDashed };
 }
 
-/** How far a point is from an arrow's line. */
+/** The distance of a point from an arrow's line. */
 function distanceTo({ start, end }, { x, y }) {
   const dx = end.x - start.x, dy = end.y - start.y, length = dx * dx + dy * dy;
   const share = length > 0 ? Math.min(1, Math.max(0, ((x - start.x) * dx + (y - start.y) * dy) / length)) : 0;
   return Math.hypot(start.x + share * dx - x, start.y + share * dy - y);
 }
 
-/** Digits that arrows would strike out stand in front of them. */
+/** Draws digits in front of arrows that would cross them. */
 function paintNumbersAbove(context, numbers, arrows) {
   const isNear = (number) => arrows.some((arrow) => distanceTo(arrow, number) < 0.4 * number.size * number.text.length + 1);
   const crossed = numbers.filter(isNear);
@@ -99,7 +99,7 @@ function paintNumbersAbove(context, numbers, arrows) {
   paintNumbers(context, crossed);
 }
 
-/** Arrows to the op that is held from what it waits for, and dashed ones from it to what waits for it. */
+/** Draws arrows from the ops that the held op waits for, and dashed arrows to the ops that wait for it. */
 function paintArrows(context, panel, { device, entry }, width) {
   const place = (found) => rectangleOf(found.entry, found.device, panel.timeline, width), own = place({ device, entry });
   context.strokeStyle = context.fillStyle = colours.ink;

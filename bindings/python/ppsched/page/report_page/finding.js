@@ -13,10 +13,10 @@ function findToken(token) {
   return null;
 }
 
-/** Holds the op, zoomed in so far that it can be seen. */
+/** Holds the op, and zooms in until it can be seen. */
 function goToToken(text) {
   const token = text.trim().toUpperCase(), found = findToken(token);
-  byId("found").textContent = found || !token ? "" : `there is no ${token} in what is drawn`;
+  byId("found").textContent = found || !token ? "" : `there is no ${token} in the drawn timelines`;
   if (!found)
     return;
   const { panel, device, entry } = found, middle = (entry.start + entry.end) / 2;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each device is idle and why, so that any stretch of time can be summed up: as the library has it, but that imbalance is
-// a part of neighbour, and that with sends and receives the waits in between have one name.
+// When each device is idle and why, so that sums over any range of time can be made. The causes are those of the library,
+// except that imbalance is part of neighbour, and that with sends and receives the waits between ops have one name.
 
 const WAITING = "waiting for an input";
 
-/** When the last input of an entry was made on another device; null where all are its own. */
+/** When the last input of an entry was made on another device; null if all inputs are from the same device. */
 function inputMade(timeline, device, entry) {
   const made = linked(timeline, entry, inputsOf).filter((found) => found.device !== device).map((found) => found.entry.end);
   return made.length > 0 ? Math.max(...made) : null;
@@ -14,7 +14,7 @@ function iterationOf(timeline, entry) {
   return timeline.microbatches > 0 && entry.microbatch !== null ? Math.floor(entry.microbatch / timeline.microbatches) : 0;
 }
 
-/** When each iteration ends, if the next starts after that; without the last. */
+/** When each iteration but the last ends, if the next starts after that. */
 function flushTimes(timeline) {
   const ends = [], starts = [];
   for (const entry of timeline.lanes.flat().filter((one) => !one.isMark)) {
@@ -26,7 +26,7 @@ function flushTimes(timeline) {
   return ends.slice(0, -1).map((end, i) => (starts[i + 1] >= end - air ? end : null));
 }
 
-/** The parts of a wait: until the input is made, and until it is there. */
+/** The parts of a wait: until the input is made, and until it has arrived. */
 function splitWait(timeline, device, entry, start, isFirst) {
   const made = inputMade(timeline, device, entry), cut = clamp(made ?? start, start, entry.start);
   if (timeline.hasMarks)
@@ -60,7 +60,7 @@ function gapsOf(timeline) {
   return timeline.gaps;
 }
 
-/** Times of all devices from one time to another: {kinds: Map, causes: Map}, each by its name. */
+/** Sums of times over all devices in a range of time: {kinds: Map, causes: Map}, each by its name. */
 function sumsBetween(timeline, from, to) {
   const kinds = new Map(), causes = new Map();
   const add = (sums, name, start, end) => {

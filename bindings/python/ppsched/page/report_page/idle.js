@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why each device is idle, as stacked bars with patterns, and all figures of the devices as a table.
 
-/** The causes that the data knows, in our order. */
+/** The causes that the data has, in the order of the page. */
 function causesOf(timeline) {
   const known = Object.keys(CAUSES).filter((cause) => Array.isArray(timeline.idle[cause]));
   const others = Object.keys(timeline.idle).filter((cause) => !Object.hasOwn(CAUSES, cause));
@@ -17,7 +17,7 @@ function idleTop() {
   return largest(chosenTimelines().flatMap(idleTimes)) || 1;
 }
 
-/** Causes that take any time, the largest first. */
+/** Causes that take time, the largest first. */
 function idleText(timeline) {
   const totals = causesOf(timeline).map((cause) => [causeName(cause), sum(timeline.idle[cause])])
     .filter(([, total]) => total > 0);
@@ -81,7 +81,7 @@ function makeIdlePanel(rank) {
   return { element, update };
 }
 
-/** Names the patterns of the causes that take any time. */
+/** The legend of patterns, for causes that take time. */
 function showCauses() {
   const timelines = chosenTimelines();
   const takesTime = (timeline) => causesOf(timeline).filter((cause) => sum(timeline.idle[cause]) > 0);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a timeline is laid out and painted: a row a device, all on one time axis.
+// How a timeline is laid out and painted: one row per device, all on one time axis.
 
-const TALLEST = 4096;                              // pixels of a timeline, whatever it holds
-const TICK = 70;                                   // least pixels from tick to tick
+const TALLEST = 4096;                              // most pixels of a timeline
+const TICK = 70;                                   // least pixels between ticks
 const ROW_SCALES = [0.5, 0.7, 1, 1.5, 2, 3, 4];
 const DARK_INK = "#000000";
-const LEAST_EDGED = 6;                             // pixels of an op with an edge
-const COARSE = 5;                                  // pixels that ops have on average, below which they are drawn by columns
+const LEAST_EDGED = 6;                             // least pixels of an op with an edge
+const COARSE = 5;                                  // mean pixels per op below which ops are drawn by columns
 const LEAST_NUMBER = 8, LARGEST_NUMBER = 11;       // pixels of a microbatch number
+const LEAST_HALF = 8, LEAST_PAIR = 24;             // pixels of an op of a pair, and of the pair, with its windows
 const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 
 let rowScale = 2;       // index into ROW_SCALES
@@ -17,7 +18,7 @@ function rowHeight(devices) {
   return Math.min(Math.max(2, Math.round(plain * ROW_SCALES[rowScale])), TALLEST / Math.max(1, devices));
 }
 
-/** Where in its row an entry is: marks above and below, blocks between them; the ops of a pair share the row. */
+/** The position of an entry in its row: marks above and below, blocks between them. The ops of a pair share the row. */
 function rowParts(timeline) {
   const row = rowHeight(timeline.lanes.length);
   const gap = row >= 12 ? 2 : row >= 4 ? 1 : 0;
@@ -85,7 +86,7 @@ function paintDevices(context, timeline) {
     context.fillText(String(device), GUTTER - 6, device * row + Math.max(top + block / 2, size / 2));
 }
 
-/** The number of an op's microbatch, where the longest number there is has room in all ops of its kind that are seen. */
+/** Paints the number of an op's microbatch, if the longest number fits into all visible ops of its kind. */
 function addNumber(painting, op, { ink, fill }, x, y, width, height, { seen, whole }) {
   if (op.microbatch === null || whole <= 0 || painting.bare.has(op.kind))
     return;
@@ -98,15 +99,15 @@ function addNumber(painting, op, { ink, fill }, x, y, width, height, { seen, who
     painting.numbers.push({ text, kind: op.kind, size: sizeIn(seen), ink, fill, x: x + width / 2, y: y + height / 2 + 0.5 });
 }
 
-/** What a lane's ops are painted as: below all others edges, then fills, lines, and digits. */
+/** Collects what is painted for a lane's ops: edges at the bottom, then fills, lines and digits. */
 class Painting {
   constructor(letters) {
     this.edges = new Strokes();
     this.fills = new Strokes();
     this.lines = new Strokes();
     this.numbers = [];
-    this.bare = new Set();  // kinds without numbers, as one of them is too narrow
-    this.letters = letters; // of the largest microbatch
+    this.bare = new Set();  // kinds without numbers, as one op of them is too narrow
+    this.letters = letters; // letters of the largest microbatch number
   }
 
   paint(context) {
@@ -117,7 +118,7 @@ class Painting {
   }
 }
 
-/** Adds what can be seen of a device; of entries that share a column of pixels, the first alone. */
+/** Adds the visible ops of a device; of entries that share a column of pixels, only the first. */
 function addLane(painting, lane, device, timeline, width) {
   const parts = rowParts(timeline), least = 1 / pixelRatio, y = device * parts.row;
   const last = { block: -Infinity, above: -Infinity, below: -Infinity };
@@ -135,16 +136,27 @@ function addLane(painting, lane, device, timeline, width) {
     else
       addBlock(painting, entry, left, y + parts.top, right - left, parts.block,
         roomOf(xOf(entry.end, width) - xOf(entry.start, width), right - left + 1));
+    if (entry.second && parts.block >= 2 * LEAST_HALF && right - left >= LEAST_PAIR)
+      addWindows(painting, entry, timeline, y + parts.top, parts.block, width);
   }
 }
 
-/** Room for a number is the exact width, so that ops of the same duration look the same, as far as it is seen. */
+/** Strips at the edges of a pair: the windows of its forward above, those of its backward and weight gradient below. */
+function addWindows(painting, entry, timeline, y, height, width) {
+  const strip = Math.max(1.5, 0.07 * height);
+  const tops = { forward: y, backward: y + height - 2 * strip, weight: y + height - strip };
+  const place = (share) => clamp(xOf(entry.start + share * (entry.end - entry.start), width), GUTTER - 1, width - MARGIN + 1);
+  for (const [of, channel, start, end] of windowsOf(timeline, entry))
+    painting.lines.add(CHANNELS[channel], place(start), tops[of], place(end) - place(start), strip);
+}
+
+/** The space for a number is the exact visible width, so that ops of the same duration look the same. */
 function roomOf(whole, seen) {
   return { whole, seen: Math.min(whole, seen) };
 }
 
 function addBlock(painting, entry, x, y, length, height, room) {
-  const width = Math.max(length > 4 ? length - 1 : length, 1 / pixelRatio); // neighbours are a pixel apart where there is room
+  const width = Math.max(length > 4 ? length - 1 : length, 1 / pixelRatio); // neighbours are a pixel apart if there is space
   if (entry.second) {
     addOp(painting, entry, x, y, width, height / 2, room);
     addOp(painting, entry.second, x, y + height / 2, width, height / 2, room);
@@ -177,12 +189,12 @@ function paintNumbers(context, numbers) {
   }
 }
 
-/** Of the largest number of a microbatch. */
+/** Letters of the largest microbatch number. */
 function lettersOf({ microbatches, iterations }) {
   return String(Math.max(1, (microbatches ?? 1) * (iterations ?? 1)) - 1).length;
 }
 
-/** Entries that can be seen, all or nearly. */
+/** The number of visible entries, nearly. */
 function countVisible(timeline) {
   return sum(timeline.lanes.map((lane) =>
     Math.max(0, firstIndex(lane.length, (i) => lane[i].start > view.to) - firstVisible(lane, view.from))));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to start the chosen candidates: a line a runtime, to copy, with the file that it names; and the command that builds it
-// again.
+// How to start the chosen candidates: one line per runtime to copy, with the file that it names, and the command that builds
+// the schedule again.
 
-/** Copies as old browsers and pages of files do: what is selected. */
+/** Copies the selection, as old browsers and pages from files do. */
 function copySelected(text) {
   const area = make("textarea", { readonly: true, class: "unseen", "aria-hidden": "true" });
   area.value = text;
@@ -17,7 +17,7 @@ function copySelected(text) {
   }
 }
 
-/** Returns whether it could be copied, one way or the other. */
+/** Copies a text in either way; returns whether that worked. */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -27,7 +27,7 @@ async function copy(text) {
   }
 }
 
-/** Where nothing can be copied the line is left selected, for Ctrl+C. */
+/** If copying does not work, the line stays selected for Ctrl+C. */
 async function copyLine(button, code) {
   const isCopied = await copy(code.textContent);
   button.focus({ preventScroll: true });
@@ -39,12 +39,12 @@ async function copyLine(button, code) {
   setTimeout(() => { button.textContent = "Copy"; }, 3000);
 }
 
-/** A line that is broken between its words alone. */
+/** A line that is broken only between words. */
 function makeCode(line) {
   return make("code", {}, ...line.split(" ").flatMap((word, i) => [i > 0 ? " " : "", make("span", {}, word)]));
 }
 
-/** A line with its button; `what` names what the button copies, apart from all others. */
+/** A line with its button; `what` is a unique name of what the button copies. */
 function makeCopied(line, what) {
   const code = makeCode(line);
   const button = makeButton("Copy", `Copy ${what}`, () => copyLine(button, code));
@@ -58,7 +58,7 @@ function makeLine(runtime, line, rank) {
 }
 
 function makeReason(runtime, reason) {
-  return [make("h3", {}, runtime), make("p", { class: "muted" }, reason ?? "It cannot run this schedule.")];
+  return [make("h3", {}, runtime), make("p", { class: "muted" }, reason ?? "This runtime cannot run the schedule.")];
 }
 
 /** [[runtime, {line, reason}]] of a candidate, those with a line first. */
@@ -77,13 +77,13 @@ function makeLaunchPanel(rank) {
     element.append(order);
   const command = rawTimeline(rank)?.command;
   if (typeof command === "string")
-    element.append(...makeLine("ppsched, to build it again", command, rank));
+    element.append(...makeLine("ppsched, to build the schedule again", command, rank));
   if (element.children.length === 1)
-    element.append(make("p", { class: "muted" }, "No lines for this one."));
+    element.append(make("p", { class: "muted" }, "No launch lines for this candidate."));
   return { element, update() {} };
 }
 
-/** The section is there where any of the chosen has a line or a reason. */
+/** Shows the section if any chosen candidate has a line or a reason. */
 function showLaunchSection() {
   byId("launch").hidden = !chosenRanks().some((rank) => launchOf(rank).length > 0 || rawTimeline(rank)?.command);
 }

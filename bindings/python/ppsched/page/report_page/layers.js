@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers are in which stage of the chosen candidates: a row a device, a column a chunk.
+// Which layers each stage of the chosen candidates has: one row per device, one column per chunk.
 
 /** "decoder \u00d7 2" */
 function countedLayers(names) {
@@ -7,7 +7,7 @@ function countedLayers(names) {
   return entries.map(([name, count]) => (count === 1 ? name : `${name} \u00d7 ${count}`)).join(", ");
 }
 
-/** "full \u00d7 1": not all of a stage's layers need have the kind. */
+/** "full \u00d7 1": the kind may apply to only some layers of a stage. */
 function recomputedKinds(kinds) {
   const entries = Object.entries(kinds && typeof kinds === "object" ? kinds : {});
   return entries.map(([kind, count]) => `${kind} \u00d7 ${count}`).join(", ");
@@ -28,11 +28,11 @@ function makeStage(row) {
   const recomputed = recomputedText(row.recompute);
   const cell = make("td", { class: "stage", title: `stage ${row.stage}` }, countedLayers(row.layers) || DASH);
   if (recomputed)
-    cell.append(make("small", { class: "muted" }, `again: ${recomputed}`));
+    cell.append(make("small", { class: "muted" }, `recomputed: ${recomputed}`));
   return cell;
 }
 
-/** Stages of each device in order. */
+/** The stages of each device, in order. */
 function byDevice(split) {
   const devices = new Map();
   for (const row of split)
@@ -53,11 +53,11 @@ function makeSplitTable(split) {
 function makeLayersPanel(rank) {
   const split = splitOf(rank);
   const element = make("figure", {}, makeCaption(rank, sizesText(candidateOf(rank))));
-  element.append(split.length > 0 ? makeSplitTable(split) : make("p", { class: "muted" }, "No layers for this one."));
+  element.append(split.length > 0 ? makeSplitTable(split) : make("p", { class: "muted" }, "No layers for this candidate."));
   return { element, update() {} };
 }
 
-/** The section is there where any of the chosen has layers. */
+/** Shows the section if any chosen candidate has layers. */
 function showLayersSection() {
   byId("layers").hidden = !chosenRanks().some((rank) => splitOf(rank).length > 0);
 }

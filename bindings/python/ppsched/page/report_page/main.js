@@ -13,14 +13,14 @@ function problemText() {
 
 function stepText() {
   return objective === "span"
-    ? "A step takes the span, the longest time of one device: the optimizer does not synchronise them."
-    : "A step takes the makespan, from 0 to the last end: the optimizer synchronises the devices.";
+    ? "The time of a step is the span, the longest time of one device, as the optimizer does not synchronise devices."
+    : "The time of a step is the makespan, from 0 to the last end, as the optimizer synchronises the devices.";
 }
 
 function countsText() {
   const fitting = ranked.filter((candidate) => candidate.fits).length;
   const over = ranked.length - fitting;
-  return `${counted(candidates.length, "candidate")}: ${fitting} fitting, ${over} over their memory limit, ` +
+  return `${counted(candidates.length, "candidate")}: ${fitting} within their memory limit, ${over} over it, ` +
     `${refused.length} refused.`;
 }
 
@@ -28,7 +28,7 @@ function makeCard(name, value, more, classes = "card") {
   return make("div", { class: classes }, make("small", {}, name), make("strong", {}, value), make("small", {}, more));
 }
 
-/** How much less a step takes than with another candidate. */
+/** How much shorter a step is than with another candidate. */
 function aheadText(other) {
   const gain = other ? 1 - winner.step_time / other.step_time : NaN;
   if (!isNumber(gain) || other === winner)
@@ -37,14 +37,14 @@ function aheadText(other) {
   return `${less} ${other.strategy}`;
 }
 
-/** The winner's own bound, and the least of all placements where that is another. */
+/** The winner's own bound, and the least bound of all placements if that differs. */
 function boundText() {
   const least = winner.least_bound, own = `${timeFigure(winner.bound)} of its ${winner.placement} placement`;
   return isNumber(least) && least < winner.bound * (1 - 1e-9)
     ? `${own}; ${percent(gapOf(winner, least), 1)} above ${timeFigure(least)}, the least of all candidates` : own;
 }
 
-/** What of the idle time is there as devices have unlike loads. */
+/** The part of the idle time that is imbalance. */
 function imbalanceText() {
   return winner.imbalance >= 0.00005 ? `; ${percent(winner.imbalance)} is imbalance` : "";
 }
@@ -64,17 +64,18 @@ function winnerCards() {
   ];
 }
 
-/** What needs the least limit, and what it lacks: the same candidate in all of them. */
+/** Cards for the candidate that needs the least limit: its overshoot and this limit. */
 function closestCards() {
   const closest = candidateByRank.get(data.least_limit?.rank) ?? ranked[0];
   if (!closest)
-    return [makeCard("none ran", "No candidate fits", "all were refused; the reasons are below", "card warning")];
+    return [makeCard("none ran", "No candidate fits", "all were refused; see the reasons below", "card warning")];
   const least = data.least_limit?.limit;
-  const lacks = isNumber(closest.overshoot) ? [makeCard("it lacks", memoryFigure(closest.overshoot),
+  const lacks = isNumber(closest.overshoot) ? [makeCard("overshoot", memoryFigure(closest.overshoot),
     `its peak is ${memoryFigure(closest.peak_memory)} on device ${closest.peak_device ?? DASH}`)] : [];
-  return [makeCard("over the memory limit", "No candidate fits", "the table has what lacks least first", "card warning"),
+  const first = "the table begins with the smallest overshoot";
+  return [makeCard("over the memory limit", "No candidate fits", first, "card warning"),
           makeCard("closest", nameOf(closest), sizesText(closest)),
-          ...(isNumber(least) ? [makeCard("least limit that would do", memoryFigure(least), `for ${nameOf(closest)}`)] : []),
+          ...(isNumber(least) ? [makeCard("least limit that works", memoryFigure(least), `for ${nameOf(closest)}`)] : []),
           ...lacks];
 }
 
@@ -84,14 +85,14 @@ function showHeader() {
   byId("winner").replaceChildren(...(winner ? winnerCards() : closestCards()));
 }
 
-/** Leaves for whoever tests the page what it shows, as attributes of <html>. */
+/** For tests of the page: what it shows, as attributes of <html>. */
 function tellState() {
   const shown = [...rows.values()].filter((row) => row.isConnected && !row.hidden).length;
   const drawn = sum(timelinePanels.filter((panel) => chosen.has(panel.rank)).map((panel) => panel.drawn));
   Object.assign(document.documentElement.dataset, { rows: shown, chosen: chosen.size, drawn });
 }
 
-/** The best, and beside it what runs today, or else the second best. */
+/** The best candidate, and the baseline or else the second best. */
 function firstChosen() {
   const [best, ...others] = [...rawTimelines.keys()].sort((a, b) => a - b);
   const beside = others.find((rank) => rank === data.baseline) ?? others[0];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory over time of one device, with the fullest of all behind it, and the peak of each device.
+// Memory over time of one device, with the fullest device in the background, and the peak of each device.
 
 const CHART = 130, WIDEST_BAR = 70; // pixels
-let memoryDevice = null; // null: the fullest of each candidate
+let memoryDevice = null; // null: the fullest device of each candidate
 
 // Curves are numbers: time, level, time, level, ...
 
@@ -14,7 +14,7 @@ function peakOf(curve) {
   return curve.length === 0 ? null : { time: curve[best - 1], level: curve[best] };
 }
 
-/** The first point behind a time. */
+/** The first point after a time. */
 function pointBehind(curve, time) {
   return firstIndex(curve.length / 2, (i) => curve[2 * i] > time);
 }
@@ -24,7 +24,7 @@ function peaksOf(timeline) {
   return timeline.curvePeaks;
 }
 
-/** The device that is shown of a timeline. */
+/** The device of a timeline that is shown. */
 function deviceOf(timeline) {
   const peaks = peaksOf(timeline);
   if (memoryDevice !== null && peaks[memoryDevice])
@@ -33,7 +33,7 @@ function deviceOf(timeline) {
   return Math.max(0, peaks.findIndex((peak) => peak?.level === most));
 }
 
-/** What all charts show: up to the highest peak, or to a limit that is not far above. */
+/** The range of all charts: up to the highest peak, or to a limit that is not far above it. */
 function memoryRange() {
   const timelines = chosenTimelines();
   const peak = largest(timelines.flatMap((timeline) => peaksOf(timeline).map((found) => found?.level))) || 1;
@@ -41,7 +41,7 @@ function memoryRange() {
   return limit <= 2 * peak ? Math.max(limit, peak) : peak;
 }
 
-/** The top of the curves' charts, with some air. */
+/** The top of the charts, with some space. */
 function memoryTop() {
   return 1.12 * memoryRange();
 }
@@ -52,7 +52,7 @@ function yOf(level, top) {
   return (CHART - 4) * (1 - level / top) + 2;
 }
 
-/** The highest level of all devices in each column of pixels. */
+/** For each column of pixels the highest level of all devices. */
 function highest(timeline, width) {
   const columns = Math.ceil(plotWidth(width)), most = new Float64Array(columns);
   for (const curve of timeline.memory)
@@ -84,7 +84,7 @@ function paintBand(context, timeline, width, top) {
       context.fillRect(GUTTER + x, yOf(level, top), 1, yOf(0, top) - yOf(level, top));
 }
 
-/** The steps of a device's curve that can be seen. */
+/** The visible steps of a device's curve. */
 function paintCurve(context, timeline, curve, width, top) {
   context.strokeStyle = colours.curve;
   context.lineWidth = 1.75;
@@ -105,7 +105,7 @@ function paintCurve(context, timeline, curve, width, top) {
   context.stroke();
 }
 
-/** Text on a plate, so that it can be read on anything. */
+/** Text with a background, so that it can be read anywhere. */
 function paintLabel(context, text, x, y, colour) {
   context.font = `11px ${FONT}`;
   context.textBaseline = "middle";
@@ -181,9 +181,9 @@ function pointAtMemory(timeline, box, x, y) {
                                                     ["limit", memoryFigure(timeline.limits[device])]]);
 }
 
-// --- bars, one a device ---
+// --- bars, one per device ---
 
-/** A chart of a bar a device: draw(group, device) puts SVG into a group; pointAt(device) tells title and rows. */
+/** A chart with one bar per device: draw(group, device) puts SVG into a group; pointAt(device) returns title and rows. */
 function makeBars(devices, topText, draw, pointAt, onClick = null) {
   const width = 100 / Math.max(1, devices);
   const svg = makeSvg("svg", { "aria-hidden": "true" });
@@ -212,12 +212,12 @@ function makeBars(devices, topText, draw, pointAt, onClick = null) {
   return make("div", { class: onClick ? "bars pick" : "bars" }, scale, svg, names);
 }
 
-/** What a device's peak is held for: causes and sizes. */
+/** The parts of a device's peak: causes and sizes. */
 function heldBy(timeline, device) {
   return Object.entries(timeline.held).map(([cause, sizes]) => [cause, sizes[device]]).filter(([, size]) => size > 0);
 }
 
-/** The parts of a bar, one on the other. */
+/** The parts of a bar, stacked. */
 function makeHeldParts(timeline, device, x, width, top) {
   let below = 0;
   return heldBy(timeline, device).map(([cause, size]) => {
@@ -227,7 +227,7 @@ function makeHeldParts(timeline, device, x, width, top) {
   });
 }
 
-/** Names the colours of what is held, where the data know. */
+/** The legend of the colours of causes, if the data has them. */
 function showMemoryCauses() {
   const found = new Set(chosenTimelines().flatMap((timeline) => Object.keys(timeline.held)));
   const swatch = (cause) => make("span", { class: `swatch held-${cause}`, "aria-hidden": "true" });
@@ -265,7 +265,7 @@ function setMemoryDevice(device) {
   updateMemory();
 }
 
-/** A device for each that a chosen candidate has. */
+/** One entry for each device of the chosen candidates. */
 function showDevices() {
   const select = byId("memory-device"), devices = largest(chosenTimelines().map((timeline) => timeline.memory.length));
   if (select.options.length !== devices + 1)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which candidates are drawn, and a panel for each of them in each section.
+// The chosen candidates, with one panel for each of them in each section.
 
 const chosen = new Set(); // ranks
 const parts = [];         // {host, makePanel, panels: by rank}
 
-/** A section gets panels from makePanel(rank), which returns {element, update()}; kept ones are updated and shown again. */
+/** A section gets panels from makePanel(rank), which returns {element, update()}; existing ones are updated and shown again. */
 function addPart(host, makePanel) {
   parts.push({ host, makePanel, panels: new Map() });
 }
@@ -23,7 +23,7 @@ function panelOf(part, rank) {
   return part.panels.get(rank);
 }
 
-/** Draws what is chosen, on an axis that is long enough for all. */
+/** Draws the chosen candidates, on an axis that is long enough for all. */
 function showChosen() {
   const ranks = chosenRanks();
   for (const section of document.querySelectorAll("#timelines, #memory, #idle"))
@@ -46,7 +46,7 @@ function showChosen() {
   setWhole(largest(chosenTimelines().map((timeline) => timeline.end)) || 1);
 }
 
-/** Forgets all timelines: they were of other candidates. */
+/** Drops all timelines, as they belong to other candidates. */
 function forgetTimelines() {
   for (const { panels } of parts)
     for (const { element } of panels.values())
@@ -71,7 +71,7 @@ function choose(rank, isWanted) {
   showChosen();
 }
 
-/** "1 zbv_auto" and what is to be said of it. */
+/** "1 zbv_auto" and its description. */
 function makeCaption(rank, text, ...controls) {
   const candidate = candidateOf(rank);
   const name = make("strong", {}, `${numberOf(candidate)}\u2002${nameOf(candidate)}`);

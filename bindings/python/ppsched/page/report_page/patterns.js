@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns of the causes of idle time: colours are for ops, and ten more could not be told apart by all eyes.
+// Patterns of idle causes. They have no colours, as colours are for ops, and not everybody can distinguish ten more.
 
 // Shape, angle, distance from one to the next in pixels, and thickness.
 const PATTERNS = {
@@ -37,7 +37,7 @@ function makePattern(cause) {
                               patternTransform: `rotate(${angle})` }, ...makeShapes(look));
 }
 
-/** A box that shows a cause; place: its attributes as an SVG rect. */
+/** A box with the pattern of a cause; place: its attributes as an SVG rect. */
 function makeCauseBox(cause, place) {
   return makeSvg("rect", { class: "cause", fill: `url(#idle-${patternName(cause)})`, "data-cause": cause, ...place });
 }
@@ -46,7 +46,7 @@ function makeCauseSwatch(cause) {
   return makeSvg("svg", { class: "swatch", "aria-hidden": "true" }, makeCauseBox(cause, { width: "100%", height: "100%" }));
 }
 
-/** The patterns themselves, which boxes name. */
+/** The patterns, to which boxes refer. */
 function startPatterns() {
   document.body.append(makeSvg("svg", { class: "patterns", width: 0, height: 0, "aria-hidden": "true" },
     makeSvg("defs", {}, ...Object.keys(PATTERNS).map(makePattern))));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is pointed at in a timeline, by mouse, touch or keys: found, framed, and told in words.
+// Pointing at ops in a timeline by mouse, touch or keys: finding them, frames, and descriptions.
 
-let cursorTime = null; // where the pointer is, for a line through all drawings
+let cursorTime = null; // time at the pointer, for a line through all drawings
 let pointed = null;    // {panel, device, entry, isKept, mates}
 
-// --- what is where ---
+// --- finding ---
 
 function distance(entry, time) {
   return Math.max(0, entry.start - time, time - entry.end);
 }
 
-/** The entry of a lane nearest to a time, within `most`, of those that `isWanted` wants; or null. */
+/** The entry of a lane nearest to a time, within `most`, for which `isWanted` returns true; or null. */
 function nearest(lane, time, most, isWanted) {
   let best = null;
   const end = firstIndex(lane.length, (i) => lane[i].start > time + most);
@@ -20,7 +20,7 @@ function nearest(lane, time, most, isWanted) {
   return best;
 }
 
-/** What is at a point of a panel: {device, entry, time}; entry is null where the device is idle; null outside. */
+/** {device, entry, time} at a point of a panel, or null outside. entry is null if the device is idle. */
 function entryAt(panel, x, y) {
   const { timeline, surface } = panel;
   const width = surface.box.clientWidth, parts = rowParts(timeline);
@@ -36,7 +36,7 @@ function entryAt(panel, x, y) {
   return { device, entry, time };
 }
 
-/** From when to when a device is idle around a time. */
+/** The range around a time in which a device is idle. */
 function gapAround(timeline, device, time) {
   const blocks = timeline.lanes[device].filter((entry) => !entry.isMark);
   const next = blocks.find((entry) => entry.start >= time);
@@ -58,6 +58,14 @@ function stageText(op, timeline) {
   return op.stage === null ? DASH : `${op.stage}${timeline.chunks > 1 ? ` (chunk ${op.chunk})` : ""}`;
 }
 
+/** How long each channel is busy in a pair. */
+function channelRows(timeline, entry) {
+  const windows = windowsOf(timeline, entry);
+  const busy = (number) => sum(windows.map(([, channel, start, end]) => (channel === number ? end - start : 0)));
+  return windows.length === 0 ? [] : timeline.windows.channels.map((channel, number) =>
+    [`busy on ${channel}`, timeFigure(busy(number) * (entry.end - entry.start))]);
+}
+
 /** A title and [[name, value]] of an entry. */
 function describe(entry, device, timeline) {
   const ops = opsOf(entry);
@@ -66,7 +74,7 @@ function describe(entry, device, timeline) {
     title: ops.map((op) => `${op.token} ${wordsOf(op.kind)}`).join(" and ") + (entry.second ? ", overlapped" : ""),
     rows: [["stage", both(stageText)], ["microbatch", both(microbatchText)], ["device", String(device)],
            ["start", timeFigure(entry.start)], ["end", timeFigure(entry.end)],
-           ["duration", timeFigure(entry.end - entry.start)], ...linkRows(timeline, entry)],
+           ["duration", timeFigure(entry.end - entry.start)], ...channelRows(timeline, entry), ...linkRows(timeline, entry)],
   };
 }
 
@@ -87,7 +95,7 @@ function frame(context, { x, y, width, height }, lineWidth) {
   context.strokeRect(x, y, Math.max(width, 2), height);
 }
 
-/** The line at the pointer's time, on all drawings. */
+/** Draws the line at the pointer's time in all drawings. */
 function paintCursor(context, width, height) {
   paintSelection(context, width, height);
   if (cursorTime === null || cursorTime < view.from || cursorTime > view.to)
@@ -96,7 +104,7 @@ function paintCursor(context, width, height) {
   context.fillRect(snap(xOf(cursorTime, width)), 0, 1, height);
 }
 
-/** Frames what is pointed at, and thinly the ops of its microbatch. */
+/** Frames the op under the pointer, and with thin lines the other ops of its microbatch. */
 function paintPointed(panel, context, width, height) {
   paintCursor(context, width, height);
   if (pointed?.panel !== panel || !pointed.entry)
@@ -154,13 +162,13 @@ function pointAt(panel, x, y, isKept) {
   showTip(left + x, top + y, title, rows);
 }
 
-/** The time that stays where it is when one zooms without a pointer: the middle of the op that is held, or of what is seen. */
+/** The time that stays in place in a zoom without a pointer: the middle of the held op, or of the visible range. */
 function zoomCentre() {
   const middle = pointed?.isKept ? (pointed.entry.start + pointed.entry.end) / 2 : NaN;
   return middle >= view.from && middle <= view.to ? middle : (view.from + view.to) / 2;
 }
 
-/** Shows the details beside the op that is held, wherever it is now. */
+/** Shows the details next to the held op, at its present position. */
 function showHeld() {
   const { panel, device, entry } = pointed;
   const { left, top, width } = panel.surface.box.getBoundingClientRect();
@@ -169,7 +177,7 @@ function showHeld() {
   showTip(left + clamp(x, GUTTER, width), top + y + height, title, rows);
 }
 
-/** Goes to an op with the keys: brings it into sight, and tells it. */
+/** Moves to an op by keys: makes it visible, and announces it. */
 function hold(panel, device, entry) {
   if (!entry)
     return;
@@ -187,7 +195,7 @@ function hold(panel, device, entry) {
 
 // --- keys ---
 
-/** Where the keys start: the op that is held, or the first that can be seen. */
+/** Where keys start: the held op, or the first visible one. */
 function startOf(panel) {
   if (pointed?.panel === panel && pointed.entry)
     return pointed;
@@ -201,7 +209,7 @@ function step(panel, by) {
   hold(panel, device, entry ? lane[lane.indexOf(entry) + by] : first);
 }
 
-/** To the op of another device at about the same time. */
+/** Moves to the op of another device at about the same time. */
 function stepDevice(panel, by) {
   const { device, entry, first } = startOf(panel);
   if (!entry) {
@@ -239,11 +247,11 @@ function listenToKeys(panel) {
   });
 }
 
-// --- keys of the whole page, as Perfetto has them ---
+// --- keys of the whole page, as in Perfetto ---
 
 const WALK = { w: () => zoom(0.6), s: () => zoom(1 / 0.6), a: () => pan(-0.25), d: () => pan(0.25) };
 
-/** W, A, S and D, wherever one does not type. */
+/** W, A, S and D, except in fields. */
 function listenToWalk() {
   document.addEventListener("keydown", (event) => {
     const action = Object.hasOwn(WALK, event.key.toLowerCase()) ? WALK[event.key.toLowerCase()] : null;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question that the page answers: all numbers of the problem, and what made the page, so that anyone can check and repeat
-// it.
+// The problem of the page: all its numbers, and the command that made the page, so that anyone can check and repeat it.
 
 const question = data.question && typeof data.question === "object" ? data.question : {};
-const MOST_VALUES = 16; // of a list that are written out
+const MOST_VALUES = 16; // values of a list that are written out
 
 const MEASURES = [[/^mem_/, "memory"], [/_times?$|_latency$/, "time"], [/_bytes$/, "bytes"]];
 
@@ -11,7 +10,7 @@ function measureOf(name) {
   return MEASURES.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }
 
-/** Values with equal neighbours together: "1 \u00d7 7, 2.4". */
+/** Joins equal neighbours: "1 \u00d7 7, 2.4". */
 function runsText(name, values) {
   const runs = [];
   for (const value of values)
@@ -26,7 +25,7 @@ function runsText(name, values) {
 }
 
 function numberRow({ name, meaning, values, default: usual }) {
-  const text = list(values).length > 0 ? runsText(name, list(values)) : `${usual}, as it is not given`;
+  const text = list(values).length > 0 ? runsText(name, list(values)) : `${usual} (default)`;
   return make("tr", {}, make("th", { scope: "row" }, String(name)), make("td", {}, text),
               make("td", { class: "muted" }, meaning ?? ""));
 }
@@ -42,10 +41,10 @@ function settingRows() {
   const { iterations, slices, placement, split_backward: splits, forward_only: forwards } = question;
   const { weight_versions: versions, sender_waits: waits, options, profile } = question;
   const rows = [["placement", Array.isArray(placement) ? placement.join(" ") : placement],
-                ["iterations", iterations], ["slices of a microbatch", slices > 1 ? slices : null],
-                ["backwards", forwards ? "none" : splits === false ? "whole: no strategy may split them" : null],
-                ["senders wait", waits === "like_kind" ? "between ops of one kind and stage" : null],
-                ["versions of the weights", versions || null],
+                ["iterations", iterations], ["slices per microbatch", slices > 1 ? slices : null],
+                ["backwards", forwards ? "none" : splits === false ? "whole, so no strategy may split them" : null],
+                ["senders wait", waits === "like_kind" ? "before the next op of the same kind and stage" : null],
+                ["weight versions", versions || null],
                 ["options", Object.entries(options ?? {}).map(([name, value]) => `${name} ${value}`).join(", ")],
                 ["measured times", profile && `${list(profile.files).join(", ")}: ${profile.statistic} of the samples` +
                   (profile.warmup ? `, without ${profile.warmup} warm-up iterations` : "")],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that the page saves: the order as PyTorch's CSV, the schedule as JSON, the timeline as PNG or SVG.
+// Files that the page saves: the order as CSV for PyTorch, the schedule as JSON, the timeline as PNG or SVG.
 
-/** Hands a file to the browser, which saves it as it saves any other. */
+/** Gives a file to the browser to save. */
 function saveFile(name, content) {
   const link = make("a", { download: name, href: URL.createObjectURL(content) });
   document.body.append(link);
@@ -15,13 +15,13 @@ function saveText(name, type, text) {
   saveFile(name, new Blob([text], { type }));
 }
 
-/** A name that any file system takes. */
+/** A name that is valid in any file system. */
 function fileName(rank, ending) {
   const { strategy, chunks, microbatches } = candidateOf(rank);
   return `${strategy ?? "custom"}-v${chunks ?? 1}-m${microbatches ?? 0}`.replace(/[^\w.-]+/g, "_") + ending;
 }
 
-/** Not lowered, as runtimes read it. */
+/** The order without lowering, as runtimes read it. */
 function csvOf(rank) {
   const raw = rawTimeline(rank), queues = raw.order ?? list(raw.schedule?.queues).map((queue) => queue.ops);
   return queues.map((ops) => `${list(ops).join(",")}\n`).join("");
@@ -35,11 +35,11 @@ function saveJson(rank) {
   saveText(fileName(rank, ".json"), "application/json", `${JSON.stringify(rawTimeline(rank).schedule)}\n`);
 }
 
-// --- pictures: the window of time that is seen, as wide as it is there, on white ---
+// --- pictures: the visible range of time, in the width of the page, on white ---
 
 const CAPTION = 20, AXIS = 24; // pixels above and below
 
-/** What it takes of a canvas' context to paint a timeline, as SVG. */
+/** The functions of a canvas context that painting a timeline needs, as SVG. */
 class SvgContext {
   constructor(element) {
     this.element = element;
@@ -87,7 +87,7 @@ class SvgContext {
   clip() {}
 }
 
-/** Paints caption, timeline and axis; at(y) is what the next part is painted on. */
+/** Paints caption, timeline and axis; at(y) returns the context of the next part. */
 function paintPicture(panel, width, height, at) {
   const caption = at(0);
   caption.font = `12px ${FONT}`;
@@ -98,7 +98,7 @@ function paintPicture(panel, width, height, at) {
   paintAxis(at(CAPTION + height), width, AXIS);
 }
 
-/** In the light colours, whatever the page is in. */
+/** Paints in light colours, also if the page is dark. */
 function inLight(paint) {
   const theme = document.documentElement.dataset.theme;
   setTheme("light");
@@ -141,7 +141,7 @@ function saveSvg(panel) {
   saveText(fileName(panel.rank, ".svg"), "image/svg+xml", svgOf(panel));
 }
 
-/** Buttons of a timeline's caption; each tells which file of which candidate it saves. */
+/** The buttons in a timeline's caption; each names the file and the candidate that it saves. */
 function makeSaveButtons(panel) {
   const of = `${numberOf(candidateOf(panel.rank))} ${nameOf(candidateOf(panel.rank))}`;
   const button = (text, what, action) => makeButton(text, `Save ${what} of ${of}`, action);
@@ -152,7 +152,7 @@ function makeSaveButtons(panel) {
     button("SVG", "the picture as SVG", () => saveSvg(panel)));
 }
 
-/** A button for the file that a launch line names, if it names one. */
+/** A button to save the file that a launch line names, if it names one. */
 function makeNamedSave(rank, line, of) {
   const name = /([^\s=/'"]+\.csv)\b/.exec(line)?.[1];
   return name ? makeButton(`Save ${name}`, `Save ${name} ${of}`, () => saveCsv(rank, name)) : null;

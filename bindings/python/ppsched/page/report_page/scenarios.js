@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the chosen candidates take where times vary: quantiles in a table, and a histogram of each on one axis.
+// How long the chosen candidates take if times vary: quantiles in a table, and a histogram of each on one axis.
 
 const HISTOGRAM = 70; // pixels
 
@@ -8,7 +8,7 @@ function scenariosOf(rank) {
   return found && isNumber(found.mean) && Array.isArray(found.histogram?.counts) ? found : null;
 }
 
-/** From the least makespan of the chosen to the largest. */
+/** The range from the least to the largest makespan of the chosen candidates. */
 function scenarioRange() {
   const all = chosenRanks().map(scenariosOf).filter(Boolean);
   const from = Math.min(...all.map(({ histogram }) => histogram.from)), to = largest(all.map(({ histogram }) => histogram.to));
@@ -38,12 +38,12 @@ function scenarioText(rank, { count, mean, best, worst, quantiles, cause_device:
 
 function makeScenarioPanel(rank) {
   const element = make("figure", {}), found = scenariosOf(rank);
-  const text = found ? scenarioText(rank, found) : "No scenarios of this one.";
+  const text = found ? scenarioText(rank, found) : "No scenarios for this candidate.";
   const update = () => element.replaceChildren(makeCaption(rank, text), ...(found ? [makeHistogram(found)] : []));
   return { element, update };
 }
 
-/** The section is there where any of the chosen has scenarios. */
+/** Shows the section if any chosen candidate has scenarios. */
 function showScenarioSection() {
   const has = chosenRanks().some(scenariosOf), { from, length } = has ? scenarioRange() : {};
   byId("scenarios").hidden = !has;

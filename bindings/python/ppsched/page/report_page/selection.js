@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stretch of time that is selected, in all drawings, and below each timeline what its devices do in it.
+// A selected range of time, shown in all drawings, with sums of what the devices do in it below each timeline.
 
 let selection = null;      // {from, to}
-let selectsByDrag = false; // as the button says; else with Shift held
+let selectsByDrag = false; // set by the button; otherwise a drag selects with Shift held
 
 function paintSelection(context, width, height) {
   if (!selection)
@@ -36,7 +36,7 @@ function showSelection() {
   paintOvers();
 }
 
-/** [[what, time]] with the largest first. */
+/** [[what, time]], the largest first. */
 function sortedSums(sums) {
   return [...sums].sort((a, b) => b[1] - a[1]);
 }
@@ -51,20 +51,20 @@ function idleName(cause) {
   return cause === "neighbour" ? "neighbour, with imbalance" : causeName(cause);
 }
 
-/** A table of what a timeline's devices do in the selection. */
+/** A table of what the devices of a timeline do in the selection. */
 function makeSums(panel) {
   const to = Math.min(selection.to, panel.timeline.end), from = Math.min(selection.from, to);
   const { kinds, causes } = sumsBetween(panel.timeline, from, to), whole = panel.timeline.lanes.length * (to - from) || 1;
   const words = (key) => key.split(" with ").map((kind) => `${kind} ${wordsOf(kind)}`).join(" with ");
   const head = ["", "from " + figure(from) + " to " + figure(to), headingIn("time", "time"), "of all device time"];
   return make("table", { class: "sums" },
-    make("caption", { class: "unseen" }, `Sums of ${nameOf(candidateOf(panel.rank))} over the selected stretch`),
+    make("caption", { class: "unseen" }, `Sums of ${nameOf(candidateOf(panel.rank))} over the selected range`),
     make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
     make("tbody", {}, ...makeSumRows("busy", kinds, whole, words),
       ...makeSumRows("idle", causes, whole, idleName)));
 }
 
-/** Below each timeline: the critical path in words, and the sums of what is selected. */
+/** Below each timeline: the critical path in words, and the sums over the selection. */
 function showNotes() {
   for (const panel of timelinePanels) {
     const notes = [];
@@ -76,7 +76,7 @@ function showNotes() {
   }
 }
 
-/** The stretch from one end of what is held, or of what is seen, to where the other end was. */
+/** Moves one end of the selection to the held op, or to the end of the visible range. */
 function selectFrom(time) {
   setSelection(time, selection?.to > time ? selection.to : view.to);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canvases: sharp at any pixel ratio, painted once a frame and only while they are in sight.
+// Canvases: sharp at any pixel ratio, painted once per frame and only while visible.
 
 const surfaces = new Set();
-let pixelRatio = 1; // pixels of the screen in one of the page, as of the last painting
+let pixelRatio = 1; // screen pixels per page pixel, at the last painting
 
-/** A canvas as wide as its box; paint(context, width, height) draws it, paintOver what changes with the pointer. */
+/** A canvas as wide as its box; paint(context, width, height) draws it, paintOver draws what follows the pointer. */
 class Surface {
   constructor(height, paint, paintOver = null) {
     this.paint = paint;
@@ -25,7 +25,7 @@ class Surface {
     this.box.style.height = `${height}px`;
   }
 
-  /** In pixels of the page. */
+  /** The size in pixels of the page. */
   size() {
     return { width: this.box.clientWidth, height: this.height };
   }
@@ -59,7 +59,7 @@ class Surface {
   }
 }
 
-/** Tells the surfaces that are still there what an observer saw of their boxes. */
+/** Passes what an observer reports on to the surfaces that still exist. */
 function tellSurfaces(entries, tell) {
   const byBox = new Map([...surfaces].map((surface) => [surface.box, surface]));
   for (const entry of entries)
@@ -72,7 +72,7 @@ const sights = new IntersectionObserver((entries) =>
   tellSurfaces(entries, (surface, entry) => { surface.isInSight = entry.isIntersecting; }), { rootMargin: "50px" });
 const sizes = new ResizeObserver((entries) => tellSurfaces(entries, (surface) => { surface.isDirty = true; }));
 
-/** Forgets the surfaces within an element, which goes. */
+/** Drops the surfaces within an element that is removed. */
 function forgetSurfaces(element) {
   for (const surface of [...surfaces].filter(({ box }) => element.contains(box))) {
     sights.unobserve(surface.box);
@@ -83,7 +83,7 @@ function forgetSurfaces(element) {
 
 let isPainting = false;
 
-/** Paints in the next frame what is in sight and has changed. */
+/** Paints in the next frame what is visible and has changed. */
 function paintSoon() {
   if (isPainting)
     return;
@@ -97,7 +97,7 @@ function paintSoon() {
   });
 }
 
-/** Everything has changed, such as the window of time. */
+/** Marks everything as changed, for instance after a zoom. */
 function redraw() {
   for (const surface of surfaces)
     surface.isDirty = true;
@@ -105,20 +105,20 @@ function redraw() {
   paintSoon();
 }
 
-/** Paints all at once, in sight or not. */
+/** Paints all at once, visible or not. */
 function paintAll() {
   for (const surface of surfaces)
     surface.drawAll();
 }
 
-/** Paints what follows the pointer. */
+/** Paints only what follows the pointer. */
 function paintOvers() {
   for (const surface of surfaces)
     if (surface.isInSight)
       surface.drawOver();
 }
 
-/** Another pixel ratio, as of another screen, needs other bitmaps. */
+/** A new pixel ratio, for instance on another screen, needs new bitmaps. */
 function watchPixelRatio() {
   matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => {
     redraw();
@@ -126,7 +126,7 @@ function watchPixelRatio() {
   }, { once: true });
 }
 
-/** A place snapped to whole pixels of the screen, so that edges are sharp. */
+/** A position rounded to whole screen pixels, so that edges are sharp. */
 function snap(x) {
   return Math.round(x * pixelRatio) / pixelRatio;
 }

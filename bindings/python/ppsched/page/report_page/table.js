@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of candidates that ran, and below it those that were refused, by reason.
+// The table of candidates, and below it the refused ones, by reason.
 
 // Columns: heading, what its numbers measure, meaning, value for sorting, text. `words`: sorted and aligned as text; `spare`:
-// left out where it says the same in every row; `isThere`: left out where that holds of no row.
-const stepWords = objective === "span" ? "the span, as the devices need not wait for each other" : "the makespan";
+// left out if it is the same in every row; `isThere`: left out if that is true for no row.
+const stepWords = objective === "span" ? "the span, as devices do not wait for each other at the end" : "the makespan";
 const COLUMNS = [
   { key: "rank", heading: "#", value: (c) => c.rank, text: numberOf,
-    meaning: "place among the best of each strategy: first those that fit, by step time, then peak memory; then those over " +
+    meaning: "rank among the best of each strategy: first those that fit, by step time, then peak memory; then those over " +
       "their limit. 3.2 is the second best of the third strategy" },
-  { key: "strategy", heading: "strategy", meaning: "with its options", value: nameOf, words: true },
+  { key: "strategy", heading: "strategy", meaning: "strategy with its options", value: nameOf, words: true },
   { key: "step", heading: "step time", measure: "time", meaning: `time of an iteration: ${stepWords}`,
     value: (c) => c.step_time },
   { key: "scenarios", heading: "in scenarios", measure: "time", value: (c) => c.scenario_time ?? null, spare: true,
-    meaning: "what candidates are ranked by where times vary: of the step times over all scenarios" },
-  { key: "peak", heading: "peak memory", measure: "memory", meaning: "of the device that needs most",
+    meaning: "step time over all scenarios, by which candidates are ranked if times vary" },
+  { key: "peak", heading: "peak memory", measure: "memory", meaning: "peak memory of the device that needs most",
     value: (c) => c.peak_memory },
-  { key: "gap", heading: "above bound", meaning: "step time above what no schedule of this placement can do better",
+  { key: "gap", heading: "above bound", meaning: "how far the step time is above the lower bound for this placement",
     value: gapOf, text: (c) => percent(gapOf(c), 1), isThere: (c) => isNumber(c.bound) },
   { key: "least", heading: "above least bound", value: (c) => gapOf(c, c.least_bound),
     text: (c) => percent(gapOf(c, c.least_bound), 1), spare: true,
-    meaning: "step time above the least bound of all candidates under this memory limit, whatever their placement" },
-  { key: "status", heading: "status", meaning: "whether all devices stay within their limit", value: (c) => c.status,
+    meaning: "how far the step time is above the least bound of all candidates under this memory limit, for any placement" },
+  { key: "status", heading: "status", meaning: "whether all devices are within their limit", value: (c) => c.status,
     words: true },
-  { key: "chunks", heading: "V", meaning: "stages a device", value: (c) => c.chunks },
-  { key: "microbatches", heading: "M", meaning: "microbatches of an iteration", value: (c) => c.microbatches, spare: true },
-  { key: "slices", heading: "K", meaning: "slices of a microbatch", value: (c) => (c.slices > 1 ? c.slices : null),
+  { key: "chunks", heading: "V", meaning: "stages per device", value: (c) => c.chunks },
+  { key: "microbatches", heading: "M", meaning: "microbatches per iteration", value: (c) => c.microbatches, spare: true },
+  { key: "slices", heading: "K", meaning: "slices per microbatch", value: (c) => (c.slices > 1 ? c.slices : null),
     spare: true },
-  { key: "limit", heading: "memory limit", measure: "memory", meaning: "what a device may hold",
+  { key: "limit", heading: "memory limit", measure: "memory", meaning: "most memory that a device may hold",
     value: (c) => c.memory_limit, spare: true },
   { key: "total", heading: "bubble of total", meaning: "idle time of all devices / (devices * makespan)",
     value: (c) => c.bubble?.of_total, text: (c) => percent(c.bubble?.of_total) },
@@ -34,15 +34,15 @@ const COLUMNS = [
     text: (c) => percent(c.bubble?.of_ideal) },
   { key: "of_span", heading: "bubble of span", meaning: "1 - mean busy time / span", value: (c) => c.bubble?.of_span,
     text: (c) => percent(c.bubble?.of_span) },
-  { key: "device", heading: "on device", meaning: "which device that is", value: (c) => c.peak_device },
-  { key: "overshoot", heading: "lacks", measure: "memory", meaning: "the most that a device is over its limit",
+  { key: "device", heading: "on device", meaning: "the device with the peak memory", value: (c) => c.peak_device },
+  { key: "overshoot", heading: "lacks", measure: "memory", meaning: "the largest overshoot of a device over its limit",
     value: (c) => c.overshoot || null, spare: true },
-  { key: "makespan", heading: "makespan", measure: "time", meaning: "from 0 to the last end", value: (c) => c.makespan },
+  { key: "makespan", heading: "makespan", measure: "time", meaning: "time from 0 to the last end", value: (c) => c.makespan },
   { key: "span", heading: "span", measure: "time",
     meaning: "the longest time from the first start to the last end of one device", value: (c) => c.span },
-  { key: "placement", heading: "placement", meaning: "which device has which stages", value: (c) => c.placement, words: true,
+  { key: "placement", heading: "placement", meaning: "which stages each device has", value: (c) => c.placement, words: true,
     spare: true },
-  { key: "runs_on", heading: "runs on", meaning: "runtimes that run its order", words: true,
+  { key: "runs_on", heading: "runs on", meaning: "runtimes that run this order", words: true,
     value: (c) => (Array.isArray(c.runs_on) ? c.runs_on.join(" ") || "none" : null), spare: true },
   { key: "stages", heading: "S", meaning: "stages of the whole model", value: (c) => c.stages, spare: true },
   { key: "bytes", heading: "bytes sent", measure: "bytes", meaning: "from device to device in an iteration",
@@ -54,9 +54,9 @@ let ranked = candidates.filter((candidate) => candidate.status !== "refused");
 let refused = candidates.filter((candidate) => candidate.status === "refused");
 let winner = ranked.find((candidate) => candidate.fits) ?? null;
 const order = { key: "rank", isDown: false };
-const unfolded = new Set(); // groups whose candidates are all in the table
-let wanted = ranked;        // those that the filters leave
-const rows = new Map(); // what shows a candidate: its row, or its item among the refused
+const unfolded = new Set(); // groups of which all candidates are shown
+let wanted = ranked;        // candidates that the filters leave
+const rows = new Map(); // by candidate: its row, or its item in the list of refused ones
 
 function textIn(column, candidate) {
   if (column.text)
@@ -65,7 +65,7 @@ function textIn(column, candidate) {
   return column.words ? value ?? DASH : figure(value);
 }
 
-/** Without those that say nothing new. */
+/** The columns without those that are the same in every row. */
 function usefulColumns() {
   const isUseful = (column) => (!column.spare || new Set(ranked.map(column.value)).size > 1)
     && (!column.isThere || ranked.some(column.isThere));
@@ -78,7 +78,7 @@ function constantText(columns) {
     .map((column) => [column, ranked[0] && column.value(ranked[0])])
     .filter(([, value]) => value !== null && value !== undefined && value !== 0)
     .map(([{ heading, measure }, value]) => `${heading} ${isNumber(value) ? figureIn(measure, value) : value}`);
-  return parts.length > 0 ? `The same for all: ${parts.join(", ")}.` : "";
+  return parts.length > 0 ? `Equal for all candidates: ${parts.join(", ")}.` : "";
 }
 
 // --- rows ---
@@ -104,7 +104,7 @@ function makeCell(column, candidate) {
   return make("td", { class: column.words ? null : "number" }, textIn(column, candidate));
 }
 
-/** The checkbox of a candidate whose timeline is in the page. */
+/** The checkbox of a candidate that has a timeline in the page. */
 function makePick(candidate) {
   if (!isShown(candidate.rank))
     return make("td", {});
@@ -127,7 +127,7 @@ function makeRow(candidate, columns) {
   return row;
 }
 
-/** Checkboxes and colours follow what is chosen. */
+/** Updates checkboxes and colours by what is chosen. */
 function markChosen() {
   for (const [candidate, row] of rows) {
     const box = row.querySelector("input");
@@ -142,7 +142,7 @@ function markChosen() {
 function compare(column, a, b) {
   const [x, y] = [column.value(a) ?? null, column.value(b) ?? null];
   if (x === null || y === null)
-    return (x === null) - (y === null); // what there is not comes last, either way
+    return (x === null) - (y === null); // missing values come last in both directions
   const sign = order.isDown ? -1 : 1;
   return sign * (column.words ? String(x).localeCompare(String(y)) : x - y) || a.rank - b.rank;
 }
@@ -171,10 +171,10 @@ function makeHeading(column, table) {
   const classes = (column.words ? "" : "number ") + (column.key === "strategy" ? "pinned" : "");
   return make("th", { scope: "col", class: classes.trim() || null, "data-key": column.key,
                       "aria-sort": column.key === order.key ? "ascending" : null },
-              button, make("span", { class: "on-paper" }, text)); // heads with buttons do not come again on each page
+              button, make("span", { class: "on-paper" }, text)); // heads with buttons are not repeated on each printed page
 }
 
-// --- folding: the best of each strategy stands for the others ---
+// --- folding: only the best of each strategy is shown ---
 
 function makeFold() {
   return make("button", { type: "button", class: "fold", hidden: "" });
@@ -193,7 +193,7 @@ function setFold(candidate, key, others) {
   };
 }
 
-/** A group's best that is wanted, and behind it, where it is unfolded, the others. */
+/** The best candidate of a group that the filters leave, followed by the others if the group is unfolded. */
 function rowsOf(key, [best, ...others]) {
   setFold(best, key, others.length);
   rows.get(best).classList.remove("folded");
@@ -217,7 +217,7 @@ function showRows() {
   tellState();
 }
 
-/** All groups, or none. */
+/** Unfolds all groups, or none. */
 function unfoldAll() {
   const groups = groupsOf(wanted), wereUnfolded = isUnfolded(groups);
   for (const key of groups.keys())
@@ -231,7 +231,7 @@ function unfoldAll() {
 // --- the table, and the list ---
 
 function makeRanked(columns) {
-  const table = make("table", {}, make("caption", { class: "unseen" }, "Candidates by rank; the headings sort"));
+  const table = make("table", {}, make("caption", { class: "unseen" }, "Candidates by rank; click a heading to sort"));
   const pick = make("th", { scope: "col" }, make("span", { class: "unseen" }, "draw"));
   table.append(make("thead", {}, make("tr", {}, pick, ...columns.map((column) => makeHeading(column, table)))));
   for (const candidate of ranked)
@@ -240,9 +240,9 @@ function makeRanked(columns) {
   return table;
 }
 
-/** Reasons without the name that the library puts before them. */
+/** A reason without the name of the strategy, with which the library begins it. */
 function reasonOf(candidate) {
-  const reason = candidate.reason ?? "without a reason", name = `${candidate.strategy}: `;
+  const reason = candidate.reason ?? "no reason given", name = `${candidate.strategy}: `;
   return reason.startsWith(name) ? reason.slice(name.length) : reason;
 }
 
@@ -251,7 +251,7 @@ function makeRefusedItem(candidate) {
     [` V ${candidate.chunks ?? DASH}, M ${candidate.microbatches ?? DASH}`, optionsText(candidate)].filter(Boolean).join(", "));
 }
 
-/** A reason, and all that were refused for it. */
+/** A reason, and all candidates that were refused for it. */
 function makeRefused() {
   const groups = new Map();
   for (const candidate of refused) {
@@ -271,7 +271,7 @@ function isWanted(candidate, strategy, status) {
   return statusFits && (strategy === "" || candidate.strategy === strategy);
 }
 
-/** Leaves the rows that the filters want. */
+/** Applies the filters. */
 function filterRows() {
   const strategy = byId("filter-strategy").value, status = byId("filter-status").value;
   const show = (candidate) => !(rows.get(candidate).hidden = !isWanted(candidate, strategy, status));
@@ -295,12 +295,12 @@ function startFilters() {
 
 function drawableText() {
   if (makeTimeline !== null)
-    return "Boxes and rows choose whose timelines are drawn.";
+    return "Click boxes or rows to choose the timelines that are drawn.";
   const drawable = counted(rawTimelines.size, "candidate has its", "candidates have their");
-  return rawTimelines.size > 0 ? `${drawable} timeline in this page; boxes and rows choose.` : "";
+  return rawTimelines.size > 0 ? `${drawable} timeline in this page; click boxes or rows to choose.` : "";
 }
 
-/** Both lists, of the candidates as they are now. */
+/** Fills both lists with the present candidates. */
 function showTables() {
   const columns = usefulColumns();
   rows.clear();
@@ -310,7 +310,7 @@ function showTables() {
   byId("which").textContent = drawableText();
 }
 
-/** Other candidates, with their ranks, in place of those before. */
+/** Replaces the candidates and their ranks by others. */
 function takeCandidates(others) {
   candidates = others;
   ranked = candidates.filter((candidate) => candidate.status !== "refused");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light and dark: what the system prefers, until the button says otherwise.
+// Light and dark: as the system prefers, until the button is used.
 
 const COLOURS = ["panel", "ink", "muted", "line", "lane", "ground", "accent", "bad", "send", "receive", "band", "curve",
                  "critical"];
-const colours = {}; // as they are now, for canvases
+const colours = {}; // the present colours, for canvases
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
 function isDark() {
@@ -17,14 +17,14 @@ function readColours() {
     colours[name] = style.getPropertyValue(`--${name}`).trim();
 }
 
-/** Reads the colours again and redraws all that uses them. */
+/** Reads the colours again, and redraws everything that uses them. */
 function themeChanged() {
   readColours();
   byId("theme").textContent = isDark() ? "Light" : "Dark";
   redraw();
 }
 
-// Where pages may keep nothing, such as files in some browsers, the choice lasts until the page is left.
+// If a page cannot store anything, as files in some browsers, the choice lasts until the page is closed.
 function remember(theme) {
   try {
     localStorage.setItem("ppsched-theme", theme);
@@ -58,9 +58,9 @@ function startTheme() {
 
 // --- paper ---
 
-const PAPER_WIDTH = "700px"; // of A4 and letter, within their margins
+const PAPER_WIDTH = "700px"; // A4 and letter, without margins
 
-/** Paper gets the light colours, and drawings as wide as it is. */
+/** For paper: light colours, and drawings as wide as the paper. */
 function startPrinting() {
   let screenTheme;
   addEventListener("beforeprint", () => {

@@ -15,7 +15,7 @@ function timelineText(rank, timeline) {
     `${percent(bubble.of_span)} of span; peak memory ${memoryFigure(candidate.peak_memory)}${limit}${over}`;
 }
 
-/** Which microbatch goes through which slot, where there is an order of them. */
+/** The order of microbatches, if there is one. */
 function makeOrder(rank) {
   const order = list(rawTimeline(rank)?.schedule?.microbatch_order);
   return order.length > 0 ? make("p", { class: "muted microbatch-order" }, `Order of microbatches: ${order.join(" ")}`) : null;
@@ -44,7 +44,8 @@ function makeTimelinePanel(rank) {
   panel.notes = make("div", { class: "notes" });
   panel.update = () => {
     const remove = makeButton("\u00d7", `Leave out ${nameOf(candidate)}`, () => leaveOut(rank));
-    const none = timeline.lanes.some((lane) => lane.length > 0) ? null : make("p", { class: "muted" }, "It has no times.");
+    const none = timeline.lanes.some((lane) => lane.length > 0) ? null
+      : make("p", { class: "muted" }, "This candidate has no times.");
     const caption = makeCaption(rank, timelineText(rank, timeline), makeSaveButtons(panel), remove);
     element.replaceChildren(...[caption, none ?? box, makeOrder(rank), panel.notes].filter(Boolean));
   };
@@ -87,13 +88,26 @@ function makeStyleSwatch({ fill, edge, isLined }) {
   return swatch;
 }
 
-/** A swatch for each chunk that looks of its own. */
+/** Of a colour that may be that of the page. */
+function makeOutlinedSwatch(colour) {
+  const swatch = makeSwatch(colour);
+  swatch.style.outline = "1px solid var(--muted)";
+  return swatch;
+}
+
+/** A swatch for each chunk that looks different. */
 function chunkItems(chunks) {
   const several = Math.min(chunks, 2 * KINDS.F.shades.length);
   return Array.from({ length: several - 1 }, (_, i) => [styles[styleNumber("F", i + 1)], `chunk ${i + 1}`]);
 }
 
-/** Names the colours of what is chosen. */
+/** Of the timeline whose windows have most. */
+function largestChannels(timelines) {
+  return timelines.map((timeline) => timeline.windows?.channels ?? [])
+    .reduce((most, own) => (own.length > most.length ? own : most), []);
+}
+
+/** The legend of colours, for the chosen candidates. */
 function showKinds() {
   const timelines = chosenTimelines(), has = (what) => timelines.some((timeline) => timeline[what]);
   const kinds = new Set(timelines.flatMap((timeline) => [...timeline.kinds]));
@@ -102,12 +116,14 @@ function showKinds() {
   const chunks = chunkItems(largest(timelines.map((timeline) => timeline.chunks), 1));
   const items = [...known, ...chunks].map(([style, text]) => [makeStyleSwatch(style), text]);
   if (chunks.length > 0)
-    items.at(-1)[1] += ", or of two model copies the second";
+    items.at(-1)[1] += ", or the second model copy";
   if (has("hasPairs"))
     items.push([makeSwatch(`linear-gradient(${KINDS.F.shades[0]} 50%, ${KINDS.B.shades[0]} 50%)`),
                 "two halves: an overlapped pair"]);
+  for (const [i, channel] of largestChannels(timelines).entries())
+    items.push([makeOutlinedSwatch(CHANNELS[i]), `strip in a pair: its windows on ${channel}`]);
   if (has("hasMarks"))
-    items.push([makeSwatch("var(--send)"), "thin, above: sends and what else goes out"],
+    items.push([makeSwatch("var(--send)"), "thin, above: sends and other outgoing transfers"],
                [makeSwatch("var(--receive)"), "thin, below: receives"]);
   items.push([makeSwatch("var(--accent)"), "line: the end"]);
   byId("kinds").replaceChildren(...items.map(([swatch, text]) => make("li", {}, swatch, text)));

@@ -2,7 +2,7 @@
 // The window of time that all drawings share, and how mouse, touch and wheel move it.
 
 const GUTTER = 46, MARGIN = 10; // left and right of the time axis, in pixels
-const CLOSEST = 1e-5;           // least share of the whole time that can be seen
+const CLOSEST = 1e-5;           // least share of the whole time that is visible
 
 const view = { from: 0, to: 1, whole: 1 };
 
@@ -17,7 +17,7 @@ function isWhole() {
   return view.to - view.from >= view.whole * (1 - 1e-9);
 }
 
-/** All drawings now end at `whole`; what is seen stays, if it can. */
+/** Makes all drawings end at `whole`; the visible range stays, if possible. */
 function setWhole(whole) {
   const all = isWhole();
   view.whole = whole;
@@ -28,20 +28,20 @@ function fitView() {
   setView(0, view.whole);
 }
 
-/** Shows `factor` times as much time, with `at` where it is. */
+/** Shows `factor` times as much time; the time `at` stays in place. */
 function zoom(factor, at = zoomCentre()) {
   const length = clamp((view.to - view.from) * factor, CLOSEST * view.whole, view.whole);
   const share = (at - view.from) / (view.to - view.from);
   setView(at - share * length, at + (1 - share) * length);
 }
 
-/** Moves by a share of what is seen. */
+/** Moves by a share of the visible range. */
 function pan(share) {
   const step = share * (view.to - view.from);
   setView(view.from + step, view.to + step);
 }
 
-/** Moves as little as shows start and end, with some air. */
+/** Moves no more than needed to show start and end, with some space. */
 function reveal(start, end) {
   const length = view.to - view.from, air = 0.05 * length;
   if (start < view.from)
@@ -66,8 +66,8 @@ function timeOf(x, width) {
 
 const TAP = 6; // pixels that a finger may move and still tap
 
-/** Drags and pinches of a box; `listener` has hover(x, y), leave() and tap(x, y), in pixels of the box. With Shift held, or as
- * the button says, a drag selects. */
+/** Handles drags and pinches of a box; `listener` has hover(x, y), leave() and tap(x, y), in pixels of the box. A drag selects
+ * with Shift held, or if the button is on. */
 function listenToPointers(box, listener) {
   const fingers = new Map();
   let moved = 0, selectedFrom = null;
@@ -126,7 +126,7 @@ function listenToPointers(box, listener) {
   box.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && listener.leave());
 }
 
-/** The wheel zooms with Ctrl held, or once the box has the focus; sideways it pans. Else it is the page's. */
+/** The wheel zooms with Ctrl held, or if the box has the focus; sideways it moves. Otherwise it scrolls the page. */
 function listenToWheel(box) {
   box.addEventListener("wheel", (event) => {
     const lines = event.deltaMode === 1 ? 16 : 1; // some browsers count lines

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an overlapped forward and backward take. */
+#ifndef PPSCHED_PAIR_HPP
+#define PPSCHED_PAIR_HPP
+
+#include <utility>
+#include <vector>
+
+#include <ppsched/pair.h>
+
+#include <ppsched/config.hpp>
+#include <ppsched/detail.hpp>
+#include <ppsched/sized.hpp>
+#include <ppsched/view.hpp>
+
+namespace ppsched {
+
+using PairWindows = Sized<ppsched_pair_windows>;
+
+/* The times of a pair, and when its windows run, by start. */
+struct PairOrder {
+    Sized<ppsched_pair_times> times;
+    std::vector<ppsched_window_span> windows;
+};
+
+namespace detail {
+
+inline PairOrder room_for(const PairWindows &pair)
+{
+    return {{}, std::vector<ppsched_window_span>(pair.forward_count + pair.backward_count + pair.weight_count)};
+}
+
+} // namespace detail
+
+/* The best order of a pair's windows; see ppsched_pair_find_order. */
+inline PairOrder find_pair_order(const PairWindows &pair)
+{
+    PairOrder found = detail::room_for(pair);
+    detail::call(ppsched_pair_find_order, found.windows.data(), found.windows.size(), nullptr, &found.times, &pair, nullptr);
+    return found;
+}
+
+/* An order that is given; see ppsched_pair_run_order. */
+inline PairOrder run_pair_order(const PairWindows &pair, View<int32_t> kinds)
+{
+    PairOrder found = detail::room_for(pair);
+    detail::call(ppsched_pair_run_order, found.windows.data(), found.windows.size(), nullptr, &found.times, &pair, kinds.data(),
+                 kinds.size(), nullptr);
+    return found;
+}
+
+/* Gives a config the windows of its stages' ops: one for all, or one for each; see ppsched_config_set_windows. */
+inline void set_windows(Config &config, View<PairWindows> stages)
+{
+    std::vector<const ppsched_pair_windows *> pointers;
+    for (const PairWindows &stage : stages)
+        pointers.push_back(&stage);
+    detail::call(ppsched_config_set_windows, config.get(), pointers.data(), pointers.size());
+}
+
+} // namespace ppsched
+
+#endif

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that finds what an overlapped pair takes: pair."""
+import argparse
+import json
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from .._core.same_units import in_same_units
+from .._core.shown import printable
+from .._core.units import Units
+from .._core.windows import Cycle, PairTime, PairWindow, StageWindows, checked_windows, cycle_of, pair_of, repeated, time_of_pair
+from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
+from .number_options import whole
+from .printing import print_text
+from .problem_options import Commands
+from .usage import UsageError
+from .windows_option import plain_windows, read_value, windows_of_trace
+
+WIDTH = 72  # of the picture
+OWN = "own"  # the order of a trace
+LETTERS = {"forward": "F", "backward": "B", "weight": "W"}
+
+
+class Asked(NamedTuple):
+    """A pair, what it takes, and the trace that it is from."""
+
+    pair: StageWindows
+    found: PairTime
+    units: Units
+    traced: Optional[TracedPair]
+    cycle: Optional[Cycle]  # of several in a row
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "pair", help="what an overlapped forward and backward take", allow_abbrev=False,
+        description="Finds the best order of the windows of a forward and a backward that run at the same time: attention, dispatch, experts and so "
+                    "on, each on its channel. A window starts as soon as it is ready and its channel is free.")
+    parser.add_argument("file", metavar="FILE", help="JSON or YAML: {\"forward\": [[\"compute\", 3], [\"network\", 2]], \"backward\": [...]}, optional "
+                        "\"weight\": [[channel, time, after]] and \"slowdown\": {channel: factor}; or a list of one for each stage, with --stages; or a trace with ranges "
+                        "such as attn(F), mlp(B) and mlp(W)")
+    parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"), help="of a list: the forward of stage I with the backward of stage J")
+    parser.add_argument("--order", metavar="FBW", help="whose window is next, in turn, as FBFBW: each channel runs its windows in this order, "
+                        "and waits for the next (default: the best order); own: that of a trace")
+    parser.add_argument("--pairs", type=whole, metavar="N", default=1, help="so many pairs in a row, each of which may start before the one before has "
+                        "ended, and what one more of them takes (default: 1)")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.examples = ("ppsched pair windows.json", "ppsched pair windows.json --pairs 8 --json")
+    parser.set_defaults(run=run_pair)
+
+
+def _picture(found: PairTime, units: Units) -> List[str]:
+    """A row a channel, by the letters of what runs."""
+    channels = list(dict.fromkeys(window.channel for window in found.windows))
+    width = max(len(printable(channel)) for channel in channels)
+    scale = WIDTH / found.time if found.time else 0
+    lines = []
+    for channel in channels:
+        row = ["."] * WIDTH
+        for window in found.windows:
+            if window.channel == channel:
+                first, last = round(window.start * scale), round(window.end * scale)
+                row[first:last] = LETTERS[window.of] * (last - first)
+                if last - first > 2:
+                    row[last - 1] = "|" if last < WIDTH else row[last - 1]
+        lines.append(f"{printable(channel):{width}}  {''.join(row)}")
+    end = f"{found.time:.6g}{units.after_time}"
+    return [*lines, f"{'':{width}}  0{end.rjust(WIDTH - 1)}"]
+
+
+def _text(asked: Asked, is_given: bool) -> str:
+    found, units = asked.found, asked.units
+
+    def time(value: float) -> str:
+        return f"{value:.6g}{units.after_time}"
+
+    proof = "no order is shorter" if found.is_best else f"no order is shorter than {time(found.bound)}"
+    gain = f"{found.serial / found.time:.2f} times as fast" if found.time else "no time at all"
+    lines = [f"time {time(found.time)}{' in the given order' if is_given else ''}; {proof}",
+             f"one after another {time(found.serial)}: {gain}",
+             f"forward ends at {time(found.forward_end)}, backward at {time(found.backward_end)}"]
+    if asked.traced is not None:
+        lines.append(f"measured {time(asked.traced.time)}; its own order takes {time(_own(asked))}")
+    if asked.cycle is not None:
+        lines.append(f"one more pair in a row takes {time(asked.cycle.time)}; no order is shorter than {time(asked.cycle.bound)}")
+    lines += ["", *_picture(found, units)]
+    return "\n".join(lines) + "\n"
+
+
+def _window_row(window: PairWindow) -> Dict[str, Any]:
+    return {"of": window.of, "index": window.number, "channel": window.channel, "start": window.start, "end": window.end}
+
+
+def _row(asked: Asked) -> Dict[str, Any]:
+    found, units = asked.found, asked.units
+    row = {"time": found.time, "bound": found.bound, "serial": found.serial, "forward_end": found.forward_end,
+           "backward_end": found.backward_end, "windows": [_window_row(window) for window in found.windows]}
+    if asked.traced is not None:
+        row.update({"measured": asked.traced.time, "own_order": _own(asked)})
+    if asked.cycle is not None:
+        row.update({"cycle": asked.cycle.time, "cycle_bound": asked.cycle.bound})
+    return {**row, "units": units.row} if any(units) else row
+
+
+def _own(asked: Asked) -> float:
+    """The time of a trace's own order."""
+    return time_of_pair(asked.pair, "", asked.traced.order if asked.traced else None).time
+
+
+def _ask(arguments: argparse.Namespace) -> Asked:
+    path = arguments.file
+    given, traced = read_value(path), None
+    if is_pair_trace(given):
+        traced = traced_pair(path, given)
+        given = windows_of_trace(traced)
+    checked_windows(plain_windows(given), f"{path}: ")
+    values, units = in_same_units({"windows": given}, {"windows": path}, has_defaults=False)
+    stages = checked_windows(values["windows"], f"{path}: ")
+    if len(stages) > 1 and arguments.stages is None:
+        raise UsageError(f"{path}: there are windows of {len(stages)} stages; --stages I J takes the forward of I with the backward of J")
+    pair = pair_of(stages, *(arguments.stages or (0, 0)))
+    order = arguments.order
+    if order == OWN:
+        if traced is None:
+            raise UsageError(f"--order {OWN}: it goes with a trace, and {path} is none")
+        order = traced.order
+    pairs, where = arguments.pairs, f"{path}: "
+    if order and pairs > 1:
+        time_of_pair(pair, where, order)  # which says what is wrong with that of one pair
+    found = time_of_pair(repeated(pair, pairs, where), where, order and order * pairs)
+    return Asked(pair, found, units, traced, cycle_of(pair, pairs, where, order) if pairs > 1 else None)
+
+
+def run_pair(arguments: argparse.Namespace) -> None:
+    asked = _ask(arguments)
+    text = json.dumps(_row(asked), indent=1) + "\n" if arguments.json else _text(asked, arguments.order is not None)
+    print_text(text, arguments.output)

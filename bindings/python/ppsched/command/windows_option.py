@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The option --windows: what is in the ops of stages."""
+from typing import Any, Dict, Mapping, Optional
+
+from .._core.file_bytes import TRACE
+from .._core.windows import OF_WINDOWS, checked_windows
+from ..readers.json_and_yaml import file_text, is_yaml, read_json, read_yaml
+from ..readers.pair_trace import TracedPair, is_pair_trace, traced_pair
+from ..readers.trace import parse, read_text
+from .usage import UsageError
+
+# What says the same, or stages that windows are not of.
+BESIDE = (*OF_WINDOWS, "profile", "layers", "num_layers", "model", "embedding", "head", "split")
+
+
+def read_value(path: str) -> Any:
+    """Of a JSON or YAML file; a trace may be packed, and large."""
+    if is_yaml(path):
+        return read_yaml(path, file_text(path))
+    if path.lower().endswith(".gz"):
+        return parse(path, read_text(path))
+    value = read_json(path, file_text(path, TRACE))
+    return value["windows"] if isinstance(value, dict) and set(value) == {"windows"} else value
+
+
+def windows_of_trace(traced: TracedPair) -> Dict[str, Any]:
+    """With their unit."""
+    return {name: [[channel, f"{time!r}ms", *after] for channel, time, *after in rows] for name, rows in traced.windows.items() if rows}
+
+
+def read_windows(given: str) -> Any:
+    """Of a file, or of a text that is JSON. A file may be a trace, or have them under "windows", as a config file does."""
+    if given.lstrip()[:1] in ("[", "{"):
+        return read_json("--windows", given)
+    value = read_value(given)
+    return windows_of_trace(traced_pair(given, value)) if is_pair_trace(value) else value
+
+
+def take_windows(config: Optional[str], values: Dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Reads the file of --windows, and refuses what says the same. config: the config file; given: what is on the command line."""
+    if values.get("windows") is None:
+        return
+    beside = next((name for name in BESIDE if values.get(name) is not None), None)
+    if beside is not None:
+        raise UsageError(f"--windows, --{beside.replace('_', '-')}: both say what stages take; give one of them")
+    where = given.get("windows") or config or ""
+    if isinstance(values["windows"], str):
+        values["windows"] = read_windows(values["windows"])
+    checked_windows(plain_windows(values["windows"]), "--windows: " if where.lstrip()[:1] in ("[", "{") else f"{where}: ")
+
+
+def plain_windows(given: Any) -> Any:
+    """With 0 for times that are texts, which are looked at with units."""
+    if isinstance(given, list):
+        return [plain_windows(item) for item in given]
+    if isinstance(given, dict):
+        return {key: [_plain_row(row) for row in rows] if isinstance(rows, list) else rows for key, rows in given.items()}
+    return given
+
+
+def _plain_row(row: Any) -> Any:
+    return [row[0], 0, *row[2:]] if isinstance(row, list) and len(row) > 1 and isinstance(row[1], str) else row

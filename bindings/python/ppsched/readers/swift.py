@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of scripts and files that train a model of Hugging Face by its name: those of ms-swift, with Megatron-LM or without, and of slime."""
+import re
+from typing import Any, Dict, List, Mapping
+
+from .._core._library import Error
+from .._core.shown import shown
+from .megatron_arguments import ARGUMENTS
+from .megatron_training import SHORT, TAKEN, TRAINING
+
+HUB_OPTIONS = ("model", "hf_checkpoint", "mcore_model", "hf_model", "model_name_or_path")
+TUNERS = ("tuner_type", "train_type", "sft_type")
+# Options of ms-swift, by the argument that they are.
+RENAMED = {"max_length": "seq_length", "per_device_train_batch_size": "micro_batch_size", "gradient_accumulation_steps": "num_microbatches"}
+# What changes times or memory, and is not counted.
+UNCOUNTED = ("sequence_parallel_size", "teacher_model", "use_galore", "offload_optimizer", "offload_model", "optimizer_cpu_offload")
+ASKED = frozenset((*HUB_OPTIONS, *TUNERS, *RENAMED, *UNCOUNTED, "deepspeed", "fsdp", "gradient_checkpointing", "freeze_vit", "freeze_llm", "rlhf_type", "task_type"))
+# Its own where a file says nothing: of its Megatron, and of itself.
+MEGATRON = {"micro_batch_size": 1, "global_batch_size": 16, "recompute_granularity": "selective", "use_distributed_optimizer": True}
+ITSELF = {"micro_batch_size": 1, "recompute_granularity": "full"}
+TRAINERS = frozenset(("sft", "pt", "rlhf"))
+_COMMAND = re.compile(r"(?:\b(?:swift|megatron)\s+|swift/cli/(?:\w+/)*)(sft|pt|rlhf|infer|export|deploy|eval|app|sample|rollout|web-ui)\b")
+
+
+def is_of_training(name: str) -> bool:
+    return name in TRAINING or name in SHORT or name in TAKEN or name in ARGUMENTS
+
+
+def is_swift(fields: Mapping[str, Any]) -> bool:
+    """A file of ms-swift's options."""
+    return isinstance(fields.get("model"), str) and any(name in fields for name in (*TUNERS, *RENAMED, "micro_batch_size", "tensor_model_parallel_size"))
+
+
+def is_run(text: str) -> bool:
+    """Whether a script runs ms-swift."""
+    return _COMMAND.search(text) is not None
+
+
+def check_trains(path: str, text: str) -> None:
+    commands = {match[1] for match in _COMMAND.finditer(text)}
+    if commands and not commands & TRAINERS:
+        raise Error(f"{path}: it runs swift {sorted(commands)[0]}, which trains nothing; give a script of {', '.join(sorted(TRAINERS))}")
+
+
+def hub_of(values: Mapping[str, Any]) -> str:
+    return str(next(values[name] for name in HUB_OPTIONS if name in values))
+
+
+def _check_tuned(path: str, values: Mapping[str, Any], is_megatron: bool) -> None:
+    """Without a word, swift itself trains a LoRA, and its Megatron all weights."""
+    tuner = next((str(values[name]) for name in TUNERS if values.get(name) is not None), "full" if is_megatron else "lora")
+    if tuner != "full":
+        raise Error(f"{path}: it trains a {shown(tuner)[1:-1]}; weights that do not learn are not counted in what a step costs, so plan with tuner_type full")
+
+
+def _is_on(values: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = values.get(name)
+    return default if value is None else str(value).lower() in ("true", "1", "yes")
+
+
+def freezes_towers(values: Mapping[str, Any]) -> bool:
+    """Its own is that towers do not learn."""
+    return "hf_checkpoint" not in values and _is_on(values, "freeze_vit", True)
+
+
+def uncounted(values: Mapping[str, Any]) -> List[str]:
+    others = [name for name in ("rlhf_type",) if values.get(name)]
+    others += ["task_type"] if str(values.get("task_type", "causal_lm")) != "causal_lm" else []
+    return others + [name for name in UNCOUNTED if str(values.get(name, "false")).lower() not in ("false", "none", "0", "1" if name.endswith("size") else "")]
+
+
+def training_of(values: Mapping[str, Any], path: str) -> Dict[str, Any]:
+    """Megatron-LM's arguments that follow from ms-swift's own options, and from what it does without them."""
+    if "hf_checkpoint" in values:
+        return {}
+    is_megatron = any(name.endswith("model_parallel_size") or name == "micro_batch_size" for name in values)
+    _check_tuned(path, values, is_megatron)
+    if _is_on(values, "freeze_llm", False):
+        raise Error(f"{path}: freeze_llm is on; weights that do not learn are not counted in what a step costs, so plan without it")
+    fields: Dict[str, Any] = dict(MEGATRON if is_megatron else ITSELF)
+    if not is_megatron and not _is_on(values, "gradient_checkpointing", True):
+        del fields["recompute_granularity"]
+    fields.update({argument: values[name] for name, argument in RENAMED.items() if values.get(name) is not None and not (is_megatron and argument == "num_microbatches")})
+    stage = re.fullmatch(r"zero([0-3])(_offload)?", str(values.get("deepspeed")))
+    if stage is not None or values.get("fsdp"):
+        fields["zero"] = int(stage[1]) if stage is not None else 3
+    return fields
+
+
+def swift_fields(path: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """Of a file of options."""
+    return {**training_of(fields, path), **{name: value for name, value in fields.items() if is_of_training(name) and not isinstance(value, dict)}}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The windows of each stage's ops, as the caller gave them: see ppsched_config_set_windows. */
+#ifndef PPSCHED_IR_WINDOWS_H
+#define PPSCHED_IR_WINDOWS_H
+
+#include <stddef.h>
+
+#include <ppsched/pair.h>
+
+#include "base/host.h"
+
+/* Windows of a stage's F, of its B or I, and of its W. */
+enum { PPI_WINDOW_LISTS = 3 };
+
+struct ppi_stage_windows {
+    ppsched_window *of[PPI_WINDOW_LISTS];
+    uint32_t count[PPI_WINDOW_LISTS];
+};
+
+/* One block of memory. */
+struct ppi_windows {
+    uint32_t stages; /* 1: all stages are alike */
+    double slowdown[PPSCHED_MAX_WINDOW_CHANNELS];
+    struct ppi_stage_windows stage[]; /* then the windows */
+};
+
+static inline const struct ppi_stage_windows *ppi_windows_of(const struct ppi_windows *windows, uint32_t stage)
+{
+    return &windows->stage[windows->stages == 1 ? 0 : stage];
+}
+
+/* Room for so many windows, which a caller hands out; NULL if memory is short. */
+struct ppi_windows *ppi_windows_create(const struct ppi_host *host, uint32_t stages, size_t windows);
+
+/* The first of the windows. */
+static inline ppsched_window *ppi_windows_room(struct ppi_windows *windows)
+{
+    return (ppsched_window *)(void *)&windows->stage[windows->stages];
+}
+
+/* A copy with times multiplied by a factor; NULL if memory is short. */
+struct ppi_windows *ppi_windows_copy(const struct ppi_host *host, const struct ppi_windows *windows, double factor);
+
+#endif

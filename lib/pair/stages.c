@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies the windows of stages into the config, adds them up to times of F, B, I and W, and finds the time of each pair of
+ * unlike stages once. */
+#include "pair/stages.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/sized.h"
+#include "pair/answer.h"
+
+enum { FORWARD, BACKWARD, WEIGHT };
+
+/* --- the caller's windows --- */
+
+/* What the caller gave of a stage, checked. */
+static ppsched_status take_stage(ppsched_pair_windows *own, const ppsched_pair_windows *const *stages, size_t index,
+                                 ppsched_error *error)
+{
+    size_t windows;
+    if (stages[index] == NULL)
+        return ppi_fail(error, PPSCHED_ERROR_ARGUMENT, "windows of stage %zu are NULL", index);
+    ppsched_status status = ppi_take_sized(own, sizeof *own, sizeof *own, stages[index], "ppsched_pair_windows", error);
+    if (status == PPSCHED_OK)
+        status = ppi_pair_count(&windows, own, error);
+    if (status != PPSCHED_OK && error != NULL && error->stage == PPSCHED_NONE)
+        error->stage = (uint32_t)index;
+    return status;
+}
+
+/* Whether a stage agrees with the first one. */
+static ppsched_status check_alike(const ppsched_pair_windows *first, const ppsched_pair_windows *own, uint32_t stage,
+                                  ppsched_error *error)
+{
+    struct ppi_place place = PPI_NOWHERE;
+    place.stage = stage;
+    if ((first->weight_count > 0) != (own->weight_count > 0))
+        return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                           "stage %u has %s of weight and stage 0 has %s; give them in all stages or in none", stage,
+                           own->weight_count > 0 ? "windows" : "none", first->weight_count > 0 ? "some" : "none");
+    for (uint32_t c = 0; c < PPSCHED_MAX_WINDOW_CHANNELS; c++)
+        if (first->slowdown[c] != own->slowdown[c])
+            return ppi_fail_at(error, PPSCHED_ERROR_RANGE, place,
+                               "slowdown of channel %u is %g in stage %u and %g in stage 0; it must be the same in all stages",
+                               c, own->slowdown[c], stage, first->slowdown[c]);
+    return PPSCHED_OK;
+}
+
+static ppsched_status count_all(size_t *total, const ppsched_pair_windows *const *stages, size_t count, ppsched_error *error)
+{
+    ppsched_pair_windows first, own;
+    *total = 0;
+    ppsched_status status = take_stage(&first, stages, 0, error);
+    for (size_t s = 0; s < count && status == PPSCHED_OK; s++) {
+        status = take_stage(&own, stages, s, error);
+        if (status == PPSCHED_OK)
+            status = check_alike(&first, &own, (uint32_t)s, error);
+        if (status == PPSCHED_OK)
+            *total += own.forward_count + own.backward_count + own.weight_count;
+    }
+    return status;
+}
+
+static ppsched_window *put_list(struct ppi_stage_windows *stage, uint32_t list, ppsched_window *room,
+                                const ppsched_window *windows, size_t count)
+{
+    stage->of[list] = room;
+    stage->count[list] = (uint32_t)count;
+    if (count > 0)
+        memcpy(room, windows, count * sizeof *room);
+    return room + count;
+}
+
+static ppsched_status take_all(struct ppi_windows **out, const struct ppi_host *host, const ppsched_pair_windows *const *stages,
+                               size_t count, ppsched_error *error)
+{
+    size_t total;
+    ppsched_status status = count_all(&total, stages, count, error);
+    if (status != PPSCHED_OK)
+        return status;
+    struct ppi_windows *made = ppi_windows_create(host, (uint32_t)count, total);
+    if (made == NULL)
+        return ppi_fail_memory(error, "the windows of stages");
+    ppsched_window *room = ppi_windows_room(made);
+    for (uint32_t s = 0; s < made->stages; s++) {
+        ppsched_pair_windows own;
+        take_stage(&own, stages, s, NULL); /* it was checked */
+        memcpy(made->slowdown, own.slowdown, sizeof made->slowdown);
+        room = put_list(&made->stage[s], FORWARD, room, own.forward, own.forward_count);
+        room = put_list(&made->stage[s], BACKWARD, room, own.backward, own.backward_count);
+        room = put_list(&made->stage[s], WEIGHT, room, own.weight, own.weight_count);
+    }
+    *out = made;
+    return PPSCHED_OK;
+}
+
+/* --- times of ops --- */
+
+static ppsched_status put_sums(ppsched_config *config, const struct ppi_windows *windows, uint32_t list, int32_t quantity,
+                               double *times, ppsched_error *error)
+{
+    for (uint32_t s = 0; s < windows->stages; s++) {
+        times[s] = 0;
+        for (uint32_t i = 0; i < windows->stage[s].count[list]; i++)
+            times[s] += windows->stage[s].of[list][i].time;
+    }
+    return ppi_config_set_values(config, quantity, times, windows->stages, error);
+}
+
+/* Sets the times of F, and of B, or of I and W. */
+static ppsched_status put_ops(ppsched_config *config, const struct ppi_windows *windows, double *times, ppsched_error *error)
+{
+    bool splits = windows->stage[0].count[WEIGHT] > 0;
+    ppsched_status status = put_sums(config, windows, FORWARD, PPSCHED_QUANTITY_FORWARD_TIMES, times, error);
+    if (status == PPSCHED_OK)
+        status = put_sums(config, windows, BACKWARD,
+                          splits ? PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES : PPSCHED_QUANTITY_BACKWARD_TIMES, times, error);
+    if (status == PPSCHED_OK && splits)
+        status = put_sums(config, windows, WEIGHT, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES, times, error);
+    return status;
+}
+
+/* --- times of pairs --- */
+
+static bool is_same_list(const struct ppi_stage_windows *a, const struct ppi_stage_windows *b, uint32_t list)
+{
+    if (a->count[list] != b->count[list])
+        return false;
+    for (uint32_t i = 0; i < a->count[list]; i++) {
+        const ppsched_window *x = &a->of[list][i], *y = &b->of[list][i];
+        if (x->time != y->time || x->channel != y->channel || x->after != y->after)
+            return false;
+    }
+    return true;
+}
+
+/* The first stage with the same windows, by stage: of forwards, and of backwards with their weight gradients. */
+static void find_first(const struct ppi_windows *windows, uint32_t *forward, uint32_t *backward)
+{
+    for (uint32_t s = 0; s < windows->stages; s++) {
+        const struct ppi_stage_windows *own = &windows->stage[s];
+        forward[s] = backward[s] = 0;
+        while (forward[s] < s && !is_same_list(&windows->stage[forward[s]], own, FORWARD))
+            forward[s]++;
+        while (backward[s] < s && !(is_same_list(&windows->stage[backward[s]], own, BACKWARD) &&
+                                    is_same_list(&windows->stage[backward[s]], own, WEIGHT)))
+            backward[s]++;
+    }
+}
+
+static ppsched_status time_of(double *out, const struct ppi_windows *windows, uint32_t forward, uint32_t backward,
+                              const struct ppi_host *host, ppsched_error *error)
+{
+    const struct ppi_stage_windows *f = &windows->stage[forward], *b = &windows->stage[backward];
+    ppsched_pair_windows pair = {.size = sizeof pair,
+                                 .forward = f->of[FORWARD],
+                                 .forward_count = f->count[FORWARD],
+                                 .backward = b->of[BACKWARD],
+                                 .backward_count = b->count[BACKWARD],
+                                 .weight = b->of[WEIGHT],
+                                 .weight_count = b->count[WEIGHT]};
+    memcpy(pair.slowdown, windows->slowdown, sizeof pair.slowdown);
+    ppsched_pair_times times = {0};
+    ppsched_status status = ppi_pair_find(&times, NULL, &pair, host, error);
+    *out = times.time;
+    return status;
+}
+
+static ppsched_status find_times(double *times, uint32_t *first, const struct ppi_windows *windows, const struct ppi_host *host,
+                                 ppsched_error *error)
+{
+    const size_t stages = windows->stages;
+    uint32_t *forward = first, *backward = first + stages;
+    find_first(windows, forward, backward);
+    for (uint32_t f = 0; f < stages; f++)
+        for (uint32_t b = 0; b < stages; b++) {
+            if (forward[f] == f && backward[b] == b) {
+                ppsched_status status = time_of(&times[f * stages + b], windows, f, b, host, error);
+                if (status != PPSCHED_OK)
+                    return status;
+            } else {
+                times[f * stages + b] = times[forward[f] * stages + backward[b]];
+            }
+        }
+    return PPSCHED_OK;
+}
+
+static ppsched_status put_pairs(ppsched_config *config, const struct ppi_windows *windows, ppsched_error *error)
+{
+    size_t pairs;
+    double *times = NULL;
+    uint32_t *first = ppi_allocate(&config->host, windows->stages, 2 * sizeof *first);
+    if (ppi_mul_size(&pairs, windows->stages, windows->stages))
+        times = ppi_allocate(&config->host, pairs, sizeof *times);
+    ppsched_status status = PPSCHED_OK;
+    if (times == NULL || first == NULL)
+        status = ppi_fail_memory(error, "the times of pairs");
+    if (status == PPSCHED_OK)
+        status = find_times(times, first, windows, &config->host, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_set_values(config, PPSCHED_QUANTITY_OVERLAPPED_TIMES, times, pairs, error);
+    ppi_release(&config->host, times);
+    ppi_release(&config->host, first);
+    return status;
+}
+
+/* Sets the times of ops, and of pairs where they are wanted, in a config that has nothing else. */
+static ppsched_status put_times(ppsched_config *config, const struct ppi_windows *windows, bool with_pairs,
+                                ppsched_error *error)
+{
+    double *times = ppi_allocate(&config->host, windows->stages, sizeof *times);
+    if (times == NULL)
+        return ppi_fail_memory(error, "the times of stages");
+    ppsched_status status = with_pairs ? put_pairs(config, windows, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        status = put_ops(config, windows, times, error);
+    ppi_release(&config->host, times);
+    return status;
+}
+
+/* Exchanges what windows say of two configs. */
+static void exchange(ppsched_config *a, ppsched_config *b, bool with_pairs)
+{
+    static const int32_t said[] = {PPSCHED_QUANTITY_FORWARD_TIMES, PPSCHED_QUANTITY_BACKWARD_TIMES,
+                                   PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES, PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES,
+                                   PPSCHED_QUANTITY_OVERLAPPED_TIMES};
+    for (size_t i = 0; i < sizeof said / sizeof said[0] - (with_pairs ? 0 : 1); i++) {
+        const struct ppi_values values = a->values[said[i]];
+        a->values[said[i]] = b->values[said[i]];
+        b->values[said[i]] = values;
+    }
+    if (with_pairs) {
+        struct ppi_windows *windows = a->windows;
+        a->windows = b->windows;
+        b->windows = windows;
+    }
+}
+
+/* All is made in another config first, so that this one stays as it is where something fails. */
+ppsched_status ppi_config_set_windows(ppsched_config *config, const ppsched_pair_windows *const *stages, size_t count,
+                                      ppsched_error *error)
+{
+    ppsched_config *made = NULL;
+    struct ppi_windows *windows = NULL;
+    const bool with_pairs = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES].values == NULL || config->windows != NULL;
+    if (count != 1 && count != config->shape.stages)
+        return ppi_fail(error, PPSCHED_ERROR_LENGTH, "windows are of %zu stages; give 1 for all stages or %u, one a stage",
+                        count, config->shape.stages);
+    ppsched_status status = take_all(&windows, &config->host, stages, count, error);
+    if (status == PPSCHED_OK)
+        status = ppi_config_create(&made, &config->shape, &config->host, error);
+    if (status == PPSCHED_OK)
+        status = put_times(made, windows, with_pairs, error);
+    if (status == PPSCHED_OK) {
+        made->windows = windows;
+        windows = NULL;
+        exchange(config, made, with_pairs);
+    }
+    ppi_release(&config->host, windows);
+    ppi_config_destroy(made);
+    return status;
+}
+
+/* --- fewer stages --- */
+
+static ppsched_window *append(struct ppi_stage_windows *stage, uint32_t list, ppsched_window *room,
+                              const struct ppi_stage_windows *old, uint32_t before)
+{
+    if (stage->of[list] == NULL)
+        stage->of[list] = room;
+    for (uint32_t i = 0; i < old->count[list]; i++, room++) {
+        *room = old->of[list][i];
+        room->after += list == WEIGHT ? before : 0;
+    }
+    stage->count[list] += old->count[list];
+    return room;
+}
+
+/* Puts the windows of the old stages `first` and on into a new stage: a forward from the first, a backward from the last. */
+static ppsched_window *join(struct ppi_stage_windows *stage, ppsched_window *room, const struct ppi_windows *old,
+                            uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        room = append(stage, FORWARD, room, ppi_windows_of(old, first + i), 0);
+    for (uint32_t i = count; i-- > 0;)
+        room = append(stage, BACKWARD, room, ppi_windows_of(old, first + i), 0);
+    for (uint32_t i = count, before = 0; i-- > 0; before += ppi_windows_of(old, first + i)->count[BACKWARD])
+        room = append(stage, WEIGHT, room, ppi_windows_of(old, first + i), before);
+    return room;
+}
+
+static struct ppi_windows *join_all(const struct ppi_windows *old, const struct ppi_host *host, uint32_t per_stage,
+                                    uint32_t stages)
+{
+    size_t total = 0;
+    const uint32_t made_stages = old->stages == 1 ? 1 : stages;
+    for (uint32_t s = 0; s < made_stages * per_stage; s++)
+        for (uint32_t k = 0; k < PPI_WINDOW_LISTS; k++)
+            total += ppi_windows_of(old, s)->count[k];
+    struct ppi_windows *made = ppi_windows_create(host, made_stages, total);
+    if (made == NULL)
+        return NULL;
+    memcpy(made->slowdown, old->slowdown, sizeof made->slowdown);
+    ppsched_window *room = ppi_windows_room(made);
+    for (uint32_t s = 0; s < made_stages; s++)
+        room = join(&made->stage[s], room, old, s * per_stage, per_stage);
+    return made;
+}
+
+ppsched_status ppi_windows_restage(ppsched_config *to, const ppsched_config *from, double factor, ppsched_error *error)
+{
+    const uint32_t old = from->shape.stages, new = to->shape.stages;
+    if (new > old)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "windows of %u stages cannot be divided into %u; give windows of a multiple of %u stages", old, new,
+                        new);
+    struct ppi_windows *windows = ppi_windows_copy(&to->host, from->windows, factor), *joined = windows;
+    if (windows != NULL && new < old) {
+        joined = join_all(windows, &to->host, old / new, new);
+        ppi_release(&to->host, windows);
+    }
+    if (joined == NULL)
+        return ppi_fail_memory(error, "the windows of stages");
+    ppsched_status status = new < old ? put_pairs(to, joined, error) : PPSCHED_OK;
+    if (status == PPSCHED_OK)
+        to->windows = joined;
+    else
+        ppi_release(&to->host, joined);
+    return status;
+}
