@@ -8,8 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 picture() {
   local strategy=$1 stages=$2 microbatches=$3
   shift 3
-  ../bindings/python/run.sh schedule --strategy "$strategy" --num-devices 4 --num-stages "$stages" \
-    --num-batches "$microbatches" "$@" -o "pictures/$strategy.png"
+  ../bindings/python/run.sh schedule --strategy "$strategy" --devices 4 --stages "$stages" \
+    --microbatches "$microbatches" "$@" -o "pictures/$strategy.png"
 }
 
 for strategy in gpipe 1f1b eager_1f1b zb_h1 zb_h2 1f1b_overlap dualpipe; do
@@ -31,7 +31,7 @@ for strategy in looped_bfs interleaved_1f1b interleaved_1f1b_overlap interleaved
 done
 
 # That of keeping.md: copies above and below each device's row.
-../bindings/python/run.sh schedule --strategy group_interleaved_1f1b --num-devices 4 -s 8 -b 8 --offload all --offload-times 1 \
+../bindings/python/run.sh schedule --strategy group_interleaved_1f1b --devices 4 -s 8 -b 8 --offload all --offload-times 1 \
   --host-links pairs -o pictures/offload.png
 
 # The sweep of keeping.md.
@@ -40,7 +40,7 @@ PYTHONPATH=../bindings/python /usr/bin/python3 examples/offload_sweep.py picture
 # The page of report.md, with Chromium; fewer colours make it small.
 if command -v chromium >/dev/null; then
   page=$(mktemp -d)
-  ../bindings/python/run.sh compare --num-devices 4 -s 4 -b 8 --p2p-time 0.1 --mem-limit 5 \
+  ../bindings/python/run.sh compare --devices 4 -s 4 -b 8 --p2p-time 0.1 --mem-limit 5 \
     --strategies 1f1b interleaved_1f1b zb_h1 zbv dualpipe -o "$page/report.html"
   PYTHONPATH=../tests/python /usr/bin/python3 -c 'import io, sys; from browser import Browser; from PIL import Image
 with Browser() as browser:

@@ -1,21 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds libppsched with meson and bundles it with the package, as WebAssembly too where that is built."""
+"""Builds libppsched with meson and bundles it with the package, as WebAssembly too. A source distribution has the sources of the
+library in the folder native."""
+import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 from wheel.bdist_wheel import bdist_wheel
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
+NATIVE = HERE / "native"
+ROOT = NATIVE if NATIVE.exists() else HERE.parent.parent
+WASM = ROOT / "bindings" / "wasm"
+SOURCES = ("LICENSE", "meson.build", "meson_options.txt", "include", "lib", "bindings/meson.build", "bindings/cmake", "bindings/cpp", "bindings/wasm",
+           "bindings/python/install_tools.sh")
+LACKING = 3  # exit code of build.sh
 
 
 def number(name):
     header = (ROOT / "include" / "ppsched" / "version.h").read_text(encoding="utf-8")
     return re.search(rf"#define PPSCHED_{name} (\d+)", header)[1]
+
+
+def build_wasm():
+    """Makes ppsched.wasm where its compiler is; without it all works but the live page."""
+    if NATIVE.exists() and (WASM / "ppsched.wasm").exists():
+        return
+    code = subprocess.run([WASM / "build.sh", WASM / "ppsched.wasm"], check=False, stdout=sys.stderr).returncode
+    if code == LACKING and not os.environ.get("PPSCHED_NEEDS_WASM"):
+        print("the package is built without the live page (ppsched live)", file=sys.stderr)
+    elif code:
+        raise SystemExit("bindings/wasm/build.sh failed")
 
 
 class BuildWithLibrary(build_py):
@@ -30,9 +51,25 @@ class BuildWithLibrary(build_py):
             subprocess.run(["meson", "compile", "-C", build], check=True)
             target = pathlib.Path(self.build_lib) / "ppsched" / soname
             shutil.copyfile(pathlib.Path(build) / "lib" / soname, target)
-        for name in ("abi.mjs", "ppsched.mjs", "ppsched.wasm"):  # the last where bindings/wasm/build.sh has made it
-            if (ROOT / "bindings" / "wasm" / name).exists():
-                shutil.copy(ROOT / "bindings" / "wasm" / name, pathlib.Path(self.build_lib) / "ppsched" / "page" / "live_page")
+        build_wasm()
+        for name in ("abi.mjs", "ppsched.mjs", "ppsched.wasm"):
+            if (WASM / name).exists():
+                shutil.copy(WASM / name, pathlib.Path(self.build_lib) / "ppsched" / "page" / "live_page")
+
+
+class SdistWithLibrary(sdist):
+    """Has what the library is built of, and ppsched.wasm."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        build_wasm()
+        for name in SOURCES:
+            source, target = ROOT / name, pathlib.Path(base_dir, "native", name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("ppsched.wasm.*", "__pycache__"))
+            else:
+                shutil.copy(source, target)
 
 
 class PlatformWheel(bdist_wheel):
@@ -56,5 +93,5 @@ class BinaryDistribution(Distribution):
 setup(
     version=".".join(number(f"VERSION_{part}") for part in ("MAJOR", "MINOR", "PATCH")),
     distclass=BinaryDistribution,
-    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel},
+    cmdclass={"build_py": BuildWithLibrary, "sdist": SdistWithLibrary, "bdist_wheel": PlatformWheel},
 )

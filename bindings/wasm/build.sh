@@ -3,12 +3,21 @@
 # Builds lib/, but for what without.c leaves out, as a WebAssembly module without imports, which exports what ppsched.mjs calls.
 # usage: build.sh [FILE]      FILE: ppsched.wasm beside this script, unless named; it is built in FILE.build
 # wasm-opt, of the package binaryen, makes it a seventh smaller where it is installed: the same results, in the same time.
-# It needs meson, ninja, clang-14, llvm-14, lld-14, wasi-libc and libclang-rt-14-dev-wasm32; exit 3 where one is missing.
+# It needs meson, ninja, clang-14, llvm-14, lld-14, wasi-libc and libclang-rt-14-dev-wasm32. Without FILE it installs those that are
+# missing (Debian, Ubuntu); with FILE it installs nothing, and ends with exit 3 where one is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$here/../..
 file=$(realpath "${1:-$here/ppsched.wasm}")
 build=$file.build
+
+# shellcheck source=../python/install_tools.sh
+. "$root/bindings/python/install_tools.sh"
+if [ $# -eq 0 ]; then
+  install_tools meson:meson ninja:ninja-build clang-14:clang-14 llvm-ar-14:llvm-14 wasm-ld-14:lld-14
+  [ -e /usr/lib/wasm32-wasi/libc.a ] || apt_install wasi-libc
+  compgen -G "/usr/lib/llvm-14/lib/clang/*/lib/wasi/*" >/dev/null || apt_install libclang-rt-14-dev-wasm32
+fi
 
 need() { # FILE_OR_COMMAND PACKAGE
   [ -e "$1" ] || command -v "$1" >/dev/null || { echo "ppsched.wasm needs the package $2" >&2 && exit 3; }
@@ -21,6 +30,7 @@ need wasm-ld-14 lld-14
 need /usr/lib/wasm32-wasi/libc.a wasi-libc
 need "$(echo /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a)" libclang-rt-14-dev-wasm32
 
+[ -f "$build/build.ninja" ] || echo "build.sh: building $file, once; it takes about a minute" >&2
 exec 9>"$file.lock"
 flock 9 # who comes second finds it built
 {
@@ -41,4 +51,5 @@ clang-14 --target=wasm32-wasi -mexec-model=reactor -fuse-ld=/usr/bin/wasm-ld-14 
 if command -v wasm-opt >/dev/null; then
   wasm-opt -Oz --low-memory-unused --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int -o "$file.linked" "$file.linked"
 fi
+chmod 644 "$file.linked"
 mv "$file.linked" "$file"

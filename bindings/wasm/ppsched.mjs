@@ -28,11 +28,26 @@ export class PpschedError extends Error {
 const SIZES = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8, i64: 8, f64: 8, pointer: 4, string: 4 };
 const decoder = new TextDecoder(), encoder = new TextEncoder();
 
+/** How many letters must be added, left out or exchanged to make one word of another. */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1)
+    row = row.reduce((next, _, j) => [...next, j === 0 ? i : Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))], []);
+  return row[b.length];
+}
+
+/** The name that was meant, where one is near; else all. */
+function namesNear(given, names) {
+  const word = String(given).slice(0, 64).toLowerCase();
+  const [[far, nearest]] = names.map((name) => [distance(word, name), name]).sort(([a], [b]) => a - b);
+  return far <= Math.max(1, Math.floor(word.length / 4)) ? `did you mean ${nearest}?` : `there are ${names.join(", ")}`;
+}
+
 /** An enumerator's value, from its name in any case or from the value itself. */
 function valueOf(enumeration, what, given) {
   const value = typeof given === "string" ? enumeration[given.toUpperCase()] : given;
   if (!Object.values(enumeration).includes(value))
-    throw new TypeError(`no ${what} is called ${JSON.stringify(given)}; there are ${Object.keys(enumeration).join(", ").toLowerCase()}`);
+    throw new TypeError(`no ${what} is called ${JSON.stringify(given)}; ${namesNear(given, Object.keys(enumeration).map((name) => name.toLowerCase()))}`);
   return value;
 }
 

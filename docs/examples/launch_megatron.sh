@@ -10,7 +10,7 @@ shift 4
 read -ra ppsched <<<"${PPSCHED:-ppsched}"
 
 # Costs of a layer and of the head; measured ones go into a file: --layers FILE.
-picked=$("${ppsched[@]}" pick --json --runtime megatron --num-devices "$devices" -b "$microbatches" --micro-batch-size 1 \
+picked=$("${ppsched[@]}" pick --json --runtime megatron --devices "$devices" -b "$microbatches" --micro-batch-size 1 \
   --num-layers "$layers" -f 1 -bw 2 --head forward_time=2.4 backward_time=4.8 --mem-limit "$limit")
 
 flags=$(python3 -c '

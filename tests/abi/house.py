@@ -19,7 +19,7 @@ def read_modules():
 
 MODULES = read_modules()
 ALLOWED = {name: allowed for name, allowed, _ in MODULES}
-TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs", "findings"}
+TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "include", "lib", "tests", "bindings", "docs", "findings", "packaging"}
 # What C++ calls as it is (static texts and numbers), or has no use for.
 NOT_WRAPPED = re.compile(r"ppsched_(\w+_name|kind_(text|token)|status_text|version(_text)?|abi_version|schedule_export_to_buffer)")
 WRAPPED_NAMES = {"ppsched_builder_set_name", "ppsched_schedule_name"}

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from unittest import mock
 
-from ppsched.command import cli
+from ppsched.command import cli, notices
 
 
-def run_command(words, cwd=None):
-    """A subprocess.CompletedProcess with texts. What the command would not catch comes out."""
+def run_command(words, cwd=None, speaks=False):
+    """A subprocess.CompletedProcess with texts. What the command would not catch comes out. speaks: with the notes of what defaults
+    assume, as without --quiet."""
     words = [str(word) for word in words]
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
     before = os.getcwd()
@@ -20,7 +21,7 @@ def run_command(words, cwd=None):
         if cwd is not None:
             os.chdir(cwd)
         with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]), \
-                mock.patch.object(sys, "argv", ["ppsched", *words]):
+                mock.patch.object(sys, "argv", ["ppsched", *words]), mock.patch.object(notices, "SPEAKS", speaks):
             code = cli.main()
     finally:
         os.chdir(before)

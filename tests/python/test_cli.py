@@ -66,7 +66,7 @@ class ScheduleTest(CommandTest):
         self.assertEqual(len(text.splitlines()), 6)
 
     def test_rows_into_a_pipe_are_as_wide_as_the_terminal(self):
-        words = [sys.executable, "-m", "ppsched", "schedule", "-s", "4", "-b", "99"]
+        words = [sys.executable, "-m", "ppsched", "schedule", "-s", "4", "-b", "99", "--quiet"]
         screen, device = pty.openpty()
         self.addCleanup(os.close, screen)
         fcntl.ioctl(device, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 110, 0, 0))
@@ -84,7 +84,7 @@ class ScheduleTest(CommandTest):
                          (f"lines have up to {max(map(len, rows))} columns; --text-columns N makes them shorter", ""))
         path = self.folder / "rows.txt"
         self.assertEqual(self.succeed("schedule", "-s", 4, "-b", 99, "-o", path), "")
-        self.assertEqual(path.read_text(encoding="utf-8").splitlines(), rows)
+        self.assertEqual(path.read_text(encoding="utf-8").splitlines(), [*rows, f"ppsched {ppsched.__version__}"])
         for words in (("convert", self.write("a.csv", self.succeed("schedule", "-s", 4, "-b", 99, "--format", "csv")), "--to", "text"),
                       ("pick", "--num-devices", 4, "-b", 99, "--strategies", "1f1b", "--format", "text")):
             self.assertIn("--text-columns N makes them shorter\n", run(*words).stdout[-60:])
@@ -251,7 +251,7 @@ class ScheduleTest(CommandTest):
         self.fail_with(1, "time_scale is -1", "schedule", "-s", 2, "-b", 2, "--format", "chrome", "--time-scale", -1)
 
     def test_output_by_ending(self):
-        for ending, start in ((".csv", "0F0,0F1"), (".json", '{"strategy"'), (".txt", "1f1b: makespan")):
+        for ending, start in ((".csv", "0F0,0F1"), (".json", f'{{"version": "{ppsched.__version__}", "strategy"'), (".txt", "1f1b: makespan")):
             path = self.folder / f"out{ending}"
             self.assertEqual(self.succeed("schedule", "-s", 2, "-b", 2, "-o", path), "")
             self.assertTrue(path.read_text(encoding="utf-8").startswith(start))
@@ -293,7 +293,7 @@ class StandardStreamsTest(CommandTest):
                 result = self.shell(script, unbuffered)
                 self.assertEqual(result.stderr.splitlines()[-1], "rc=1", script)
                 self.assertEqual(len(result.stderr.splitlines()), 2, result.stderr)
-            result = self.shell("(sleep 0.1; $PPSCHED schedule -s 4 -b 8; echo rc=$? >&2) | true", unbuffered)
+            result = self.shell("(sleep 0.1; $PPSCHED schedule -s 4 -b 8 --quiet; echo rc=$? >&2) | true", unbuffered)
             self.assertEqual(result.stderr, "rc=0\n")
             result = self.shell("$PPSCHED schedule -s 4 -b 8 >/dev/full; echo rc=$? >&2", unbuffered)
             self.assertIn("No space left on device\nrc=1\n", result.stderr)
@@ -417,16 +417,16 @@ class BadInputTest(CommandTest):
     def test_usage(self):
         cases = (
             ("is not an integer", "-s", "four", "-b", 8),
-            ("give --num-stages", "-b", 8),
-            ("give --num-batches", "-s", 4),
+            ("give --devices, or --stages, ", "-b", 8),
+            ("give --microbatches, ", "-s", 4),
             ("must be KEY=VALUE", "-s", 4, "-b", 8, "--set", "group_size"),
-            ("unrecognized arguments", "-s", 4, "-b", 8, "--num-micro", 3),
+            ("unknown option --num-micro; did you mean --num-microbatches?", "-s", 4, "-b", 8, "--num-micro", 3),
             ("invalid choice", "-s", 4, "-b", 8, "--format", "xml"),
         )
         for part, *words in cases:
             with self.subTest(words=words):
                 self.fail_with(2, part, "schedule", *words)
-        self.fail_with(2, "COMMAND")
+        self.fail_with(2, "unknown command pik; did you mean pick?", "pik")
 
     def test_unwritable_output(self):
         before = sorted(os.listdir(self.folder))
@@ -591,11 +591,15 @@ class ConvertTest(CommandTest):
         table = self.succeed("convert", self.path, "--to", "csv")
         self.assertEqual(table, self.succeed("schedule", "--strategy", "zb_h1", "-s", 2, "-b", 3, "--format", "csv"))
         path = self.write("a.csv", table)
-        self.assertEqual(self.succeed("convert", self.path, "--to", "json"), self.path.read_text(encoding="utf-8"))
+        converted = json.loads(self.succeed("convert", self.path, "--to", "json"))
+        self.assertEqual({"version": ppsched.__version__, **converted}, json.loads(self.path.read_text(encoding="utf-8")))
         for format, ending in (("text", "txt"), ("chrome", "trace.json")):
             output = self.folder / f"b.{ending}"
             self.assertEqual(self.succeed("convert", path, "-o", output), "")
-            self.assertEqual(output.read_text(encoding="utf-8"), self.succeed("convert", path, "--to", format))
+            written = output.read_text(encoding="utf-8")
+            written = written.replace(f"ppsched {ppsched.__version__}\n", "").replace(f'"version": "{ppsched.__version__}", ', "")
+            self.assertNotEqual(written, output.read_text(encoding="utf-8"))
+            self.assertEqual(written, self.succeed("convert", path, "--to", format))
         self.assertNotIn("metrics", json.loads(self.succeed("convert", path, "--to", "json", "--no-times")))
 
     def test_times(self):

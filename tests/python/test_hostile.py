@@ -83,7 +83,7 @@ class FileTest(HostileTest):
         self.assertEqual(self.run_limited("schedule", "-c", path).returncode, 0)
         path = self.file("a.yaml", "num_devices: 4\nnum_batches: 8\nlayers: [&l {name: a, forward_time: 1, backward_time: 2},"
                                    + ", ".join(["*l"] * 79) + "]\n")
-        result = self.run_limited("pick", "-c", path)
+        result = self.run_limited("pick", "-c", path, "--quiet")
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
     @unittest.skipUnless(HAS_YAML, "PyYAML is not installed")
@@ -148,7 +148,7 @@ class FileTest(HostileTest):
 
     def test_tampered_configs(self):
         """Bytes of a good file are changed, left out and doubled: it is read, or refused in a line."""
-        from ppsched.command.config_file import read_config_file
+        from ppsched.readers.config_file import read_config_file
         good = ['{"num_stages": 4, "num_batches": 8, "forward_times": [1, 2.5, 1e-3, 4], "mem_limit": "72GB", "options": {"a": 1}}']
         good += ["num_stages: 4\nnum_batches: &a 8\nforward_times: [1, *a, 1e-3]\nlayers:\n- {name: x, forward_time: 1ms}\n"] * HAS_YAML
         chance, tried = random.Random(1), 0

@@ -22,7 +22,7 @@ OF_THE_PROCESS = "ppsched._start"      # which all may import, as it imports not
 OF_THE_NAMES = "ppsched._names"        # which the package itself imports
 LATE = {"ppsched", "ppsched.command.cli"}  # which import of the package what takes long, only where it is needed
 # What need not be installed; all else that is imported within a function takes long to load, as a comment there says.
-OPTIONAL = {"matplotlib", "numpy", "torch", "yaml"}
+OPTIONAL = {"matplotlib", "numpy", "pandas", "torch", "yaml"}
 
 
 def modules_in(folder):

@@ -41,7 +41,10 @@ class FolderTest(unittest.TestCase):
         self.assertIn(part, result.stderr)
         self.assertNotIn("Traceback", result.stderr)
         if code == 1:
-            self.assertEqual((result.stderr.count("\n"), result.stdout), (1, ""))
+            self.assertEqual(result.stderr.count("\n"), 1)
+            self.assertEqual(bool(result.stdout), "--json" in words)
+            if result.stdout:
+                self.assertIn(json.loads(result.stdout)["error"]["message"], result.stderr)
         return result.stderr
 
     def write(self, name, data):
@@ -65,7 +68,7 @@ class FilesTest(FolderTest):
             self.assertEqual(table.replace("best.csv", "schedule.csv"), self.succeed(*words))
         for format in ("text", "csv", "json", "chrome"):
             self.assertEqual(self.succeed(*words, "--format", format), self.succeed(*again, "--format", format))
-        self.assertEqual(self.succeed(*words, "--format", "json", "-o", "best.x"), "")
+        self.assertEqual(self.succeed(*words, "--format", "json", "-o", "best.x"), self.succeed(*words))
         self.assertEqual(json.loads(self.read("best.x"))["strategy"], "zb_h1")
         self.succeed(*words, "--time-scale", 1000, "-o", "long.trace.json")
         self.assertNotEqual(self.read("long.trace.json"), self.read("best.trace.json"))
@@ -94,13 +97,14 @@ class FilesTest(FolderTest):
 
     def test_rows_and_tables_as_before(self):
         words = ("pick", *PROBLEM, "--top", 2)
-        self.assertEqual(self.succeed(*words, "-o", "rows.json"), "")
+        self.assertEqual(self.succeed(*words, "-o", "rows.json"), self.succeed(*words))
         self.assertEqual(json.loads(self.read("rows.json")), json.loads(self.succeed(*words, "--json")))
-        self.assertEqual(self.succeed(*words, "--json", "-o", "rows.any"), "")
+        self.assertEqual(self.succeed(*words, "--json", "-o", "rows.any"), self.read("rows.json"))
         self.assertEqual(self.read("rows.any"), self.read("rows.json"))
-        self.assertEqual(self.succeed(*words, "-o", "table.txt"), "")
-        self.assertEqual(self.read("table.txt"), self.succeed(*words))
-        self.assertEqual(self.succeed(*words, "-o", "page.html"), "")
+        self.assertEqual({row["version"] for row in json.loads(self.read("rows.json"))}, {ppsched.__version__})
+        self.assertEqual(self.succeed(*words, "-o", "table.txt"), self.succeed(*words))
+        self.assertEqual(self.read("table.txt"), self.succeed(*words) + f"ppsched {ppsched.__version__}\n")
+        self.assertEqual(self.succeed(*words, "-o", "page.html"), self.succeed(*words))
         self.assertTrue(self.read("page.html").startswith("<!DOCTYPE html>"))
 
     def test_launch_lines_name_the_csv(self):
@@ -113,7 +117,8 @@ class FilesTest(FolderTest):
         (plain,) = json.loads(self.succeed(*words, "--json"))
         self.assertIn("schedule.csv", plain["launch"]["pytorch"]["line"])
         # several files at once
-        self.assertEqual(self.succeed(*words, "-o", "a.csv", "-o", "page.html", "-o", "a.trace.json"), "")
+        text = self.succeed(*words, "-o", "a.csv", "page.html", "-o", "a.trace.json")
+        self.assertEqual(text, self.succeed(*words).replace("schedule.csv", "a.csv"))
         self.assertIn("csv=a.csv format", json.dumps(page_data(self.read("page.html"))))
         self.assertTrue(self.read("a.csv").startswith("0F0,") and '"traceEvents"' in self.read("a.trace.json"))
 
@@ -207,7 +212,7 @@ class AgainTest(FolderTest):
         row, command = self.expect_again("-s", 4, "-b", 8)
         self.assertTrue(command.startswith(f"ppsched schedule --strategy {row['strategy']} "), command)
         _, command = self.expect_again("-s", 4, "-b", 8, "--strategies", "1f1b")
-        self.assertEqual(command, "ppsched schedule --strategy 1f1b --num-devices 4 -s 4 -b 8")
+        self.assertEqual(command, "ppsched schedule --strategy 1f1b --devices 4 --stages 4 --microbatches 8")
         self.expect_again("--num-devices", 4, "-b", 8, "--mem-limit", 3, "--p2p-time", 0.1)
         self.expect_again(*PROBLEM, "--mem-limit", 3, 4, 3.5, 3, "--iterations", 2)
         self.expect_again(*PROBLEM, "--strategies", "1f1b", "--weight-versions", 2, "--mem-weights", 0.3)
@@ -309,7 +314,9 @@ class AgainTest(FolderTest):
         plan.write(plan[0], str(self.folder / "a.trace.json"), time_scale=1000)
         plan.write(plan[0], self.folder / "a.any", "json")
         self.assertEqual(self.read("a.csv"), plan.schedule(plan[0]).export("csv"))
-        self.assertEqual(self.read("a.trace.json"), plan.timeline(plan[0]).export("chrome", time_scale=1000))
+        written = json.loads(self.read("a.trace.json"))
+        self.assertEqual(written.pop("version"), ppsched.__version__)
+        self.assertEqual(written, json.loads(plan.timeline(plan[0]).export("chrome", time_scale=1000)))
         self.assertEqual(json.loads(self.read("a.any"))["strategy"], plan[0].strategy)
         with self.assertRaisesRegex(ppsched.Error, "a.any: unknown ending; known are .png .svg .pdf .trace.json .json .csv .txt"):
             plan.write(plan[0], "a.any")
@@ -381,8 +388,8 @@ class SizesTest(FolderTest):
 class RuntimesTest(FolderTest):
     def test_column_and_rows(self):
         text = self.succeed("pick", *PROBLEM, "--strategies", "zb_h1")
-        heading, row = text.splitlines()[:2]
-        self.assertTrue(heading.endswith("  runs on") and row.endswith("  torchtitan pytorch primus jaxpp (sail)"), text)
+        self.assertEqual(text.splitlines()[4], "       runs on: torchtitan pytorch primus jaxpp (sail)")
+        self.assertLessEqual(max(map(len, text.splitlines()[:5])), 80)
         (row,) = json.loads(self.succeed("pick", *PROBLEM, "--strategies", "zb_h1", "--json"))
         self.assertEqual((row["runs_on"], row["runs_alike_on"]), (["torchtitan", "pytorch", "primus", "jaxpp"], ["sail"]))
         (row,) = json.loads(self.succeed("pick", *PROBLEM, "--strategies", "1f1b", "--json"))
@@ -392,12 +399,16 @@ class RuntimesTest(FolderTest):
     def test_a_winner_that_none_runs(self):
         words = ("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1", "1f1b")
         text = self.succeed(*words)
-        self.assertRegex(text.splitlines()[1], r"dualpipe .*  none$")
+        self.assertRegex(text, r"\n +2  zb_h1 .*\n       runs on: torchtitan pytorch primus jaxpp \(sail\)\n")
+        self.assertIn("\nfaster, but no runtime runs it: dualpipe, V = 1, step time 26; --any ranks by time alone\n", text)
+        text = self.succeed(*words, "--any")
+        self.assertRegex(text, r"\n +1  dualpipe .*\n")
+        self.assertIn("\n       runs on: none\n", text)
         self.assertIn("\nbest that torchtitan, pytorch, primus, jaxpp, (sail) run: zb_h1, V = 1, step time ", text)
         self.assertIn("\nbest that megatron, deepspeed, colossalai run: 1f1b, V = 1, step time 33, peak memory 4\n", text)
         text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe")
         self.assertIn("\nno runtime runs the only candidate that fits\n", text)
-        text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1")
+        text = self.succeed("pick", *PROBLEM, "--strategies", "dualpipe", "zb_h1", "--any")
         self.assertIn("\nmegatron, deepspeed, colossalai, mindspeed: run none of the 2 candidates that fit\n", text)
 
     def test_the_best_for_each(self):

@@ -167,7 +167,7 @@ class PictureTest(unittest.TestCase):
             sizes = []
             for words in ([], ["--jitter", "0.05", "--scenarios", "50"]):
                 path = pathlib.Path(folder, "picture.svg")
-                result = subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-s", "4", "-b", "8", *words, "-o", str(path)],
+                result = subprocess.run([sys.executable, "-m", "ppsched", "schedule", "-s", "4", "-b", "8", "--quiet", *words, "-o", str(path)],
                                         capture_output=True, text=True, check=False)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 sizes.append(float(re.search(r'height="([\d.]+)pt"', path.read_text())[1]))

@@ -786,7 +786,7 @@ class CommandTest(FilesTest):
                                  (1, "the statistic must be", ("--statistic", "mode")),
                                  (1, "cannot read", ("--profile", "none")), (2, "--time-unit", ("--time-unit", "h"))):
             self.assertIn(part, self.ppsched(*words, *more, code=code))
-        self.assertIn("--num-batches", self.ppsched("schedule", "--profile", path, code=2))
+        self.assertIn("--microbatches", self.ppsched("schedule", "--profile", path, code=2))
 
     def test_traces_as_costs(self):
         times = {"forward_times": [1, 2, 3, 4], "backward_input_times": 2, "backward_weight_times": 1}
@@ -824,7 +824,7 @@ class CommandTest(FilesTest):
         self.assertEqual(result["measured"]["ops"][0], first)
         path = self.folder / "out.json"
         self.assertEqual(self.ppsched(*words, "-o", path), "")
-        self.assertEqual(json.loads(path.read_text()), result)
+        self.assertEqual(json.loads(path.read_text()), {"version": ppsched.__version__, **result})
         self.assertEqual(len(ppsched.read(path)), 32)
         self.assertIn("--measured works only with text and json", self.ppsched(*words, "--format", "csv", code=2))
         for part, more in (("the profile has 4 stages, the problem 8", ("-s", 8)),

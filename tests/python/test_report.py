@@ -195,7 +195,7 @@ class PageTest(unittest.TestCase):
     def test_command(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "report.html")
-            result = subprocess.run([sys.executable, "-m", "ppsched", "compare", "-s", "4", "-b", "8", "-o", str(path)],
+            result = subprocess.run([sys.executable, "-m", "ppsched", "compare", "-s", "4", "-b", "8", "--quiet", "-o", str(path)],
                                     capture_output=True, text=True, check=False)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
             self.assertEqual(Page(path.read_text(encoding="utf-8")).wrong, [])

@@ -105,7 +105,7 @@ class CommandTest(unittest.TestCase):
     def test_pick_too(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "report.html")
-            result = run("pick", "-s", "4", "-b", "8", "-o", str(path), "--timelines", "all", "--baseline", "gpipe", "--runtime", "torchtitan")
+            result = run("pick", "-s", "4", "-b", "8", "-o", str(path), "--timelines", "all", "--baseline", "gpipe", "--runtime", "torchtitan", "--quiet")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             data = data_of(path)
             base = next(row for row in data["candidates"] if row["rank"] == data["baseline"])

@@ -19,7 +19,8 @@ from ppsched._core import op as op_module
 from ppsched._core.config import OF_RUN, QUANTITIES
 from ppsched._core.output import whole_file, write_text
 from ppsched._start import unfinished
-from ppsched.command import (cli, config_file, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
+from ppsched.readers import config_file
+from ppsched.command import (cli, file_commands, layer_options, live_command, magnitudes, microbatch_options, scenario_options,
                              text_columns)
 from ppsched.page import live, report_packing
 from ppsched.readers import comparison, device_files

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import pathlib
+import re
 import shlex
 import tempfile
 import unittest
@@ -96,6 +97,17 @@ class MeaningTest(unittest.TestCase):
         self.assertEqual((config.units, config.with_microbatches(8).units), (Units("ms", "GB"),) * 2)
         with self.assertRaisesRegex(ppsched.Error, "there is no unit of time 'h'"):
             ppsched.Config(2, 4, units=Units("h"))
+
+
+def headings(table):
+    """The units of the columns of a table whose headings stand in several lines, by the words above them."""
+    lines = table[:re.search("(?m)^ +1 ", table).start()].splitlines()
+    width = max(map(len, lines))
+    marks = ["".join(column).strip() == "" for column in zip(*(line.ljust(width) for line in lines))]
+    edges = [-1, *(i for i, blank in enumerate(marks) if blank), width]
+    cells = [[line.ljust(width)[a + 1:b].strip() for line in lines] for a, b in zip(edges, edges[1:]) if b > a + 1]
+    words = [" ".join(filter(None, cell)) for cell in cells]
+    return {word.rpartition(" (")[0]: "(" + word.rpartition(" (")[2] for word in words if word.endswith(")")}
 
 
 class CommandTest(unittest.TestCase):
@@ -238,8 +250,8 @@ class FileTest(CommandTest):
         self.write("layers.json", {"layers": LAYERS})
         words = ("pick", "--num-devices", 2, "-b", 4, "--mem-limit", "20GiB")
         text = self.succeed(*words, "--layers", "layers.json")
-        self.assertIn("peak memory (GiB)", text)
-        self.assertEqual(self.succeed(*words, "--layers", json.dumps(LAYERS)).splitlines()[:2], text.splitlines()[:2])
+        self.assertEqual(headings(text)["peak memory"], "(GiB)")
+        self.assertEqual(self.succeed(*words, "--layers", json.dumps(LAYERS)).splitlines()[:4], text.splitlines()[:4])
         self.refuse('write --layers: decoder: mem_static: "2GiB"', *words, "--layers",
                     json.dumps([LAYERS[0], {**LAYERS[1], "mem_static": 2}]))
         self.refuse('write --layers: full: backward_time: "3us"', *words, "--layers",
@@ -319,9 +331,9 @@ class OutputTest(CommandTest):
         lines = self.succeed("schedule", *SIZES, *TIMES, *MEMORY, "--text-columns", 80).splitlines()
         self.assertLessEqual(max(map(len, lines[1:])), 80)
         table = self.succeed("compare", *SIZES, *TIMES, *MEMORY)
-        for heading in ("step time (ms)", "peak memory (GB)"):
-            self.assertIn(heading, table)
-        self.assertIn("limit (GB)", self.succeed("compare", *SIZES, *TIMES, *MEMORY, "--mem-limits", "70GB", "66GB"))
+        found = headings(table)
+        self.assertEqual((found["step time"], found["peak memory"]), ("(ms)", "(GB)"))
+        self.assertEqual(headings(self.succeed("compare", *SIZES, *TIMES, *MEMORY, "--mem-limits", "70GB", "66GB"))["limit"], "(GB)")
 
     def test_refusals(self):
         self.refuse("device 0 needs 63.2 GB memory (at 0F3), over its limit 61 GB", "schedule", *SIZES, *TIMES, *MEMORY[:5],
@@ -338,11 +350,11 @@ class OutputTest(CommandTest):
         rows = json.loads(self.succeed("compare", *SIZES, *TIMES, *MEMORY, "--json"))
         self.assertEqual(rows[0]["units"], {"time": "ms", "memory": "GB", "bytes": None})
         self.assertEqual({row["units"] for row in json.loads(self.succeed("compare", *SIZES, "--json"))}, {None})
-        for words, ending in ((TIMES, ",units.time,units.memory,units.bytes"), ((), ",fits")):
+        for words, ending in ((TIMES, ",units.time,units.memory,units.bytes,version"), ((), ",fits,version")):
             self.succeed("compare", *SIZES, *words, "-o", "table.csv")
             heading, first = (self.folder / "table.csv").read_text(encoding="utf-8").splitlines()[:2]
             self.assertTrue(heading.endswith(ending), heading)
-            self.assertTrue(first.endswith(",ms,," if words else ",true"), first)
+            self.assertTrue(first.endswith((",ms,," if words else ",true") + f",{ppsched.__version__}"), first)
 
     def test_traces_and_conversion(self):
         for words, scale in ((TIMES, 1000), ((*TIMES, "--time-scale", 1), 1)):
@@ -378,7 +390,7 @@ class OutputTest(CommandTest):
 
 class HelpTest(CommandTest):
     def test_defaults_and_units(self):
-        text = " ".join(self.succeed("schedule", "--help").split())
+        text = " ".join(self.succeed("schedule", "--help", "all").split())
         for part in ("time of a forward, per stage (default: 1)", "time of a full backward, per stage (default: 2)",
                      "its activations), per stage (default: 1)",
                      "such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has"):

@@ -70,7 +70,8 @@ const tests = {
       (error) => error instanceof PpschedError && error.status === Status.ERROR_UNKNOWN_STRATEGY && /did you mean 1f1b/.test(error.message));
     assert.throws(() => pp.config(4, 4, 8).set("forward_times", [1, 2, -3, 4]),
       (error) => error.status === Status.ERROR_RANGE && error.stage === 2 && error.position === 2 && error.device === null);
-    assert.throws(() => pp.config(4, 4, 8).set("forward_time", 1), /no quantity is called "forward_time"/);
+    assert.throws(() => pp.config(4, 4, 8).set("forward_time", 1), /no quantity is called "forward_time"; did you mean forward_times\?/);
+    assert.throws(() => pp.config(4, 4, 8).set("weather", 1), /no quantity is called "weather"; there are forward_times, /);
     assert.throws(() => pp.config(0, 4, 8), PpschedError);
   },
   "numbers that do not fit are refused, not cut"() {

@@ -27,12 +27,14 @@ from ._core.price import DevicePrice, StepPrice, price
 from ._core.robust_objective import with_robust_objective
 from ._core.scenarios import ScenarioMetrics, Scenarios
 from ._core.schedule import Builder, Finding, Schedule, generate, read
+from ._core.side_by_side import draw
 from ._core.slots import Arena, Connection, Lifetime
 from ._core.strategy import Option, Strategy, find_strategy, strategies
 from ._core.timeline import Bubble, DeviceMetrics, Idle, Metrics, Span, Timeline
 from ._core.units import Units
 from ._core.views import View
 from ._core.windows import PairTime, PairWindow, StageWindows, pair_time
+from .readers.config_file import config_of_file as _config_of_file
 from .readers.comparison import Comparison, DeviceSum, OpTimes, Parting, StageSum, compare_run
 from .readers.model_files import ModelFile, read_model
 from .readers.profile import Measured, Profile, Spread
@@ -48,7 +50,7 @@ __all__ = [
     "Objective", "Op", "OpTimes", "Option", "PairTime", "PairWindow", "Parameters", "Parting", "PassCost", "Placement", "Plan", "Profile", "Proof",
     "Quantities", "Reason", "Recompute", "Refused", "Relief", "Runtime", "Schedule", "ScenarioMetrics", "Scenarios", "SenderWaits", "Sensitivity", "SlotUse", "Span", "Split", "Spread",
     "StageSum", "StageWindows", "Status", "StepPrice", "Strategy", "Timeline", "Training", "Transformer", "Units", "UpdateCost", "View", "Wait",
-    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "pair_time", "plan", "price",
+    "accelerators", "balance_microbatches", "chakra_schedule", "chakra_traces", "compare_run", "config_from_layers", "draw", "find_accelerator", "find_strategy", "generate", "lower_bound", "model_families", "pair_time", "plan", "price",
     "read", "read_chakra", "read_model", "report", "strategies", "with_robust_objective", "write_chakra",
 ]
 

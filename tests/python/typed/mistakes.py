@@ -5,7 +5,7 @@ from typing import List
 import ppsched
 
 config = ppsched.Config(4, 8, forward_time=1)  # wrong
-ppsched.Config(4, 8, forward_times="1")  # wrong
+ppsched.Config(4, 8, forward_times=None)  # wrong
 ppsched.Config(4, 8, mem_limit=None)  # wrong
 ppsched.Config("4", 8)  # wrong
 config.forward_time  # wrong

@@ -4,6 +4,7 @@ import math
 import shlex
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
+from ._library import decoded, lib
 from .candidate import Candidate
 from .former_names import with_former
 from .launching import launch_row
@@ -81,6 +82,6 @@ class Chosen:
                 "peak_op_by_device": [None if figures.peak_position is None else str(queue[figures.peak_position])
                                       for figures, queue in zip(devices, timeline.schedule.queues)],
                 "idle_by_device": [with_former(idle._asdict()) for idle in timeline.idle],
-                "runs_on": runs.order, "runs_alike_on": runs.alike,
+                "runs_on": runs.order, "runnable": bool(runs.order), "runs_alike_on": runs.alike,
                 "launch": launch_row(self.iteration(candidate), csv, self.plan.model(candidate), *self._batch),
-                "command": self.command(self.plan, candidate)}
+                "command": self.command(self.plan, candidate), "version": decoded(lib.ppsched_version_text())}

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 OF_CANDIDATES = "mem_limit"  # the list of numbers that may differ by candidate
 
 
+SIZES = {"num_devices": "--devices", "num_stages": "--stages", "num_batches": "--microbatches"}  # options that have a name of their own
+
+
 def option_word(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    return SIZES.get(name) or "--" + name.replace("_", "-")
 
 
 def is_own(plan: "Plan", candidate: Candidate) -> bool:
@@ -72,8 +75,8 @@ def _option_words(plan: "Plan", candidate: Candidate) -> List[str]:
 
 
 def _size_words(config: Config, has_layers: bool) -> List[str]:
-    stages = [] if has_layers else ["-s", str(config.stages)]  # the split sets the number of stages
-    words = ["--num-devices", str(config.devices), *stages, "-b", str(config.microbatches)]
+    stages = [] if has_layers else ["--stages", str(config.stages)]  # the split says how many
+    words = ["--devices", str(config.devices), *stages, "--microbatches", str(config.microbatches)]
     if config.iterations != 1:
         words += ["--iterations", str(config.iterations)]
     if config.slices != 1:

@@ -3,7 +3,8 @@
 import ctypes
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
+from os import PathLike, fspath
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
 from . import _abi
 from ._abi import Placement, Quantity, SenderWaits
@@ -13,7 +14,7 @@ from .model_end import ModelEnd, model_end
 from .number_lists import Numbers, integer, numbers
 from .shown import shown
 from .units import PLAIN, Units
-from .windows import OF_WINDOWS, StageWindows, checked_windows, set_windows
+from .windows import OF_WINDOWS, StageWindows, checked_windows, set_windows, windows_as_given
 from .words import counted, names_checked
 
 # The quantity of each list of numbers, by the library's name for it.
@@ -76,6 +77,41 @@ class Quantities(TypedDict, total=False):
     mem_recomputed_backward_input: Numbers
     mem_recomputed_backward: Numbers
     device_speeds: Numbers
+
+
+_READERS: List[Callable[[str], "Config"]] = []  # of config files, which stand above this module
+
+
+def reads_configs(reader: Callable[[str], "Config"]) -> Callable[[str], "Config"]:
+    """A decorator of the function that makes the config of a file."""
+    _READERS[:] = [reader]
+    return reader
+
+
+_UNITERS: List[Callable[[Mapping[str, Any]], Tuple[Dict[str, Any], Units]]] = []  # of numbers with units, likewise
+_WORDERS: List[Callable[[str, Any, Units], Any]] = []
+
+
+def unites_numbers(uniter: Callable[[Mapping[str, Any]], Tuple[Dict[str, Any], Units]], worder: Callable[[str, Any, Units], Any]) -> None:
+    """Sets the functions that turn texts with units into numbers in the same units, and numbers into texts."""
+    _UNITERS[:], _WORDERS[:] = [uniter], [worder]
+
+
+def _has_text(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, (list, tuple)) and any(map(_has_text, value)))
+
+
+def _united(given: Mapping[str, Any], units: Units) -> Tuple[Dict[str, Any], Units]:
+    uniter, = _UNITERS
+    united, found = uniter(given)
+    if PLAIN not in (units, found):
+        raise Error(f"units: numbers as texts have their own; leave out units={shown(units)}")
+    return united, units if found == PLAIN else found
+
+
+def _worded(name: str, value: Any, units: Units) -> Any:
+    worder, = _WORDERS
+    return worder(name, value, units)
 
 
 DEFAULT: Numbers = ()  # the value of a list that is not given
@@ -195,10 +231,13 @@ class Config:
         given = quantities_in(locals())
         if options is not None and not isinstance(options, Mapping):
             raise Error(f"options must be a mapping of names to values, not {shown(options)}")
-        self.units = units
         if not isinstance(units, Units):
             raise Error(f"units must be a ppsched.Units, not {shown(units)}")
         units.check()
+        if any(map(_has_text, given.values())):
+            united, units = _united(given, units)
+            given = cast(Quantities, united)
+        self.units = units
         stages = devices if stages is None else stages
         self._own(new_handle(lib.ppsched_config_create, integer("devices", devices), integer("stages", stages),
                              integer("microbatches", microbatches), None))
@@ -261,8 +300,49 @@ class Config:
     def __deepcopy__(self, _memo: object) -> "Config":
         return self.__copy__()
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a ppsched.Config cannot be pickled")
+    def _arguments(self) -> Dict[str, Any]:
+        """What makes it again: the arguments of ppsched.Config that say something."""
+        given: Dict[str, Any] = {name: getattr(self, name) for name in ("devices", "microbatches", "stages", "iterations", "slices", "split_backward", "forward_only",
+                                                                         "sender_waits", "units")}
+        given.update({name: values for name in QUANTITIES if (values := getattr(self, name))})
+        if self.windows:  # the times follow from them
+            for name in (*OF_WINDOWS, *([] if self._pairs_given else ["overlapped_times"])):
+                given.pop(name, None)
+            stages = [windows_as_given(stage) for stage in self.windows]
+            given["windows"] = stages[0] if len(stages) == 1 else stages
+        placement = self._asked_placement
+        return {**given, "weight_versions": self._weight_versions, "options": dict(self._options),
+                "placement": list(self._map) or (None if placement == Placement.DEFAULT else placement)}
+
+    def replace(self, **changes: Any) -> "Config":
+        """The same problem but for what is given, by the names of ppsched.Config's arguments and with its checks. Stages that were as
+        many as devices stay so; a list of numbers that is given as () has its default again.
+
+            config.replace(microbatches=16, mem_limit=80)
+        """
+        given = self._arguments()
+        if self.stages == self.devices and "devices" in changes and "stages" not in changes:
+            del given["stages"]
+        if any(map(_has_text, quantities_in(changes).values())):  # the others have units then, too
+            units = given.pop("units")
+            given.update({name: _worded(name, given[name], units) for name in quantities_in(given)})
+        made = Config(**{**given, **changes})
+        if made.microbatches == self.microbatches:
+            made.microbatch_order = self.microbatch_order
+        return made
+
+    @classmethod
+    def from_file(cls, path: Union[str, "PathLike[str]"]) -> "Config":
+        """The problem that a config file of the ppsched command states, as JSON or YAML: its sizes, times and memory. What it says for
+        the command alone, such as output, is not read.
+
+            config = ppsched.Config.from_file("problem.yaml")
+        """
+        reader, = _READERS
+        return reader(fspath(path))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _unpickled, (_minor_version(), self._arguments(), self.microbatch_order, self._carries and self.placement.name.lower())
 
     def _set_placement(self, placement: Union[Placement, str, Sequence[int]]) -> None:
         if isinstance(placement, str):
@@ -412,6 +492,19 @@ def device_numbers(order: object) -> List[int]:
     if any(not 0 <= device < 2**32 for device in devices):
         raise Error(f"the device order holds devices out of range: {devices}", _abi.Status.ERROR_RANGE)
     return devices
+
+
+def _minor_version() -> str:
+    return ".".join(decoded(lib.ppsched_version_text()).split(".")[:2])
+
+
+def _unpickled(version: str, arguments: Mapping[str, Any], order: Tuple[int, ...], carried: Union[str, bool]) -> Config:
+    """What pickle calls; carried: the placement of a schedule that it has."""
+    if version != _minor_version():
+        raise Error(f"this ppsched.Config was pickled by ppsched {version}, and this is {_minor_version()}; make it again from its arguments or a file")
+    config = Config(**arguments)
+    config.microbatch_order = order
+    return config._placed(member(Placement, "placement", carried)) if carried else config
 
 
 def config_of(value: object) -> Config:

@@ -9,7 +9,8 @@ from ._library import Error
 from .shown import shown
 from .words import counted
 
-Numbers = Union[SupportsFloat, Iterable[SupportsFloat], Iterable[Iterable[SupportsFloat]]]
+# Each may be a text with its unit: "6.1ms".
+Numbers = Union[SupportsFloat, str, Iterable[Union[SupportsFloat, str]], Iterable[Iterable[Union[SupportsFloat, str]]]]
 OF_PAIRS = ("p2p_time", "p2p_bandwidth", "overlapped_times")  # may be matrices
 
 

@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._abi import Kind, Placement
-from ._library import Error
+from ._library import Error, decoded, lib
 from .colours import SHADES, edge_of, ink_on, is_lined, shade_of
 from .memory import MemoryPoint
 from .microbatch_map import order_line
@@ -38,7 +38,9 @@ _ALL_ROWS = 9.6     # inches, most for all rows, so that the picture with the me
 _MEMORY = 2.1       # inches, for the memory panel
 _LONGEST = 16.0     # inches, widest picture
 _HISTOGRAM = 1.6    # inches, for the makespans of scenarios
-UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # so that the same picture makes the same file
+_MAKER = f"ppsched {decoded(lib.ppsched_version_text())}"
+# What a file tells of itself; without a date, so that the same picture is the same file.
+UNDATED = {"png": {"Software": _MAKER}, "svg": {"Creator": _MAKER, "Date": None}, "pdf": {"Creator": _MAKER, "CreationDate": None}}
 _DOTS = 150         # per inch of a PNG
 _NUMBER_SIZE = 8.0  # points, microbatch numbers if they fit
 _LEAST_SIZE = 6.0   # points, least size of text; numbers that would be smaller are left out

@@ -338,6 +338,17 @@ class Plan(Shared, Sequence[Candidate]):
         """The ranked candidates as plain rows: pandas.DataFrame(plan.rows()), or polars.DataFrame."""
         return [plain_row(candidate) for candidate in self]
 
+    def to_pandas(self) -> object:
+        """The ranked candidates as a pandas.DataFrame, where pandas is installed; `rows` needs nothing.
+
+            plan.to_pandas().groupby("strategy").step_time.min()
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise Error("to_pandas needs pandas (pip install pandas); rows() has the same as a list") from None
+        return pandas.DataFrame(self.rows())
+
     def row(self, candidate: Candidate, csv: Optional[str] = None, *, micro_batch: int = 0, data_parallel: int = 1) -> Dict[str, object]:
         """All that `pick --json` prints for a candidate: its figures, devices and split, the launch arguments of each runtime ("launch"),
         and the command that builds it. csv, micro_batch, data_parallel: see Schedule.launch."""

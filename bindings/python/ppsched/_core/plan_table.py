@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from ._library import decoded, lib
 from .candidate import Candidate
 from .former_names import with_former
 from .layer_words import recompute_words
@@ -15,6 +16,7 @@ from .microbatch_map import words_of
 from .page_text import escaped
 from .shown import printable
 from .strategy import strategies
+from .text_table import Column, laid_out
 from .timeline import Bubble
 from .units import Units
 from .views import Plain
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 BEST, FAINT, PLAIN = "\033[1;32m", "\033[2m", "\033[0m"
-HEADINGS = ("", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
+HEADINGS = ("place", "strategy", "V", "M", "slices", "limit", "step time", "in scenarios", "bubble of total", "of span", "peak memory", "device", "offloads", "above bound", "runs on",
             "split", "recomputed")
+# Columns that go beneath each row where there is no room, the last first; from TEXTS on they are texts.
+BENEATH, TEXTS = ("above bound", "offloads", "of span", "device", "runs on", "recomputed", "split"), 5
 TO_THE_LEFT = ("strategy", "runs on", "split", "recomputed")
 MEASURES = {"limit": "memory", "step time": "time", "in scenarios": "time", "peak memory": "memory"}  # the dimension of columns with units
 MOST_IN_HTML = 40  # rows
@@ -92,9 +96,8 @@ def _columns(rows: List[List[str]], units: Units) -> Tuple[List[Tuple[str, ...]]
 
 def _aligned(rows: List[List[str]], units: Units) -> List[str]:
     columns, lefts = _columns(rows, units)
-    widths = [max(map(len, column)) for column in columns]
-    return ["  ".join(cell.ljust(width) if left else cell.rjust(width) for cell, width, left in zip(line, widths, lefts)).rstrip()
-            for line in zip(*columns)]
+    return laid_out([Column(heading, cells, left, 1 + BENEATH.index(heading) if heading in BENEATH else 0, " (" if heading == "strategy" else "")
+                     for (heading, *cells), left in zip(columns, lefts)], TEXTS)
 
 
 def best_of_each(candidates: Sequence[Candidate]) -> List[Candidate]:
@@ -211,13 +214,13 @@ def candidates_csv(candidates: Iterable[Candidate], units: Units,
     nested: Dict[str, Iterable[str]] = {"options": options, "bubble": Bubble._fields,
                                          "units": Units._fields if any(units) else ()}
     keys = [(name, part) for name in (*with_former(dict.fromkeys(Candidate._fields[1:])), "fits", "units") for part in nested.get(name, ("",))]
-    text = io.StringIO()
+    text, version = io.StringIO(), decoded(lib.ppsched_version_text())
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(f"{name}.{part}" if part else name for name, part in keys), *([] if models is None else ["split", "recompute"])])
+    writer.writerow([*(f"{name}.{part}" if part else name for name, part in keys), *([] if models is None else ["split", "recompute"]), "version"])
     for candidate in candidates:
         row, model = with_former(candidate_row(candidate, units)), (models or {}).get(candidate.rank)
         split: List[object] = [] if models is None else ["", ""]
         if model is not None:
             split = [_cell(model.split.layers), _cell(recompute_words(model))]
-        writer.writerow([*(_cell((row[name] or {}).get(part) if part else row.get(name)) for name, part in keys), *split])
+        writer.writerow([*(_cell((row[name] or {}).get(part) if part else row.get(name)) for name, part in keys), *split, version])
     return text.getvalue()

@@ -37,6 +37,22 @@ def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
     return RunsOn(order, [name for name in able if name not in order])
 
 
+def _is_runnable(plan: "Plan", candidate: Candidate, progress: Optional[Progress]) -> bool:
+    """Whether some runtime runs its very order."""
+    if candidate.runs_on is not None:
+        return bool(candidate.runs_on)
+    return bool(runs_on(plan.iteration(candidate, progress), plan.model(candidate)).order)
+
+
+def runnable_first(plan: "Plan", count: int, progress: Optional[Progress] = None) -> List[Candidate]:
+    """The first `count` that fit: those that some runtime runs, by rank, and then the others. MOST_TRIED at most are asked, where
+    the plan has not."""
+    fitting = [candidate for candidate in plan if candidate.fits]
+    asked = [candidate for number, candidate in enumerate(fitting) if number < MOST_TRIED or candidate.runs_on is not None]
+    able = list(itertools.islice((candidate for candidate in asked if _is_runnable(plan, candidate, progress)), count))
+    return (able + [candidate for candidate in fitting if candidate not in able])[:count]
+
+
 class BestByRuntime(NamedTuple):
     """For each runtime the best of the `tried` candidates that it runs, or of whose kind it makes an order. alike: names of the latter
     runtimes, which are left out if the plan has checked the runtimes; fitting: number of candidates that could be tried."""

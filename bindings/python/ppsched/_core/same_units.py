@@ -2,11 +2,12 @@
 """Converts all numbers of a problem to the same units. A mixture is refused, with the line that would be right."""
 import copy
 import json
+import re
 from fractions import Fraction
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from ._library import Error
-from .config import QUANTITIES
+from .config import QUANTITIES, unites_numbers
 from .unit_advice import LARGE, unit_meant
 from .units import BYTES, KIND_OF, KINDS, PLAIN, TIMES, Amount, Units, dimension_of, number_word, parse
 from .whole_numbers import number_of
@@ -270,3 +271,16 @@ def refuse_plain(values: Mapping[str, Any], files: Files) -> None:
 def has_units(values: Mapping[str, Any], group: str) -> bool:
     """Whether any number of one of GROUPS has a unit."""
     return bool(given_amounts(place for place in places(dict(values), {}) if place.dimension in GROUPS[group]))
+
+
+def _united(given: Mapping[str, Any]) -> Tuple[Dict[str, Any], Units]:
+    """The arguments of a ppsched.Config; what would be right is told as its arguments are written."""
+    present = {name: value for name, value in given.items() if not isinstance(value, tuple) or value}
+    try:
+        return in_same_units(present, dict.fromkeys(present, "ppsched.Config"))
+    except Error as error:
+        text = re.sub(r"--([a-z-]+) ([0-9.e+-]+[A-Za-z/]+)", lambda match: f'{match[1].replace("-", "_")}="{match[2]}"', str(error))
+        raise Error(text) from None
+
+
+unites_numbers(_united, worded)

@@ -247,6 +247,13 @@ def checked_windows(given: object, where: str = "") -> List[StageWindows]:
     return [stage_windows(f"{where}stage {number}: ", stage) for number, stage in enumerate(given)]
 
 
+def windows_as_given(stage: StageWindows) -> Dict[str, Any]:
+    """The object from which these windows are read."""
+    lists = {name: [[channel, time, *([after] if after else [])] for channel, time, after in rows]
+             for name, rows in stage.lists.items() if rows}
+    return {**lists, **({"slowdown": dict(stage.slowdown)} if stage.slowdown else {})}
+
+
 def set_windows(handle: ctypes.c_void_p, stages: Sequence[StageWindows]) -> None:
     """Gives them to a config."""
     records = Records("", stages)

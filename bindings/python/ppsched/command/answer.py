@@ -7,7 +7,7 @@ from .._core.chosen import Chosen
 from .._core.launching import launch_notes
 from .._core.microbatch_map import device_order_line, device_order_told, order_line, order_told
 from .._core.plan import Plan
-from .._core.plan_table import table
+from .._core.plan_table import candidate_name, table
 from .._core.progress import ProgressBar
 from .._core.runs_on import BestByRuntime, best_as_asked, best_by_runtime
 from .._core.units import BYTES
@@ -78,6 +78,14 @@ class Answer(Chosen):
         return [f"idle time: {whole:.2%} of total: {imbalance:.2%} from imbalance (devices with less work than the busiest one), "
                 f"{max(0.0, whole - imbalance):.2%} from the pipeline"]
 
+    def _faster(self) -> List[str]:
+        """A line: what ranks before the best, as no runtime runs it."""
+        first, best = self.plan.best, self.best[0]
+        if first is None or first.number == best.number:
+            return []
+        return [f"faster, but no runtime runs it: {candidate_name(first)}, V = {first.chunks}, step time {first.step_time:.6g}"
+                f"{self._units.after_time}; --any ranks by time alone"]
+
     def text(self, colour: bool, chosen: bool) -> str:
         """The table, the parts of the idle time, the best for each runtime unless one was chosen, and the command."""
         runs = {candidate.rank: self.runs_on(candidate) for candidate in self.best}
@@ -85,6 +93,6 @@ class Answer(Chosen):
         shown = table([self._shown(candidate) for candidate in self.best], everything=True, colour=colour,
                       runs={rank: str(one) for rank, one in runs.items()}, units=self._units)
         order = self.best[0].microbatch_order
-        told = [*self._idle(), *lines, self.command(self.plan, self.best[0])]
+        told = [*self._idle(), *([] if chosen else self._faster()), *lines, self.command(self.plan, self.best[0])]
         devices = self.best[0].device_order
         return shown + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + "".join(line + "\n" for line in told)

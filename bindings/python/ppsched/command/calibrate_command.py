@@ -25,6 +25,7 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--device", help="where to start: a known device or a file (default: that of the runs)")
     parser.add_argument("-m", "--model", metavar="FILE", help="the model of all runs (default: the columns of each)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the device file (default: print it)")
+    parser.examples = ("ppsched calibrate runs.csv -o device.json",)
     parser.set_defaults(run=run_calibrate)
 
 

@@ -12,6 +12,10 @@ class Command(NamedTuple):
     summary: str
 
 
+EXAMPLES = ("ppsched pick --devices 8 --microbatches 32 --mem-limit 12             # which schedule",
+            "ppsched schedule --strategy zb_auto --devices 8 --microbatches 16     # one schedule",
+            "ppsched live -o live.html                                             # the page")
+
 COMMANDS: Dict[str, Command] = {
     "strategies": Command("strategies_command", "list the strategies and their options"),
     "schedule": Command("schedule_command", "build and evaluate one schedule"),
@@ -25,4 +29,5 @@ COMMANDS: Dict[str, Command] = {
     "price": Command("price_command", "what a step of a told layout takes and holds"),
     "calibrate": Command("calibrate_command", "a device's constants from measured runs"),
     "live": Command("live_command", "open the library as a web page to try other options"),
+    "help": Command("help_command", "this help, or that of a command"),
 }

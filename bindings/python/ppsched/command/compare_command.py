@@ -9,17 +9,19 @@ from .._core.candidate import Candidate
 from .._core.former_names import with_former
 from .._core.microbatch_map import device_order_line, order_line
 from .._core.plan import Plan
-from .._core.plan_table import candidate_row, candidates_csv, split_cells, split_row, table
-from .._core.writing import ending_of
+from .._core.plan_table import best_of_each, candidate_row, candidates_csv, split_cells, split_row, table
+from .._core.writing import PICTURES, draw_together, ending_of, stamped
 from .commands import COMMANDS, Commands
+from .notices import tell_problem
 from .page_options import PAGES, check_page_words
 from .plan_options import add_plan_problem, check_words, make_plan
 from .plan_telling import check_answer, groups_line, of_runtime, page_text, rows_text, why_none
 from .printing import print_text
 from .problem_values import merged
-from .usage import UsageError
+from .usage import ANSWER, UsageError
 
-ENDINGS = (".json", ".txt", ".csv", *PAGES)
+ENDINGS = (".json", ".txt", ".csv", *PAGES, *PICTURES)
+MOST_DRAWN = 5  # schedules in a picture
 
 
 def add_commands(commands: Commands) -> None:
@@ -28,9 +30,16 @@ def add_commands(commands: Commands) -> None:
         description="Evaluates all strategies with all their sizes and options, and ranks them by step time. Costs are those of the "
                     "stages of -s: one stage per device, or one per layer. For other numbers of stages they are divided or added up.")
     add_plan_problem(compare)
-    compare.add_argument("-o", "--output", metavar="FILE",
-                         help="write to a file: .json, .txt, .csv, or .html for a page with timelines")
-    compare.add_argument("--all", action="store_true", help="try and show all group sizes, not only the best of each strategy")
+    compare.first = ("num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit", "layers",
+                     "runtime", "json", "output")
+    compare.examples = ("ppsched compare --devices 8 --microbatches 32 --mem-limit 12",
+                        "ppsched compare -c problem.yaml -o ranked.html                  # a page with timelines",
+                        "ppsched compare --devices 8 --microbatches 32 -o ranked.csv")
+    answer = compare.group(ANSWER)
+    answer.add_argument("-o", "--output", metavar="FILE",
+                         help=f"write to a file: .json, .txt, .csv, .html for a page with timelines, or .png .svg .pdf for a picture of the "
+                              f"best of each strategy, {MOST_DRAWN} at most")
+    answer.add_argument("--all", action="store_true", help="all group sizes are tried and in the table, not just each strategy's best")
     compare.set_defaults(run=run_compare)
 
 
@@ -50,6 +59,13 @@ def _compared_text(made: Plan, candidates: List[Candidate], arguments: argparse.
     return text + (order_line(order) if order else "") + (device_order_line(devices) if devices else "") + groups_line(made, arguments)
 
 
+def _draw(made: Plan, candidates: List[Candidate], path: str) -> None:
+    """The best of each strategy, of those that fit."""
+    best = [candidate for candidate in best_of_each(candidates) if candidate.fits][:MOST_DRAWN]
+    if best:
+        draw_together([made.timeline(candidate) for candidate in best], path)
+
+
 def run_compare(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     check_page_words(arguments, [arguments.output])
@@ -57,8 +73,16 @@ def run_compare(arguments: argparse.Namespace) -> None:
         if ending_of(arguments.output, (".trace.json",)):
             raise UsageError(f"-o {arguments.output}: compare writes no traces; pick -o writes that of the best candidate")
         check_answer(arguments.output, arguments.json, ENDINGS)
-    made = make_plan(merged(arguments))
+    values = merged(arguments)
+    made = make_plan(values)
     candidates = made[:] if arguments.runtime is None else of_runtime(made, arguments.runtime)
-    print_text(_compared_text(made, candidates, arguments), arguments.output)
+    text = _compared_text(made, candidates, arguments)
+    if arguments.output is not None and ending_of(arguments.output, PICTURES):
+        _draw(made, candidates, arguments.output)
+        arguments.output = None  # the table is told beside it
+    is_text = arguments.output is not None and not arguments.json and ending_of(arguments.output, (".txt",))
+    print_text(stamped(text, "text") if is_text else text, arguments.output)
     if made.best is None:
         raise Error(why_none(made))
+    if not arguments.json and not (arguments.output and ending_of(arguments.output, (".json", ".csv"))):
+        tell_problem(arguments, values)

@@ -13,6 +13,7 @@ from .._core.plan import Plan
 from .._core.plan_table import candidate_name
 from .._core.progress import ProgressBar
 from .._core.runs_on import BestByRuntime, best_as_asked
+from .._core.text_table import Column, laid_out
 from .._core.units import Units
 from .._core.words import counted
 
@@ -161,6 +162,6 @@ def table_of(rows: List[Row], own: Optional[Own], units: Units, time: RankingTim
     cells = [("best for each runtime", "strategy", "V", *(column[0] for column in figures)),
              *((" ".join(row.names), candidate_name(row.candidate), str(row.candidate.chunks), *column)
                for row, *column in zip(joined, *(column[1:] for column in figures)))]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    lines = ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))) for line in cells]
-    return [*lines, *reasons, *([own.hint] if own else [])]
+    lines = laid_out([Column(heading, column, left=number < 2, leaves=int(number == 0), breaks=" (" if number == 1 else "")
+                      for number, (heading, *column) in enumerate(zip(*cells))], texts=2)
+    return [*(part for line in lines for part in line.splitlines()), *reasons, *([own.hint] if own else [])]

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core._library import Error
+from .._core._library import Error, decoded, lib
 from .._core.chakra import read_chakra
 from .._core.config import QUANTITIES, Config, quantities_in
 from .._core.exporting import FORMAT_NAMES, Stream
@@ -19,11 +19,11 @@ from .._core.shown import printable
 from .._core.timeline import Timeline
 from .._core.windows import OF_WINDOWS, checked_windows
 from .._core.words import counted
-from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, PAGES
+from .._core.writing import FORMATS, PICTURES, PAGES, draw_file, ending_of, stamped_stream
 from ..page.report import report
+from ..readers.config_file import read_config_file
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .commands import COMMANDS, Commands
-from .config_file import read_config_file
 from .export_options import add_export_arguments
 from .launch_options import add_launch_argument, check_job, launch_fault, print_launch, take_job
 from .layer_options import add_split_arguments, has_layers, read_layers, refuse_beside, split_config, split_of
@@ -37,7 +37,7 @@ from .profile_options import Measurement, profile_fault
 from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
 from .transfer_report import TransferReport, error_row
-from .usage import UsageError
+from .usage import LAYERS, SENDS, UsageError
 from .windows_option import take_windows
 
 DRAWN, DRAWING = (*PICTURES, *PAGES), "drawing"
@@ -66,14 +66,17 @@ def add_commands(commands: Commands) -> None:
     add_launch_argument(convert)
     convert.add_argument("--renumber", action="store_true", help="number microbatches in the order in which the last stage runs them, as PyTorch takes losses in that "
                          "order; if microbatches differ, the order for the run is printed, too")
-    add_split_arguments(convert)
-    add_end_arguments(convert)
+    add_split_arguments(convert.group(LAYERS))
+    add_end_arguments(convert.group(LAYERS))
     convert.add_argument("--no-times", action="store_true", help="with json: without times and metrics; the schedule is not evaluated")
     add_export_arguments(convert)
-    add_chakra_arguments(convert)
-    add_lowering_arguments(convert)
-    add_channel_arguments(convert)
+    add_chakra_arguments(convert.group("--to chakra"))
+    add_lowering_arguments(convert.group(SENDS))
+    add_channel_arguments(convert.group(SENDS))
     add_cost_arguments(convert)
+    convert.first = ("source", "to", "output", "launch", "renumber", "config", "forward_times", "backward_times", "p2p_time", "lower")
+    convert.examples = ("ppsched convert order.csv -o order.png", "ppsched convert order.csv --to json --no-times",
+                        "ppsched convert order.csv --launch torchtitan --num-layers 32")
     convert.set_defaults(run=run_convert)
 
 
@@ -139,7 +142,7 @@ def _error_row(error: Error) -> Dict[str, Any]:
 
 
 def _print_json(arguments: argparse.Namespace, row: Dict[str, Any]) -> None:
-    print_text(json.dumps({"file": arguments.file, **row}, indent=1) + "\n", arguments.output)
+    print_text(json.dumps({"file": arguments.file, **row, "version": decoded(lib.ppsched_version_text())}, indent=1) + "\n", arguments.output)
 
 
 def run_check(arguments: argparse.Namespace) -> None:
@@ -255,7 +258,7 @@ def _format(arguments: argparse.Namespace) -> str:
 def _finish(config: Config, arguments: argparse.Namespace, format: str, stream: Optional[Stream] = None) -> None:
     """Prints a text, if there is one, and the order of microbatches on standard error if the output cannot contain it."""
     if stream is not None:
-        print_stream(stream, arguments.output)
+        print_stream(stream if arguments.output is None else stamped_stream(stream, format), arguments.output)
     tell_beside(arguments.command, config.microbatch_order, format, arguments.output if stream is not None else None)
 
 

@@ -12,7 +12,7 @@ from .._core.layers import COSTS, Layer, Layers, LayerSplit, Split, config_from_
 from .._core.model_end import model_end
 from .._core.number_lists import numbers
 from .._core.shown import shown
-from .config_file import read_layers_file, read_layers_text
+from ..readers.config_file import read_layers_file, read_layers_text
 from .number_options import whole
 from .size_options import end_of
 from .usage import UsageError

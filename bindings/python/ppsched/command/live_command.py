@@ -6,6 +6,7 @@ import pathlib
 from typing import Any, Dict
 
 from .._core._library import Error, call, lib
+from .._core.command_words import option_word
 from .._core.config import QUANTITIES, Config
 from .._core.output import write_text
 from .._core.shown import printable
@@ -20,7 +21,7 @@ from .problem_options import add_problem_arguments
 from .problem_values import Values, merged, problem_of
 from .size_options import add_size_arguments
 from .split_finding import found_split
-from .usage import UsageError
+from .usage import KEPT, LAYERS, MICROBATCHES, UsageError
 
 
 def add_commands(commands: Commands) -> None:
@@ -29,10 +30,15 @@ def add_commands(commands: Commands) -> None:
         description="Opens a web page with the given problem, which computes everything in the browser; or writes the page to a file.")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
-    parser.add_argument("--slices", type=whole, metavar="K", help="number of slices of each microbatch along its sequence (default: 1)")
-    add_size_arguments(parser)
-    add_memory_saving_arguments(parser)
-    add_split_arguments(parser)
+    parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
+                    "output")
+    parser.examples = ("ppsched live                                              # opens the page in a browser",
+                       "ppsched live -o live.html                                 # writes it, one file",
+                       "ppsched live --strategy zb_auto --devices 8 --microbatches 16")
+    parser.group(MICROBATCHES).add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
+    add_size_arguments(parser.group(LAYERS))
+    add_memory_saving_arguments(parser.group(KEPT))
+    add_split_arguments(parser.group(LAYERS))
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help="set an option of the strategy")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this .html file, and open nothing")
     parser.set_defaults(run=lambda arguments: run_live(arguments, _has_problem(arguments, parser)))
@@ -53,7 +59,7 @@ def _check_told(arguments: argparse.Namespace, values: Values) -> None:
     given = {**vars(arguments), **{name: value for name, value in values.items() if value is not None}}
     lost = [name for name in vars(arguments) if name not in _TOLD and given[name] and given[name] != _PLAIN.get(name)]
     if lost:
-        raise UsageError(f"--{lost[0].replace('_', '-')}: a link contains only a problem with stages and its strategy; leave this option out")
+        raise UsageError(f"{option_word(lost[0])}: a link contains only a problem with stages and its strategy; leave this option out")
 
 
 def _check_problem(config: Config, strategy: str) -> None:

@@ -4,10 +4,12 @@ import argparse
 import json
 from typing import Any, Dict, List
 
-from .._core._library import Error
+from .._core._library import Error, decoded, lib
 from .._core.model import Model
 from .._core.output import write_text
 from .._core.same_units import SECONDS_AND_BYTES, places, worded
+from .._core.text_table import Column, laid_out
+from ..readers.config_file import WRITTEN
 from ..readers.device_files import read_device
 from ..readers.model_files import guessed_model, read_model
 from .commands import COMMANDS, Commands
@@ -88,13 +90,15 @@ def _bytes_word(value: float) -> str:
     return f"{value / GIB:.2f}"
 
 
+BENEATH = ("full MiB", "selective MiB", "active", "MFU", "ep", "cp")  # where there is no room, the last first
+
+
 def columns(rows: List[List[str]]) -> str:
-    """Aligns the first column to the left and the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join(cell.ljust(width) if number == 0 else cell.rjust(width)
-                       for number, (cell, width) in enumerate(zip(row, widths)))
-             for row in rows]
-    return "".join(line.rstrip() + "\n" for line in lines)
+    """The first column to the left, all others to the right."""
+    found = [Column(heading, cells, left=number == 0, leaves=1 + BENEATH.index(heading) if heading in BENEATH else 0,
+                    breaks=" (" if heading == "schedule" else "")
+             for number, (heading, *cells) in enumerate(zip(*rows))]
+    return "".join(line + "\n" for line in laid_out(found, len(BENEATH) + 1))
 
 
 def _layer_table(model: Model, rows: List[Any]) -> str:
@@ -113,6 +117,8 @@ def _layer_table(model: Model, rows: List[Any]) -> str:
                       f"{per_layer[name]['active']:,}",
                       *(f"{1000 * row[time]:.3f}" for time in ("forward_time", "backward_input_time", "backward_weight_time")),
                       f"{row['mem_forward'] / 2**20:.1f}", kinds.get("selective", "-"), kinds.get("full", "-")])
+    if all(line[2] == line[3] for line in lines[1:]):
+        lines = [[*line[:3], *line[4:]] for line in lines]
     return columns(lines)
 
 
@@ -137,8 +143,8 @@ def _table(job: Job, row: Dict[str, Any], memory: List[DeviceMemory]) -> str:
 
 
 def _layers_text(rows: List[Any]) -> str:
-    """The layers as a file for --layers, with units."""
-    values: Dict[str, Any] = {"layers": json.loads(json.dumps(rows))}
+    """For --layers, with units."""
+    values: Dict[str, Any] = {WRITTEN: decoded(lib.ppsched_version_text()), "layers": json.loads(json.dumps(rows))}
     for place in places(values, {}):
         place.put(worded(place.name, place.value, SECONDS_AND_BYTES))
     return json.dumps(values, indent=1) + "\n"

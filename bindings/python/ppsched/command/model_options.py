@@ -13,9 +13,9 @@ from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
-from .number_options import add_count_argument, real, whole
+from .number_options import add_count_argument, kind_of_device, real, whole
 from .printing import tell
-from .usage import UsageError
+from .usage import MODEL, Parser, UsageError
 
 DEFAULT_DEVICE = "h100"
 # Options that take a number: other names, help. Several numbers make several layouts to compare.
@@ -58,12 +58,12 @@ class Job(NamedTuple):
         return self.microbatches * training.micro_batch_size * training.data_parallel
 
 
-def add_model_arguments(parser: argparse.ArgumentParser, beside_batches: bool) -> None:
+def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
     """beside_batches: the command has --micro-batch-size and --data-parallel-size already."""
-    group = parser.add_argument_group("a model by its description")
+    group = parser.group(MODEL)
     group.add_argument("--model", metavar="FILE",
                        help="Hugging Face's config.json, or Megatron-LM's argument names in JSON or YAML")
-    group.add_argument("--device", metavar="NAME",
+    group.add_argument("--device", metavar="NAME", type=kind_of_device,
                        help=f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []

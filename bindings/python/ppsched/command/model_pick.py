@@ -2,17 +2,18 @@
 """The command pick for a model by its description: for one layout of a job, or for several, which are compared."""
 import argparse
 import itertools
-import json
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core._library import Error
+from .._core.command_words import option_word
 from .._core.config import QUANTITIES
 from .._core.launching import with_options
 from .._core.listener import Progress
 from .._core.microbatch_map import order_told
 from .._core.plan import Plan
 from .._core.plan_table import candidate_name
-from .._core.writing import ending_of
+from .._core.runs_on import runnable_first
+from .._core.writing import ending_of, stamped
 from ..readers.device_files import read_device
 from ..readers.model_files import ModelFile
 from .answer import Answer
@@ -23,28 +24,29 @@ from .model_estimate import GIB, DeviceMemory
 from .model_options import DEFAULT_DEVICE, NUMBERS, Job, add_model_arguments, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
+from .notices import tell_spare
 from .number_options import whole
 from .page_options import PAGES, check_page_words
 from .pick_files import files_of, write_schedule
 from .plan_options import check_words, make_plan
-from .plan_telling import page_text, why_none
+from .plan_telling import page_text, rows_text, why_none
 from .printing import tell, print_text
 from .problem_values import merged
-from .usage import UsageError
+from .usage import MODEL, Parser, UsageError
 
 MOST_DEVICES = 2**20
 CAUSES = ("weights", "gradients", "optimizer", "activations", "buffers", "total")
 # Lists of candidates' sizes, and the option of the job to use instead.
 VARIES = {"microbatch_counts": "several --micro-batch", "mem_limits": "--mem-limit"}
-# Options of the problem that follow from the job, and from which of its options.
-FOLLOWS = {"num_devices": "--pp", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
+# What the options of the problem say that follows from the job.
+FOLLOWS = {"num_devices": "--pp, and all devices are --gpus", "num_stages": "--pp", "num_batches": "--global-batch", "layers": "--model",
            "num_layers": "--model",
            "embedding": "--model", "head": "--model"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_model_arguments(parser, beside_batches=True)
-    parser.add_argument("--gpus", type=whole, metavar="N", help="with --model: number of all devices, from which --dp follows")
+    parser.group(MODEL).add_argument("--gpus", type=whole, metavar="N", help="with --model: all devices; --dp follows from them")
 
 
 class Found(NamedTuple):
@@ -110,9 +112,10 @@ def _own_plan(job: Job, values: Mapping[str, Any], runtime: str, progress: Progr
 
 def _find(job: Job, values: Mapping[str, Any]) -> Found:
     made = plan_job(job, values, make_plan)
-    best = made.plan.best
-    if best is None:
+    if made.plan.best is None:
         raise _why_none(made)
+    by_time = values.get("any") or values.get("offload") or values.get("runtime")
+    best = made.plan.best if by_time else runnable_first(made.plan, 1)[0]
     training = job.model.training
     answer = Answer(made.plan, [best], None, (training.micro_batch_size, training.data_parallel), "GiB",
                     lambda name, progress: _own_plan(job, values, name, progress))
@@ -227,7 +230,7 @@ def _comparison(found: List[Found]) -> str:
     """One row per layout, the best first. Layouts that do not fit come last, with the reason."""
     counts = {one.layout["gpus"] for one in found if one.step is not None}
     gpus = ["gpus"] if len(counts) > 1 else []
-    lines = [["", *gpus, "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
+    lines = [["place", *gpus, "tp", "pp", "dp", "cp", "ep", "micro batch", "schedule", "V", "step", "tokens/s", "MFU", "fullest GiB"]]
     reasons = []
     for number, one in enumerate(found):
         if one.step is None or one.answer is None:
@@ -265,10 +268,10 @@ def _check(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     of_profile = ("num_devices", "num_stages", "num_batches") if arguments.profile else ()
     for name, word in FOLLOWS.items():
         if getattr(arguments, name, None) is not None or (values.get(name) is not None and name not in of_profile):
-            raise UsageError(f"--{name.replace('_', '-')}: with --model it follows from {word}; leave it out")
+            raise UsageError(f"{option_word(name)}: with --model it follows from {word}; leave it out")
     for name, word in VARIES.items():
         if values.get(name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')}: with --model give {word}")
+            raise UsageError(f"{option_word(name)}: with --model give {word}")
     for name, value in (("--top", arguments.top != 1), ("--format", arguments.format is not None)):
         if value:
             raise UsageError(f"{name} cannot be combined with --model")
@@ -315,7 +318,7 @@ def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str]
     if path is not None and ending_of(path, PAGES):
         return page_text(best.answer.plan, best.answer.plan[:], arguments, csv) if best.answer is not None else ""
     if arguments.json or (path is not None and ending_of(path, (".json",))):
-        return json.dumps([_row(one, arguments, csv if one is best else None) for one in found], indent=1) + "\n"
+        return rows_text(_row(one, arguments, csv if one is best else None) for one in found)
     text = _comparison(found) + "\n" if len(found) > 1 else ""
     return text + (_details(best, arguments) if best.step is not None else "")
 
@@ -335,14 +338,17 @@ def run_model_pick(arguments: argparse.Namespace) -> None:
     best = found[0]
     if best.step is None and len(found) == 1:
         raise Error(best.reason)
-    paths: List[Optional[str]] = [*files.answers] or [None]
-    if best.answer is None:  # nothing fits, so there is no page
+    if best.made is not None and not arguments.json:
+        tell_spare(arguments, [device.total for device in best.memory], best.made.limit)
+    paths: List[Optional[str]] = [None, *files.answers]
+    if best.answer is None:  # there is nothing to draw
         paths = [path for path in paths if path is None or not ending_of(path, PAGES)]
     texts = [(path, _text(found, arguments, path, files.csv)) for path in paths]  # before anything is written
     if best.answer is not None:
         for path in files.schedules:
             write_schedule(best.answer, path, None, arguments.time_scale)
     for answer_path, text in texts:
-        print_text(text, answer_path)
+        is_text = answer_path is not None and not arguments.json and ending_of(answer_path, (".txt",))
+        print_text(stamped(text, "text") if is_text else text, answer_path)
     if best.step is None:
         raise Error("no layout fits")

@@ -9,8 +9,6 @@ from .._core.shown import shown
 from .._core.units import parse
 from .._core.whole_numbers import MOST_DIGITS, number_of
 
-_NEGATIVE_NUMBER = re.compile(r"^-([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
-
 _INTEGER = re.compile(r"[-+]?[0-9]+$")
 
 
@@ -43,6 +41,23 @@ def whole(word: str) -> int:
     return int(word)
 
 
+def count_of_devices(word: str) -> int:
+    """Of --devices, which is not their kind."""
+    try:
+        return whole(word)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}; the kind of device is --device {word}" if word[:1].isalpha() and word.isalnum() else
+                                         str(error)) from None
+
+
+def kind_of_device(word: str) -> str:
+    """Of --device, which is not their number."""
+    if _INTEGER.match(word):
+        raise argparse.ArgumentTypeError(f"{shown(word)} is no kind of device, such as h100; the number of devices is --devices {word}, "
+                                         f"with --model --gpus {word}")
+    return word
+
+
 def real(word: str) -> float:
     """One number, of an option."""
     try:
@@ -62,6 +77,5 @@ def add_count_argument(parser: Any, *strings: str, **given: Any) -> None:
     parser.add_argument(*strings, nargs="+", type=_counts, action=_Flat, **given)
 
 
-def add_number_argument(parser: argparse.ArgumentParser, *strings: str, **given: Any) -> None:
-    parser._negative_number_matcher = _NEGATIVE_NUMBER  # argparse's own does not know exponents
+def add_number_argument(parser: Any, *strings: str, **given: Any) -> None:
     parser.add_argument(*strings, nargs="+", type=_numbers, action=_Flat, **given)

@@ -45,6 +45,7 @@ def add_commands(commands: Commands) -> None:
                         "ended, and what one more of them takes (default: 1)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    parser.examples = ("ppsched pair windows.json", "ppsched pair windows.json --pairs 8 --json")
     parser.set_defaults(run=run_pair)
 
 

@@ -14,9 +14,9 @@ from .._core.listener import Progress
 from .._core.microbatch_map import TELLS, tell_order
 from .._core.plan import Plan
 from .._core.progress import ProgressBar
-from .._core.runs_on import Runnable
+from .._core.runs_on import Runnable, runnable_first
 from .._core.units import number_word
-from .._core.writing import ending_of, export_stream
+from .._core.writing import ending_of, export_stream, stamped, stamped_stream
 from . import model_pick
 from .answer import Answer
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
@@ -24,6 +24,7 @@ from .commands import COMMANDS, Commands
 from .export_options import add_export_arguments
 from .layer_options import has_layers
 from .model_config import take_pick_config
+from .notices import tell_problem
 from .number_options import whole
 from .page_options import PAGES, check_page_words
 from .pick_files import Files, files_of, write_schedule
@@ -32,7 +33,7 @@ from .plan_telling import groups_line, of_runtime, page_text, rows_text, why_non
 from .printing import print_stream, print_text
 from .problem_values import merged
 from .text_columns import text_columns, with_width
-from .usage import UsageError
+from .usage import ANSWER, UsageError
 
 SPLIT_EFFORT = 3  # the default of plans
 
@@ -40,16 +41,23 @@ SPLIT_EFFORT = 3  # the default of plans
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("pick", help=COMMANDS["pick"].summary, allow_abbrev=False,
                                  description="Like compare, but prints only the best candidates that fit, by default one.")
-    add_plan_problem(parser)
-    parser.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
-    parser.add_argument("--all", action="store_true", help="try all group sizes, even if they are many")
-    parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+    parser.first = ("num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit", "model",
+                    "runtime", "top", "output")
+    parser.examples = ("ppsched pick --devices 8 --microbatches 32 --mem-limit 12",
+                       "ppsched pick --devices 8 --microbatches 32 --num-layers 32 --head forward_time=2.4 backward_time=4.8",
+                       "ppsched pick --model config.json --device h100 --tp 8 --pp 8 --global-batch 256")
+    add_plan_problem(parser, has_pp=True)
+    answer = parser.group(ANSWER)
+    answer.add_argument("--top", type=whole, metavar="N", default=1, help="print the best N candidates (default: 1)")
+    answer.add_argument("--any", action="store_true", help="rank by step time alone, also what no runtime runs, as with --offload")
+    answer.add_argument("--all", action="store_true", help="try all group sizes, even if they are many")
+    answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
                         help="print or write the schedule itself in this format; chakra writes one trace per rank, to -o PREFIX")
-    parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
-                        help="write to a file: .json, .txt, or .html for a page with timelines; for the best schedule itself .png .svg "
-                             ".pdf (a picture), .csv or .trace.json. May be given several times")
-    add_export_arguments(parser)
-    add_chakra_arguments(parser)
+    answer.add_argument("-o", "--output", metavar="FILE", nargs="+", action="extend", default=[],
+                        help="write to files: .json, .txt, or .html for a page with timelines; for the best schedule itself .png .svg .pdf "
+                             "(a picture), .csv or .trace.json")
+    add_export_arguments(answer)
+    add_chakra_arguments(parser.group("--format chakra"))
     model_pick.add_arguments(parser)
     parser.set_defaults(run=run_pick)
 
@@ -102,9 +110,11 @@ def _given_costs(arguments: argparse.Namespace, values: Dict[str, Any]) -> Optio
 def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
     if made.best is None:
         raise Error(why_none(made))
-    if arguments.runtime is None:
+    if arguments.runtime is None and (arguments.any or arguments.offload):
         return [candidate for candidate in made[:arguments.top] if candidate.fits]
     with ProgressBar() as bar:
+        if arguments.runtime is None:
+            return runnable_first(made, arguments.top, bar)
         runnable = Runnable(made, arguments.runtime, bar)
         best = runnable.best(arguments.top)
     if not best:
@@ -147,11 +157,21 @@ def _own_plan(values: Dict[str, Any], runtime: str, progress: Progress) -> Tuple
     return made, "" if made.best is not None else why_none(made)
 
 
+def _take_pipeline(arguments: argparse.Namespace) -> None:
+    """--pp without a model is the number of devices."""
+    if arguments.pp is None or len(arguments.pp) > 1:
+        return
+    if arguments.num_devices not in (None, *arguments.pp):
+        raise UsageError(f"--pp {arguments.pp[0]}, --devices {arguments.num_devices}: without --model they say the same; give one of them")
+    arguments.num_devices, arguments.pp = arguments.pp[0], None
+
+
 def run_pick(arguments: argparse.Namespace) -> None:
     take_pick_config(arguments)
     if arguments.model is not None:
         model_pick.run_model_pick(arguments)
         return
+    _take_pipeline(arguments)
     model_pick.check_goes_alone(arguments)
     files = files_of(arguments)
     _check_count(arguments, files)
@@ -161,13 +181,13 @@ def run_pick(arguments: argparse.Namespace) -> None:
         raise UsageError(fault)
     check_words(arguments)
     values = merged(arguments)
-    values["asks_runtimes"] = not (arguments.json or arguments.format or any(ending_of(path, (".json", *PAGES)) for path in files.answers))
+    values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)
     values["wanted"] = _wanted(arguments, files)
     made = make_plan(values)
     answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),
                     plan_for=lambda name, progress: _own_plan(values, name, progress))
-    paths: List[Optional[str]] = [] if arguments.format else [*files.answers] or [None]
+    paths: List[Optional[str]] = [*files.answers] if arguments.format and files.formatted is None else [None, *files.answers]
     texts = [(path, _answer_text(answer, arguments, path, files.csv)) for path in paths]  # before anything is written
     for path in files.schedules:
         write_schedule(answer, path, None, arguments.time_scale)
@@ -179,4 +199,7 @@ def run_pick(arguments: argparse.Namespace) -> None:
     elif arguments.format is not None:
         _print_schedule(answer, arguments)
     for answer_path, text in texts:
-        print_text(text, answer_path)
+        is_text = answer_path is not None and not arguments.json and ending_of(answer_path, (".txt",))
+        print_text(stamped(text, "text") if is_text else text, answer_path)
+    if not arguments.json and not arguments.format:
+        tell_problem(arguments, values)

@@ -15,13 +15,14 @@ from .layer_options import add_layer_arguments, layers_of
 from .lowering_options import CHANNEL, LOWERINGS, add_channel_arguments, add_plan_arguments, channel_of
 from .memory_saving_options import add_link_argument, link_hosts
 from .microbatch_options import SLICING, add_order_argument, add_slicing_arguments, check_order, one_number
+from .notices import add_quiet_argument
 from .number_options import add_number_argument, whole
 from .page_options import add_page_arguments
 from .problem_options import add_problem_arguments
 from .problem_values import make_config
 from .scenario_options import add_ranking_arguments, ranking_of
 from .size_options import add_end_arguments, end_of
-from .usage import UsageError
+from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING, Parser, UsageError
 
 # What candidates differ in: option, argument of ppsched.plan, type, help. Config files have these keys, too.
 VARIED: Dict[str, Tuple[str, type, str]] = {
@@ -29,7 +30,7 @@ VARIED: Dict[str, Tuple[str, type, str]] = {
     "chunks": ("chunks", int, "stages per device to try (default: 1 to 4)"),
     "group_sizes": ("group_sizes", int, "group sizes of interleaved strategies to try (default: all that can be run; if they are many, some)"),
     "slice_counts": ("slices", int, "numbers of slices per microbatch to try; costs are those of whole microbatches"),
-    "microbatch_counts": ("microbatches", int, "numbers of microbatches to try for the same batch; costs are those of --num-batches"),
+    "microbatch_counts": ("microbatches", int, "numbers of microbatches to try for the same batch; costs are those of --microbatches"),
     "mem_limits": ("memory_limits", float, "memory limits to try, each for all devices"),
     "placements": ("placements", str, "placements that the model allows: linear, loop, v, bidirectional"),
 }
@@ -37,11 +38,12 @@ RENAMED = ("slice_counts",)  # keys whose option has another name
 ORDER_EFFORT = 1  # effort of the search for each candidate's order of microbatches
 
 
-def add_plan_problem(parser: argparse.ArgumentParser) -> None:
-    add_problem_arguments(parser)
-    add_slicing_arguments(parser)
-    add_order_argument(parser)
-    add_ranking_arguments(parser)
+def add_plan_problem(command: Parser, has_pp: bool = False) -> None:
+    add_problem_arguments(command, has_pp)
+    add_slicing_arguments(command.group(MICROBATCHES))
+    add_order_argument(command.group(MICROBATCHES))
+    add_ranking_arguments(command.group(VARYING))
+    parser = command.group("what is tried")
     parser.add_argument("--objective", choices=names_of(Objective),
                         help="the time of a step: makespan if the optimizer synchronises the devices (default), else span")
     for name, (_, kind, text) in VARIED.items():
@@ -52,22 +54,26 @@ def add_plan_problem(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offload", action="store_true",
                         help="also try fixed rules with offload: only as many activations as needed to fit the memory limit, without a limit "
                              "all; needs --host-bandwidth")
-    add_link_argument(parser)
+    add_link_argument(command.group(KEPT))
     parser.add_argument("--effort", type=whole, metavar="N", help="1 to 12: also try v_search and auto, with this search effort")
-    add_end_arguments(parser)
-    add_layer_arguments(parser)
-    parser.add_argument("--free-device-order", action="store_true", default=None,
+    layers = command.group(LAYERS)
+    add_end_arguments(layers)
+    add_layer_arguments(layers)
+    layers.add_argument("--free-device-order", action="store_true", default=None,
                         help="with layers: look for the order of the devices, too: which stands where")
-    parser.add_argument("--split-effort", type=whole, metavar="N",
+    layers.add_argument("--split-effort", type=whole, metavar="N",
                         help="work of the search for splits of layers, 1 to 4; each value takes up to eight times as long as the one before "
                              "(default: 3)")
-    add_batch_arguments(parser)
-    parser.add_argument("--runtime", choices=RUNTIME_NAMES, help="plan only schedules that this training runtime can run")
-    parser.add_argument("--lower", choices=LOWERINGS, help="lower the candidates in this way, and time them with their transfers")
-    add_channel_arguments(parser)
-    add_plan_arguments(parser)
-    add_page_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_batch_arguments(command.group(RUNTIMES))
+    command.group(RUNTIMES).add_argument("--runtime", choices=RUNTIME_NAMES, help="plan only schedules that this training runtime can run")
+    sends = command.group(SENDS)
+    sends.add_argument("--lower", choices=LOWERINGS, help="lower the candidates in this way, and time them with their transfers")
+    add_channel_arguments(sends)
+    add_plan_arguments(sends)
+    answer = command.group(ANSWER)
+    add_page_arguments(answer)
+    answer.add_argument("--json", action="store_true", help="as JSON, what is refused too")
+    add_quiet_argument(answer)
 
 
 def _asked(values: Mapping[str, Any], has_layers: bool) -> Dict[str, Any]:
@@ -84,11 +90,11 @@ def stages_a_device(values: Mapping[str, Any]) -> Optional[List[int]]:
     if not stages or not devices or stages <= devices:
         return None
     if stages % devices:
-        raise UsageError(f"--num-stages {stages} is not a multiple of {devices} devices; give {stages // devices * devices} or "
+        raise UsageError(f"--stages {stages} is not a multiple of {devices} devices; give {stages // devices * devices} or "
                          f"{(stages // devices + 1) * devices}")
     chunks = [stages // devices]
     if values.get("chunks") is not None and values["chunks"] != chunks:
-        raise UsageError(f"--num-stages {stages} on {devices} devices are {chunks[0]} per device, but --chunks has other numbers; leave one of them out")
+        raise UsageError(f"--stages {stages} on {devices} devices are {chunks[0]} per device, but --chunks has other numbers; leave one of them out")
     return chunks
 
 

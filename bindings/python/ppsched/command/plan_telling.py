@@ -5,7 +5,7 @@ import json
 import math
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
-from .._core._library import Error
+from .._core._library import Error, decoded, lib
 from .._core.candidate import Candidate, LeastLimit
 from .._core.plan import Plan
 from .._core.progress import ProgressBar
@@ -77,7 +77,8 @@ def check_answer(output: str, is_json: bool, endings: Tuple[str, ...]) -> None:
 
 
 def rows_text(rows: Iterable[Dict[str, Any]]) -> str:
-    return json.dumps(list(rows), indent=1) + "\n"
+    version = decoded(lib.ppsched_version_text())
+    return json.dumps([{**row, "version": version} for row in rows], indent=1) + "\n"
 
 
 def page_text(made: Plan, candidates: Sequence[Candidate], arguments: argparse.Namespace, csv: Optional[str] = None) -> str:

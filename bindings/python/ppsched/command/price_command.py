@@ -50,6 +50,8 @@ def add_commands(commands: Commands) -> None:
     group.add_argument("--frozen-weights", action="store_true", default=None, help="the model's weights are not trained, as with LoRA")
     group.add_argument("--runs", metavar="CSV", help="measured runs: prices each row, and prints how far off the prices are")
     parser.add_argument("--json", action="store_true", help="as JSON, in seconds and bytes")
+    parser.examples = ("ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64",
+                       "ppsched price --model config.json --device h100 --tp 2 --pp 4 --dp 2 --global-batch 64 --recompute full")
     parser.set_defaults(run=run_price)
 
 # --- what files and options say ---

@@ -9,8 +9,13 @@ from .._core.shown import printable
 from .._start import drop_output
 
 
+printed = False  # whether there is an answer, on standard output or in a file
+
+
 def print_text(text: str, path: Optional[str] = None) -> None:
     """Writes to a file or to standard output. If the reader of standard output closes it, the rest is dropped."""
+    global printed
+    printed = True
     if path is None:
         _print(lambda: _put(text))
     else:

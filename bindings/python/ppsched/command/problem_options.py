@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the command line for a problem: its sizes, times and memory."""
-import argparse
 
 from .._core._abi import SenderWaits
 from .._core.config import QUANTITIES, Config
 from .._core.enums import names_of
-from .number_options import add_number_argument, whole
+from .number_options import add_number_argument, count_of_devices, whole
 from .profile_options import add_profile_arguments
+from .usage import Parser
 
 # Short forms of options.
 SHORT = {"forward_times": "-f", "backward_times": "-bw"}
 
 
-def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of a problem, for every command that needs one."""
-    parser.add_argument("-s", "--num-stages", type=whole, metavar="S", help="number of stages; if given alone, also of devices")
-    parser.add_argument("-b", "--num-batches", type=whole, metavar="M", help="microbatches per iteration")
-    parser.add_argument("--num-devices", type=whole, metavar="D", help="number of devices; if given alone, also of stages")
+def add_problem_arguments(command: Parser, has_pp: bool = False) -> None:
+    """What states a problem, on every command that needs one. has_pp: the command has a --pp of its own."""
+    parser = command.group("the problem")
+    pipeline = [] if has_pp else ["--pp"]
+    parser.add_argument("--devices", "--num-devices", *pipeline, type=count_of_devices, metavar="D", dest="num_devices",
+                        help="devices; alone: that many stages too")
+    parser.add_argument("-b", "--microbatches", "--num-batches", "--num-microbatches", type=whole, metavar="M", dest="num_batches",
+                        help="microbatches per iteration")
+    parser.add_argument("-s", "--stages", "--num-stages", type=whole, metavar="S", dest="num_stages",
+                        help="stages of the model; alone: that many devices too")
     parser.add_argument("--iterations", type=whole, metavar="N", help="training iterations in the schedule (default: 1)")
     parser.add_argument("--placement", nargs="+", metavar="P", help="linear, loop, v, bidirectional, or the device of each stage")
     parser.add_argument("--whole-backwards", dest="split_backward", action="store_false", default=None,
@@ -30,7 +35,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--windows", metavar="FILE",
                         help="what is in the ops, as ppsched pair reads it: one object for all stages, or a list of one per stage; instead of -f and "
                              "-bw, and for the times of overlapped pairs; or JSON itself")
-    add_cost_arguments(parser)
+    add_cost_arguments(command)
 
 
 def _help_of(quantity: str) -> str:
@@ -38,12 +43,14 @@ def _help_of(quantity: str) -> str:
     return text[0].lower() + text[1:].rstrip(".")
 
 
-def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
+def add_cost_arguments(command: Parser) -> None:
     """Adds the options for times and memory, as lists or files."""
-    parser.add_argument("--device-order", nargs="+", type=whole, metavar="D",
-                        help="the device in each place of the pipeline, as lists of devices and links and --slow-rank number them")
-    parser.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with options; the command line takes precedence")
-    add_profile_arguments(parser)
+    problem = command.group("the problem")
+    problem.add_argument("--device-order", nargs="+", type=whole, metavar="D",
+                         help="the device in each place of the pipeline, as lists of devices and links and --slow-rank number them")
+    problem.add_argument("-c", "--config", metavar="FILE", help="JSON or YAML file with options; the command line takes precedence")
+    add_profile_arguments(command.group("measured times"))
+    parser = command.group("times, memory and transfers: one number, or one a stage")
     for name in QUANTITIES:
         strings = [SHORT[name]] if name in SHORT else []
         add_number_argument(parser, *strings, "--" + name.replace("_", "-"), metavar="T", dest=name, help=_help_of(name))

@@ -4,12 +4,11 @@ import argparse
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from .._core._library import Error
-from .._core.config import Config, quantities_in
+from .._core.config import Config
 from .._core.layer_words import OF_LAYERS
 from .._core.same_units import SECONDS_AND_BYTES, in_same_units, in_seconds_and_bytes, refuse_plain
 from .._core.shown import shown
-from .._core.units import PLAIN
-from .config_file import read_config_file
+from ..readers.config_file import config_of_values, read_config_file
 from .launch_options import check_job, take_job
 from .layer_options import read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
@@ -95,20 +94,12 @@ def plain_numbers(command: str, above: Values, files: Mapping[str, str], measure
 
 def make_config(values: Mapping[str, Any]) -> Config:
     """The problem of merged values."""
-    sizes = [values[name] for name in ("num_devices", "num_stages") if values.get(name) is not None]
-    if not sizes:
-        raise UsageError("give --num-stages or --num-devices, or a config file with one of them")
+    if values.get("num_devices") is None and values.get("num_stages") is None:
+        raise UsageError("give --devices, or --stages, or a config file with one of them")
     if "num_batches" not in values:
-        raise UsageError("give --num-batches, or a config file with num_batches")
+        raise UsageError("give --microbatches, or a config file with microbatches")
     _check_slice_scale(values)
-    config = Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
-                    slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
-                    split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
-                    sender_waits=values.get("sender_waits") or "never",
-                    options=values["options"], units=values.get("units", PLAIN),
-                    windows=values.get("windows"),
-                    **quantities_in({name: value for name, value in values.items() if value is not None}))
-    return config if values.get("device_order") is None else config.with_device_order(values["device_order"])
+    return config_of_values(values)
 
 
 def _check_slice_scale(values: Mapping[str, Any]) -> None:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the words of the ppsched command, and runs what they name."""
-import argparse
 import importlib
+import json
 import sys
 from typing import Any, Dict, Iterable, List, Sequence, Union
 
 from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible, Start, drop_output
-from .commands import COMMANDS
-from .printing import tell
+from . import printing
+from .commands import COMMANDS, EXAMPLES
+from .printing import print_text, tell
+from .transfer_report import error_row
 from .usage import Parser, UsageError
 
 MOST_LETTERS = 1000  # of a message
@@ -16,9 +18,9 @@ MOST_LETTERS = 1000  # of a message
 
 def _asked(words: Sequence[str]) -> Iterable[str]:
     """The commands that the words may run: the one they begin with, or all where it is not clear."""
-    if words and words[0] in COMMANDS:
+    if words and words[0] in COMMANDS and words[0] != "help":
         return words[:1]
-    return () if COMMANDS.keys().isdisjoint(words) else COMMANDS
+    return () if words and COMMANDS.keys().isdisjoint(words) else COMMANDS
 
 
 def _modules(asked: Iterable[str]) -> Dict[str, Any]:
@@ -26,7 +28,7 @@ def _modules(asked: Iterable[str]) -> Dict[str, Any]:
     return {module: importlib.import_module("." + module, __package__) for module in dict.fromkeys(COMMANDS[name].module for name in asked)}
 
 
-def parser_of(asked: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+def parser_of(asked: Iterable[str] = COMMANDS) -> Parser:
     """Knows all commands by name, and the options of those that are asked for."""
     parser = Parser(prog="ppsched", description="Pipeline-parallel schedules: generate, evaluate, draw.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"ppsched {decoded(lib.ppsched_version_text())}")
@@ -37,6 +39,8 @@ def parser_of(asked: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
             commands.add_parser(name, help=command.summary, add_help=False)
     for module in modules.values():
         module.add_commands(commands)
+    parser.examples = EXAMPLES
+    parser.join(commands.choices, lambda: parser_of().family)
     return parser
 
 
@@ -73,8 +77,9 @@ def _run(words: List[str], asked: Iterable[str], command: List[str]) -> int:
     """Runs the command, and appends its name to `command` once it is known."""
     if sys.stdout is None:
         return _fail(command[-1], "standard output is closed")
+    printing.printed = False
     try:
-        arguments = parser_of(asked).parse_args(words)
+        arguments = parser_of(asked).parse_args(words or ["help"])
         arguments.words = words
         command.append(arguments.command)
         arguments.run(arguments)
@@ -88,5 +93,7 @@ def _run(words: List[str], asked: Iterable[str], command: List[str]) -> int:
     except (Error, OSError, ValueError) as error:
         if isinstance(error, OSError):
             drop_output()
+        elif "--json" in words and not printing.printed:
+            print_text(json.dumps({"error": error_row(error)}) + "\n")
         return _finish(_fail(command[-1], error))
     return 0

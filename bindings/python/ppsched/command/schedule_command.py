@@ -4,12 +4,12 @@ import argparse
 import json
 from typing import Optional
 
-from .._core.exporting import FORMAT_NAMES
+from .._core.exporting import FORMAT_NAMES, Stream
 from .._core.microbatch_map import order_line, tell_order
 from .._core.progress import ProgressBar
 from .._core.schedule import generate
 from .._core.timeline import Timeline
-from .._core.writing import FORMATS, PICTURES, draw_file, ending_of
+from .._core.writing import FORMATS, PICTURES, draw_file, ending_of, stamped, stamped_stream
 from .capture_report import capture_rows, capture_text
 from .chakra_options import CHAKRA, add_chakra_arguments, chakra_fault, write_traces
 from .commands import COMMANDS, Commands
@@ -23,6 +23,7 @@ from .lowering_options import add_channel_arguments, add_lowering_arguments, eva
 from .memory_report import memory_rows, memory_text
 from .memory_saving_options import add_memory_saving_arguments, check_copies, keep_less, link_hosts, take_recomputed_chunks, with_offload_option
 from .microbatch_options import add_order_argument, in_best_order
+from .notices import add_quiet_argument, tell_problem
 from .number_options import whole
 from .order_telling import tell_beside
 from .printing import print_stream, print_text
@@ -35,7 +36,7 @@ from .size_options import add_size_arguments
 from .slot_report import slot_rows
 from .split_finding import found_split
 from .text_columns import text_columns, with_width
-from .usage import UsageError
+from .usage import ANSWER, KEPT, LAYERS, MICROBATCHES, RUNTIMES, SENDS, VARYING, UsageError
 
 
 BESIDE = ("explain", "explain_memory", "slots", "measured", "capture")  # what is told with the text of a schedule
@@ -46,38 +47,46 @@ def add_commands(commands: Commands) -> None:
         "schedule", help=COMMANDS["schedule"].summary, allow_abbrev=False,
         description="Builds the schedule of a strategy and evaluates it. Times and memory are one number for all stages, or one per "
                     "stage, such as 1 2 3 or 1,2,3. Either all have units, such as 6.1ms, 72GB, 400Gbps, or none has.")
+    parser.first = ("strategy", "num_devices", "num_stages", "num_batches", "config", "forward_times", "backward_times", "p2p_time", "mem_limit",
+                    "launch", "explain", "output")
+    parser.examples = ("ppsched schedule --strategy zb_auto --devices 8 --microbatches 16 -o zb.png",
+                       "ppsched schedule --strategy zbv --devices 4 --stages 8 --microbatches 8 --launch torchtitan",
+                       "ppsched schedule -c problem.yaml --explain")
     parser.add_argument("--strategy", help="name or alias; see ppsched strategies (default: 1f1b)")
     add_problem_arguments(parser)
-    parser.add_argument("--slices", type=whole, metavar="K", help="number of slices of each microbatch along its sequence (default: 1)")
+    parser.group(MICROBATCHES).add_argument("--slices", type=whole, metavar="K", help="slices of each microbatch along its sequence (default: 1)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="set an option of the strategy")
-    add_size_arguments(parser)
-    add_measured_argument(parser)
-    add_order_argument(parser)
-    add_scenario_arguments(parser)
-    add_robust_objective_arguments(parser)
-    add_memory_saving_arguments(parser)
-    add_lowering_arguments(parser)
-    add_channel_arguments(parser)
-    add_launch_argument(parser)
-    add_runtime_argument(parser)
-    add_split_arguments(parser)
-    parser.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
-                        help="format of the output (default: by the ending of the file, else text); csv is PyTorch's; chakra writes one "
-                             "trace per rank, to -o PREFIX")
-    parser.add_argument("-o", "--output", metavar="FILE",
-                        help="write to a file: .png .svg .pdf (a picture), .csv, .json, .trace.json or .txt")
-    add_export_arguments(parser)
-    add_chakra_arguments(parser)
-    parser.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
-    parser.add_argument("--explain", action="store_true", help="with text or json: also critical path, slack, and which stage bounds the step")
-    parser.add_argument("--explain-memory", action="store_true",
-                        help="with text or json: also what each device holds in memory at its peak")
-    parser.add_argument("--link", action="store_true", help="only print a link to the live page (ppsched live) with this problem")
-    parser.add_argument("--link-base", metavar="URL", help="with --link: address of the page (default: ppsched.html)")
-    parser.add_argument("--slots", action="store_true",
-                        help="with json: also slots of activations and received values, and rounds in which devices connect")
-    parser.add_argument("--capture", action="store_true",
+    add_size_arguments(parser.group(LAYERS))
+    add_measured_argument(parser.group("measured times"))
+    add_order_argument(parser.group(MICROBATCHES))
+    add_scenario_arguments(parser.group(VARYING))
+    add_robust_objective_arguments(parser.group(VARYING))
+    add_memory_saving_arguments(parser.group(KEPT))
+    add_lowering_arguments(parser.group(SENDS))
+    add_channel_arguments(parser.group(SENDS))
+    add_launch_argument(parser.group(RUNTIMES))
+    add_runtime_argument(parser.group(RUNTIMES))
+    add_split_arguments(parser.group(LAYERS))
+    answer = parser.group(ANSWER)
+    answer.add_argument("--format", choices=(*FORMAT_NAMES, CHAKRA),
+                        help="format of the output (default: by the file's ending, else text); csv is PyTorch's, chakra is a trace a "
+                             "rank, to -o PREFIX")
+    answer.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
+    answer.add_argument("-o", "--output", metavar="FILE",
+                        help="write to a file: .png .svg .pdf draws, .csv .json .trace.json .txt writes")
+    add_export_arguments(answer)
+    add_chakra_arguments(parser.group("--format chakra"))
+    add_quiet_argument(answer)
+    answer.add_argument("--no-visualization", action="store_true", default=None, help="do not draw a picture")
+    answer.add_argument("--explain", action="store_true", help="with text or json: critical path, slack, and which stage to relieve")
+    answer.add_argument("--explain-memory", action="store_true",
+                        help="with text or json: what stands in each device's memory at its peak")
+    answer.add_argument("--link", action="store_true", help="print a link to the live page (ppsched live) with this problem, and build nothing")
+    answer.add_argument("--link-base", metavar="URL", help="with --link: where the page is (default: ppsched.html)")
+    answer.add_argument("--slots", action="store_true",
+                        help="with json: slots of activations and received values, and rounds in which devices connect")
+    answer.add_argument("--capture", action="store_true",
                         help="with text or json: whether the order can be captured as a CUDA graph, with its communicators and buffers, or why not")
     parser.set_defaults(run=run_schedule)
 
@@ -149,7 +158,8 @@ def run_schedule(arguments: argparse.Namespace) -> None:
     columns = text_columns(values["text_columns"], output)
     if scenarios is None and chosen is not None and chosen != "text" and not any(values.get(name) for name in BESIDE):
         wanted: str = chosen
-        print_stream(lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"]), output)
+        stream: Stream = lambda take: timeline._stream(wanted, take, time_scale=values["time_scale"])
+        print_stream(stream if output is None else stamped_stream(stream, wanted), output)
         tell_beside("schedule", order, chosen, output)
         return
     text = timeline.export(chosen or "text", text_columns=columns, time_scale=values["time_scale"])
@@ -166,8 +176,11 @@ def run_schedule(arguments: argparse.Namespace) -> None:
         text = _with_capture(timeline, text, chosen or "text", bool(values.get("blocking")))
     if values.get("slots"):
         text = json.dumps({**json.loads(text), **slot_rows(timeline.schedule)}) + "\n"
-    print_text(values["measurement"].beside(timeline, text, chosen), output)
+    text = values["measurement"].beside(timeline, text, chosen)
+    print_text(text if output is None else stamped(text, chosen), output)
     tell_beside("schedule", order, chosen, output)
+    if chosen in (None, "text"):
+        tell_problem(arguments, values)
 
 
 def _explained(timeline: Timeline, text: str, format: str) -> str:

@@ -12,7 +12,10 @@ from .lowering_options import channel_of
 Model = Tuple[str, Dict[str, bool]]  # order and flags of a channel model
 
 
-def error_row(error: Error) -> Dict[str, Any]:
+def error_row(error: BaseException) -> Dict[str, Any]:
+    """An error as JSON has it."""
+    if not isinstance(error, Error):
+        return {"message": str(error)}
     places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
     return {"message": str(error), "status": error.status.name.lower(), **places}
 

@@ -1,22 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong usage of the command line, which has its own exit code."""
+"""The words of the command line: wrong ones have an exit code of their own and the name that was meant, and help has two lengths."""
 import argparse
-from typing import NoReturn
+import re
+import sys
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.shown import printable
+from .._core.words import nearest
 
 _MOST = 600  # characters of a message
+ALL = "all"  # the word behind --help for all options
+
+# argparse's own does not know exponents and units.
+_NEGATIVE_NUMBER = re.compile(r"^-([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?([A-Za-z\u00b5\u03bc][A-Za-z/]*)?(,.*)?$|^-(inf|nan)$")
+
+# Titles of groups of options.
+MICROBATCHES, VARYING, KEPT = "microbatches and slices", "times that vary", "what is recomputed or offloaded"
+MODEL, LAYERS, RUNTIMES, SENDS, ANSWER = "a model by its description", "the model by its layers", "runtimes", "sends and receives", "the answer"
+
+# Other names of options, which stay, and are not in the help.
+ALIASES = {"--num-stages": "--stages", "--num-batches": "--microbatches", "--num-microbatches": "--microbatches",
+           "--num-devices": "--devices", "--receive-lead": "--receive-prefetch", "--reload-lead": "--reload-prefetch"}
 
 
 class UsageError(Error):
     """The command line is wrong."""
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Leaves out the other names of options."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        strings = [name for name in action.option_strings if name not in ALIASES]
+        if not strings or len(strings) == len(action.option_strings):
+            return super()._format_action_invocation(action)
+        return f"{', '.join(strings)} {self._format_args(action, action.dest.upper())}".rstrip()
+
+
+class _Help(argparse.Action):
+    """-h, --help, and --help all where there are more options than those that matter most."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: Optional[str] = None) -> None:
+        assert isinstance(parser, Parser)
+        if values not in (None, ALL):
+            parser.error(f"{option_string} {values}: it takes the word {ALL} alone, or none")
+        print_help(parser.help_text(values == ALL))
+        parser.exit()
+
+
+def print_help(text: str) -> None:
+    sys.stdout.write(text)
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser that prints errors in one line; --help shows the usage."""
+    """Says what is wrong in one line; --help has the usage. first: the options that matter most, by their names in the namespace,
+    which --help shows alone; none where it shows all. examples: lines for the end of the help."""
+
+    def __init__(self, *words: Any, **given: Any) -> None:
+        given.setdefault("formatter_class", _Formatter)
+        given["add_help"] = False
+        super().__init__(*words, **given)
+        self._negative_number_matcher = _NEGATIVE_NUMBER
+        self.first: Sequence[str] = ()
+        self.examples: Sequence[str] = ()
+        self.program: Parser = self
+        self.family: Dict[str, "Parser"] = {}  # all commands by name, as each of them has them too; some without their options
+        self.load_family: Callable[[], Dict[str, "Parser"]] = lambda: self.family  # with the options of all
+        self.add_argument("-h", "--help", nargs="?", action=_Help, metavar=ALL, help="the main options, or with the word all every one")
+
+    def join(self, commands: Dict[str, "Parser"], load_all: Callable[[], Dict[str, "Parser"]]) -> None:
+        """Tells the program and its commands of each other. load_all: makes the commands with the options of all."""
+        for parser in (self, *commands.values()):
+            parser.program, parser.family, parser.load_family = self, commands, load_all
+
+    def group(self, title: str) -> Any:
+        """The options of a title in --help all."""
+        found = next((group for group in self._action_groups if group.title == title), None)
+        return found or self.add_argument_group(title)
+
+    @property
+    def _is_program(self) -> bool:
+        return self._subparsers is not None
+
+    # --- help ---
+
+    def help_text(self, everything: bool) -> str:
+        everything = everything or not self.first
+        formatter = self._get_formatter()
+        formatter.add_usage(f"{self.prog} [OPTION]..." if self.first else None, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for group in self._action_groups:
+            shown = [action for action in group._group_actions if everything or not action.option_strings or action.dest in self.first]
+            if shown:
+                formatter.start_section(group.title)
+                formatter.add_text(group.description)
+                formatter.add_arguments(shown)
+                formatter.end_section()
+        return formatter.format_help() + self._end(everything)
+
+    def _end(self, everything: bool) -> str:
+        lines = ["", "examples:", *(f"  {line}" for line in self.examples)] if self.examples else []
+        hidden = 0 if everything else sum(bool(action.option_strings) and action.dest not in (*self.first, "help") for action in self._actions)
+        more = ["", f"{self.prog} --help {ALL} shows {hidden} more options."] if hidden else []
+        return "".join(line + "\n" for line in (*lines, *more))
+
+    def format_help(self) -> str:
+        return self.help_text(False)
+
+    # --- wrong words ---
 
     def error(self, message: str) -> NoReturn:
         text = " ".join(message.split())
         text = text if len(text) <= _MOST else text[:_MOST] + "..."
         self.exit(2, f"{self.prog}: {printable(text)}\n".encode("utf-8", "backslashreplace").decode("utf-8"))
+
+    def _check_command(self, words: Sequence[str]) -> None:
+        """The first word must be a command, or an option of the program itself."""
+        word = next(iter(words), "")
+        if word.startswith("-"):
+            self._check_options(words[:1])
+        elif word not in self.family:
+            self.error(f"unknown command {word}; {nearest(word, self.family) or 'known are ' + ', '.join(self.family)}")
+
+    def _check_options(self, words: Sequence[str]) -> None:
+        """Unknown ones, before anything else is said that is missing because of them."""
+        for word in words:
+            if word == "--":
+                return
+            name = word.partition("=")[0]
+            if word.startswith("--") and " " not in name and name not in self._option_string_actions:
+                self.error(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        having = [command for command, parser in self.load_family().items()
+                  if parser.prog != self.prog and name in parser._option_string_actions]
+        if having:
+            return f"unknown option {name}; it goes with {' and '.join(f'ppsched {command}' for command in having[:2])}"
+        known = [string for string in self._option_string_actions if string.startswith("--")]
+        begun = sorted((string for string in known if string.startswith(name)), key=len)
+        if begun:
+            return f"unknown option {name}; did you mean {begun[0]}?"
+        return f"unknown option {name}; {nearest(name, known) or f'{self.prog} --help {ALL} lists them'}"
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Tuple[Any, List[str]]:
+        words = sys.argv[1:] if args is None else list(args)
+        if self._is_program:
+            self._check_command(words)
+        else:
+            self._check_options(words)
+        found, extra = super().parse_known_args(words, namespace)
+        if extra:
+            first = extra[0]
+            self.error(f"unknown option {first}; {self.prog} --help {ALL} lists them" if first.startswith("-") and len(first) > 1
+                       else f"unexpected {'word' if len(extra) == 1 else 'words'} {' '.join(extra)}")
+        return found, extra

@@ -7,7 +7,7 @@ import re
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from .._core._abi import Objective
-from .._core._library import Error
+from .._core._library import Error, decoded, lib
 from .._core.candidate import Candidate, with_least_bounds
 from .._core.enums import member
 from .._core.launching import launch_row
@@ -165,7 +165,7 @@ def report_html(data: Mapping[str, Any]) -> str:
     computing = (" 'wasm-unsafe-eval'", "worker-src blob:; ") if is_live else ("", "")
     policy = f"default-src 'none'; img-src data:; style-src {source_digest(style)}; script-src {source_digest(script)}{computing[0]}; " \
              f"{computing[1]}base-uri 'none'; form-action 'none'"
-    parts = {"TITLE": escaped(title), "POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script,
+    parts = {"TITLE": escaped(title), "VERSION": decoded(lib.ppsched_version_text()), "POLICY": escaped(policy, quotes=False), "STYLE": style, "SCRIPT": script,
              "DATA": _script_data(_packed(data)), "LIBRARY": library, "ANEW": _asset("anew.html") + "\n  " if is_live else ""}
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], _asset("skeleton.html"))
 

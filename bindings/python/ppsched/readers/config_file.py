@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Config files of the command line: their keys and the type of each."""
-from typing import Any, Dict, Optional, Sequence
+"""Config files of the command line: their keys and the type of each, and the problem that a file states."""
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from .._core._library import Error
-from .._core.config import QUANTITIES
+from .._core.config import QUANTITIES, Config, quantities_in, reads_configs
+from .._core.same_units import in_same_units
 from .._core.shown import shown
-from ..readers.json_and_yaml import file_text, is_yaml, keys_checked, read_json, read_values, read_yaml
-from .slow_options import SLOW
+from .._core.units import PLAIN
+from .json_and_yaml import file_text, is_yaml, keys_checked, read_json, read_values, read_yaml
 
 # "output_file" is what the older visualizer tools called "output".
 INTEGERS = ("num_stages", "num_batches", "num_devices", "iterations", "slices", "weight_versions", "effort", "split_effort", "num_layers",
             "micro_batch_size", "data_parallel_size", "scenarios", "seed")
+SLOW = ("slow_rank", "slow_link", "slow_stage")
 NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
 MAPPINGS = ("options", "embedding", "head")
@@ -18,6 +20,11 @@ LISTS = ("device_order", "layers", "split", "recompute", "strategies", "chunks",
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches", "free_device_order")
 OTHERS = ("placement", "windows", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
+
+
+WRITTEN = "version"  # of what wrote the file, which says nothing of a problem
+# Other names of keys, which the command's options have too.
+ALSO = {"devices": "num_devices", "stages": "num_stages", "microbatches": "num_batches", "num_microbatches": "num_batches"}
 
 
 def _check_value(path: str, key: str, value: object) -> None:
@@ -66,8 +73,39 @@ def _list_of_layers(path: str, values: Any) -> Any:
 
 def read_config_file(path: str, values: Optional[Dict[str, Any]] = None, others: Sequence[str] = ()) -> Dict[str, Any]:
     """The keys and values of a config file, which may have been read before. Keys in `others` are left out; the caller reads them."""
-    read = keys_checked(path, read_values(path) if values is None else values, (*KEYS, *others))
-    values = {key: value for key, value in read.items() if key not in others}
+    read = keys_checked(path, read_values(path) if values is None else values, (*KEYS, *ALSO, WRITTEN, *others))
+    values = {}
+    for key, value in read.items():
+        name = ALSO.get(key, key)
+        if key not in others and key != WRITTEN:
+            if name in values:
+                raise Error(f"{path}: {next(other for other in read if ALSO.get(other, other) == name)} and {key} are the same; give one")
+            values[name] = value
     for key, value in values.items():
         _check_value(path, key, value)
     return values
+
+
+def config_of_values(values: Mapping[str, Any]) -> Config:
+    """The problem of values that have its sizes, in the same units. One of devices and stages stands for both."""
+    sizes = [values[name] for name in ("num_devices", "num_stages") if values.get(name) is not None]
+    config = Config(sizes[0], values["num_batches"], sizes[-1], iterations=values.get("iterations", 1),
+                    slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
+                    split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
+                    sender_waits=values.get("sender_waits") or "never", options=values.get("options"), units=values.get("units", PLAIN),
+                    windows=values.get("windows"),
+                    **quantities_in({name: value for name, value in values.items() if value is not None}))
+    return config if values.get("device_order") is None else config.with_device_order(values["device_order"])
+
+
+@reads_configs
+def config_of_file(path: str) -> Config:
+    """What Config.from_file makes: the problem of stages that a config file of the command states."""
+    values = read_config_file(path)
+    if "num_batches" not in values or ("num_devices" not in values and "num_stages" not in values):
+        raise Error(f"{path}: a problem has microbatches, and devices or stages")
+    by_layers = next((name for name in ("layers", "num_layers") if name in values), None)
+    if by_layers is not None:
+        raise Error(f"{path}: {by_layers} states a model by its layers, and a Config has stages; ppsched.plan(config, layers=...) splits them")
+    plain, units = in_same_units(values, dict.fromkeys(values, path))
+    return config_of_values({**plain, "units": units})

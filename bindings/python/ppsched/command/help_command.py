@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command help, which shows what --help does."""
+import argparse
+from typing import Optional
+
+from .._core.words import nearest
+from .commands import COMMANDS, Commands
+from .completion import SHELLS, completion_of
+from .manual import manual_of
+from .usage import ALL, Parser, UsageError, print_help
+
+
+def add_commands(commands: Commands) -> None:
+    parser = commands.add_parser("help", help=COMMANDS["help"].summary, allow_abbrev=False,
+                                 description="Shows the help of ppsched, or of a command: its main options, or with the word all every one.")
+    parser.add_argument("topic", nargs="?", metavar="COMMAND", help="the command")
+    parser.add_argument("length", nargs="?", choices=(ALL,), metavar=ALL, help="all its options")
+    parser.add_argument("--man", action="store_true", help="as a man page")
+    parser.add_argument("--completion", choices=tuple(SHELLS), help="the script by which a shell completes the command")
+    parser.set_defaults(run=lambda arguments: _run(arguments, parser))
+
+
+def _run(arguments: argparse.Namespace, parser: Parser) -> None:
+    topic: Optional[str] = arguments.topic
+    if arguments.completion is not None:
+        if topic is not None or arguments.man:
+            raise UsageError("--completion: it is of the whole command; leave out the rest")
+        print_help(completion_of(parser.program, arguments.completion))
+        return
+    if topic is not None and topic not in parser.family:
+        raise UsageError(f"unknown command {topic}; {nearest(topic, parser.family) or 'known are ' + ', '.join(parser.family)}")
+    shown = parser.program if topic is None else parser.family[topic]
+    print_help(manual_of(shown) if arguments.man else shown.help_text(arguments.length == ALL))

