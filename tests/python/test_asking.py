@@ -91,7 +91,7 @@ class NamesTest(AskingTest):
 class SlipsTest(AskingTest):
     def test_options(self):
         for command, slip, meant in (("pick", "--num-devicess", "--num-devices"), ("pick", "--microbatch", "--microbatches"),
-                                     ("pick", "--device-s", "--devices"), ("schedule", "--stratgy", "--strategy"), ("compare", "--mem-limt", "--mem-limit"),
+                                     ("pick", "--devicess", "--devices"), ("schedule", "--stratgy", "--strategy"), ("compare", "--mem-limt", "--mem-limit"),
                                      ("check", "--jsn", "--json"), ("convert", "--launh", "--launch"), ("layout", "--num-layer", "--num-layers"),
                                      ("model", "--glboal-batch", "--global-batch"), ("live", "--ouput", "--output"), ("strategies", "--jsonn", "--json")):
             self.refuse(2, f"ppsched {command}: unknown option {slip}; did you mean {meant}?", command, slip, 3)

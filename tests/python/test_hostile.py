@@ -22,7 +22,7 @@ HAS_YAML = importlib.util.find_spec("yaml") is not None
 MODULE = [sys.executable, "-m", "ppsched"]
 MEMORY = 1 << 30  # bytes of address space that each command gets
 SECONDS = 20      # and time, which is far more than it needs
-MOST = 1100       # letters of a message: one tells all keys of a file
+MOST = 1200       # letters of a message: one tells all keys of a file
 
 
 def limited():

@@ -37,6 +37,11 @@ def runs_on(schedule: Schedule, model: Optional[LayerSplit] = None) -> RunsOn:
     return RunsOn(order, [name for name in able if name not in order])
 
 
+def all_run(plan: "Plan", candidates: Iterable[Candidate], progress: Optional[Progress] = None) -> bool:
+    """Whether of each candidate some runtime runs its very order."""
+    return all(_is_runnable(plan, candidate, progress) for candidate in candidates)
+
+
 def _is_runnable(plan: "Plan", candidate: Candidate, progress: Optional[Progress]) -> bool:
     """Whether some runtime runs its very order."""
     if candidate.runs_on is not None:

@@ -30,13 +30,13 @@ from .layer_options import add_split_arguments, has_layers, read_layers, refuse_
 from .limit_check import check_limit
 from .lowering_options import add_channel_arguments, add_lowering_arguments, check_channel, evaluate, is_lowered, lower
 from .order_telling import tell_beside
-from .printing import print_stream, print_text
+from .printing import error_row, print_stream, print_text
 from .problem_options import add_cost_arguments
 from .problem_values import plain_numbers
 from .profile_options import Measurement, profile_fault
 from .size_options import add_end_arguments
 from .text_columns import text_columns, with_width
-from .transfer_report import TransferReport, error_row
+from .transfer_report import TransferReport
 from .usage import LAYERS, SENDS, UsageError
 from .windows_option import take_windows
 

@@ -14,7 +14,7 @@ from .._core.listener import Progress
 from .._core.microbatch_map import TELLS, tell_order
 from .._core.plan import Plan
 from .._core.progress import ProgressBar
-from .._core.runs_on import Runnable, runnable_first
+from .._core.runs_on import Runnable, all_run, runnable_first
 from .._core.units import number_word
 from .._core.writing import ending_of, export_stream, stamped, stamped_stream
 from . import model_pick
@@ -125,8 +125,23 @@ def _best(made: Plan, arguments: argparse.Namespace) -> List[Candidate]:
 def _wanted(arguments: argparse.Namespace, files: Files) -> int:
     """How many of the best the plan is asked for; 0 for all where others are told of, too. With offload candidates may be refused late,
     and their bounds would then count."""
-    tells_few = (arguments.json or arguments.format or files.answers) and all(ending_of(path, (".json",)) for path in files.answers)
-    return int(arguments.top) if tells_few and arguments.runtime is None and not arguments.offload else 0
+    tells_few = arguments.json or (arguments.format and files.formatted is None)
+    has_rows_alone = all(ending_of(path, (".json",)) for path in files.answers)
+    return int(arguments.top) if tells_few and has_rows_alone and arguments.runtime is None and not arguments.offload else 0
+
+
+def _planned(values: Dict[str, Any], arguments: argparse.Namespace, files: Files) -> Tuple[Plan, List[Candidate]]:
+    """The plan and the best of it. Candidates that no runtime runs come last, so if there are any among the few that were asked for, all
+    are evaluated."""
+    wanted = _wanted(arguments, files)
+    made = make_plan({**values, "wanted": wanted})
+    if wanted > 0 and not arguments.any and made.best is not None:
+        few = [candidate for candidate in made[:wanted] if candidate.fits]
+        with ProgressBar() as bar:
+            runs = all_run(made, few, bar)
+        if not runs:
+            made = make_plan({**values, "wanted": 0})
+    return made, _best(made, arguments)
 
 
 def _print_schedule(answer: Answer, arguments: argparse.Namespace) -> None:
@@ -182,9 +197,8 @@ def run_pick(arguments: argparse.Namespace) -> None:
     check_words(arguments)
     values = merged(arguments)
     values["asks_runtimes"] = not arguments.json and (not arguments.format or files.formatted is not None)
-    values["wanted"] = _wanted(arguments, files)
-    made = make_plan(values)
-    answer = Answer(made, _best(made, arguments), _given_costs(arguments, values),
+    made, best = _planned(values, arguments, files)
+    answer = Answer(made, best, _given_costs(arguments, values),
                     (arguments.micro_batch_size, arguments.data_parallel_size),
                     plan_for=lambda name, progress: _own_plan(values, name, progress))
     paths: List[Optional[str]] = [*files.answers] if arguments.format and files.formatted is None else [None, *files.answers]

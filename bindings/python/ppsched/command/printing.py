@@ -2,8 +2,9 @@
 """Output of the command: to standard output or a file, and messages on standard error."""
 import codecs
 import sys
-from typing import Callable, Optional
+from typing import Any, Callable, Dict, Optional
 
+from .._core._library import Error
 from .._core.output import write_stream, write_text
 from .._core.shown import printable
 from .._start import drop_output
@@ -52,3 +53,11 @@ def tell(command: str, message: str) -> None:
     """One line on standard error."""
     if sys.stderr is not None:
         print(f"ppsched {command}: {printable(message)}".encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+
+
+def error_row(error: BaseException) -> Dict[str, Any]:
+    """An error as JSON has it."""
+    if not isinstance(error, Error):
+        return {"message": str(error)}
+    places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
+    return {"message": str(error), "status": error.status.name.lower(), **places}

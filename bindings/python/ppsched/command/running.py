@@ -9,8 +9,7 @@ from .._core._library import Error, decoded, lib
 from .._start import INTERRUPTED, Interruptible, Start, drop_output
 from . import printing
 from .commands import COMMANDS, EXAMPLES
-from .printing import print_text, tell
-from .transfer_report import error_row
+from .printing import error_row, print_text, tell
 from .usage import Parser, UsageError
 
 MOST_LETTERS = 1000  # of a message

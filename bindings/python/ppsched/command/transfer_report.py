@@ -2,22 +2,15 @@
 """The report of the command check on the sends and receives of a schedule."""
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core._library import Error, InvalidSchedule
+from .._core._library import InvalidSchedule
 from .._core.former_names import with_former
 from .._core.lowering import Proof
 from .._core.schedule import Schedule
 from .._core.words import counted
 from .lowering_options import channel_of
+from .printing import error_row
 
 Model = Tuple[str, Dict[str, bool]]  # order and flags of a channel model
-
-
-def error_row(error: BaseException) -> Dict[str, Any]:
-    """An error as JSON has it."""
-    if not isinstance(error, Error):
-        return {"message": str(error)}
-    places = {name: getattr(error, name) for name in ("device", "stage", "microbatch", "position")}
-    return {"message": str(error), "status": error.status.name.lower(), **places}
 
 
 def _models(values: Mapping[str, Any]) -> List[Model]:
