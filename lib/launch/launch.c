@@ -76,6 +76,7 @@ static ppsched_status fit_parts(const struct ppi_launch *launch, const struct pp
     ppsched_error reason;
     ppsched_status status = ppi_parts_fit(launch->parts, &runtime->rules, is_even, runtime->title, error);
     order.parts = NULL;
+    order.order_alone = true;
     if (status != PPSCHED_ERROR_REFUSED || error == NULL)
         return status;
     ppsched_status of_order = runtime->fits(&order, &reason);

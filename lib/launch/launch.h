@@ -28,6 +28,7 @@ struct ppi_launch {
     struct ppi_parts *parts;             /* NULL: the split is unknown */
     uint32_t micro_batch, data_parallel; /* samples of a microbatch, replicas; 0: unknown */
     bool exact;
+    bool order_alone; /* what else the model's layers ask of the order is another question */
 
     struct ppi_order_1f1b order;      /* MEGATRON, SAIL */
     const struct ppi_class *maker;    /* with classes: the one that makes the order; NULL: a file is used */

@@ -98,7 +98,7 @@ static ppsched_status fits(struct ppi_launch *launch, ppsched_error *error)
     if (launch->maker != NULL && !launch->maker->single && ppi_chunks_of(launch->schedule) == 1)
         launch->maker = NULL; /* it uses classes of a list with at least two stages */
     if (launch->parts == NULL)
-        return fits_layers(launch, error);
+        return launch->order_alone ? PPSCHED_OK : fits_layers(launch, error);
     find_split(launch);
     return PPSCHED_OK;
 }
