@@ -188,7 +188,7 @@ static ppsched_status find_times(double *times, uint32_t *first, const struct pp
 
 static ppsched_status put_pairs(ppsched_config *config, const struct ppi_windows *windows, ppsched_error *error)
 {
-    size_t pairs;
+    size_t pairs = 0;
     double *times = NULL;
     uint32_t *first = ppi_allocate(&config->host, windows->stages, 2 * sizeof *first);
     if (ppi_mul_size(&pairs, windows->stages, windows->stages))
