@@ -63,13 +63,14 @@ enum ppsched_quantity {
     /* Duration of F: 1 or S values, >= 0. Default: 1. */
     PPSCHED_QUANTITY_FORWARD_TIMES = 16,
 
-    /* Duration of B: 1 or S, >= 0. Default: I + W if both are given, else 2. */
+    /* Duration of B: 1 or S values >= 0. Default: I + W if both are given, else 2. */
     PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
 
-    /* Duration of I: 1 or S, >= 0. Default: B - W if W is given, else BACKWARD_INPUT_SHARE * B. */
+    /* Duration of I: 1 or S values >= 0. Default: B - W if W is given, else
+     * BACKWARD_INPUT_SHARE * B. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
 
-    /* Duration of W: 1 or S, >= 0. Default: B - I. */
+    /* Duration of W: 1 or S values >= 0. Default: B - I. */
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
 
     /* Share of B that is I if neither I nor W is given: 1 value in 0..1. Default: 0.5. */
@@ -91,8 +92,8 @@ enum ppsched_quantity {
 
     /* --- memory of stage passes and stages, and memory limits --- */
 
-    /* Memory that a stage pass takes when its F starts: 1 or S, >= 0. Default: 1; if both of the
-     * next two are given, what makes the three sum to 0. */
+    /* Memory that a stage pass takes when its F starts: 1 or S values >= 0. Default: 1; if both
+     * of the next two are given, what makes the three sum to 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
     /* Change by I: 1 or S. If negative, I releases it at its end. If positive, it is held from the
@@ -105,17 +106,17 @@ enum ppsched_quantity {
      * the sum 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
 
-    /* Memory that a stage always takes (gradients, optimizer): 1 or S, >= 0. Default: 0. */
+    /* Memory that a stage always takes (gradients, optimizer): 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_STATIC = 35,
 
-    /* One version of a stage's weights: 1 or S, >= 0. Default: 0. */
+    /* One version of a stage's weights: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
 
     /* Memory limit of a device: 1 or D, >= 0. Default: no limit. */
     PPSCHED_QUANTITY_MEM_LIMIT = 37,
 
-    /* Activations that F did not keep and that I recomputes when it starts: 1 or S, >= 0. W needs
-     * them too, so they are held until W ends. Default: 0. */
+    /* Activations that F did not keep and that I recomputes when it starts: 1 or S values >= 0.
+     * W needs them too, so they are held until W ends. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
 
     /* What a B holds of them while it runs, as it recomputes and releases layer after layer: 1 or
@@ -124,7 +125,7 @@ enum ppsched_quantity {
 
     /* --- memory of other causes: see enum ppsched_memory_cause --- */
 
-    /* Optimizer states of a stage: 1 or S, >= 0. Default: 0. */
+    /* Optimizer states of a stage: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
 
     /* What a device holds in addition to its stages (contexts, communication library): 1 or D,
@@ -132,41 +133,43 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_MEM_OTHER = 49,
 
     /* Gradients of a stage, from the start of its first B or W until its REDUCE_GRAD ends; without
-     * REDUCE_GRAD they are held to the end: 1 or S, >= 0. Default: 0. */
+     * REDUCE_GRAD they are held to the end: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
 
-    /* Gathered weights of a stage, from the start of its UNSHARD until its RESHARD: 1 or S, >= 0.
-     * Default: 0. */
+    /* Gathered weights of a stage, from the start of its UNSHARD until its RESHARD: 1 or S
+     * values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_GATHERED = 51,
 
-    /* Output of F that a stage pass holds from the end of F until the end of its B or I: 1 or S,
-     * >= 0. Default: 0. */
+    /* Output of F that a stage pass holds from the end of F until the end of its B or I: 1 value or
+     * S values, each >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_OUTPUT = 52,
 
-    /* Send buffer of F, from the end of F until its SEND_F is done: 1 or S, >= 0. Default: 0. */
+    /* Send buffer of F, from the end of F until its SEND_F is done: 1 or S values >= 0.
+     * Default: 0. */
     PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
 
-    /* Send buffer of B or I, from its end until its SEND_B is done: 1 or S, >= 0. Default: 0. */
+    /* Send buffer of B or I, from its end until its SEND_B is done: 1 or S values >= 0.
+     * Default: 0. */
     PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
 
     /* Receive buffer of F, from when the device reaches RECV_F until F starts; from then on the
-     * stage pass's memory includes it: 1 or S, >= 0. Default: 0. */
+     * stage pass's memory includes it: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
 
     /* Receive buffer of B or I, from when the device reaches RECV_B until B or I ends: 1 or S,
      * >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
 
-    /* Work space of F, and of RECOMPUTE, while it runs: 1 or S, >= 0. Default: 0. */
+    /* Work space of F, and of RECOMPUTE, while it runs: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
 
-    /* Work space of B, while it runs: 1 or S, >= 0. Default: 0. */
+    /* Work space of B, while it runs: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
 
-    /* Work space of I, while it runs: 1 or S, >= 0. Default: that of B. */
+    /* Work space of I, while it runs: 1 or S values >= 0. Default: that of B. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
 
-    /* Work space of W, while it runs: 1 or S, >= 0. Default: that of B. */
+    /* Work space of W, while it runs: 1 or S values >= 0. Default: that of B. */
     PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
 
     /* --- transfers between devices --- */
@@ -179,10 +182,10 @@ enum ppsched_quantity {
      * infinite. */
     PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
 
-    /* Bytes that F of a stage sends to the next stage: 1 or S, >= 0. Default: 0. */
+    /* Bytes that F of a stage sends to the next stage: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
 
-    /* Bytes that B or I of a stage sends to the stage before: 1 or S, >= 0. Default:
+    /* Bytes that B or I of a stage sends to the stage before: 1 or S values >= 0. Default:
      * ACTIVATION_BYTES of the stage before. */
     PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
 
@@ -195,16 +198,17 @@ enum ppsched_quantity {
 
     /* --- sharded parameters, for ppsched_schedule_evaluate_transfers --- */
 
-    /* Duration of UNSHARD: 1 or S, >= 0. Default: UNSHARD_BYTES / SHARDING_BANDWIDTH. */
+    /* Duration of UNSHARD: 1 or S values >= 0. Default: UNSHARD_BYTES / SHARDING_BANDWIDTH. */
     PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
 
-    /* Duration of REDUCE_GRAD: 1 or S, >= 0. Default: REDUCE_GRAD_BYTES / SHARDING_BANDWIDTH. */
+    /* Duration of REDUCE_GRAD: 1 or S values >= 0. Default: REDUCE_GRAD_BYTES /
+     * SHARDING_BANDWIDTH. */
     PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
 
-    /* Bytes that UNSHARD of a stage moves: 1 or S, >= 0. Default: 0. */
+    /* Bytes that UNSHARD of a stage moves: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
 
-    /* Bytes that REDUCE_GRAD of a stage moves: 1 or S, >= 0. Default: 0. */
+    /* Bytes that REDUCE_GRAD of a stage moves: 1 or S values >= 0. Default: 0. */
     PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
 
     /* Bytes per unit of time of UNSHARD and REDUCE_GRAD: 1 or D, > 0, may be infinite. Default:
@@ -218,26 +222,26 @@ enum ppsched_quantity {
     /* --- activation memory saving: RECOMPUTE, OFFLOAD and RELOAD, for
      *     ppsched_schedule_evaluate --- */
 
-    /* Duration of RECOMPUTE: 1 or S, >= 0. Default: that of F. */
+    /* Duration of RECOMPUTE: 1 or S values >= 0. Default: that of F. */
     PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
 
     /* What a stage pass with RECOMPUTE holds from its F until its RECOMPUTE, such as its input: 1
      * or S, >= 0, at most MEM_FORWARD. Default: 0. */
     PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
 
-    /* Duration of the copy of OFFLOAD: 1 or S, >= 0. Default: HOST_LATENCY + OFFLOAD_BYTES /
+    /* Duration of the copy of OFFLOAD: 1 or S values >= 0. Default: HOST_LATENCY + OFFLOAD_BYTES /
      * HOST_BANDWIDTH. */
     PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
 
-    /* Duration of the copy of RELOAD: 1 or S, >= 0. Default: that of OFFLOAD. */
+    /* Duration of the copy of RELOAD: 1 or S values >= 0. Default: that of OFFLOAD. */
     PPSCHED_QUANTITY_RELOAD_TIMES = 99,
 
-    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S, >= 0. Default, for memory in
-     * bytes: MEM_OFFLOAD, which is MEM_FORWARD by default. */
+    /* Bytes that OFFLOAD and RELOAD of a stage pass copy: 1 or S values >= 0. Default, for
+     * memory in bytes: MEM_OFFLOAD, which is MEM_FORWARD by default. */
     PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
 
-    /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S, >= 0, at
-     * most MEM_FORWARD. Default: MEM_FORWARD, all of it. */
+    /* Activation memory of a stage pass that OFFLOAD frees and RELOAD takes again: 1 or S
+     * values >= 0, at most MEM_FORWARD. Default: MEM_FORWARD, all of it. */
     PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
 
     /* Bytes per unit of time between a device and its host, in each direction: 1 or D, > 0, may be

@@ -149,7 +149,7 @@ typedef struct ppsched_block {
     uint32_t decay_rank;     /* of KDA's decay, one per channel; 0: one decay per head */
     uint32_t gate_rank;      /* of the delta rule's output gate; 0: a full matrix */
     uint32_t state_size;     /* of Mamba */
-    uint32_t groups;         /* of Mamba-2; 0: 1 */
+    uint32_t groups;         /* of Mamba-2; 0 means 1 */
     uint32_t time_step_rank; /* of Mamba */
     uint32_t ratio;          /* tokens that are compressed to one; 0: none, only the window */
     uint32_t output_groups;
@@ -221,7 +221,7 @@ typedef struct ppsched_description_info {
                             has the blocks of `mtp_kind`, one or several, a projection of 2h to h
                             and three norms */
     uint32_t mtp_kind;   /* index in `kinds` */
-    uint32_t streams;    /* residual streams, all of which cross each boundary; 0: 1 */
+    uint32_t streams;    /* residual streams, all of which cross each boundary; 0 means 1 */
     uint32_t stream_interval;  /* after each this many layers one more stream of size h crosses the
                                   boundaries (Kimi K3); 0: none */
     uint64_t extra_parameters; /* other parameters of the whole model; they count with the

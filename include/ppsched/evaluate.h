@@ -108,8 +108,9 @@ typedef struct ppsched_idle {
     double weights;      /* the weights that it needs are not gathered yet, or UNSHARD or
                             REDUCE_GRAD stops the device (PPSCHED_QUANTITY_SHARDING_SLOWDOWN) */
     double reload;       /* activations are not back from the host yet, or OFFLOAD_WAIT waits */
-    double calls;        /* it makes the call of a SEND or RECV, or waits for another device that
-                            makes the call that sends the value (PPSCHED_QUANTITY_SEND_OVERHEAD) */
+    double calls;        /* it is in the call of its own SEND or RECV, or it waits while
+                            another device is in the call that sends the value
+                            (PPSCHED_QUANTITY_SEND_OVERHEAD) */
 } ppsched_idle;
 
 /* What memory is held for. The quantity of the same name gives the amount (enum
@@ -311,7 +312,7 @@ PPSCHED_API ppsched_status ppsched_timeline_get_memory_of_cause(ppsched_memory_p
                                                                 ppsched_error *error);
 
 /* A device's peak memory by cause, in the order of enum ppsched_memory_cause. Added in that order,
- * the parts are the peak to the last bit. Fills a buffer: see ppsched.h.
+ * the parts give exactly the peak, bit for bit. Fills a buffer: see ppsched.h.
  * Errors: ARGUMENT; RANGE where there is no such device; BUFFER. */
 PPSCHED_API ppsched_status ppsched_timeline_get_peak_causes(double *out, size_t capacity,
                                                             size_t *needed,

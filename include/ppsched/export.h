@@ -56,7 +56,7 @@ typedef struct ppsched_export_options {
     uint32_t size;
     uint32_t text_columns; /* TEXT: the largest width of a device's row; at least 20 columns are for
                               its ops. 0: as wide as complete labels need */
-    double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0: 1 */
+    double time_scale;     /* CHROME_TRACE: microseconds per unit of time; 0 means 1 */
 } ppsched_export_options;
 
 /* Receives the next `size` bytes of the text; they do not end with a NUL. Returns 0 to continue.

@@ -100,7 +100,7 @@ typedef struct ppsched_recompute {
  *   - From I to W a layer holds mem_forward + mem_backward_input, also if it is recomputed. */
 typedef struct ppsched_layer {
     uint32_t size;
-    uint32_t count;   /* how many layers; 0 means one */
+    uint32_t count;   /* how many layers; 0: one */
     const char *name; /* "embedding", "decoder", "moe_decoder", "mtp", "head", or a name of the
                          caller's choice; copied */
     int32_t place;    /* enum ppsched_layer_place */

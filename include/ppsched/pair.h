@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a forward and a backward take that a device runs at the same time, on several channels. */
+/* The time of a forward and a backward that run on a device at the same time. */
 #ifndef PPSCHED_PAIR_H
 #define PPSCHED_PAIR_H
 

@@ -163,7 +163,7 @@ typedef struct ppsched_plan_options {
                                 that needs no offload is refused.
                               - Under a memory limit, and without layers, those of auto are also
                                 listed twice: the search chooses order and offload together.
-                              - The config must have host_bandwidth, or without layers
+                              - The config must have host_bandwidth or, if there are no layers,
                                 offload_times.
                               - With layers the search for splits counts the copies. Group sizes are
                                 D and (D+1)/2, or those in `group_sizes`.

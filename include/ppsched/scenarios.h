@@ -46,9 +46,10 @@ enum ppsched_rank_by {
 };
 
 /* How times vary. Sized. In a scenario
- *   - the time of an op is multiplied by the factors of its device and its stage, and by its
- *     jitter; an overlapped pair is one op, with the jitter of its F;
- *   - the delay of a message is multiplied by the factor of its link, and by its jitter.
+ *   - the time of an op is multiplied by the factors of its device and its stage, and by
+ *     its own jitter; an overlapped pair is one op, with the jitter of its F;
+ *   - the delay of a message is multiplied by the factor of its link, and by its own
+ *     jitter.
  * Factors are finite and not negative. Lists belong to the caller, and are read only during the
  * call. NULL with count 0 means that all factors are 1.
  *   - Jitter is lognormal with mean 1: `jitter` is the standard deviation of its logarithm, 0 to 2;

@@ -29,7 +29,7 @@ static ppsched_status put(struct queues *queues, const struct ppi_pair *pair, in
                            "position %zu of the order has kind %d; it must be F, B or W", position, kind);
     if (next[chain] == pair->count[chain])
         return ppi_fail_at(error, PPSCHED_ERROR_INVALID_SCHEDULE, place,
-                           "position %zu of the order is one more window of %s than there are", position,
+                           "position %zu of the order names another window of %s, and all of these come before it", position,
                            ppi_chain_name(chain));
     const ppsched_window *window = &pair->windows[chain][next[chain]];
     if (window->after > next[PPI_BACKWARD])

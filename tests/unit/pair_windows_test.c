@@ -170,7 +170,7 @@ static void test_bad_orders(void **state)
     enum { F = PPSCHED_KIND_F, B = PPSCHED_KIND_B, W = PPSCHED_KIND_W };
     expect_bad_order((const int32_t[]){F, B}, 2, "the order has 2 windows, the pair 10");
     expect_bad_order((const int32_t[]){F, F, F, F, F, B, B, B, B, W}, 10,
-                     "position 4 of the order is one more window of forward");
+                     "position 4 of the order names another window of forward");
     expect_bad_order((const int32_t[]){F, F, F, F, B, W, B, B, B, W}, 10,
                      "position 5 of the order is window 0 of weight, before the 2");
     expect_bad_order((const int32_t[]){F, F, F, F, B, 9, B, B, B, W}, 10, "position 5 of the order has kind 9");

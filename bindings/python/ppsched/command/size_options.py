@@ -24,7 +24,7 @@ def add_size_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chunks", type=whole, metavar="V",
                         help="V stages per device, made from those of -s: their costs are divided or added up")
     parser.add_argument("--microbatch-count", type=whole, metavar="M",
-                        help="divide the batch of -b into M microbatches instead; given costs are those of -b")
+                        help="divide the batch of -b into M microbatches; costs are given for a microbatch of that whole batch")
     add_end_arguments(parser)
 
 
