@@ -687,6 +687,7 @@ export interface Training {
   activation_bytes: number;
   precision: number;
   recompute_modules: number;
+  expert_load: number;
 }
 
 export interface Efficiency {

@@ -639,7 +639,7 @@ export const STRUCTS = {
     most: ["f64", 8, 1],
     bound: ["f64", 16, 1],
   } },
-  Training: { size: 80, fields: {
+  Training: { size: 88, fields: {
     size: ["u32", 0, 1],
     flags: ["u32", 4, 1],
     sequence_length: ["u32", 8, 1],
@@ -656,6 +656,7 @@ export const STRUCTS = {
     activation_bytes: ["f64", 64, 1],
     precision: ["i32", 72, 1],
     recompute_modules: ["u32", 76, 1],
+    expert_load: ["f64", 80, 1],
   } },
   Efficiency: { size: 16, fields: {
     least: ["f64", 0, 1],

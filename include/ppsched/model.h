@@ -129,14 +129,15 @@ typedef struct ppsched_training {
     uint32_t data_parallel;
     uint32_t sharding; /* over data and context parallelism: 0 none, 1 optimizer states (ZeRO-1), 2
                           also gradients, 3 also weights (ZeRO-3, FSDP; arXiv 1910.02054) */
-    double weight_bytes;     /* per parameter; 2 */
-    double gradient_bytes;   /* 4 */
-    double optimizer_bytes;  /* 12: Adam's two moments and main weights, of 4 each */
-    double activation_bytes; /* per element; 2 */
-    int32_t precision;       /* enum ppsched_precision */
-    uint32_t
-        recompute_modules; /* enum ppsched_recompute_module: what layers with the recompute kind
-                                   "modules" compute again; 0: there is no such kind */
+    double weight_bytes;        /* per parameter; 2 */
+    double gradient_bytes;      /* 4 */
+    double optimizer_bytes;     /* 12: Adam's two moments and main weights, of 4 each */
+    double activation_bytes;    /* per element; 2 */
+    int32_t precision;          /* enum ppsched_precision */
+    uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers with the recompute
+                                   kind "modules" compute again; 0: there is no such kind */
+    double expert_load; /* rows that the experts of the fullest device get, as a multiple of an even
+                           share; 1. Its time and memory are priced */
 } ppsched_training;
 
 /* --- the device --- */

@@ -32,6 +32,7 @@ static void complete_training(ppsched_training *training)
         training->expert_tensor_parallel = training->tensor_parallel;
     training->weight_bytes = training->weight_bytes > 0 ? training->weight_bytes : 2;
     training->gradient_bytes = training->gradient_bytes > 0 ? training->gradient_bytes : 4;
+    training->expert_load = training->expert_load > 0 ? training->expert_load : 1;
     training->optimizer_bytes = training->optimizer_bytes > 0 ? training->optimizer_bytes : 12;
     training->activation_bytes = training->activation_bytes > 0 ? training->activation_bytes : 2;
 }
@@ -41,6 +42,14 @@ static ppsched_status check_bytes(const char *name, double bytes, ppsched_error 
     if (bytes >= 0 && bytes <= 1024)
         return PPSCHED_OK;
     return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %g; it must be 0 to 1024", name, bytes);
+}
+
+/* No device is the fullest with less than an even share. */
+static ppsched_status check_load(double load, ppsched_error *error)
+{
+    if (load == 0 || (load >= 1 && load <= MOST_COUNT))
+        return PPSCHED_OK;
+    return ppi_fail(error, PPSCHED_ERROR_RANGE, "expert_load is %g; it must be 1 to %d", load, (int)MOST_COUNT);
 }
 
 static ppsched_status check_amounts(const ppsched_training *training, ppsched_error *error)
@@ -62,6 +71,8 @@ static ppsched_status check_amounts(const ppsched_training *training, ppsched_er
     ppsched_status status = check_bounds(sizes, sizeof sizes / sizeof sizes[0], error);
     if (status == PPSCHED_OK)
         status = ppi_check_choice("precision", training->precision, 0, PPSCHED_PRECISION_NVFP4, error);
+    if (status == PPSCHED_OK)
+        status = check_load(training->expert_load, error);
     if (status == PPSCHED_OK)
         status = check_bytes("weight_bytes", training->weight_bytes, error);
     if (status == PPSCHED_OK)

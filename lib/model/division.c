@@ -200,6 +200,9 @@ static ppsched_status check_all_experts(const ppsched_model *model, ppsched_erro
     if (status == PPSCHED_OK && !has_experts && model->training.expert_parallel != 1)
         status = ppi_fail(error, PPSCHED_ERROR_RANGE, "expert_parallel is %u, and the model has no experts; leave it out",
                           model->training.expert_parallel);
+    if (status == PPSCHED_OK && !has_experts && model->training.expert_load != 1)
+        status = ppi_fail(error, PPSCHED_ERROR_RANGE, "expert_load is %g, and the model has no experts; leave it out",
+                          model->training.expert_load);
     return status;
 }
 

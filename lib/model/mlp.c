@@ -120,12 +120,13 @@ static void put_permutation(struct ppi_ops *ops, const struct ppi_site *site, do
                                                                                             site->size;
 }
 
-/* Assumes that routed tokens are spread evenly, over idle experts too. */
+/* Routed tokens are spread evenly, over idle experts too, or the fullest device gets `expert_load` times as many. */
 void ppi_put_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
 {
     const ppsched_training *training = &site->model->training;
     double outer = block->latent_size > 0 ? block->latent_size : site->hidden;
     double arrived = site->tokens * block->experts_per_token * training->expert_tensor_parallel / training->tensor_parallel;
+    arrived *= training->expert_load;
     if (block->idle_experts > 0)
         arrived *= block->experts / ((double)block->experts + block->idle_experts);
     put_router(ops, site, block);

@@ -181,6 +181,17 @@ class RunsTest(PriceTest):
         self.assertEqual(row["step_time"], wanted["step_time"])
         self.assertEqual(self.price("--runs", self.runs(cells))["errors"][0]["model"], "MoE")
 
+    def test_expert_load(self):
+        path = self.write("experts.json", json.dumps(EXPERTS))
+        words = ("--model", path, "--ep", 4, "--dp", 4, "--seq", 4096, "--global-batch", 16)
+        even, full = self.price(*words), self.price(*words, "--expert-load", 1.5)
+        self.assertEqual(self.price(*words, "--expert-load", 1)["step_time"], even["step_time"])
+        self.assertGreater(full["step_time"], even["step_time"])
+        self.assertGreater(full["memory"][0]["activations"], even["memory"][0]["activations"])
+        self.assertEqual(full["memory"][0]["weights"], even["memory"][0]["weights"])
+        self.assertIn("has no experts", self.refused("--model", self.llama, *LAYOUT, "--expert-load", 2))
+        self.assertIn("must be 1 to", self.refused(*words, "--expert-load", 0.5))
+
     def test_each_layout_counts_once(self):
         rows = [{**self.ROW, "id": str(number), "gbs": 32 * number, "dp": 2 * number, "measured_step_s": 10 + number} for number in (1, 2, 3)]
         found = self.price("--runs", self.runs(*rows))

@@ -270,6 +270,34 @@ static void test_exchanges(void **state)
     expect_near(each.memory_time - once.memory_time, 3 * bytes / 1e12);
 }
 
+/* The fullest device has the rows of its experts as often; what is dense, and all parameters, stay. */
+static void test_expert_load(void **state)
+{
+    ppsched_accelerator device = flat();
+    ppsched_transformer experts = shape;
+    ppsched_training training = plain;
+    ppsched_layer_memory even = {.size = sizeof even}, full = {.size = sizeof full};
+    (void)state;
+    experts.experts = 64, experts.experts_per_token = 8, experts.expert_ffn_size = 512;
+    training.data_parallel = training.expert_parallel = 8;
+    ppsched_pass_cost before = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    ppsched_model *model = make(&experts, &training, &device);
+    expect_ok(ppsched_model_get_memory(&even, model, DECODER, NULL), NULL);
+    ppsched_model_destroy(model);
+    training.expert_load = 1.25;
+    ppsched_pass_cost after = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    model = make(&experts, &training, &device);
+    expect_ok(ppsched_model_get_memory(&full, model, DECODER, NULL), NULL);
+    ppsched_model_destroy(model);
+    const double rows = 8192 * 8, matrices = 2 * rows * 3 * 1024 * 512;
+    expect_near(after.matrix_operations - before.matrix_operations, 0.25 * matrices);
+    expect_near(full.activations - even.activations, 0.25 * rows * 2 * (1024 + 3 * 512));
+    assert_true(full.parameters == even.parameters && after.expert_time > before.expert_time);
+    training.expert_load = 1;
+    after = cost_of(&experts, &training, &device, DECODER, PPSCHED_MODEL_PASS_FORWARD);
+    assert_true(after.time == before.time);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_frozen_weights),
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_expert_load),
     };
     return cmocka_run_group_tests_name("model_rates", tests, NULL, NULL);
 }

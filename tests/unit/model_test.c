@@ -138,6 +138,8 @@ static void test_trainings(void **state)
     BAD_TRAINING(expert_tensor_parallel, 33, "expert_tensor_parallel 33 does not divide 32 of expert_ffn_size; 32 does");
     BAD_TRAINING(sharding, 4, "sharding is 4; it must be 0 to 3");
     BAD_TRAINING(flags, 2048, "flags of the training");
+    BAD_TRAINING(expert_load, 0.5, "expert_load is 0.5; it must be 1 to");
+    BAD_TRAINING(expert_load, NAN, "expert_load is");
     BAD_TRAINING(recompute_modules, 64, "recompute_modules is 64; it must be 0 to 63");
     BAD_TRAINING(weight_bytes, -1, "weight_bytes is -1");
     BAD_TRAINING(gradient_bytes, NAN, "gradient_bytes is");
@@ -159,6 +161,8 @@ static void test_trainings(void **state)
     divided = plain;
     divided.expert_parallel = 2;
     expect_refused(&small, &divided, NULL, "the model has no experts; leave it out");
+    divided.expert_parallel = 1, divided.expert_load = 1.5;
+    expect_refused(&small, &divided, NULL, "expert_load is 1.5, and the model has no experts; leave it out");
     ppsched_transformer grouped = small;
     grouped.heads = 12, grouped.head_size = 8, grouped.key_value_heads = 4;
     divided = plain;

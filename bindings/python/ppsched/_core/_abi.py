@@ -952,6 +952,7 @@ class Training(Structure):
     activation_bytes: float
     precision: int
     recompute_modules: int
+    expert_load: float
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -969,6 +970,7 @@ class Training(Structure):
         ("activation_bytes", c_double),
         ("precision", c_int32),
         ("recompute_modules", c_uint32),
+        ("expert_load", c_double),
     ]
 
 

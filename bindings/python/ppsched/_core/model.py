@@ -47,6 +47,7 @@ class Training(NamedTuple):
     one_copy_a_node: bool = False
     precision: str = "bf16"
     recompute_modules: int = 0
+    expert_load: float = 1.0
 
 
 class Parameters(NamedTuple):
@@ -138,7 +139,7 @@ def _training_record(training: Training) -> Any:
             record.flags |= known[name] if value else 0
         elif name == "precision":
             record.precision = member(Precision, name, value)
-        elif name.endswith("_bytes"):
+        elif name.endswith("_bytes") or name == "expert_load":
             setattr(record, name, numbers(name, value)[0])
         else:
             setattr(record, name, c_count(name, value))

@@ -75,6 +75,8 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help="also divide norms and residuals (default: if --tp is above 1)")
     group.add_argument("--keep-scores", action="store_true", default=None,
                        help="the attention keeps its scores for the backward (default: it does not)")
+    group.add_argument("--expert-load", type=real, metavar="X",
+                       help="rows that the experts of the fullest device get, as a multiple of an even share (default: 1)")
     group.add_argument("--bytes", nargs="+", metavar="KIND=B", dest="sizes",
                        help="bytes of a weight, a gradient and the optimizer states of a parameter, and of an activation "
                        "(default: weight=2 gradient=4 optimizer=12 activation=2)")
@@ -126,7 +128,7 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
         options.update(training_options(arguments.config, plain(arguments.config, {key: value for key, value in config.items()
                                                                                    if not isinstance(value, dict)})))
     given = {name: getattr(arguments, name, None) for name in (*NUMBERS, "vpp", "use_distributed_optimizer",
-                                                            "sequence_parallel", "keep_scores", "recompute_kind", "sizes")}
+                                                            "sequence_parallel", "keep_scores", "expert_load", "recompute_kind", "sizes")}
     if given["global_batch"] is not None:
         options.pop("num_microbatches", None)  # which the file says
     sizes = [*options.get("sizes", ()), *(given["sizes"] or ())]
@@ -179,7 +181,8 @@ def training_of(found: ModelFile, options: Mapping[str, Any]) -> Training:
                     context_parallel=context, expert_parallel=_one(options, "ep"), expert_tensor_parallel=_one(options, "etp",
                                                                                                                0),
                     data_parallel=data, sharding=sharding_of(options, found, data * context), sequence_parallel=bool(rows),
-                    keeps_scores=bool(options.get("keep_scores")), **sizes)
+                    keeps_scores=bool(options.get("keep_scores")),
+                    expert_load=1.0 if options.get("expert_load") is None else options["expert_load"], **sizes)
 
 
 def microbatches_of(options: Mapping[str, Any], training: Training, devices: int) -> int:
@@ -197,7 +200,7 @@ def microbatches_of(options: Mapping[str, Any], training: Training, devices: int
 
 
 # The library's names of sizes, and those of the command.
-_WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_parallel": "--etp", "expert_parallel": "--ep",
+_WORDS = {"tensor_parallel": "--tp", "context_parallel": "--cp", "expert_tensor_parallel": "--etp", "expert_parallel": "--ep", "expert_load": "--expert-load",
           "sequence_length": "--seq", "sharding": "--zero"}
 
 

@@ -256,7 +256,7 @@ def _cost(found: Found) -> float:
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
-    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "sizes",
+    of_model = (*NUMBERS, "gpus", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes",
                 "layer_times",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
