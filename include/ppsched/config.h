@@ -92,12 +92,12 @@ enum ppsched_quantity {
     /* --- memory of stage passes and stages, and memory limits --- */
 
     /* Memory that a stage pass takes when its F starts: 1 or S. Default: 1; if both of the
-     * next two are given, what makes the three sum to 0. */
+     * next two are given, the value with which the three add up to 0. */
     PPSCHED_QUANTITY_MEM_FORWARD = 32,
 
     /* Change by I: 1 or S. If negative, I releases it at its end. If positive, it is held from the
      * start of I until W ends, such as output gradients that W needs, and also while a B runs.
-     * Default: 0; if MEM_BACKWARD_WEIGHT is given, what makes the three sum to 0. */
+     * Default: 0; if MEM_BACKWARD_WEIGHT is given, the value with which the three add up to 0. */
     PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
 
     /* Change when W ends: 1 or S, <= 0. After a B nothing is held. The three sum to 0;
@@ -244,7 +244,7 @@ enum ppsched_quantity {
      * infinite. Default: infinite. */
     PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
 
-    /* Time of each copy in addition to that of its bytes: 1 or D. Default: 0. */
+    /* Fixed time of each copy, in addition to that of its bytes: 1 or D. Default: 0. */
     PPSCHED_QUANTITY_HOST_LATENCY = 103,
 
     /* Number of the device's host link: 1 or D integers from 0 to D - 1. Devices with the same

@@ -103,7 +103,7 @@ enum ppsched_block_flag {
     PPSCHED_BLOCK_FLAG_QK_NORM = 8,          /* attention: norms of queries and keys, of size d */
     PPSCHED_BLOCK_FLAG_QK_NORM_ALL = 16,     /* attention: over all heads, of size a d and k d */
     PPSCHED_BLOCK_FLAG_NO_LATENT_NORMS = 32, /* latent: no norms of the ranks */
-    PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,     /* attention, latent: a gate per element, h a v */
+    PPSCHED_BLOCK_FLAG_OUTPUT_GATE = 64,     /* attention, latent: a gate per element, h * a * v */
     PPSCHED_BLOCK_FLAG_HEAD_GATE = 128,      /* attention, latent: a gate per head, h a */
     PPSCHED_BLOCK_FLAG_SINKS = 256,          /* attention, latent: a learned sink per head */
     PPSCHED_BLOCK_FLAG_VALUE_IS_KEY = 512,   /* attention: no projection of values */

@@ -50,8 +50,8 @@ typedef struct ppsched_critical_op {
 /* How an objective changes, per unit of time, when ops take a little longer or a little less. 16
  * bytes, no padding. */
 typedef struct ppsched_sensitivity {
-    double more; /* its rise per unit of time by which each op takes longer */
-    double less; /* its fall per unit of time by which each op takes less */
+    double more; /* how much it rises if each op takes longer, per unit of time */
+    double less; /* how much it falls if each op takes less, per unit of time */
 } ppsched_sensitivity;
 
 /* The chain of ops from time 0 to the makespan in which each op starts exactly when what it waited

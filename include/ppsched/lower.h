@@ -91,8 +91,8 @@ typedef struct ppsched_lower_options {
                                  ppsched_schedule_prove */
 
     /* How early each UNSHARD comes, as PyTorch's unshard_lookahead. Only with `unshard`. The order
-     * of other ops does not change, except that receives may move, as an UNSHARD takes a turn in
-     * the PYTORCH lowering. */
+     * of other ops does not change, except that receives may move, because an UNSHARD has a
+     * place of its own in the PYTORCH lowering. */
     int32_t unshard_lookahead;          /* enum ppsched_unshard_lookahead */
     const uint32_t *unshard_lookaheads; /* with LIST: for each device 1 to `unshard`; borrowed */
     uint32_t unshard_lookahead_count;   /* with LIST: the number of devices, else 0 */

@@ -18,8 +18,8 @@ extern "C" {
 /* Which stage passes to recompute. Sized: set `size`; zero means the default. */
 typedef struct ppsched_recompute_options {
     uint32_t size;
-    uint32_t chunks; /* all stage passes of so many stages of each device, the lowest stages first;
-                        0: of all stages */
+    uint32_t chunks; /* on each device the lowest N stages: all stage passes of these; 0: of all
+                        stages */
 } ppsched_recompute_options;
 
 /* Makes a schedule in which these stage passes are recomputed: a RECOMPUTE comes right before each
@@ -35,8 +35,8 @@ PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
 /* Which stage passes to offload, and when to reload. Sized: set `size`; zero means the default. */
 typedef struct ppsched_offload_options {
     uint32_t size;
-    uint32_t chunks;            /* stage passes of so many stages of each device, the lowest stages
-                                   first; 0: of all stages */
+    uint32_t chunks;            /* on each device the lowest N stages: the stage passes of these;
+                                   0: of all stages */
     uint32_t until_limit;       /* 1: only as many of these as needed to fit
                                    PPSCHED_QUANTITY_MEM_LIMIT, first those that are needed again
                                    last; 0: all of them */

@@ -228,8 +228,8 @@ typedef struct ppsched_candidate {
                              two copies of the model */
     uint32_t slices;      /* slices of a microbatch; 1: whole microbatches */
     uint32_t ordered;     /* 1: its microbatches have an order of their own */
-    double scenario_time; /* time of a step over the scenarios by `rank_by`; the mean if that is
-                             STEP. 0 without scenarios */
+    double scenario_time; /* time of a step over the scenarios, as `rank_by` says (the mean if it is
+                             STEP); 0 without scenarios */
     uint64_t offloads;    /* activations that are copied to the host and back in an iteration */
     uint32_t offloaded;   /* 1: it is listed as a candidate with offload */
     uint32_t min_group_size; /* with layers: the strategy's option of that name with which the split

@@ -228,7 +228,7 @@ static ppsched_status check_device_order(const struct ppi_plan_options *options,
         return ppi_fail(error, PPSCHED_ERROR_RANGE, "free_device_order is %u; it must be 0 or 1", options->free_device_order);
     if (options->free_device_order == 1 && options->layers == NULL)
         return ppi_fail(error, PPSCHED_ERROR_ARGUMENT,
-                        "free_device_order needs layers, which follow their devices; give the model by its layers");
+                        "free_device_order needs the model by its layers, so that these can move with the devices");
     return PPSCHED_OK;
 }
 

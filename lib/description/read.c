@@ -325,7 +325,7 @@ static ppsched_status check_unknown(const struct ppi_json_value *value, ppsched_
         return PPSCHED_OK;
     const struct ppi_json_value *first = value->type == PPI_JSON_LIST ? &value->items[0] : value;
     return ppi_fail(error, PPSCHED_ERROR_RANGE,
-                    "unknown has parts that are not described yet, such as %s; describe them, and take unknown out",
+                    "the key \"unknown\" lists parts that are not described yet, such as %s; describe them, and remove the key",
                     ppi_json_show(shown, sizeof shown, first));
 }
 

@@ -117,9 +117,10 @@ static ppsched_status check_length(const struct row *row, const struct ppi_shape
     case PER_STAGE_PAIR:
         if (count == 1 || count == s || count == s * s)
             return PPSCHED_OK;
-        return ppi_fail(error, PPSCHED_ERROR_LENGTH,
-                        "%s has %zu values; give 1 for all pairs, %zu, one per forward stage, or %zu, one per pair of stages",
-                        row->name, count, s, s * s);
+        return ppi_fail(
+            error, PPSCHED_ERROR_LENGTH,
+            "%s has %zu values; give 1 (for all pairs), %zu (one per forward stage) or %zu (one per pair of stages)", row->name,
+            count, s, s * s);
     case PER_DEVICE:
         if (count == 1 || count == d)
             return PPSCHED_OK;

@@ -140,7 +140,7 @@ class GuessTest(unittest.TestCase):
         self.assertEqual(values["unknown"], ["model_type", "lru_width"])
         done = run_command(["model", "--model", told, "--seq", 64])
         self.assertEqual(done.returncode, 1)
-        self.assertIn("unknown has parts that are not described yet", done.stderr)
+        self.assertIn('the key "unknown" lists parts that are not described yet', done.stderr)
         del values["unknown"]
         self.assertEqual(run_command(["model", "--model", self.file("whole.json", values), "--seq", 64]).returncode, 0)
         self.assertEqual(run_command(["model", "--describe"]).returncode, 2)

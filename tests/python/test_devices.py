@@ -127,7 +127,7 @@ class DevicesTest(unittest.TestCase):
             ppsched.Config(3, 4).with_device_order([0, 1, 1])
         with self.assertRaisesRegex(ppsched.Error, "must be a list of devices"):
             ppsched.Config(3, 4).with_device_order("012")
-        with self.assertRaisesRegex(ppsched.Error, "free_device_order needs layers"):
+        with self.assertRaisesRegex(ppsched.Error, "free_device_order needs the model by its layers"):
             ppsched.plan(ppsched.Config(3, 4), free_device_order=True)
 
 

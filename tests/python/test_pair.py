@@ -86,7 +86,7 @@ class PairCommandTest(FolderTest):
     def test_order(self):
         self.assertEqual(self.pair(LAYER, "--order", "BBBBFFFF")["time"], 22)
         self.assertEqual(self.pair(LAYER, "--order", "FBFBFBFB")["time"], 14)
-        self.assertIn("one more window of forward", self.fail("pair", "pair.json", "--order", "FFFFFBBB"))
+        self.assertIn("another window of forward", self.fail("pair", "pair.json", "--order", "FFFFFBBB"))
         self.assertIn("order holds 'X'", self.fail("pair", "pair.json", "--order", "XFFFFBBBB"))
 
     def test_pairs_in_a_row(self):

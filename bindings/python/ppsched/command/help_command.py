@@ -12,7 +12,7 @@ from .usage import ALL, Parser, UsageError, print_help
 
 def add_commands(commands: Commands) -> None:
     parser = commands.add_parser("help", help=COMMANDS["help"].summary, allow_abbrev=False,
-                                 description="Shows the help of ppsched, or of a command: its main options, or with the word all every one.")
+                                 description="Shows the help of ppsched, or of a command: its main options, or every option with the word all.")
     parser.add_argument("topic", nargs="?", metavar="COMMAND", help="the command")
     parser.add_argument("length", nargs="?", choices=(ALL,), metavar=ALL, help="all its options")
     parser.add_argument("--man", action="store_true", help="as a man page")

@@ -41,8 +41,8 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--stages", nargs=2, type=whole, metavar=("I", "J"), help="of a list: the forward of stage I with the backward of stage J")
     parser.add_argument("--order", metavar="FBW", help="whose window is next, in turn, as FBFBW: each channel runs its windows in this order, "
                         "and waits for the next (default: the best order); own: that of a trace")
-    parser.add_argument("--pairs", type=whole, metavar="N", default=1, help="so many pairs in a row, each of which may start before the one before has "
-                        "ended, and what one more of them takes (default: 1)")
+    parser.add_argument("--pairs", type=whole, metavar="N", default=1, help="N pairs in a row: a pair may start before the previous one has ended; also "
+                        "prints the time that one more pair takes (default: 1)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
     parser.examples = ("ppsched pair windows.json", "ppsched pair windows.json --pairs 8 --json")

@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
         self.program: Parser = self
         self.family: Dict[str, "Parser"] = {}  # all commands by name, as each of them has them too; some without their options
         self.load_family: Callable[[], Dict[str, "Parser"]] = lambda: self.family  # with the options of all
-        self.add_argument("-h", "--help", nargs="?", action=_Help, metavar=ALL, help="the main options, or with the word all every one")
+        self.add_argument("-h", "--help", nargs="?", action=_Help, metavar=ALL, help="show the main options; --help all shows every option")
 
     def join(self, commands: Dict[str, "Parser"], load_all: Callable[[], Dict[str, "Parser"]]) -> None:
         """Tells the program and its commands of each other. load_all: makes the commands with the options of all."""
