@@ -75,7 +75,7 @@ static void test_lists(void **state)
     expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, three, 3, PPSCHED_ERROR_LENGTH,
                     "forward_times has 3 values; give 1 for all stages or 4, one per stage");
     expect_bad_list(PPSCHED_QUANTITY_P2P_TIME, three, 3, PPSCHED_ERROR_LENGTH, "4, one for each device (row)");
-    expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16, one per pair of stages");
+    expect_bad_list(PPSCHED_QUANTITY_OVERLAPPED_TIMES, three, 3, PPSCHED_ERROR_LENGTH, "16 (one per pair of stages)");
     expect_bad_list(PPSCHED_QUANTITY_FORWARD_TIMES, three, SIZE_MAX, PPSCHED_ERROR_LENGTH, " values; give 1 for all stages");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, three, 3, PPSCHED_ERROR_LENGTH, "2, one per device");
     expect_bad_list(PPSCHED_QUANTITY_MEM_LIMIT, negative, 2, PPSCHED_ERROR_RANGE, "mem_limit of device 1 is -1");
