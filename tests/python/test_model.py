@@ -346,6 +346,15 @@ class CommandTest(unittest.TestCase):
         self.assertAlmostEqual(first, 4 * (2 * decoder["mem_forward"] + row["layers"][0]["mem_forward"]))
         self.assertAlmostEqual(last, 2 * decoder["mem_forward"] + row["layers"][2]["mem_forward"])
         self.assertEqual(row["estimate_error"], max(ERRORS.values()))
+        self.assertIn("dense models on h100 in bf16", row["step_error"]["of"])
+        self.assertTrue(0 < row["step_error"]["median"] < row["step_error"]["p90"] < 0.1)
+
+    def test_the_line_of_estimates_names_the_device(self):
+        for device, words in (("h100", "off by 3.3% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
+                              ("a100", "step time within 5.3%")):
+            for command in ("model", "pick"):
+                text = run_command((command, "--model", self.path, "--device", device, "--pp", 2, "--seq", 2048)).stdout
+                self.assertIn(words, text)
 
     def test_recomputation_and_sharding(self):
         words = ("--model", self.path, "--pp", 2, "--dp", 4, "--zero")
@@ -497,7 +506,7 @@ class CommandTest(unittest.TestCase):
         done = run("--model", self.path, "--tp", 2, "--pp", 4, "--dp", 2, "--seq", 2048, "--runtime", "megatron",
                    command="pick")
         for word in ("tokens/s, MFU ", "\ndevice      GiB        GiB", "\nmegatron: --pipeline-model-parallel-size 4",
-                     "estimates: step time within 5.3%, "):
+                     "estimates: step time off by 3.3% in the median"):
             self.assertIn(word, done.stdout)
 
     def test_memory_decides(self):

@@ -2,6 +2,9 @@
 """Errors of estimates, found by comparing them with measurements; docs/model.md has the tables."""
 from typing import Any, Dict, Mapping
 
+from .._core.model import Model
+from .step_errors import error_of
+
 ERRORS = {"step_time": 0.053, "stage_time": 0.113, "forward_time": 0.187, "memory": 0.11}
 FOUND_ON = "the measurements on A100 in docs/model.md; docs/accuracy.md compares steps on other devices"
 
@@ -11,21 +14,34 @@ def _is_scaled(options: Mapping[str, Any]) -> bool:
     return options.get("step_time") is not None or options.get("tokens_per_second") is not None
 
 
-def estimate_line(options: Mapping[str, Any]) -> str:
+def estimate_line(options: Mapping[str, Any], model: Model) -> str:
     """Lines for people. options: those of the command, which may have measured times, and what is assumed because files leave it out."""
     assumed = options.get("assumed")
-    return _errors_line(options) + (f"\nassumed, as the model's file leaves it out: {', '.join(assumed)}" if assumed else "")
+    return _errors_line(options, model) + (f"\nassumed, as the model's file leaves it out: {', '.join(assumed)}" if assumed else "")
 
 
-def _errors_line(options: Mapping[str, Any]) -> str:
+def _step_words(model: Model) -> str:
+    """Of published runs of the model's device, kind and precision; A100's are compared layer by layer."""
+    of, errors = error_of(model)
+    if model.accelerator is not None and model.accelerator.name == "a100":
+        return f"step time within {ERRORS['step_time']:.1%}"
+    if errors["median"] is None:
+        return f"step time: of {of}"
+    return f"step time off by {errors['median']:.1%} in the median and up to {errors['p90']:.1%} in nine of ten of {of} (docs/accuracy.md)"
+
+
+def _errors_line(options: Mapping[str, Any], model: Model) -> str:
     if _is_scaled(options):
         return f"times are scaled to the measured step; memory is an estimate, within {ERRORS['memory']:.1%} of {FOUND_ON}"
-    return (f"estimates: step time within {ERRORS['step_time']:.1%}, stage times within {ERRORS['stage_time']:.1%}, a layer's forward "
-            f"within {ERRORS['forward_time']:.1%}, memory within {ERRORS['memory']:.1%} of {FOUND_ON}")
+    return (f"estimates: {_step_words(model)}; stage times within {ERRORS['stage_time']:.1%}, a layer's forward within "
+            f"{ERRORS['forward_time']:.1%}, memory within {ERRORS['memory']:.1%} of {FOUND_ON}")
 
 
-def estimate_row(options: Mapping[str, Any]) -> Dict[str, Any]:
-    """For JSON: the largest error, and the error of each figure."""
-    errors = {"memory": ERRORS["memory"]} if _is_scaled(options) else ERRORS
-    return {"estimate_error": max(errors.values()), "estimate_errors": errors, "estimate_error_of": FOUND_ON,
+def estimate_row(options: Mapping[str, Any], model: Model) -> Dict[str, Any]:
+    """For JSON: the largest error, and the error of each figure; step_error: that of published runs, unless a step was measured."""
+    of, errors = error_of(model)
+    step_error: Dict[str, Any] = {"of": of, **errors}
+    figures = {"memory": ERRORS["memory"]} if _is_scaled(options) else ERRORS
+    return {"estimate_error": max(figures.values()), "estimate_errors": figures, "estimate_error_of": FOUND_ON,
+            **({} if _is_scaled(options) else {"step_error": step_error}),
             **({"assumed": options["assumed"]} if options.get("assumed") else {})}

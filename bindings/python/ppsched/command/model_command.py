@@ -189,9 +189,9 @@ def run_model(arguments: argparse.Namespace) -> None:
     memory, measured = even_memory(job), calibrated(job, vars(arguments))
     row: Dict[str, Any] = {"parameters": _parameters_row(job.model), "layers": measured.layers.given,
                            "devices": list(map(device_row, memory)),
-                           "passes": _pass_rows(job.model), "calibrated": measured.notes, **estimate_row(vars(arguments))}
+                           "passes": _pass_rows(job.model), "calibrated": measured.notes, **estimate_row(vars(arguments), job.model)}
     if arguments.megatron_formula:
         row["megatron"] = _megatron_row(job)
     if arguments.output is not None:
         write_text(arguments.output, _layers_text(measured.layers.given))
-    print_text(json.dumps(row) + "\n" if arguments.json else _table(job, row, memory) + estimate_line(vars(arguments)) + "\n")
+    print_text(json.dumps(row) + "\n" if arguments.json else _table(job, row, memory) + estimate_line(vars(arguments), job.model) + "\n")

@@ -185,7 +185,7 @@ def _row(found: Found, arguments: argparse.Namespace, csv: Optional[str]) -> Dic
     memory = [{**device_row(device), "buffers": device.buffers} for device in found.memory]
     return {**row, "layout": found.layout, "memory": memory, "memory_limit": found.made.limit, "step": found.step._asdict(),
             **({} if found.made.attention_share is None else {"attention_share": found.made.attention_share}),
-            **estimate_row(vars(arguments)), "calibrated": found.made.measured.notes}
+            **estimate_row(vars(arguments), found.made.job.model), "calibrated": found.made.measured.notes}
 
 
 def time_word(seconds: float) -> str:
@@ -220,7 +220,7 @@ def _details(found: Found, arguments: argparse.Namespace) -> str:
     notes = [f"calibrated: {note}" for note in found.made.measured.notes]
     if found.made.attention_share is not None and arguments.attention_share is None:
         notes.append(f"slices: {found.made.attention_share:.1%} of times is causal attention, as estimated; --attention-share sets it")
-    notes.append(estimate_line(vars(arguments)))
+    notes.append(estimate_line(vars(arguments), found.made.job.model))
     return (found.answer.text(False, arguments.runtime is not None) + "\n" + "\n".join(lines) + "\n\n" + _memory_table(found)
             + "\n"
             + _launch_line(found.answer, found.made.job, arguments.runtime) + "\n" + "\n".join(notes) + "\n")
