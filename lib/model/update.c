@@ -4,7 +4,7 @@
 #include "model/rates.h"
 
 /* Gradients are all-reduced; with sharded states they are reduce-scattered and the weights all-gathered; sharded weights are
- * gathered for both forward and backward. */
+ * gathered for both forward and backward, also frozen ones, of which nothing else is done. */
 static void add_collectives(ppsched_update_cost *out, const ppsched_model *model, double parameters, double devices)
 {
     const ppsched_training *training = &model->training;
@@ -12,10 +12,11 @@ static void add_collectives(ppsched_update_cost *out, const ppsched_model *model
                                (double)training->tensor_parallel * training->context_parallel * training->data_parallel};
     if (devices <= 1 || parameters == 0)
         return;
-    bool is_sharded = training->sharding > 0;
-    out->gradient_time += ppi_collective_time(model, group, is_sharded ? PPI_GATHER : PPI_ALL_REDUCE,
-                                              parameters * training->gradient_bytes);
-    if (is_sharded)
+    bool is_sharded = training->sharding > 0, is_trained = (training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) == 0;
+    if (is_trained)
+        out->gradient_time += ppi_collective_time(model, group, is_sharded ? PPI_GATHER : PPI_ALL_REDUCE,
+                                                  parameters * training->gradient_bytes);
+    if (training->sharding == 3 || (is_sharded && is_trained))
         out->parameter_time += (training->sharding == 3 ? 2 : 1) *
                                ppi_collective_time(model, group, PPI_GATHER, parameters * training->weight_bytes);
 }
@@ -31,7 +32,8 @@ void ppi_model_update(ppsched_update_cost *out, const ppsched_model *model, doub
     *out = (ppsched_update_cost){.size = sizeof *out};
     if (!model->has_device)
         return;
-    out->optimizer_time = ppi_memory_time(model, bytes);
+    bool is_trained = (training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) == 0;
+    out->optimizer_time = is_trained ? ppi_memory_time(model, bytes) : 0;
     ppsched_update_cost dense = *out, expert = *out;
     add_collectives(&dense, model, parameters - expert_parameters, common);
     add_collectives(&expert, model, expert_parameters, experts);

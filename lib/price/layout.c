@@ -107,7 +107,8 @@ static void add_layer(struct ppi_priced_stage *stage, const struct ppi_pricing *
     ppsched_layer_memory memory;
     ppi_model_hold(&memory, model, row);
     double whole = memory.parameters * training->weight_bytes;
-    stage->parameters += memory.parameters;
+    bool is_frozen = model->rows[row].tower != NULL && model->rows[row].tower->is_frozen;
+    stage->parameters += is_frozen ? 0 : memory.parameters; /* those that a step updates */
     stage->expert_parameters += memory.expert_parameters;
     stage->weights += memory.weights;
     stage->gradients += memory.gradients;

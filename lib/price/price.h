@@ -20,7 +20,7 @@ struct ppsched_price {
 
 /* A stage of the layout. */
 struct ppi_priced_stage {
-    double parameters, expert_parameters;
+    double parameters, expert_parameters; /* without those of frozen towers */
     double weights, gradients, optimizer;
     double largest;                 /* bytes of the weights of its largest layer, not sharded */
     double logits, logit_gradients; /* bytes; 0 without a head */

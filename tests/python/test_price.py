@@ -81,6 +81,28 @@ class LayoutTest(PriceTest):
         attention = self.price("--model", self.llama, *LAYOUT, "--precision", "fp8", "--attention-fp8")
         self.assertLess(attention["step_time"], self.price("--model", self.llama, *LAYOUT, "--precision", "fp8")["step_time"])
 
+    def test_frozen_weights_are_not_updated(self):
+        """With replicas too: no gradients to sum, no optimizer, and the pipeline has no W."""
+        plain = self.price("--model", self.llama, *LAYOUT, "--strategy", "zb_h1")
+        frozen = self.price("--model", self.llama, *LAYOUT, "--strategy", "zb_h1", "--frozen-weights")
+        self.assertGreater(min(plain["exposed"]["data_parallel"], plain["optimizer_time"]), 0)
+        self.assertEqual((frozen["exposed"]["data_parallel"], frozen["optimizer_time"]), (0, 0))
+        self.assertEqual(frozen["step_time"], frozen["pipeline_time"])
+        self.assertLess(frozen["pipeline_time"], 0.8 * plain["pipeline_time"])
+
+    def test_frozen_towers_are_not_updated(self):
+        tower = {"name": "vision", "hidden_size": 1024, "layers": 8, "tokens": 256, "blocks": [{"kind": "mlp", "width": 4096}]}
+        steps = []
+        for towers in ([], [tower], [{**tower, "frozen": True}]):
+            described = {**ppsched.Description(LLAMA).values(), **({"towers": towers} if towers else {})}
+            path = self.write("described.json", json.dumps(described))
+            steps.append(self.price("--model", path, "--dp", 4, "--pp", 1, "--tp", 8, "--seq", 2048, "--global-batch", 8))
+        none, trained, frozen = steps
+        for value in (lambda step: step["exposed"]["data_parallel"], lambda step: step["optimizer_time"]):
+            self.assertAlmostEqual(value(frozen), value(none))
+            self.assertGreater(value(trained), value(none))
+        self.assertGreater(frozen["memory"][0]["weights"], none["memory"][0]["weights"])
+
     def test_splits(self):
         even = self.price("--model", self.llama, *LAYOUT)
         self.assertEqual(self.price("--model", self.llama, *LAYOUT, "--split", 8, 8, 8, 8)["step_time"], even["step_time"])
@@ -110,6 +132,12 @@ class MegatronTest(PriceTest):
         wanted = self.price("--model", self.llama, *LAYOUT, "--overlap", "grad", "--precision", "fp8")
         self.assertEqual(row["step_time"], wanted["step_time"])
 
+    def test_switches_without_effect(self):
+        path = self.write("arguments.json", json.dumps({**ARGUMENTS, "world_size": 8, "overlap_grad_reduce": True}))
+        self.assertEqual(self.price("-c", path)["exposed"]["data_parallel"], 0)
+        wrong = self.write("wrong.json", json.dumps({**ARGUMENTS, "fp8": "hybrid", "fp8_recipe": "mxfp3"}))
+        self.assertIn("fp8_recipe is 'mxfp3'; known are", self.refused("-c", wrong))
+
     def test_an_option_goes_over_it(self):
         path = self.write("arguments.json", json.dumps({**ARGUMENTS, "fp8": "hybrid"}))
         done = run_command(("price", "-c", path, "--precision", "bf16", "--json"))
@@ -125,6 +153,7 @@ class MegatronTest(PriceTest):
 class RefusedTest(PriceTest):
     def test_each_in_a_line(self):
         cases = {"the layout has no --cp above 1": ("--overlap", "cp"), "no --ep above 1": ("--overlap", "ep"),
+                 "no replicas": ("--dp", 1, "--overlap", "grad"),
                  "it must be of grad, param, tp, cp, ep": ("--overlap", "xx"), "modules are core_attn": ("--recompute", "modules=xx"),
                  "it must be none, selective, full": ("--recompute", "half"), "two devices": ("--strategy", "dualpipe"),
                  "there is no strategy": ("--strategy", "best"), "--split has 30 decoders": ("--split", 8, 8, 8, 6),
@@ -206,7 +235,8 @@ class RunsTest(PriceTest):
         bad = ({"seq": ""}, "seq is missing"), ({"mbs": "x"}, "mbs is 'x'"), ({"gpu": "h99"}, "there is no device"), ({"tp": 1.5}, "must be an integer"), \
             ({"zero": 9}, "zero is '9'"), ({"tp_overlap": "maybe"}, "yes, no or empty"), ({"gbs": 33}, "not a multiple of mbs times dp"), \
             ({"config": "none.json"}, "none.json"), ({"precision": "int4"}, "precision is 'int4'"), ({"measured_step_s": -1}, "above 0"), \
-            ({"recompute": "recipe"}, "it must be none, selective")
+            ({"recompute": "recipe"}, "it must be none, selective"), ({"fp8_recipe": "half"}, "fp8_recipe is"), \
+            ({"ep_dispatch": "ring"}, "ep_dispatch is"), ({"cuda_graph": "some"}, "cuda_graph is")
         for cells, words in bad:
             done = run_command(("price", "--runs", self.runs(self.ROW, {**self.ROW, **cells}), "--json"))
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -217,6 +247,12 @@ class RunsTest(PriceTest):
         self.assertIn("no run of it can be priced", self.refused("--runs", self.runs({**self.ROW, "seq": ""})))
         self.assertIn("it has no column gpu", self.refused("--runs", self.write("x.csv", "seq,mbs,gbs,measured_step_s\n1,1,1,1\n")))
         self.assertIn("leave --precision out", self.refused("--runs", self.runs(self.ROW), "--precision", "fp8"))
+
+    def test_columns_that_are_not_read(self):
+        done = run_command(("price", "--runs", self.runs({**self.ROW, "recompute_granularity": "full", "source": "a page"}), "--json"))
+        self.assertIn("columns that are not read: recompute_granularity", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(run_command(("price", "--runs", self.runs({**self.ROW, "source": "a page"}), "--json")).stderr, "")
 
     def test_a_device_of_all(self):
         row = self.price("--runs", self.runs({**self.ROW, "gpu": ""}), "--device", "h200")["runs"][0]

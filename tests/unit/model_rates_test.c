@@ -247,6 +247,29 @@ static void test_frozen_weights(void **state)
     ppsched_model_destroy(model);
 }
 
+/* A step updates no frozen weights, and sums no gradients of them; sharded ones are gathered as before. */
+static void test_update_of_frozen_weights(void **state)
+{
+    const ppsched_accelerator device = flat();
+    (void)state;
+    for (uint32_t sharding = 0; sharding <= 3; sharding++) {
+        ppsched_training training = plain;
+        ppsched_update_cost trained = {.size = sizeof trained}, frozen = trained;
+        training.data_parallel = 4, training.sharding = sharding;
+        ppsched_model *model = make(&shape, &training, &device);
+        expect_ok(ppsched_model_get_update_cost(&trained, model, 1e9, 0, NULL), NULL);
+        ppsched_model_destroy(model);
+        training.flags |= PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS;
+        model = make(&shape, &training, &device);
+        expect_ok(ppsched_model_get_update_cost(&frozen, model, 1e9, 0, NULL), NULL);
+        ppsched_model_destroy(model);
+        assert_true(trained.optimizer_time > 0 && trained.gradient_time > 0);
+        assert_true(frozen.optimizer_time == 0 && frozen.gradient_time == 0);
+        assert_true(frozen.parameter_time == (sharding == 3 ? trained.parameter_time : 0));
+        assert_true(frozen.reduce_time == frozen.parameter_time);
+    }
+}
+
 static void test_exchanges(void **state)
 {
     ppsched_accelerator device = flat();
@@ -309,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_ops_and_host),
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_frozen_weights),
+        cmocka_unit_test(test_update_of_frozen_weights),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_expert_load),
     };

@@ -12,7 +12,7 @@ from ..readers.runs import Run, read_runs
 from .commands import COMMANDS, Commands
 from .device_fit import Fit, constants, fit
 from .model_command import columns
-from .price_runs import errors_of
+from .price_runs import errors_of, tell_unread
 from .printing import print_text, tell
 
 
@@ -76,6 +76,7 @@ def _table(start: Accelerator, runs: Sequence[Run], found: Fit) -> str:
 def run_calibrate(arguments: argparse.Namespace) -> None:
     description = read_model(arguments.model).description if arguments.model is not None else None
     runs = read_runs(arguments.runs, description, arguments.device)
+    tell_unread(arguments.command, arguments.runs)
     if not runs:
         raise Error(f"{arguments.runs}: it has no runs")
     base = _one_device(arguments.runs, runs)

@@ -2,7 +2,7 @@
 """The constants of a device that fit measured runs best: least squares of the log error, each constant held near where it starts, so
 that one run moves what it says most about, and many runs move all."""
 import math
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 from .._core._library import Error
 from .._core.accelerators import Accelerator
@@ -89,19 +89,39 @@ class _Problem:
             columns.append([(after - before) / STEP for after, before in zip(self.errors(moved), errors)])
         return [list(row) for row in zip(*columns)]
 
-    def move(self, point: Point, errors: Sequence[float], slopes: Sequence[Sequence[float]]) -> Point:
-        """To where the errors, as straight lines, fit best."""
-        count = len(point)
-        matrix = [[sum(row[i] * row[j] for row in slopes) + (self.weights[i] if i == j else 0.0) for j in range(count)] for i in range(count)]
-        right = [-sum(row[i] * error for row, error in zip(slopes, errors)) - self.weights[i] * (point[i] - self.origin[i]) for i in range(count)]
-        return [value + change for value, change in zip(point, _solve(matrix, right))]
+    def sums(self, point: Point, errors: Sequence[float], slopes: Sequence[Sequence[float]]) -> "_Sums":
+        """Of all runs, and of how the constants are held."""
+        total = _Sums([[0.0] * len(point) for _ in point], [0.0] * len(point))
+        for number, weight in enumerate(self.weights):
+            total.matrix[number][number] = weight
+            total.right[number] = -weight * (point[number] - self.origin[number])
+        for error, row in zip(errors, slopes):
+            total.add(error, row, 1.0)
+        return total
+
+
+class _Sums(NamedTuple):
+    """The system whose solution is where the errors, as straight lines, fit best."""
+
+    matrix: List[List[float]]
+    right: List[float]
+
+    def add(self, error: float, row: Sequence[float], sign: float) -> None:
+        """A run; with the sign -1 takes one out."""
+        for i, one in enumerate(row):
+            self.right[i] -= sign * one * error
+            for j, other in enumerate(row):
+                self.matrix[i][j] += sign * one * other
+
+    def moved(self, point: Point) -> Point:
+        return [value + change for value, change in zip(point, _solve(self.matrix, self.right))]
 
 
 def _descend(problem: _Problem) -> Tuple[Point, List[float]]:
     point = list(problem.origin)
     errors = problem.errors(point)
     for _ in range(ROUNDS):
-        target = problem.move(point, errors, problem.slopes(point, errors))
+        target = problem.sums(point, errors, problem.slopes(point, errors)).moved(point)
         cost = problem.cost(point, errors)
         for _ in range(6):  # halves of the way while it gets worse
             found = problem.errors(target)
@@ -117,19 +137,17 @@ def _descend(problem: _Problem) -> Tuple[Point, List[float]]:
     return point, errors
 
 
-def fit(device: Accelerator, runs: Sequence[Run], tick: Callable[[], None] = lambda: None) -> Fit:
-    """tick: is called before each run that is left out."""
+def fit(device: Accelerator, runs: Sequence[Run]) -> Fit:
     if not runs:
         raise Error("there is no run to calibrate by")
     problem = _Problem(_started(device), runs)
     point, errors = _descend(problem)
     slopes = problem.slopes(point, errors)
-    left_out: List[float] = []
-    for number, run in enumerate(runs):
-        tick()
-        others = [index for index in range(len(runs)) if index != number]
-        moved = problem.move(point, [errors[index] for index in others], [slopes[index] for index in others])
-        left_out.append(math.exp(problem.error(run, moved)) - 1)
+    sums, left_out = problem.sums(point, errors, slopes), []
+    for run, error, row in zip(runs, errors, slopes):
+        sums.add(error, row, -1.0)
+        left_out.append(math.exp(problem.error(run, sums.moved(point))) - 1)
+        sums.add(error, row, 1.0)
     before = [math.exp(error) - 1 for error in problem.errors(problem.origin)]
     return Fit(problem.device(point), problem.names, before, [math.exp(error) - 1 for error in errors], left_out)
 

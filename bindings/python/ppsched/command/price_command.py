@@ -5,7 +5,7 @@ import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core._library import Error
-from .._core.model import Model
+from .._core.model import Model, Training
 from .._core.price import StepPrice
 from ..readers.device_files import read_device
 from ..readers.megatron_names import is_megatron, plain
@@ -18,7 +18,7 @@ from .model_config import take_model_config
 from .model_estimate import GIB
 from .model_options import DEFAULT_DEVICE, Job, add_model_arguments, described, job_of
 from .number_options import whole
-from .price_runs import Priced, price_run, runs_row, runs_table
+from .price_runs import Priced, price_run, runs_row, runs_table, tell_unread
 from .price_job import OVERLAPS, PRECISIONS, overlaps_of, priced, recompute_of
 from .printing import print_text, tell
 from .step_errors import error_line, error_of
@@ -93,17 +93,20 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
         precision=options.get("precision") or "bf16", recompute_modules=recompute.modules, graphs=bool(options.get("cuda_graph")),
         attention_8bit=bool(options.get("attention_fp8")), one_copy_a_node=bool(options.get("one_copy_a_node")),
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
-    _check_overlaps(training, job.pp)
+    if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
+        _check_overlaps(training)
     return job._replace(model=Model(found.description, training, device)), {**options, "recompute": recompute}
 
 def _recompute_of_file(options: Mapping[str, Any]) -> str:
     return str(options.get("recompute") or "none")
 
-def _check_overlaps(training: Any, pp: int) -> None:
-    for flag, name, count in (("overlaps_tensor", "tp", training.tensor_parallel), ("overlaps_context", "cp", training.context_parallel),
+def _check_overlaps(training: Training) -> None:
+    replicas = training.data_parallel * training.context_parallel
+    for flag, name, count in (("overlaps_gradients", "grad", replicas), ("overlaps_parameters", "param", replicas), ("overlaps_tensor", "tp", training.tensor_parallel), ("overlaps_context", "cp", training.context_parallel),
                               ("overlaps_experts", "ep", training.expert_parallel)):
         if getattr(training, flag) and count == 1:
-            raise Error(f"--overlap {name}: the layout has no --{name} above 1; leave {name} out")
+            wanted = "replicas (--dp, --cp)" if name in ("grad", "param") else f"--{name} above 1"
+            raise Error(f"--overlap {name}: the layout has no {wanted}; leave {name} out")
 
 # --- the answer ---
 
@@ -154,6 +157,7 @@ def _run_runs(arguments: argparse.Namespace) -> None:
             rows.append(Priced(run, price_run(run, devices[run.device])))
         except Error as error:
             refused.append(error if str(error).startswith(run.where) else Error(f"{run.where}: {error}"))
+    tell_unread(arguments.command, arguments.runs)
     for reason in refused:
         tell(arguments.command, f"not priced: {reason}")
     if not rows:

@@ -7,10 +7,12 @@ from .._core._library import Error
 from .._core.accelerators import Accelerator
 from .._core.model import Model
 from .._core.price import StepPrice
-from ..readers.runs import Run
+from .._core.shown import printable
+from ..readers.runs import Run, unread_columns
 from .model_command import columns
 from .model_options import Job
 from .price_job import priced, recompute_of
+from .printing import tell
 
 
 class Priced(NamedTuple):
@@ -31,6 +33,13 @@ class Errors(NamedTuple):
     median: float
     p90: float
     largest: float
+
+
+def tell_unread(command: str, path: str) -> None:
+    """A line on columns that are not read."""
+    columns = unread_columns(path)
+    if columns:
+        tell(command, f"warning: {path}: columns that are not read: {', '.join(map(printable, columns))}")
 
 
 def price_run(run: Run, device: Accelerator) -> StepPrice:

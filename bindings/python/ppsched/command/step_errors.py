@@ -12,7 +12,7 @@ ERRORS: Dict[Tuple[str, bool, str], Tuple[int, float, float]] = {
     ("b300", True, "mxfp8"): (10, 0.210, 0.411),
     ("gb200", True, "bf16"): (4, 0.351, 0.405),
     ("gb200", True, "mxfp8"): (5, 0.180, 0.266),
-    ("gb200", False, "fp8"): (6, 0.089, 0.134),
+    ("gb200", False, "fp8"): (6, 0.081, 0.134),
     ("gb300", True, "mxfp8"): (5, 0.205, 0.233),
     ("gb300", False, "fp8"): (3, 0.054, 0.076),
     ("gb300", False, "nvfp4"): (3, 0.178, 0.242),

@@ -19,7 +19,14 @@ SIZES = ("layers", "hidden", "heads", "vocab")
 PRECISIONS = {"": "bf16", "bf16": "bf16", "fp16": "fp16", "fp8": "fp8", "fp8-cs": "fp8", "float8": "fp8", "float8 rowwise": "fp8",
               "mxfp8": "mxfp8", "fp8-mx": "mxfp8", "nvfp4": "nvfp4"}
 SHARDING = {"": 0, "0": 0, "1": 1, "2": 2, "3": 3, "fsdp": 3}
-OF_ONE_COPY = ("deepep", "hybridep")
+RECIPES = {"": None, "none": None, "delayed": "fp8", "tensorwise": "fp8", "blockwise": "fp8", "current": "fp8", "mxfp8": "mxfp8", "nvfp4": "nvfp4"}
+DISPATCHES = {"": False, "none": False, "alltoall": False, "allgather": False, "deepep": True, "hybridep": True}  # whether a node gets one copy
+GRAPHS = {"": False, "no": False, "partial": False, "yes": True}
+READ = (*NEEDED, *SIZES, "id", "model", "config", "params", "kv_heads", "ffn", "experts", "topk", "gpus", "tp", "pp", "vp", "cp", "ep", "etp", "dp",
+        "precision", "fp8_recipe", "recompute", "strategy", "split", "zero", "gradient_bytes", "sequence_parallel", "keeps_scores", "dropout",
+        "attention_fp8", "frozen_weights", "tp_overlap", "ep_overlap", "cp_overlap", "grad_overlap", "param_overlap", "ep_dispatch", "cuda_graph")
+HARMLESS = ("source", "overlap_in_the_run", "settings_complete", "settings_from", "measured_unit", "measured_value", "published_memory_GiB", "note",
+            "predicted_step_s", "can_describe", "why_not")  # of tests/published, and of whoever compares
 DECIDING = ("strategy", "split", "zero", "gradient_bytes", "recompute", "fp8_recipe")
 NEAR = 0.03  # share of the told number of parameters
 
@@ -160,8 +167,8 @@ def _replicas(row: _Row, shared: int) -> int:
 
 
 def _precision(row: _Row) -> str:
-    recipe = row.text("fp8_recipe").lower()
-    return recipe if recipe in ("mxfp8", "nvfp4") else str(row.choice("precision", PRECISIONS))
+    told, recipe = str(row.choice("precision", PRECISIONS)), row.choice("fp8_recipe", RECIPES)
+    return str(recipe) if recipe in ("mxfp8", "nvfp4") else told
 
 
 def _training(row: _Row, replicas: int) -> Training:
@@ -173,8 +180,8 @@ def _training(row: _Row, replicas: int) -> Training:
         keeps_scores=row.switch("keeps_scores"), overlaps_tensor=row.switch("tp_overlap"), overlaps_context=row.switch("cp_overlap", True),
         overlaps_experts=row.switch("ep_overlap"), overlaps_gradients=row.switch("grad_overlap", whole),
         overlaps_parameters=row.switch("param_overlap", whole), attention_8bit=row.switch("attention_fp8"),
-        graphs=row.text("cuda_graph").lower() == "yes", frozen_weights=row.switch("frozen_weights"),
-        one_copy_a_node=row.text("ep_dispatch").lower() in OF_ONE_COPY, precision=_precision(row))
+        graphs=row.choice("cuda_graph", GRAPHS), frozen_weights=row.switch("frozen_weights"),
+        one_copy_a_node=row.choice("ep_dispatch", DISPATCHES), precision=_precision(row))
 
 
 def _settings(row: _Row) -> Dict[str, Any]:
@@ -207,6 +214,12 @@ def _run(row: _Row, files: _Files, device: Optional[str]) -> Run:
     return Run(row.where, row.text("id") or row.where, name, description, training, pp, vpp, batch // each,
                recompute, _settings(row), row.number("measured_step_s"), shared * replicas, key, experts,
                all(row.text(name) for name in DECIDING if name in row.cells))
+
+
+def unread_columns(path: str) -> List[str]:
+    """Columns of a file of runs that may mean settings, and are not read."""
+    columns = csv.DictReader(io.StringIO(file_text(path, MODEL))).fieldnames or ()
+    return [name for name in columns if name not in READ and name not in HARMLESS]
 
 
 def read_runs(path: str, model: Optional[Description] = None, device: Optional[str] = None,
