@@ -276,6 +276,24 @@ export const TrainingFlag = Object.freeze({
   GRAPHS: 256,
   FROZEN_WEIGHTS: 512,
   ONE_COPY_A_NODE: 1024,
+  ADAPTER_DROPOUT: 2048,
+  FUSED_ADAPTERS: 4096,
+});
+
+export const AdapterTarget = Object.freeze({
+  QUERY: 1,
+  KEY: 2,
+  VALUE: 4,
+  OUTPUT: 8,
+  GATE: 16,
+  UP: 32,
+  DOWN: 64,
+  EXPERTS: 128,
+  ROUTER: 256,
+  SCAN_INPUT: 512,
+  SCAN_OUTPUT: 1024,
+  OTHER: 2048,
+  HEAD: 4096,
 });
 
 export const RecomputeModule = Object.freeze({
@@ -639,7 +657,7 @@ export const STRUCTS = {
     most: ["f64", 8, 1],
     bound: ["f64", 16, 1],
   } },
-  Training: { size: 88, fields: {
+  Training: { size: 104, fields: {
     size: ["u32", 0, 1],
     flags: ["u32", 4, 1],
     sequence_length: ["u32", 8, 1],
@@ -657,6 +675,10 @@ export const STRUCTS = {
     precision: ["i32", 72, 1],
     recompute_modules: ["u32", 76, 1],
     expert_load: ["f64", 80, 1],
+    adapter_rank: ["u32", 88, 1],
+    adapter_expert_rank: ["u32", 92, 1],
+    adapter_targets: ["u32", 96, 1],
+    reserved: ["u32", 100, 1],
   } },
   Efficiency: { size: 16, fields: {
     least: ["f64", 0, 1],
@@ -712,7 +734,7 @@ export const STRUCTS = {
     expert_time: ["f64", 96, 1],
     launch_time: ["f64", 104, 1],
   } },
-  LayerMemory: { size: 96, fields: {
+  LayerMemory: { size: 112, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     parameters: ["f64", 8, 1],
@@ -726,6 +748,8 @@ export const STRUCTS = {
     output_bytes: ["f64", 72, 1],
     expert_parameters: ["f64", 80, 1],
     modules: ["f64", 88, 1],
+    trained: ["f64", 96, 1],
+    expert_trained: ["f64", 104, 1],
   } },
   UpdateCost: { size: 40, fields: {
     size: ["u32", 0, 1],

@@ -9,9 +9,11 @@ static void put_matrices(struct ppi_ops *ops, const struct ppi_site *site, const
                          double outer, double width, double input)
 {
     bool has_bias = ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS), is_gated = ppi_block_has(block, PPSCHED_BLOCK_FLAG_GATED);
-    ppi_put_linear(ops, site, tokens, outer, is_gated ? 2 * width : width, has_bias, input);
+    ppi_put_linear(ops, site, tokens, outer, is_gated ? 2 * width : width, has_bias, input)->target =
+        PPSCHED_ADAPTER_TARGET_UP | (is_gated ? PPSCHED_ADAPTER_TARGET_GATE : 0);
     ppi_put_activation(ops, site, tokens * width, is_gated);
-    ppi_put_linear(ops, site, tokens, width, outer, has_bias, tokens * width * site->size);
+    ppi_put_linear(ops, site, tokens, width, outer, has_bias, tokens * width * site->size)->target =
+        PPSCHED_ADAPTER_TARGET_DOWN;
 }
 
 void ppi_put_mlp(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block)
@@ -28,6 +30,7 @@ static void put_router(struct ppi_ops *ops, const struct ppi_site *site, const p
     struct ppi_op_cost *op = ppi_put_linear(ops, site, rows, site->hidden, experts,
                                             ppi_block_has(block, PPSCHED_BLOCK_FLAG_ROUTER_BIAS), ppi_input_bytes(site));
     op->kept += rows * experts * 4;
+    op->target = PPSCHED_ADAPTER_TARGET_ROUTER;
     op->pass[FORWARD].vector = op->pass[INPUT].vector = 5 * rows * experts;
 }
 
@@ -74,6 +77,7 @@ static void put_own_experts(struct ppi_ops *ops, const struct ppi_site *site, co
         struct ppi_op_cost *op = &ops->list[i];
         double one = op->parameters;
         op->is_expert = true;
+        op->target = op->target != 0 ? PPSCHED_ADAPTER_TARGET_EXPERTS : 0;
         op->parameters *= own;
         op->pieces = own;
         for (int pass = 0; pass < PPI_PASSES; pass++)

@@ -92,6 +92,8 @@ static void close(struct pricing *pricing)
 
 static bool is_computed(const ppsched_model *model, const struct ppi_op_cost *op, int32_t pass)
 {
+    if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
+        return op->is_adapter;
     if (pass == PPSCHED_MODEL_PASS_MODULES)
         return (op->modules & model->training.recompute_modules) != 0;
     return pass != PPSCHED_MODEL_PASS_SELECTIVE || op->is_core;
@@ -104,8 +106,6 @@ void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_
     bool again = pass >= PPSCHED_MODEL_PASS_SELECTIVE;
     *out = (ppsched_pass_cost){.size = sizeof *out};
     if (pass != PPSCHED_MODEL_PASS_FORWARD && is_frozen(model, row))
-        return;
-    if (pass == PPSCHED_MODEL_PASS_WEIGHT && (model->training.flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0)
         return;
     for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++)

@@ -112,6 +112,7 @@ class MtpTest(unittest.TestCase):
         self.assertEqual(self.mtp_kind(V4), "compressed_attention+experts")
         self.assertEqual(read(MINIMAX, num_mtp_modules=7, num_nextn_predict_layers=1).mtp_layers, 1)
         self.assertEqual((read(GLM).mtp_layers, read(V4).mtp_layers, read(V4, num_nextn_predict_layers=0, compress_ratios=[0] * 6).mtp_layers), (0, 1, 0))
+        self.assertEqual(read(V4, num_nextn_predict_layers=0).mtp_layers, 0)
 
     def test_mtp_of_deepseek_v4_makes_one_of_its_streams(self):
         values = read(V4, compress_ratios=[0] * 7).values()
@@ -174,6 +175,7 @@ REFUSED = [
     (MINIMAX, {"attention_output_gate": True}, "attention_output_gate"),
     (MINIMAX, {"sparse_attention_config": {"sparse_attention_freq": [1] * 6, "sparse_disable_index_value": [0] * 6}}, "sparse_disable_index_value"),
     (V4, {"compress_ratios": [0] * 5}, "compress_ratios"),
+    (V4, {"compress_ratios": [0] * 8}, "6 entries, one for each layer, or 7"),
     (V4, {"compress_ratios": [0] * 5 + [8]}, "compress_ratios"),
     (V4, {"n_shared_experts": 2}, "n_shared_experts"),
     (WRAPPED, {"vision_config": {**TOWER, "depth": 0}}, "depth"),

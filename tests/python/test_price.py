@@ -34,10 +34,13 @@ class PriceTest(unittest.TestCase):
         (self.folder / name).write_text(text, encoding="utf-8")
         return str(self.folder / name)
 
-    def price(self, *words):
-        done = run_command(("price", *words, "--json"))
+    def answer(self, *words):
+        done = run_command((*words, "--json"))
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
+
+    def price(self, *words):
+        return self.answer("price", *words)
 
     def refused(self, *words):
         done = run_command(("price", *words))
@@ -220,6 +223,25 @@ class RunsTest(PriceTest):
         self.assertEqual(full["memory"][0]["weights"], even["memory"][0]["weights"])
         self.assertIn("has no experts", self.refused("--model", self.llama, *LAYOUT, "--expert-load", 2))
         self.assertIn("must be 1 to", self.refused(*words, "--expert-load", 0.5))
+
+    def test_adapters(self):
+        """The states of adapters alone, by both commands; frozen weights that are sharded are gathered as before."""
+        words = ("--model", self.llama, "--pp", 2, "--dp", 2, "--seq", 4096, "--global-batch", 16)
+        for sharding in (1, 3):
+            whole, own = (self.price(*words, "--zero", sharding, *more) for more in ((), ("--lora-rank", 16, "--lora-targets", "query", "value")))
+            states = [sum(device[cause] for device in own["memory"]) for cause in ("gradients", "optimizer")]
+            shared = 2 if sharding == 3 else 1
+            counts = self.answer("model", *words[:2], "--lora-rank", 16, "--lora-targets", "query", "value")["parameters"]
+            self.assertEqual(states, [4 * counts["adapters"] / shared, 12 * counts["adapters"] / 2])
+            self.assertLess(own["step_time"], 0.9 * whole["step_time"])
+            self.assertLess(own["optimizer_time"], 0.1 * whole["optimizer_time"])
+        weights = [self.price(*words, "--zero", sharding, "--lora-rank", 1)["exposed"]["data_parallel"] for sharding in (1, 3)]
+        self.assertGreater(weights[1], 100 * weights[0])
+        rows = self.answer("pick", *words, "--zero", 3, "--lora-rank", 1)
+        self.assertGreater(rows[0]["step"]["data_parallel_time"], 100 * rows[0]["step"]["optimizer_time"])
+        self.assertIn("--lora-targets querry: did you mean query?", self.refused(*words, "--lora-rank", 4, "--lora-targets", "querry"))
+        alone = run_command(("price", *words, "--lora-targets", "query"))
+        self.assertEqual((alone.returncode, "--lora-targets needs --lora-rank" in alone.stderr), (2, True))
 
     def test_each_layout_counts_once(self):
         rows = [{**self.ROW, "id": str(number), "gbs": 32 * number, "dp": 2 * number, "measured_step_s": 10 + number} for number in (1, 2, 3)]

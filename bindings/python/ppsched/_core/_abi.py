@@ -282,6 +282,24 @@ class TrainingFlag(enum.IntEnum):
     GRAPHS = 256
     FROZEN_WEIGHTS = 512
     ONE_COPY_A_NODE = 1024
+    ADAPTER_DROPOUT = 2048
+    FUSED_ADAPTERS = 4096
+
+
+class AdapterTarget(enum.IntEnum):
+    QUERY = 1
+    KEY = 2
+    VALUE = 4
+    OUTPUT = 8
+    GATE = 16
+    UP = 32
+    DOWN = 64
+    EXPERTS = 128
+    ROUTER = 256
+    SCAN_INPUT = 512
+    SCAN_OUTPUT = 1024
+    OTHER = 2048
+    HEAD = 4096
 
 
 class RecomputeModule(enum.IntEnum):
@@ -953,6 +971,10 @@ class Training(Structure):
     precision: int
     recompute_modules: int
     expert_load: float
+    adapter_rank: int
+    adapter_expert_rank: int
+    adapter_targets: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -971,6 +993,10 @@ class Training(Structure):
         ("precision", c_int32),
         ("recompute_modules", c_uint32),
         ("expert_load", c_double),
+        ("adapter_rank", c_uint32),
+        ("adapter_expert_rank", c_uint32),
+        ("adapter_targets", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1101,6 +1127,8 @@ class LayerMemory(Structure):
     output_bytes: float
     expert_parameters: float
     modules: float
+    trained: float
+    expert_trained: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1115,6 +1143,8 @@ class LayerMemory(Structure):
         ("output_bytes", c_double),
         ("expert_parameters", c_double),
         ("modules", c_double),
+        ("trained", c_double),
+        ("expert_trained", c_double),
     ]
 
 
