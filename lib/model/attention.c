@@ -116,7 +116,7 @@ static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const pp
         ppi_put_norm(ops, site, tokens * heads, width);
         ppi_put_norm(ops, site, tokens, width);
     }
-    ppi_next_op(ops)->kept = tokens * (heads + 1) * width * site->size;
+    ppi_next_op(ops)->kept = tokens * ((heads + 1) * width + (is_latent(block) ? heads : 0)) * site->size;
     ppi_put_index_scores(ops, site, block, ppi_visible(site, 0));
 }
 

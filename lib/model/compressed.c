@@ -26,7 +26,7 @@ static void put_index(struct ppi_ops *ops, const struct ppi_site *site, const pp
     put_compressor(ops, site, block, width);
     ppi_put_linear(ops, site, tokens, block->query_rank, heads * width, false, 0);
     ppi_put_linear(ops, site, tokens, site->hidden, heads, false, 0);
-    ppi_next_op(ops)->kept = tokens * (heads + 1 / (double)block->ratio) * width * site->size;
+    ppi_next_op(ops)->kept = tokens * ((heads + 1 / (double)block->ratio) * width + heads) * site->size;
     ppi_put_index_scores(ops, site, block, ppi_visible(site, 0) / block->ratio);
 }
 
