@@ -1093,6 +1093,10 @@ export interface Accelerator {
   hidden_share: number;
   permute_traffic: number;
   slowdown: number;
+  fused_permute_traffic: number;
+  bias_traffic: number;
+  memory_hidden: number;
+  scan_share: number;
 }
 
 export interface PairWindows {

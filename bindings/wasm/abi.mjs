@@ -1033,7 +1033,7 @@ export const STRUCTS = {
     reserved: ["u32", 112, 1],
     hybrid_symbols: ["string", 116, 1],
   } },
-  Accelerator: { size: 256, fields: {
+  Accelerator: { size: 288, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1062,6 +1062,10 @@ export const STRUCTS = {
     hidden_share: ["f64", 232, 1],
     permute_traffic: ["f64", 240, 1],
     slowdown: ["f64", 248, 1],
+    fused_permute_traffic: ["f64", 256, 1],
+    bias_traffic: ["f64", 264, 1],
+    memory_hidden: ["f64", 272, 1],
+    scan_share: ["f64", 280, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

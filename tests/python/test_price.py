@@ -88,7 +88,7 @@ class LayoutTest(PriceTest):
         self.assertGreater(min(plain["exposed"]["data_parallel"], plain["optimizer_time"]), 0)
         self.assertEqual((frozen["exposed"]["data_parallel"], frozen["optimizer_time"]), (0, 0))
         self.assertEqual(frozen["step_time"], frozen["pipeline_time"])
-        self.assertLess(frozen["pipeline_time"], 0.8 * plain["pipeline_time"])
+        self.assertLess(frozen["pipeline_time"], 0.85 * plain["pipeline_time"])
 
     def test_frozen_towers_are_not_updated(self):
         tower = {"name": "vision", "hidden_size": 1024, "layers": 8, "tokens": 256, "blocks": [{"kind": "mlp", "width": 4096}]}

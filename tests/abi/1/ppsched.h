@@ -1258,8 +1258,8 @@ typedef struct ppsched_training {
     double optimizer_bytes;
     double activation_bytes;
     int32_t precision;
-    uint32_t
-        recompute_modules;
+    uint32_t recompute_modules;
+    double expert_load;
 } ppsched_training;
 typedef struct ppsched_efficiency {
     double least;
@@ -1301,6 +1301,10 @@ typedef struct ppsched_accelerator {
     double hidden_share;
     double permute_traffic;
     double slowdown;
+    double fused_permute_traffic;
+    double bias_traffic;
+    double memory_hidden;
+    double scan_share;
 } ppsched_accelerator;
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);

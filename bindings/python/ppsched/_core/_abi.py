@@ -1790,6 +1790,10 @@ class Accelerator(Structure):
     hidden_share: float
     permute_traffic: float
     slowdown: float
+    fused_permute_traffic: float
+    bias_traffic: float
+    memory_hidden: float
+    scan_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1819,6 +1823,10 @@ class Accelerator(Structure):
         ("hidden_share", c_double),
         ("permute_traffic", c_double),
         ("slowdown", c_double),
+        ("fused_permute_traffic", c_double),
+        ("bias_traffic", c_double),
+        ("memory_hidden", c_double),
+        ("scan_share", c_double),
     ]
 
 
