@@ -43,7 +43,7 @@ def _names(device: Accelerator, runs: Sequence[Run]) -> List[str]:
     return [name for name in SPREADS if getattr(device, name) > 0 and (name not in OF_PRECISION.values() or name in used)]
 
 
-def _solve(matrix: List[List[float]], right: List[float]) -> List[float]:
+def solve(matrix: List[List[float]], right: List[float]) -> List[float]:
     """Of a symmetric, positive system, by Cholesky's factors."""
     count = len(right)
     lower = [[0.0] * count for _ in right]
@@ -114,7 +114,7 @@ class _Sums(NamedTuple):
                 self.matrix[i][j] += sign * one * other
 
     def moved(self, point: Point) -> Point:
-        return [value + change for value, change in zip(point, _solve(self.matrix, self.right))]
+        return [value + change for value, change in zip(point, solve(self.matrix, self.right))]
 
 
 def _descend(problem: _Problem) -> Tuple[Point, List[float]]:
