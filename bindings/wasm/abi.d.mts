@@ -877,6 +877,8 @@ export interface Pipeline {
   split: number;
   recompute: string | null;
   recompute_layers: number;
+  progress: number;
+  progress_user: number;
 }
 
 export interface StepPrice {

@@ -839,7 +839,7 @@ export const STRUCTS = {
     min_group_size: ["u32", 188, 1],
     imbalance: ["f64", 192, 1],
   } },
-  Pipeline: { size: 36, fields: {
+  Pipeline: { size: 44, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -849,6 +849,8 @@ export const STRUCTS = {
     recompute: ["string", 24, 1],
     recompute_layers: ["u32", 28, 1],
     reserved: ["u32", 32, 1],
+    progress: ["pointer", 36, 1],
+    progress_user: ["pointer", 40, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],

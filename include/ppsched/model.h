@@ -132,7 +132,7 @@ typedef struct ppsched_training {
     double weight_bytes;        /* per parameter; 2 */
     double gradient_bytes;      /* 4 */
     double optimizer_bytes;     /* 12: Adam's two moments and main weights, of 4 each */
-    double activation_bytes;    /* per element; 2 */
+    double activation_bytes;    /* per element; 2. Told, of inputs of 8- and 4-bit products too */
     int32_t precision;          /* enum ppsched_precision */
     uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers with the recompute
                                    kind "modules" compute again; 0: there is no such kind */

@@ -192,6 +192,7 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
     ppsched_status status = check_amounts(&model->training, error);
     if (status != PPSCHED_OK)
         return status;
+    model->has_activation_bytes = model->training.activation_bytes > 0;
     complete_training(&model->training);
     status = ppi_model_check_division(model, error);
     if (status != PPSCHED_OK || !model->has_device)

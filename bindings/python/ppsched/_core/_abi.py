@@ -471,6 +471,9 @@ class Progress(Structure):
     ]
 
 
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
+
+
 class ModelEnd(Structure):
     size: int
     reserved: int
@@ -1364,6 +1367,8 @@ class Pipeline(Structure):
     recompute: Optional[bytes]
     recompute_layers: int
     reserved: int
+    progress: _FuncPointer
+    progress_user: Optional[int]
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1374,6 +1379,8 @@ class Pipeline(Structure):
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
         ("reserved", c_uint32),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
     ]
 
 
@@ -1995,9 +2002,6 @@ class DescriptionInfo(Structure):
         ("reserved", c_uint32),
         ("family", c_char_p),
     ]
-
-
-ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 # name: (result, arguments)
