@@ -901,6 +901,8 @@ export interface Pipeline {
   split: number;
   recompute: string | null;
   recompute_layers: number;
+  progress: number;
+  progress_user: number;
 }
 
 export interface StepPrice {
@@ -1117,6 +1119,10 @@ export interface Accelerator {
   hidden_share: number;
   permute_traffic: number;
   slowdown: number;
+  fused_permute_traffic: number;
+  bias_traffic: number;
+  memory_hidden: number;
+  scan_share: number;
 }
 
 export interface PairWindows {

@@ -863,7 +863,7 @@ export const STRUCTS = {
     min_group_size: ["u32", 188, 1],
     imbalance: ["f64", 192, 1],
   } },
-  Pipeline: { size: 36, fields: {
+  Pipeline: { size: 44, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -873,6 +873,8 @@ export const STRUCTS = {
     recompute: ["string", 24, 1],
     recompute_layers: ["u32", 28, 1],
     reserved: ["u32", 32, 1],
+    progress: ["pointer", 36, 1],
+    progress_user: ["pointer", 40, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],
@@ -1057,7 +1059,7 @@ export const STRUCTS = {
     reserved: ["u32", 112, 1],
     hybrid_symbols: ["string", 116, 1],
   } },
-  Accelerator: { size: 256, fields: {
+  Accelerator: { size: 288, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1086,6 +1088,10 @@ export const STRUCTS = {
     hidden_share: ["f64", 232, 1],
     permute_traffic: ["f64", 240, 1],
     slowdown: ["f64", 248, 1],
+    fused_permute_traffic: ["f64", 256, 1],
+    bias_traffic: ["f64", 264, 1],
+    memory_hidden: ["f64", 272, 1],
+    scan_share: ["f64", 280, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

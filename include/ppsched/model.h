@@ -157,7 +157,7 @@ typedef struct ppsched_training {
     double weight_bytes;        /* per parameter; 2 */
     double gradient_bytes;      /* 4 */
     double optimizer_bytes;     /* 12: Adam's two moments and main weights, of 4 each */
-    double activation_bytes;    /* per element; 2 */
+    double activation_bytes;    /* per element; 2. Told, of inputs of 8- and 4-bit products too */
     int32_t precision;          /* enum ppsched_precision */
     uint32_t recompute_modules; /* enum ppsched_recompute_module: what layers with the recompute
                                    kind "modules" compute again; 0: there is no such kind */
@@ -220,12 +220,17 @@ typedef struct ppsched_accelerator {
     double fp8_share;       /* in addition to matrix_share, with FP8; 0 means 1 */
     double mxfp8_share;
     double nvfp4_share;
-    double op_time;         /* seconds of the device for each op, however small */
-    double host_time;       /* seconds of the host for each op: a pass takes no less */
-    double hidden_share;    /* of an overlapped collective */
-    double permute_traffic; /* times that each row routed to an expert is read or written in
+    double op_time;               /* seconds of the device for each op, however small */
+    double host_time;             /* seconds of the host for each op: a pass takes no less */
+    double hidden_share;          /* of an overlapped collective */
+    double permute_traffic;       /* times that each row routed to an expert is read or written in
                                addition, by sorting rows and back */
-    double slowdown;        /* of matrices while a collective runs beside them; 0 means 1 */
+    double slowdown;              /* of matrices while a collective runs beside them; 0 means 1 */
+    double fused_permute_traffic; /* permute_traffic with ONE_COPY_A_NODE, whose exchange sorts */
+    double bias_traffic;          /* times that each row of an expert is read or written to add
+                                     biases to it */
+    double memory_hidden;         /* share of a matrix product's memory time that runs beside it */
+    double scan_share;            /* as attention_share, for the products of scans in chunks */
 } ppsched_accelerator;
 
 /* The data sheets of the devices that the library knows. `index` is 0 to

@@ -32,6 +32,7 @@ struct ppi_op_cost {
     bool is_expert;   /* its parameters belong to experts */
     bool is_core;     /* recomputed by selective recomputation, which keeps nothing of it */
     bool is_activation;
+    bool is_scan; /* products of a scan in chunks */
     bool is_norm; /* of the layer: its parameters are counted as norms */
     bool is_adapter;
     uint32_t target; /* enum ppsched_adapter_target, of a matrix; 0: none */

@@ -160,12 +160,22 @@ static ppsched_status check_measured(const ppsched_accelerator *device, ppsched_
     const struct {
         const char *name;
         double value, most;
-    } list[] = {{"matrix_share", device->matrix_share, 2}, {"attention_share", device->attention_share, 2},
-                {"fp8_share", device->fp8_share, 2},       {"mxfp8_share", device->mxfp8_share, 2},
-                {"nvfp4_share", device->nvfp4_share, 2},   {"hidden_share", device->hidden_share, 1},
-                {"op_time", device->op_time, 1},           {"host_time", device->host_time, 1},
-                {"slowdown", device->slowdown, 100},       {"rate_8bit", device->rate_8bit, 1e30},
-                {"rate_4bit", device->rate_4bit, 1e30},    {"permute_traffic", device->permute_traffic, 1000}};
+    } list[] = {{"matrix_share", device->matrix_share, 2},
+                {"attention_share", device->attention_share, 2},
+                {"fp8_share", device->fp8_share, 2},
+                {"mxfp8_share", device->mxfp8_share, 2},
+                {"nvfp4_share", device->nvfp4_share, 2},
+                {"hidden_share", device->hidden_share, 1},
+                {"op_time", device->op_time, 1},
+                {"host_time", device->host_time, 1},
+                {"slowdown", device->slowdown, 100},
+                {"rate_8bit", device->rate_8bit, 1e30},
+                {"rate_4bit", device->rate_4bit, 1e30},
+                {"permute_traffic", device->permute_traffic, 1000},
+                {"fused_permute_traffic", device->fused_permute_traffic, 1000},
+                {"bias_traffic", device->bias_traffic, 1000},
+                {"memory_hidden", device->memory_hidden, 1},
+                {"scan_share", device->scan_share, 2}};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
         if (!(list[i].value >= 0 && list[i].value <= list[i].most))
             return ppi_fail(error, PPSCHED_ERROR_RANGE, "%s is %g; it must be 0 to %g", list[i].name, list[i].value,
@@ -198,6 +208,7 @@ ppsched_status ppi_model_complete(ppsched_model *model, ppsched_error *error)
     ppsched_status status = check_amounts(&model->training, error);
     if (status != PPSCHED_OK)
         return status;
+    model->has_activation_bytes = model->training.activation_bytes > 0;
     complete_training(&model->training);
     status = ppi_model_check_division(model, error);
     if (status != PPSCHED_OK || !model->has_device)

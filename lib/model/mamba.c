@@ -34,6 +34,7 @@ static void put_chunks(struct ppi_ops *ops, const struct ppi_site *site, const s
     double once = tokens * (2 * widths->inner + 2 * widths->group_states + widths->heads) * size;
     double states = tokens / chunk * widths->inner * widths->state * size;
     struct ppi_op_cost *op = ppi_next_op(ops);
+    op->is_scan = true;
     op->parameters = 3 * widths->heads; /* decay, bias of the step, what passes by */
     op->kept = tokens * widths->inner * size;
     op->pass[FORWARD] = (struct ppi_layer_pass){

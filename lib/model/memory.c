@@ -35,10 +35,13 @@ static double kept_bytes(const ppsched_training *training)
 }
 
 /* Of what an op would keep in the bytes of activations. */
-static double kept_share(const ppsched_training *training, const struct ppi_op_cost *op)
+static double kept_share(const ppsched_model *model, const struct ppi_op_cost *op)
 {
+    const ppsched_training *training = &model->training;
     double bytes = kept_bytes(training);
-    return op->is_linear && bytes < training->activation_bytes ? bytes / training->activation_bytes : 1;
+    return op->is_linear && !model->has_activation_bytes && bytes < training->activation_bytes
+               ? bytes / training->activation_bytes
+               : 1;
 }
 
 /* A tower that is not trained keeps nothing, and has weights alone. */
@@ -68,7 +71,7 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
     for (uint32_t part = 0; ppi_ops_of_part(&ops, model, row, part); part++)
         for (uint32_t i = 0; i < ops.count; i++) {
             const struct ppi_op_cost *op = &ops.list[i];
-            double share = kept_share(training, op), kept = share * op->kept;
+            double share = kept_share(model, op), kept = share * op->kept;
             add_states(out, training, op, op->is_expert ? experts : common);
             out->activations += kept;
             out->activations_until_weight += share * op->weight_needs;

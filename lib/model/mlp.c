@@ -64,6 +64,16 @@ static void put_exchange(struct ppi_ops *ops, const struct ppi_site *site, const
     op->pass[INPUT] = op->pass[FORWARD];
 }
 
+/* Biases are added to the rows of one expert after the other, in 4 bytes, and these put together again. */
+static void put_biases(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double elements)
+{
+    double traffic = site->model->device.bias_traffic;
+    if (traffic == 0 || !ppi_block_has(block, PPSCHED_BLOCK_FLAG_BIAS))
+        return;
+    struct ppi_op_cost *op = ppi_next_op(ops);
+    op->pass[FORWARD].bytes = op->pass[INPUT].bytes = traffic * elements * site->size;
+}
+
 /* The experts of a device: each is a small matrix product of its own. */
 static void put_own_experts(struct ppi_ops *ops, const struct ppi_site *site, const ppsched_block *block, double outer,
                             double tokens)
@@ -83,6 +93,7 @@ static void put_own_experts(struct ppi_ops *ops, const struct ppi_site *site, co
         for (int pass = 0; pass < PPI_PASSES; pass++)
             op->pass[pass].bytes += op->pass[pass].matrix > 0 ? (own - 1) * one * size : 0;
     }
+    put_biases(ops, site, block, tokens * (outer + (ppi_block_has(block, PPSCHED_BLOCK_FLAG_GATED) ? 2 : 1) * width));
 }
 
 /* Into or out of the latent that routed experts work in; each device has the whole matrix. */
@@ -116,7 +127,9 @@ static void put_shared(struct ppi_ops *ops, const struct ppi_site *site, const p
 /* Rows are sorted by expert and back; half of it before the experts, but one op. */
 static void put_permutation(struct ppi_ops *ops, const struct ppi_site *site, double outer, double arrived)
 {
-    double traffic = site->model->device.permute_traffic;
+    const ppsched_model *model = site->model;
+    bool is_fused = (model->training.flags & PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE) != 0;
+    double traffic = is_fused ? model->device.fused_permute_traffic : model->device.permute_traffic;
     if (traffic == 0)
         return;
     struct ppi_op_cost *op = ppi_next_op(ops);

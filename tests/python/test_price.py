@@ -84,6 +84,39 @@ class LayoutTest(PriceTest):
         attention = self.price("--model", self.llama, *LAYOUT, "--precision", "fp8", "--attention-fp8")
         self.assertLess(attention["step_time"], self.price("--model", self.llama, *LAYOUT, "--precision", "fp8")["step_time"])
 
+    def test_told_bytes_go_over_a_precision(self):
+        held = [self.price("--model", self.llama, *LAYOUT, *words)["memory"][0]["activations"]
+                for words in ((), ("--precision", "fp8"), ("--precision", "fp8", "--bytes", "activation=2"))]
+        self.assertLess(held[1], 0.9 * held[0])
+        self.assertEqual(held[2], held[0])
+
+    def test_a_search_can_be_watched_and_stopped(self):
+        model = ppsched.Model(ppsched.Transformer(16, 512, 8, 8000, ffn_size=2048), ppsched.Training(1024), ppsched.find_accelerator("h100"))
+        shares = []
+        step = ppsched.price(model, 4, 12, strategy="zb_auto", progress=lambda share, best: shares.append(share))
+        self.assertEqual(step, ppsched.price(model, 4, 12, strategy="zb_auto"))
+        self.assertTrue(shares and 0 <= min(shares) <= max(shares) <= 1)
+        with self.assertRaises(ppsched.Cancelled):
+            ppsched.price(model, 4, 12, strategy="zb_auto", progress=lambda share, best: False)
+        with self.assertRaises(ZeroDivisionError):
+            ppsched.price(model, 4, 12, strategy="zb_auto", progress=lambda share, best: 1 // 0)
+        with self.assertRaises(ppsched.Error):
+            ppsched.price(model, 4, 12, progress="no")
+
+    def test_memory_that_stays_free(self):
+        words = ("price", "--model", self.llama, *LAYOUT)
+        done = run_command(words)
+        self.assertIn("limit: 79.6 GiB, of which 0.0 GiB stay free (--memory-margin)", done.stdout)
+        needed = max(row["total"] for row in self.price(*words[1:])["memory"])
+        limit = ppsched.find_accelerator("h100").memory
+        for margin, warned in ((limit - needed - 2**20, False), (limit - needed + 2**20, True)):
+            done = run_command((*words, "--memory-margin", f"{margin / 2**30:.6f}GiB"))
+            self.assertEqual("are to stay free" in done.stderr, warned)
+        for margin, message in (("90GiB", "h100 has 79.6 GiB in all"), ("2", "memory-margin"), ("-1GiB", "memory-margin")):
+            done = run_command((*words, "--memory-margin", margin))
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn(message, done.stderr)
+
     def test_frozen_weights_are_not_updated(self):
         """With replicas too: no gradients to sum, no optimizer, and the pipeline has no W."""
         plain = self.price("--model", self.llama, *LAYOUT, "--strategy", "zb_h1")
@@ -91,7 +124,7 @@ class LayoutTest(PriceTest):
         self.assertGreater(min(plain["exposed"]["data_parallel"], plain["optimizer_time"]), 0)
         self.assertEqual((frozen["exposed"]["data_parallel"], frozen["optimizer_time"]), (0, 0))
         self.assertEqual(frozen["step_time"], frozen["pipeline_time"])
-        self.assertLess(frozen["pipeline_time"], 0.8 * plain["pipeline_time"])
+        self.assertLess(frozen["pipeline_time"], 0.85 * plain["pipeline_time"])
 
     def test_frozen_towers_are_not_updated(self):
         tower = {"name": "vision", "hidden_size": 1024, "layers": 8, "tokens": 256, "blocks": [{"kind": "mlp", "width": 4096}]}

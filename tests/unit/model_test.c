@@ -307,7 +307,8 @@ static void expect_sums(const ppsched_model *model)
         for (int32_t pass = 0; pass < 5; pass++) {
             const ppsched_pass_cost cost = cost_at(model, row, pass);
             assert_true(cost.time >= 0 && isfinite(cost.time));
-            assert_true(cost.time == cost.matrix_time + cost.vector_time + cost.memory_time + cost.communication_time);
+            assert_true(cost.time ==
+                        cost.matrix_time + cost.vector_time + cost.memory_time + cost.communication_time + cost.launch_time);
         }
         assert_true(cost_at(model, row, PPSCHED_MODEL_PASS_FULL).time == cost_at(model, row, PPSCHED_MODEL_PASS_FORWARD).time);
     }

@@ -489,6 +489,9 @@ class Progress(Structure):
     ]
 
 
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
+
+
 class ModelEnd(Structure):
     size: int
     reserved: int
@@ -1394,6 +1397,8 @@ class Pipeline(Structure):
     recompute: Optional[bytes]
     recompute_layers: int
     reserved: int
+    progress: _FuncPointer
+    progress_user: Optional[int]
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1404,6 +1409,8 @@ class Pipeline(Structure):
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
         ("reserved", c_uint32),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
     ]
 
 
@@ -1820,6 +1827,10 @@ class Accelerator(Structure):
     hidden_share: float
     permute_traffic: float
     slowdown: float
+    fused_permute_traffic: float
+    bias_traffic: float
+    memory_hidden: float
+    scan_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1849,6 +1860,10 @@ class Accelerator(Structure):
         ("hidden_share", c_double),
         ("permute_traffic", c_double),
         ("slowdown", c_double),
+        ("fused_permute_traffic", c_double),
+        ("bias_traffic", c_double),
+        ("memory_hidden", c_double),
+        ("scan_share", c_double),
     ]
 
 
@@ -2017,9 +2032,6 @@ class DescriptionInfo(Structure):
         ("reserved", c_uint32),
         ("family", c_char_p),
     ]
-
-
-ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 # name: (result, arguments)

@@ -33,7 +33,7 @@ class Training(NamedTuple):
     weight_bytes: float = 2.0
     gradient_bytes: float = 4.0
     optimizer_bytes: float = 12.0
-    activation_bytes: float = 2.0
+    activation_bytes: float = 0.0
     sequence_parallel: bool = False
     keeps_scores: bool = False
     overlaps_tensor: bool = False
