@@ -3,6 +3,7 @@
  * hidden; the time of each op on the device and on the host. */
 #include "model/links.h"
 #include "model/rates.h"
+#include "model/table.h"
 
 enum group { TENSOR, CONTEXT, EXPERT, GROUPS };
 
@@ -112,4 +113,6 @@ void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_
             if (is_computed(model, &ops.list[i], pass))
                 add_pass(&pricing, &ops.list[i], &ops.list[i].pass[again ? PPSCHED_MODEL_PASS_FORWARD : pass]);
     close(&pricing);
+    if (model->measures != NULL)
+        ppi_measured_pass(out, model, row, pass);
 }
