@@ -198,6 +198,24 @@ export const Runtime: {
 };
 export type Runtime = (typeof Runtime)[keyof typeof Runtime];
 
+export const Collective: {
+  readonly ALL_REDUCE: 0;
+  readonly ALL_GATHER: 1;
+  readonly REDUCE_SCATTER: 2;
+  readonly ALL_TO_ALL: 3;
+  readonly SEND: 4;
+};
+export type Collective = (typeof Collective)[keyof typeof Collective];
+
+export const Measure: {
+  readonly FORMULA: 0;
+  readonly TABLE: 1;
+  readonly NEAREST: 2;
+  readonly SAME: 3;
+  readonly OTHERS: 4;
+};
+export type Measure = (typeof Measure)[keyof typeof Measure];
+
 export const LayerPlace: {
   readonly ANY: 0;
   readonly FIRST: 1;
@@ -613,6 +631,35 @@ export interface Sensitivity {
 export interface ExportOptions {
   text_columns: number;
   time_scale: number;
+}
+
+export interface MeasuredLayer {
+  kind: string | null;
+  recompute: string | null;
+  tensor_parallel: number;
+  context_parallel: number;
+  expert_parallel: number;
+  expert_tensor_parallel: number;
+  micro_batch_size: number;
+  sequence_length: number;
+  forward_time: number;
+  backward_input_time: number;
+  backward_weight_time: number;
+  mem_forward: number;
+  mem_static: number;
+}
+
+export interface MeasuredCollective {
+  collective: number;
+  group: number;
+  span: number;
+  bytes: number;
+  time: number;
+}
+
+export interface FigureMeasure {
+  source: number;
+  factor: number;
 }
 
 export interface Recompute {
@@ -1069,6 +1116,24 @@ export interface LaunchOptions {
   model: number;
   split: number;
   data_parallel: number;
+}
+
+export interface LayerTable {
+  layer_count: number;
+  layers: number;
+  collectives: number;
+  collective_count: number;
+}
+
+export interface RowMeasure {
+  forward: FigureMeasure;
+  input: FigureMeasure;
+  weight: FigureMeasure;
+  mem_forward: FigureMeasure;
+  mem_static: FigureMeasure;
+  selective: FigureMeasure;
+  full: FigureMeasure;
+  modules: FigureMeasure;
 }
 
 export interface Layer {

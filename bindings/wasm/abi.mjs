@@ -181,6 +181,22 @@ export const Runtime = Object.freeze({
   MINDSPEED: 9,
 });
 
+export const Collective = Object.freeze({
+  ALL_REDUCE: 0,
+  ALL_GATHER: 1,
+  REDUCE_SCATTER: 2,
+  ALL_TO_ALL: 3,
+  SEND: 4,
+});
+
+export const Measure = Object.freeze({
+  FORMULA: 0,
+  TABLE: 1,
+  NEAREST: 2,
+  SAME: 3,
+  OTHERS: 4,
+});
+
 export const LayerPlace = Object.freeze({
   ANY: 0,
   FIRST: 1,
@@ -582,6 +598,34 @@ export const STRUCTS = {
     size: ["u32", 0, 1],
     text_columns: ["u32", 4, 1],
     time_scale: ["f64", 8, 1],
+  } },
+  MeasuredLayer: { size: 72, fields: {
+    kind: ["string", 0, 1],
+    recompute: ["string", 4, 1],
+    tensor_parallel: ["u32", 8, 1],
+    context_parallel: ["u32", 12, 1],
+    expert_parallel: ["u32", 16, 1],
+    expert_tensor_parallel: ["u32", 20, 1],
+    micro_batch_size: ["u32", 24, 1],
+    sequence_length: ["u32", 28, 1],
+    forward_time: ["f64", 32, 1],
+    backward_input_time: ["f64", 40, 1],
+    backward_weight_time: ["f64", 48, 1],
+    mem_forward: ["f64", 56, 1],
+    mem_static: ["f64", 64, 1],
+  } },
+  MeasuredCollective: { size: 32, fields: {
+    collective: ["i32", 0, 1],
+    group: ["u32", 4, 1],
+    span: ["u32", 8, 1],
+    reserved: ["u32", 12, 1],
+    bytes: ["f64", 16, 1],
+    time: ["f64", 24, 1],
+  } },
+  FigureMeasure: { size: 16, fields: {
+    source: ["i32", 0, 1],
+    reserved: ["u32", 4, 1],
+    factor: ["f64", 8, 1],
   } },
   Recompute: { size: 24, fields: {
     name: ["string", 0, 1],
@@ -1038,6 +1082,26 @@ export const STRUCTS = {
     data_parallel: ["u32", 28, 1],
     reserved: ["u32", 32, 1],
   } },
+  LayerTable: { size: 24, fields: {
+    size: ["u32", 0, 1],
+    layer_count: ["u32", 4, 1],
+    layers: ["pointer", 8, 1],
+    collectives: ["pointer", 12, 1],
+    collective_count: ["u32", 16, 1],
+    reserved: ["u32", 20, 1],
+  } },
+  RowMeasure: { size: 136, fields: {
+    size: ["u32", 0, 1],
+    reserved: ["u32", 4, 1],
+    forward: ["FigureMeasure", 8, 1],
+    input: ["FigureMeasure", 24, 1],
+    weight: ["FigureMeasure", 40, 1],
+    mem_forward: ["FigureMeasure", 56, 1],
+    mem_static: ["FigureMeasure", 72, 1],
+    selective: ["FigureMeasure", 88, 1],
+    full: ["FigureMeasure", 104, 1],
+    modules: ["FigureMeasure", 120, 1],
+  } },
   Layer: { size: 120, fields: {
     size: ["u32", 0, 1],
     count: ["u32", 4, 1],
@@ -1251,6 +1315,9 @@ export const FUNCTIONS = {
   ppsched_schedule_import: ["i32", "pointer", "i32", "string", "u32", "pointer", "pointer"],
   ppsched_runtime_name: ["string", "i32"],
   ppsched_schedule_write_launch_arguments: ["i32", "pointer", "u32", "pointer", "pointer", "i32", "pointer", "pointer"],
+  ppsched_model_create_measured: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_model_get_row_measure: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_model_get_link: ["i32", "pointer", "pointer", "pointer", "i64", "pointer"],
   ppsched_layers_create: ["i32", "pointer", "pointer", "u32", "pointer", "pointer"],
   ppsched_layers_retain: ["pointer", "pointer"],
   ppsched_layers_release: ["void", "pointer"],

@@ -106,6 +106,7 @@
 #include <ppsched/export.h>
 #include <ppsched/import.h>
 #include <ppsched/launch.h>
+#include <ppsched/layer_table.h>
 #include <ppsched/layers.h>
 #include <ppsched/layout.h>
 #include <ppsched/lower.h>

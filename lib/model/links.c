@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives by a ring or all-to-all, inside a node or between nodes. */
-#include "model/links.h"
+#include "model/table.h"
 
 static double or_1(double value)
 {
@@ -80,9 +80,16 @@ static double ring(const ppsched_model *model, struct ppi_spread group, enum ppi
     return link->latency + time;
 }
 
+double ppi_predicted_collective(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective,
+                                double bytes)
+{
+    return collective == PPI_ALL_TO_ALL ? all_to_all(model, group, bytes) : ring(model, group, collective, bytes);
+}
+
 double ppi_collective_time(const ppsched_model *model, struct ppi_spread group, enum ppi_collective collective, double bytes)
 {
     if (collective == PPI_NO_COLLECTIVE || group.count <= 1)
         return 0;
-    return collective == PPI_ALL_TO_ALL ? all_to_all(model, group, bytes) : ring(model, group, collective, bytes);
+    double time = ppi_predicted_collective(model, group, collective, bytes);
+    return model->collectives == NULL ? time : ppi_measured_collective(model, group, collective, bytes, time);
 }

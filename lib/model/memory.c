@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of a layer, as sums over the ops of blocks.h. */
-#include "model/blocks.h"
+#include "model/table.h"
 
 /* Adds the states of an op that sharding leaves on a device. */
 static void add_states(ppsched_layer_memory *out, const ppsched_training *training, const struct ppi_op_cost *op,
@@ -81,6 +81,8 @@ void ppi_model_hold(ppsched_layer_memory *out, const ppsched_model *model, uint3
     if (out->activations_until_weight > out->activations)
         out->activations_until_weight = out->activations;
     add_boundaries(out, model, own);
+    if (model->measures != NULL)
+        ppi_measured_memory(out, model, row);
     if (own->tower != NULL && own->tower->is_frozen)
         freeze(out);
     if ((training->flags & PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS) != 0 && training->adapter_rank == 0)

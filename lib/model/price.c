@@ -3,6 +3,7 @@
  * hidden; the time of each op on the device and on the host. */
 #include "model/links.h"
 #include "model/rates.h"
+#include "model/table.h"
 
 /* Pieces that the host launches in the time of an op. */
 static const double pieces_at_once = 3;
@@ -133,9 +134,9 @@ static double price_pass(ppsched_pass_cost *out, const ppsched_model *model, uin
 
 /* The host may need longer to launch a pass than the device to run it. It launches both parts of a backward in one go: what
  * is missing counts for the gradients of the input. */
-void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
+static void wait_for_host(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass, double launches)
 {
-    double launches = price_pass(out, model, row, pass), ready = out->time;
+    double ready = out->time;
     bool is_launched = model->device.host_time > 0 && (model->training.flags & PPSCHED_TRAINING_FLAG_GRAPHS) == 0;
     if (!is_launched || pass == PPSCHED_MODEL_PASS_WEIGHT)
         return;
@@ -149,4 +150,12 @@ void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_
         out->launch_time += late;
         out->time += late;
     }
+}
+
+void ppi_model_price(ppsched_pass_cost *out, const ppsched_model *model, uint32_t row, int32_t pass)
+{
+    double launches = price_pass(out, model, row, pass);
+    wait_for_host(out, model, row, pass, launches);
+    if (model->measures != NULL)
+        ppi_measured_pass(out, model, row, pass);
 }

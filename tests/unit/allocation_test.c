@@ -442,6 +442,31 @@ static ppsched_status layers_from_model(struct attempt *attempt)
     return take_layers(attempt, status, made);
 }
 
+static ppsched_status model_create_measured(struct attempt *attempt)
+{
+    const ppsched_measured_layer layer = {"decoder", NULL, 0, 0, 0, 0, 0, 0, 0.5, 0.5, 0.5, 1e6, 1e6};
+    const ppsched_measured_collective collective = {PPSCHED_COLLECTIVE_ALL_REDUCE, 2, 0, 0, 1e6, 1e-3};
+    const ppsched_layer_table table = {
+        .size = sizeof table, .layers = &layer, .layer_count = 1, .collectives = &collective, .collective_count = 1};
+    const ppsched_description *description = NULL;
+    ppsched_model *made = UNTOUCHED;
+    ppsched_pass_cost cost = {.size = sizeof cost};
+    ppsched_status status = ppsched_description_from_transformer(&description, &shape, &attempt->own.environment,
+                                                                 &attempt->error);
+    if (status == PPSCHED_OK)
+        status = ppsched_model_create_measured(&made, description, NULL, ppsched_accelerator_at(0), &table,
+                                               &attempt->own.environment, &attempt->error);
+    ppsched_description_release(description);
+    if (status != PPSCHED_OK) {
+        assert_ptr_equal(made, UNTOUCHED);
+        return status;
+    }
+    status = ppsched_model_get_pass_cost(&cost, made, 1, PPSCHED_MODEL_PASS_FORWARD, &attempt->error);
+    fprintf(attempt->result, "%a\n", cost.time);
+    ppsched_model_destroy(made);
+    return status;
+}
+
 static ppsched_status price_create(struct attempt *attempt)
 {
     const ppsched_pipeline pipeline = {.size = sizeof pipeline, .devices = 2, .microbatches = 3, .recompute = "full"};
@@ -503,6 +528,7 @@ int main(void)
         SHORTAGE(description_from_transformer, .variants = 1),
         SHORTAGE(model_create, .variants = 1),
         SHORTAGE(layers_from_model, .variants = 1),
+        SHORTAGE(model_create_measured, .variants = 1),
         SHORTAGE(price_create, .variants = 1),
     };
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);

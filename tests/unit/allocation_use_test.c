@@ -583,6 +583,7 @@ static void test_models(void **state)
     ppsched_megatron_memory megatron = {.size = sizeof megatron};
     ppsched_model_row row = {.size = sizeof row};
     ppsched_description_info info = {.size = sizeof info};
+    ppsched_row_measure measure = {.size = sizeof measure};
     ppsched_step_price step = {.size = sizeof step};
     ppsched_device_price device = {.size = sizeof device};
     ppsched_price *price = NULL;
@@ -600,6 +601,8 @@ static void test_models(void **state)
     NO_MEMORY_FOR((ppsched_price_destroy(price), 0));
     NO_MEMORY_FOR(ppsched_model_get_parameters(&parameters, model, NULL));
     NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, 1, PPSCHED_MODEL_PASS_FULL, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_row_measure(&measure, model, 1, NULL));
+    NO_MEMORY_FOR(ppsched_model_get_link(NULL, NULL, model, 8, NULL));
     NO_MEMORY_FOR(ppsched_model_get_memory(&memory, model, 1, NULL));
     NO_MEMORY_FOR(ppsched_model_get_update_cost(&update, model, 1e9, 0, NULL));
     NO_MEMORY_FOR(ppsched_model_get_megatron_memory(&megatron, model, &pipeline, NULL));

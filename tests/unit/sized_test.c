@@ -680,6 +680,57 @@ static ppsched_status model_of_environment(struct handles *own, void *given)
     return model_with(NULL, NULL, given);
 }
 
+/* --- measured models --- */
+
+static ppsched_status measured_with(const ppsched_training *training, const ppsched_accelerator *accelerator,
+                                    const ppsched_layer_table *table, const ppsched_environment *environment)
+{
+    const ppsched_layer_table empty = {.size = sizeof empty};
+    const ppsched_description *description = small_description();
+    ppsched_model *made = UNTOUCHED;
+    ppsched_status status = ppsched_model_create_measured(&made, description, training,
+                                                          accelerator != NULL ? accelerator : ppsched_accelerator_at(0),
+                                                          table != NULL ? table : &empty, environment, NULL);
+    ppsched_description_release(description);
+    if (status == PPSCHED_OK)
+        ppsched_model_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
+static ppsched_status measured_of_training(struct handles *own, void *given)
+{
+    (void)own;
+    return measured_with(given, NULL, NULL, NULL);
+}
+
+static ppsched_status measured_of_accelerator(struct handles *own, void *given)
+{
+    union {
+        max_align_t alignment;
+        unsigned char bytes[2 * LARGEST];
+    } copy;
+    const ppsched_accelerator *known = ppsched_accelerator_at(0);
+    (void)own;
+    memcpy(copy.bytes, given, sizeof copy.bytes);
+    memcpy(copy.bytes + sizeof known->size, (const unsigned char *)known + sizeof known->size,
+           sizeof *known - sizeof known->size);
+    return measured_with(NULL, (const ppsched_accelerator *)&copy, NULL, NULL);
+}
+
+static ppsched_status measured_of_table(struct handles *own, void *given)
+{
+    (void)own;
+    return measured_with(NULL, NULL, given, NULL);
+}
+
+static ppsched_status measured_of_environment(struct handles *own, void *given)
+{
+    (void)own;
+    return measured_with(NULL, NULL, NULL, given);
+}
+
 static ppsched_model *small_model(void)
 {
     const ppsched_description *description = small_description();
@@ -745,6 +796,15 @@ static ppsched_status price_of_pipeline(struct handles *own, void *given)
 {
     (void)own;
     return price_with(given, NULL);
+}
+
+static ppsched_status row_measure(struct handles *own, void *given)
+{
+    ppsched_model *model = small_model();
+    (void)own;
+    ppsched_status status = ppsched_model_get_row_measure(given, model, 0, NULL);
+    ppsched_model_destroy(model);
+    return status;
 }
 
 static ppsched_price *small_price(void)
@@ -912,6 +972,10 @@ static const struct row read[] = {
     ROW(ppsched_description_read, ppsched_environment, description_of_environment),
     ROW(ppsched_model_create, ppsched_training, model_of_training),
     ROW(ppsched_model_create, ppsched_accelerator, model_of_accelerator),
+    ROW(ppsched_model_create_measured, ppsched_environment, measured_of_environment),
+    ROW(ppsched_model_create_measured, ppsched_training, measured_of_training),
+    ROW(ppsched_model_create_measured, ppsched_accelerator, measured_of_accelerator),
+    ROW(ppsched_model_create_measured, ppsched_layer_table, measured_of_table),
     ROW(ppsched_layers_from_model, ppsched_calibration, layers_by_calibration),
     ROW(ppsched_model_get_megatron_memory, ppsched_megatron_pipeline, megatron_pipeline),
     ROW(ppsched_price_create, ppsched_environment, price_in),
@@ -931,6 +995,7 @@ static const struct row filled[] = {
     ROW(ppsched_layers_get_entry, ppsched_layer, layer_entry),
     ROW(ppsched_description_get_info, ppsched_description_info, description_info),
     ROW(ppsched_model_get_row, ppsched_model_row, model_row),
+    ROW(ppsched_model_get_row_measure, ppsched_row_measure, row_measure),
     ROW(ppsched_model_get_parameters, ppsched_parameters, parameters),
     ROW(ppsched_model_get_pass_cost, ppsched_pass_cost, pass_cost),
     ROW(ppsched_model_get_memory, ppsched_layer_memory, layer_memory),

@@ -1040,6 +1040,350 @@ PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
 }
 #endif
 #endif
+#ifndef PPSCHED_MODEL_H
+#define PPSCHED_MODEL_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_training_flag {
+    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
+    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,
+    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64,
+    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,
+    PPSCHED_TRAINING_FLAG_GRAPHS = 256,
+    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,
+    PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,
+    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096
+};
+enum ppsched_adapter_target {
+    PPSCHED_ADAPTER_TARGET_QUERY = 1,
+    PPSCHED_ADAPTER_TARGET_KEY = 2,
+    PPSCHED_ADAPTER_TARGET_VALUE = 4,
+    PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
+    PPSCHED_ADAPTER_TARGET_GATE = 16,
+    PPSCHED_ADAPTER_TARGET_UP = 32,
+    PPSCHED_ADAPTER_TARGET_DOWN = 64,
+    PPSCHED_ADAPTER_TARGET_EXPERTS = 128,
+    PPSCHED_ADAPTER_TARGET_ROUTER = 256,
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512,
+    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
+    PPSCHED_ADAPTER_TARGET_OTHER = 2048,
+    PPSCHED_ADAPTER_TARGET_HEAD = 4096
+};
+enum ppsched_recompute_module {
+    PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
+    PPSCHED_RECOMPUTE_MODULE_LAYERNORM = 2,
+    PPSCHED_RECOMPUTE_MODULE_MLP = 4,
+    PPSCHED_RECOMPUTE_MODULE_MOE = 8,
+    PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION = 16,
+    PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
+};
+enum ppsched_precision {
+    PPSCHED_PRECISION_BF16 = 0,
+    PPSCHED_PRECISION_FP16 = 1,
+    PPSCHED_PRECISION_FP8 = 2,
+    PPSCHED_PRECISION_MXFP8 = 3,
+    PPSCHED_PRECISION_NVFP4 = 4
+};
+typedef struct ppsched_training {
+    uint32_t size;
+    uint32_t flags;
+    uint32_t sequence_length;
+    uint32_t micro_batch_size;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t data_parallel;
+    uint32_t sharding;
+    double weight_bytes;
+    double gradient_bytes;
+    double optimizer_bytes;
+    double activation_bytes;
+    int32_t precision;
+    uint32_t recompute_modules;
+    double expert_load;
+    uint32_t adapter_rank;
+    uint32_t adapter_expert_rank;
+    uint32_t adapter_targets;
+    uint32_t reserved;
+} ppsched_training;
+typedef struct ppsched_efficiency {
+    double least;
+    double share;
+} ppsched_efficiency;
+typedef struct ppsched_link_rate {
+    double bandwidth;
+    double efficiency;
+    double latency;
+    double all_reduce;
+    double all_gather;
+} ppsched_link_rate;
+typedef struct ppsched_accelerator {
+    uint32_t size;
+    uint32_t node_devices;
+    const char *name;
+    double matrix_rate;
+    double vector_rate;
+    double memory_bandwidth;
+    double memory;
+    const ppsched_efficiency *matrix_efficiency;
+    const ppsched_efficiency *vector_efficiency;
+    const ppsched_efficiency *memory_efficiency;
+    uint32_t matrix_efficiency_count;
+    uint32_t vector_efficiency_count;
+    uint32_t memory_efficiency_count;
+    uint32_t shares_ports;
+    ppsched_link_rate inside;
+    ppsched_link_rate between;
+    double rate_8bit;
+    double rate_4bit;
+    double matrix_share;
+    double attention_share;
+    double fp8_share;
+    double mxfp8_share;
+    double nvfp4_share;
+    double op_time;
+    double host_time;
+    double hidden_share;
+    double permute_traffic;
+    double slowdown;
+    double fused_permute_traffic;
+    double bias_traffic;
+    double memory_hidden;
+    double scan_share;
+} ppsched_accelerator;
+PPSCHED_API uint32_t ppsched_accelerator_count(void);
+PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
+typedef struct ppsched_model ppsched_model;
+PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
+                                                const ppsched_description *description,
+                                                const ppsched_training *training,
+                                                const ppsched_accelerator *accelerator,
+                                                const ppsched_environment *environment,
+                                                ppsched_error *error);
+PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
+typedef struct ppsched_parameters {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t total;
+    uint64_t active;
+    uint64_t embedding;
+    uint64_t positions;
+    uint64_t other;
+    uint64_t output;
+    uint64_t final_norm;
+    uint64_t towers;
+    uint64_t mtp;
+} ppsched_parameters;
+PPSCHED_API ppsched_status ppsched_model_get_parameters(ppsched_parameters *out,
+                                                        const ppsched_model *model,
+                                                        ppsched_error *error);
+enum ppsched_model_role {
+    PPSCHED_MODEL_ROLE_EMBEDDING = 0,
+    PPSCHED_MODEL_ROLE_TOWER = 1,
+    PPSCHED_MODEL_ROLE_DECODER = 2,
+    PPSCHED_MODEL_ROLE_MTP = 3,
+    PPSCHED_MODEL_ROLE_HEAD = 4
+};
+typedef struct ppsched_model_row {
+    uint32_t size;
+    int32_t role;
+    const char *name;
+    uint32_t layers;
+    uint32_t index;
+    uint64_t parameters;
+    uint64_t active;
+    uint64_t mixers;
+    uint64_t feed_forwards;
+    uint64_t feed_forwards_active;
+    uint64_t norms;
+} ppsched_model_row;
+PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
+PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
+                                                 uint32_t row, ppsched_error *error);
+enum ppsched_model_pass {
+    PPSCHED_MODEL_PASS_FORWARD = 0,
+    PPSCHED_MODEL_PASS_INPUT = 1,
+    PPSCHED_MODEL_PASS_WEIGHT = 2,
+    PPSCHED_MODEL_PASS_SELECTIVE = 3,
+    PPSCHED_MODEL_PASS_FULL = 4,
+    PPSCHED_MODEL_PASS_MODULES = 5
+};
+typedef struct ppsched_pass_cost {
+    uint32_t size;
+    uint32_t reserved;
+    double time;
+    double matrix_time;
+    double vector_time;
+    double memory_time;
+    double communication_time;
+    double matrix_operations;
+    double vector_operations;
+    double memory_bytes;
+    double communication_bytes;
+    double tensor_time;
+    double context_time;
+    double expert_time;
+    double launch_time;
+} ppsched_pass_cost;
+PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
+                                                       const ppsched_model *model, uint32_t row,
+                                                       int32_t pass, ppsched_error *error);
+typedef struct ppsched_layer_memory {
+    uint32_t size;
+    uint32_t reserved;
+    double parameters;
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double activations_until_weight;
+    double selective;
+    double full;
+    double output_bytes;
+    double expert_parameters;
+    double modules;
+    double trained;
+    double expert_trained;
+} ppsched_layer_memory;
+PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
+                                                    const ppsched_model *model, uint32_t row,
+                                                    ppsched_error *error);
+typedef struct ppsched_update_cost {
+    uint32_t size;
+    uint32_t reserved;
+    double optimizer_time;
+    double reduce_time;
+    double gradient_time;
+    double parameter_time;
+} ppsched_update_cost;
+PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
+                                                         const ppsched_model *model,
+                                                         double parameters,
+                                                         double expert_parameters,
+                                                         ppsched_error *error);
+typedef struct ppsched_calibration {
+    uint32_t size;
+    uint32_t rows;
+    const double *factors;
+} ppsched_calibration;
+PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
+                                                     const ppsched_model *model,
+                                                     const ppsched_calibration *calibration,
+                                                     ppsched_error *error);
+typedef struct ppsched_megatron_memory {
+    uint32_t size;
+    uint32_t reserved;
+    double weight_and_optimizer_bytes;
+    double activation_bytes;
+    double activation_bytes_with_sequence_parallel;
+    double activation_bytes_without;
+} ppsched_megatron_memory;
+typedef struct ppsched_megatron_pipeline {
+    uint32_t size;
+    uint32_t devices;
+    uint32_t chunks;
+    uint32_t microbatches;
+    uint32_t selective;
+    uint32_t reserved;
+} ppsched_megatron_pipeline;
+PPSCHED_API ppsched_status
+ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
+                                  const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LAYER_TABLE_H
+#define PPSCHED_LAYER_TABLE_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_measured_layer {
+    const char *kind;
+    const char *recompute;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t micro_batch_size;
+    uint32_t sequence_length;
+    double forward_time;
+    double backward_input_time;
+    double backward_weight_time;
+    double mem_forward;
+    double mem_static;
+} ppsched_measured_layer;
+enum ppsched_collective {
+    PPSCHED_COLLECTIVE_ALL_REDUCE = 0,
+    PPSCHED_COLLECTIVE_ALL_GATHER = 1,
+    PPSCHED_COLLECTIVE_REDUCE_SCATTER = 2,
+    PPSCHED_COLLECTIVE_ALL_TO_ALL = 3,
+    PPSCHED_COLLECTIVE_SEND = 4
+};
+typedef struct ppsched_measured_collective {
+    int32_t collective;
+    uint32_t group;
+    uint32_t span;
+    uint32_t reserved;
+    double bytes;
+    double time;
+} ppsched_measured_collective;
+typedef struct ppsched_layer_table {
+    uint32_t size;
+    uint32_t layer_count;
+    const ppsched_measured_layer *layers;
+    const ppsched_measured_collective *collectives;
+    uint32_t collective_count;
+    uint32_t reserved;
+} ppsched_layer_table;
+PPSCHED_API ppsched_status ppsched_model_create_measured(
+    ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
+    const ppsched_accelerator *accelerator, const ppsched_layer_table *table,
+    const ppsched_environment *environment, ppsched_error *error);
+enum ppsched_measure {
+    PPSCHED_MEASURE_FORMULA = 0,
+    PPSCHED_MEASURE_TABLE = 1,
+    PPSCHED_MEASURE_NEAREST = 2,
+    PPSCHED_MEASURE_SAME = 3,
+    PPSCHED_MEASURE_OTHERS = 4
+};
+typedef struct ppsched_figure_measure {
+    int32_t source;
+    uint32_t reserved;
+    double factor;
+} ppsched_figure_measure;
+typedef struct ppsched_row_measure {
+    uint32_t size;
+    uint32_t reserved;
+    ppsched_figure_measure forward;
+    ppsched_figure_measure input;
+    ppsched_figure_measure weight;
+    ppsched_figure_measure mem_forward;
+    ppsched_figure_measure mem_static;
+    ppsched_figure_measure selective;
+    ppsched_figure_measure full;
+    ppsched_figure_measure modules;
+} ppsched_row_measure;
+PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *out,
+                                                         const ppsched_model *model, uint32_t row,
+                                                         ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_model_get_link(double *latency, double *bandwidth,
+                                                  const ppsched_model *model, int64_t devices,
+                                                  ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_LAYOUT_H
 #define PPSCHED_LAYOUT_H
 #include <stddef.h>
@@ -1213,245 +1557,6 @@ PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t ca
                                                         int64_t replicas, uint32_t even_counts,
                                                         const ppsched_environment *environment,
                                                         ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_MODEL_H
-#define PPSCHED_MODEL_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_training_flag {
-    PPSCHED_TRAINING_FLAG_SEQUENCE_PARALLEL = 1,
-    PPSCHED_TRAINING_FLAG_KEEPS_SCORES = 2,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_TENSOR = 4,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_CONTEXT = 8,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_EXPERTS = 16,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS = 32,
-    PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS = 64,
-    PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,
-    PPSCHED_TRAINING_FLAG_GRAPHS = 256,
-    PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024
-};
-enum ppsched_recompute_module {
-    PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
-    PPSCHED_RECOMPUTE_MODULE_LAYERNORM = 2,
-    PPSCHED_RECOMPUTE_MODULE_MLP = 4,
-    PPSCHED_RECOMPUTE_MODULE_MOE = 8,
-    PPSCHED_RECOMPUTE_MODULE_MOE_ACTIVATION = 16,
-    PPSCHED_RECOMPUTE_MODULE_MLA_UP_PROJECTION = 32
-};
-enum ppsched_precision {
-    PPSCHED_PRECISION_BF16 = 0,
-    PPSCHED_PRECISION_FP16 = 1,
-    PPSCHED_PRECISION_FP8 = 2,
-    PPSCHED_PRECISION_MXFP8 = 3,
-    PPSCHED_PRECISION_NVFP4 = 4
-};
-typedef struct ppsched_training {
-    uint32_t size;
-    uint32_t flags;
-    uint32_t sequence_length;
-    uint32_t micro_batch_size;
-    uint32_t tensor_parallel;
-    uint32_t context_parallel;
-    uint32_t expert_parallel;
-    uint32_t expert_tensor_parallel;
-    uint32_t data_parallel;
-    uint32_t sharding;
-    double weight_bytes;
-    double gradient_bytes;
-    double optimizer_bytes;
-    double activation_bytes;
-    int32_t precision;
-    uint32_t recompute_modules;
-    double expert_load;
-} ppsched_training;
-typedef struct ppsched_efficiency {
-    double least;
-    double share;
-} ppsched_efficiency;
-typedef struct ppsched_link_rate {
-    double bandwidth;
-    double efficiency;
-    double latency;
-    double all_reduce;
-    double all_gather;
-} ppsched_link_rate;
-typedef struct ppsched_accelerator {
-    uint32_t size;
-    uint32_t node_devices;
-    const char *name;
-    double matrix_rate;
-    double vector_rate;
-    double memory_bandwidth;
-    double memory;
-    const ppsched_efficiency *matrix_efficiency;
-    const ppsched_efficiency *vector_efficiency;
-    const ppsched_efficiency *memory_efficiency;
-    uint32_t matrix_efficiency_count;
-    uint32_t vector_efficiency_count;
-    uint32_t memory_efficiency_count;
-    uint32_t shares_ports;
-    ppsched_link_rate inside;
-    ppsched_link_rate between;
-    double rate_8bit;
-    double rate_4bit;
-    double matrix_share;
-    double attention_share;
-    double fp8_share;
-    double mxfp8_share;
-    double nvfp4_share;
-    double op_time;
-    double host_time;
-    double hidden_share;
-    double permute_traffic;
-    double slowdown;
-    double fused_permute_traffic;
-    double bias_traffic;
-    double memory_hidden;
-    double scan_share;
-} ppsched_accelerator;
-PPSCHED_API uint32_t ppsched_accelerator_count(void);
-PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
-typedef struct ppsched_model ppsched_model;
-PPSCHED_API ppsched_status ppsched_model_create(ppsched_model **out,
-                                                const ppsched_description *description,
-                                                const ppsched_training *training,
-                                                const ppsched_accelerator *accelerator,
-                                                const ppsched_environment *environment,
-                                                ppsched_error *error);
-PPSCHED_API void ppsched_model_destroy(ppsched_model *model);
-typedef struct ppsched_parameters {
-    uint32_t size;
-    uint32_t reserved;
-    uint64_t total;
-    uint64_t active;
-    uint64_t embedding;
-    uint64_t positions;
-    uint64_t other;
-    uint64_t output;
-    uint64_t final_norm;
-    uint64_t towers;
-    uint64_t mtp;
-} ppsched_parameters;
-PPSCHED_API ppsched_status ppsched_model_get_parameters(ppsched_parameters *out,
-                                                        const ppsched_model *model,
-                                                        ppsched_error *error);
-enum ppsched_model_role {
-    PPSCHED_MODEL_ROLE_EMBEDDING = 0,
-    PPSCHED_MODEL_ROLE_TOWER = 1,
-    PPSCHED_MODEL_ROLE_DECODER = 2,
-    PPSCHED_MODEL_ROLE_MTP = 3,
-    PPSCHED_MODEL_ROLE_HEAD = 4
-};
-typedef struct ppsched_model_row {
-    uint32_t size;
-    int32_t role;
-    const char *name;
-    uint32_t layers;
-    uint32_t index;
-    uint64_t parameters;
-    uint64_t active;
-    uint64_t mixers;
-    uint64_t feed_forwards;
-    uint64_t feed_forwards_active;
-    uint64_t norms;
-} ppsched_model_row;
-PPSCHED_API uint32_t ppsched_model_row_count(const ppsched_model *model);
-PPSCHED_API ppsched_status ppsched_model_get_row(ppsched_model_row *out, const ppsched_model *model,
-                                                 uint32_t row, ppsched_error *error);
-enum ppsched_model_pass {
-    PPSCHED_MODEL_PASS_FORWARD = 0,
-    PPSCHED_MODEL_PASS_INPUT = 1,
-    PPSCHED_MODEL_PASS_WEIGHT = 2,
-    PPSCHED_MODEL_PASS_SELECTIVE = 3,
-    PPSCHED_MODEL_PASS_FULL = 4,
-    PPSCHED_MODEL_PASS_MODULES = 5
-};
-typedef struct ppsched_pass_cost {
-    uint32_t size;
-    uint32_t reserved;
-    double time;
-    double matrix_time;
-    double vector_time;
-    double memory_time;
-    double communication_time;
-    double matrix_operations;
-    double vector_operations;
-    double memory_bytes;
-    double communication_bytes;
-    double tensor_time;
-    double context_time;
-    double expert_time;
-    double launch_time;
-} ppsched_pass_cost;
-PPSCHED_API ppsched_status ppsched_model_get_pass_cost(ppsched_pass_cost *out,
-                                                       const ppsched_model *model, uint32_t row,
-                                                       int32_t pass, ppsched_error *error);
-typedef struct ppsched_layer_memory {
-    uint32_t size;
-    uint32_t reserved;
-    double parameters;
-    double weights;
-    double gradients;
-    double optimizer;
-    double activations;
-    double activations_until_weight;
-    double selective;
-    double full;
-    double output_bytes;
-    double expert_parameters;
-    double modules;
-} ppsched_layer_memory;
-PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
-                                                    const ppsched_model *model, uint32_t row,
-                                                    ppsched_error *error);
-typedef struct ppsched_update_cost {
-    uint32_t size;
-    uint32_t reserved;
-    double optimizer_time;
-    double reduce_time;
-    double gradient_time;
-    double parameter_time;
-} ppsched_update_cost;
-PPSCHED_API ppsched_status ppsched_model_get_update_cost(ppsched_update_cost *out,
-                                                         const ppsched_model *model,
-                                                         double parameters,
-                                                         double expert_parameters,
-                                                         ppsched_error *error);
-typedef struct ppsched_calibration {
-    uint32_t size;
-    uint32_t rows;
-    const double *factors;
-} ppsched_calibration;
-PPSCHED_API ppsched_status ppsched_layers_from_model(const ppsched_layers **out,
-                                                     const ppsched_model *model,
-                                                     const ppsched_calibration *calibration,
-                                                     ppsched_error *error);
-typedef struct ppsched_megatron_memory {
-    uint32_t size;
-    uint32_t reserved;
-    double weight_and_optimizer_bytes;
-    double activation_bytes;
-    double activation_bytes_with_sequence_parallel;
-    double activation_bytes_without;
-} ppsched_megatron_memory;
-typedef struct ppsched_megatron_pipeline {
-    uint32_t size;
-    uint32_t devices;
-    uint32_t chunks;
-    uint32_t microbatches;
-    uint32_t selective;
-    uint32_t reserved;
-} ppsched_megatron_pipeline;
-PPSCHED_API ppsched_status
-ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
-                                  const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

@@ -187,6 +187,22 @@ class Runtime(enum.IntEnum):
     MINDSPEED = 9
 
 
+class Collective(enum.IntEnum):
+    ALL_REDUCE = 0
+    ALL_GATHER = 1
+    REDUCE_SCATTER = 2
+    ALL_TO_ALL = 3
+    SEND = 4
+
+
+class Measure(enum.IntEnum):
+    FORMULA = 0
+    TABLE = 1
+    NEAREST = 2
+    SAME = 3
+    OTHERS = 4
+
+
 class LayerPlace(enum.IntEnum):
     ANY = 0
     FIRST = 1
@@ -795,6 +811,65 @@ class ExportOptions(Structure):
         ("size", c_uint32),
         ("text_columns", c_uint32),
         ("time_scale", c_double),
+    ]
+
+
+class MeasuredLayer(Structure):
+    kind: Optional[bytes]
+    recompute: Optional[bytes]
+    tensor_parallel: int
+    context_parallel: int
+    expert_parallel: int
+    expert_tensor_parallel: int
+    micro_batch_size: int
+    sequence_length: int
+    forward_time: float
+    backward_input_time: float
+    backward_weight_time: float
+    mem_forward: float
+    mem_static: float
+    _fields_ = [
+        ("kind", c_char_p),
+        ("recompute", c_char_p),
+        ("tensor_parallel", c_uint32),
+        ("context_parallel", c_uint32),
+        ("expert_parallel", c_uint32),
+        ("expert_tensor_parallel", c_uint32),
+        ("micro_batch_size", c_uint32),
+        ("sequence_length", c_uint32),
+        ("forward_time", c_double),
+        ("backward_input_time", c_double),
+        ("backward_weight_time", c_double),
+        ("mem_forward", c_double),
+        ("mem_static", c_double),
+    ]
+
+
+class MeasuredCollective(Structure):
+    collective: int
+    group: int
+    span: int
+    reserved: int
+    bytes: float
+    time: float
+    _fields_ = [
+        ("collective", c_int32),
+        ("group", c_uint32),
+        ("span", c_uint32),
+        ("reserved", c_uint32),
+        ("bytes", c_double),
+        ("time", c_double),
+    ]
+
+
+class FigureMeasure(Structure):
+    source: int
+    reserved: int
+    factor: float
+    _fields_ = [
+        ("source", c_int32),
+        ("reserved", c_uint32),
+        ("factor", c_double),
     ]
 
 
@@ -1755,6 +1830,48 @@ class LaunchOptions(Structure):
     ]
 
 
+class LayerTable(Structure):
+    size: int
+    layer_count: int
+    layers: _Pointer[MeasuredLayer]
+    collectives: _Pointer[MeasuredCollective]
+    collective_count: int
+    reserved: int
+    _fields_ = [
+        ("size", c_uint32),
+        ("layer_count", c_uint32),
+        ("layers", POINTER(MeasuredLayer)),
+        ("collectives", POINTER(MeasuredCollective)),
+        ("collective_count", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class RowMeasure(Structure):
+    size: int
+    reserved: int
+    forward: FigureMeasure
+    input: FigureMeasure
+    weight: FigureMeasure
+    mem_forward: FigureMeasure
+    mem_static: FigureMeasure
+    selective: FigureMeasure
+    full: FigureMeasure
+    modules: FigureMeasure
+    _fields_ = [
+        ("size", c_uint32),
+        ("reserved", c_uint32),
+        ("forward", FigureMeasure),
+        ("input", FigureMeasure),
+        ("weight", FigureMeasure),
+        ("mem_forward", FigureMeasure),
+        ("mem_static", FigureMeasure),
+        ("selective", FigureMeasure),
+        ("full", FigureMeasure),
+        ("modules", FigureMeasure),
+    ]
+
+
 class Layer(Structure):
     size: int
     count: int
@@ -2109,6 +2226,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
+    "ppsched_model_create_measured": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(LayerTable), POINTER(Environment), POINTER(Error)]),
+    "ppsched_model_get_row_measure": (c_int32, [POINTER(RowMeasure), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_model_get_link": (c_int32, [POINTER(c_double), POINTER(c_double), c_void_p, c_int64, POINTER(Error)]),
     "ppsched_layers_create": (c_int32, [POINTER(c_void_p), POINTER(POINTER(Layer)), c_size_t, POINTER(Environment), POINTER(Error)]),
     "ppsched_layers_retain": (c_void_p, [c_void_p]),
     "ppsched_layers_release": (None, [c_void_p]),
@@ -2315,6 +2435,9 @@ class Library(CDLL):
     ppsched_schedule_import: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
+    ppsched_model_create_measured: Callable[..., int]
+    ppsched_model_get_row_measure: Callable[..., int]
+    ppsched_model_get_link: Callable[..., int]
     ppsched_layers_create: Callable[..., int]
     ppsched_layers_retain: Callable[..., Optional[int]]
     ppsched_layers_release: Callable[..., None]

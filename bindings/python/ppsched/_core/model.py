@@ -10,6 +10,7 @@ from ._library import Error, call, decoded, lib, new_handle
 from .accelerators import Accelerator, accelerator_record, find_accelerator
 from .description import Description, Transformer, c_count
 from .enums import member
+from .layer_table import LayerTable, RowMeasure, naming_rows, row_measure, table_notes, table_record
 from .layers import Layer, Layers
 from .model_slices import attention_share
 from .number_lists import numbers
@@ -165,24 +166,28 @@ class Model(Shared):
 
     Layers that cost the same are one row. Its name is "embedding", "head" or "mtp", or that of a kind or tower of the description. Passes
     are "forward", "input", "weight", "selective" and "full". Without an accelerator there are no times. For an accelerator that the
-    library knows, give its name.
+    library knows, give its name. table: measured costs, which stand in the place of the formulas; Error for a decoder without a row.
     """
 
     def __init__(self, description: Union[Description, Transformer], training: Training = Training(),
-                 accelerator: Union[Accelerator, str, None] = None) -> None:
+                 accelerator: Union[Accelerator, str, None] = None, table: Optional[LayerTable] = None) -> None:
         if isinstance(accelerator, str):
             accelerator = find_accelerator(accelerator)
         if isinstance(description, Transformer):
             description = Description(description)
         for name, value, kind in (("description", description, Description), ("training", training, Training),
-                                  ("accelerator", accelerator, Accelerator)):
-            if not isinstance(value, kind) and (value is not None or kind is not Accelerator):
+                                  ("accelerator", accelerator, Accelerator), ("table", table, LayerTable)):
+            if not isinstance(value, kind) and (value is not None or kind not in (Accelerator, LayerTable)):
                 raise TypeError(f"Model: {name} must be a ppsched.{kind.__name__}, not {shown(value)}")
-        self.description, self.training, self.accelerator = description, training, accelerator
+        self.description, self.training, self.accelerator, self.table = description, training, accelerator, table
         device = None if accelerator is None else accelerator_record(accelerator)
         trained = _training_record(training)
-        self._handle = new_handle(lib.ppsched_model_create, description._handle, ctypes.byref(trained),
-                                  None if device is None else ctypes.byref(device), None)
+        given = (description._handle, ctypes.byref(trained), None if device is None else ctypes.byref(device))
+        if table is None:
+            self._handle = new_handle(lib.ppsched_model_create, *given, None)
+        else:
+            with naming_rows(table):
+                self._handle = new_handle(lib.ppsched_model_create_measured, *given, ctypes.byref(table_record(table)), None)
         weakref.finalize(self, lib.ppsched_model_destroy, self._handle)
         self.rows: Tuple[ModelRow, ...] = tuple(self._row(number) for number in range(lib.ppsched_model_row_count(self._handle)))
 
@@ -229,7 +234,26 @@ class Model(Shared):
     def learning(self) -> "Model":
         """The same model with weights that learn and without adapters."""
         training = self.training._replace(frozen_weights=False, adapter_rank=0, adapter_expert_rank=0, adapter_targets=0)
-        return self if training == self.training else Model(self.description, training, self.accelerator)
+        return self if training == self.training else Model(self.description, training, self.accelerator, self.table)
+
+    def measure(self, layer: str) -> RowMeasure:
+        """Where the figures of a row come from."""
+        record = sized(_abi.RowMeasure)
+        call(lib.ppsched_model_get_row_measure, ctypes.byref(record), self._handle, self._number(layer))
+        return row_measure(record)
+
+    def table_notes(self) -> List[str]:
+        """What the table has of each row, and how its gaps are filled, a line each; empty without a table."""
+        if self.table is None:
+            return []
+        kinds = dict(zip(self.layers().names, self.layers().kinds))
+        return table_notes(self.table, {row.name: self.measure(row.name) for row in self.rows}, kinds)
+
+    def link(self, devices: int) -> Tuple[float, float]:
+        """Latency and bandwidth between neighbours of a pipeline in a job of so many devices: seconds, and bytes a second."""
+        latency, bandwidth = ctypes.c_double(), ctypes.c_double()
+        call(lib.ppsched_model_get_link, ctypes.byref(latency), ctypes.byref(bandwidth), self._handle, c_count("devices", devices))
+        return latency.value, bandwidth.value
 
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""
@@ -257,7 +281,7 @@ class Model(Shared):
         of the times that grows with the square of the sequence length. layers: the layers with measured times."""
         if not self.description.causal:
             return 0.0
-        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator)
+        double = Model(self.description, self.training._replace(sequence_length=2 * self.training.sequence_length), self.accelerator, self.table)
         return attention_share(self, double, layers)
 
 

@@ -120,10 +120,8 @@ def layer_names(model: Model) -> List[str]:
 
 def links_of(job: Job) -> Dict[str, float]:
     """p2p_time and p2p_bandwidth. Neighbours in a pipeline are in the same node if the whole job fits into one."""
-    device = job.model.accelerator
-    assert device is not None
-    link = device.inside if job.devices <= device.node_devices else device.between
-    return {"p2p_time": link.latency, "p2p_bandwidth": link.rate}
+    latency, bandwidth = job.model.link(job.devices)
+    return {"p2p_time": latency, "p2p_bandwidth": bandwidth}
 
 
 def _update_cost(model: Model, device: DeviceMemory) -> UpdateCost:
@@ -228,7 +226,7 @@ def calibrated(job: Job, options: Mapping[str, Any], factors: Mapping[Tuple[str,
                told: Sequence[str] = ()) -> Calibrated:
     """The layers of the job, scaled to measured times. factors: those found before, with notes on them."""
     own, notes = _factors(job.model, options.get("layer_times"))
-    factors, notes = {**factors, **own}, [*told, *notes]
+    factors, notes = {**factors, **own}, [*job.model.table_notes(), *told, *notes]
     layers, given = job.model.layers(factors), options.get("step_time")
     step, rate = None if given is None else seconds_of("--step-time", given), options.get("tokens_per_second")
     if step is not None and not 0 < step < float("inf"):

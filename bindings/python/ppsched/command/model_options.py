@@ -7,10 +7,13 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 from .._core._abi import AdapterTarget
 from .._core._library import Error
 from .._core.accelerators import Accelerator, accelerators
+from .._core.command_words import option_word
+from .._core.layer_table import LayerTable
 from .._core.model import Model, Training
 from .._core.shown import shown
 from .._core.whole_numbers import number_of
 from .._core.words import nearest
+from ..readers.layer_table import read_layer_table
 from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
@@ -93,6 +96,8 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
     group.add_argument("--layer-times", nargs="+", metavar="KIND.PASS=TIME",
                        help="measured time of one layer, such as decoder.forward=6.1ms; KIND is a name in the table of ppsched model, PASS is "
                             "forward, input or weight")
+    group.add_argument("--layer-table", metavar="FILE",
+                       help="measured costs of layers and collectives by layout, CSV or JSON; what it does not have is filled by the cost model")
     group.add_argument("--step-time", metavar="TIME",
                        help="measured time of a step with 1F1B and an even split, such as 2.1s; scales the times of all layers")
     group.add_argument("--tokens-per-second", type=real, metavar="N",
@@ -147,7 +152,28 @@ def described(arguments: argparse.Namespace) -> Tuple[ModelFile, Dict[str, Any]]
     _warn(arguments.command, found.warnings, {path or arguments.config: found.not_taken,
                                               **({arguments.config: not_taken(training)} if path is not None and config else {})},
           getattr(arguments, "also_taken", ()))
-    return found, {**options, "sizes": sizes or None}
+    return found, {**options, "sizes": sizes or None, "table": _table_of(arguments)}
+
+
+# Other sources of times, which a table goes without.
+BESIDE_TABLE = ("layers", "layer_times", "step_time", "tokens_per_second", "profile", "forward_times", "backward_times", "backward_input_times",
+                "backward_weight_times")
+
+
+def _table_of(arguments: argparse.Namespace) -> Optional[LayerTable]:
+    """The table of measured layers, which is the only source of times."""
+    path: Optional[str] = getattr(arguments, "layer_table", None)
+    if path is None:
+        return None
+    check_beside_table(arguments)
+    return read_layer_table(path)
+
+
+def check_beside_table(arguments: argparse.Namespace) -> None:
+    """Refuses other sources of times beside a table."""
+    name = next((name for name in BESIDE_TABLE if getattr(arguments, name, None) is not None), None)
+    if getattr(arguments, "layer_table", None) is not None and name is not None:
+        raise UsageError(f"--layer-table, {option_word(name)}: both say what layers take; give one of them")
 
 
 def _warn(command: str, warnings: Sequence[str], unread: Mapping[str, Sequence[str]], also_taken: Sequence[str]) -> None:
@@ -265,7 +291,7 @@ def job_of(found: ModelFile, options: Mapping[str, Any], device: Accelerator) ->
         raise Error(f"--seq {training.sequence_length} is more than the model's {found.description.positions} learned positions; give "
                     f"{found.description.positions} or less")
     try:
-        model = Model(found.description, training, device)
+        model = Model(found.description, training, device, options.get("table"))
     except Error as error:
         message = str(error)
         for name, word in sorted(_WORDS.items(), key=lambda pair: -len(pair[0])):

@@ -98,7 +98,7 @@ def job_to_price(arguments: argparse.Namespace) -> Tuple[Job, Dict[str, Any]]:
         frozen_weights=bool(options.get("frozen_weights")), **overlaps_of(options.get("overlap")))
     if getattr(arguments, "overlap", None) is not None:  # in a file such a switch has no effect
         _check_overlaps(training)
-    return job._replace(model=Model(found.description, training, device)), {**options, "recompute": recompute}
+    return job._replace(model=Model(found.description, training, device, job.model.table)), {**options, "recompute": recompute}
 
 def _recompute_of_file(options: Mapping[str, Any]) -> str:
     return str(options.get("recompute") or "none")
@@ -113,7 +113,7 @@ def _check_overlaps(training: Training) -> None:
 
 # --- the answer ---
 
-def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]]) -> Dict[str, Any]:
+def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]], notes: List[str]) -> Dict[str, Any]:
     return {"step_time": step.step_time, "tokens_per_second_per_gpu": step.tokens_per_second_per_device, "mfu": step.mfu,
             "tflops_per_gpu": step.operations_per_second_per_device / 1e12, "pipeline_time": step.pipeline_time,
             "exposed": {"data_parallel": step.exposed_data_parallel, "tensor_parallel": step.exposed_tensor_parallel,
@@ -121,7 +121,7 @@ def _row(step: StepPrice, of: str, errors: Mapping[str, Optional[float]]) -> Dic
                         "pipeline": step.exposed_pipeline},
             "optimizer_time": step.optimizer_time,
             "memory": [{"device": number, **memory._asdict()} for number, memory in enumerate(step.memory)],
-            "error": {"of": of, **errors}}
+            "error": {"of": of, **errors}, **({"layer_table": notes} if notes else {})}
 
 def _seconds(value: float) -> str:
     return f"{value:.3f} s" if value >= 1 else f"{1000 * value:.1f} ms"
@@ -145,7 +145,8 @@ def _table(job: Job, step: StepPrice, margin: float, line: str) -> str:
     assert job.model.accelerator is not None
     limit = f"limit: {job.model.accelerator.memory / GIB:.1f} GiB, of which {margin / GIB:.1f} GiB stay free (--memory-margin)\n"
     return (f"{_seconds(step.step_time)} a step on {step.devices} devices, {step.tokens_per_second_per_device:,.0f} tokens a second and device, "
-            f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{limit}{line}\n")
+            f"{step.operations_per_second_per_device / 1e12:.0f} TFLOP/s, MFU {step.mfu:.1%}\n\n{columns(parts)}\n{columns(memory)}{limit}{line}\n"
+            + "".join(f"{note}\n" for note in job.model.table_notes()))
 
 def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice, margin: float) -> None:
     device = job.model.accelerator
@@ -160,7 +161,7 @@ def _warn_memory(arguments: argparse.Namespace, job: Job, step: StepPrice, margi
 
 def _run_runs(arguments: argparse.Namespace) -> None:
     """Each row is priced on its own device, or all on the one that is given; a line for each that cannot be."""
-    told = [name for name in (*OWN, "config") if getattr(arguments, name, None) is not None]
+    told = [name for name in (*OWN, "config", "layer_table") if getattr(arguments, name, None) is not None]
     if told:
         raise Error(f"--runs has the settings of each row; leave --{told[0].replace('_kind', '').replace('_', '-')} out")
     refused: List[Error] = []
@@ -190,4 +191,5 @@ def run_price(arguments: argparse.Namespace) -> None:
     margin = _margin(arguments)
     _warn_memory(arguments, job, step, margin)
     of, errors = error_of(job.model)
-    print_text(json.dumps(_row(step, of, errors)) + "\n" if arguments.json else _table(job, step, margin, error_line(job.model)))
+    print_text(json.dumps(_row(step, of, errors, job.model.table_notes())) + "\n" if arguments.json
+               else _table(job, step, margin, error_line(job.model)))
