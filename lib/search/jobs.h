@@ -54,6 +54,13 @@ uint32_t ppi_jobs_find(const struct ppi_jobs *jobs, const ppsched_op *op);
 /* The mean or the quantile of `request_time`, which is sorted for that: the smallest that at least that share keeps. */
 double ppi_jobs_of_requests(const struct ppi_jobs *jobs);
 
+/* The times of a sequence; `before`: the op before each on its device; `excess`: memory above the limits, summed over ops. */
+struct ppi_jobs_times {
+    double *start, *end;
+    uint32_t *before; /* of its device */
+    double time, excess;
+};
+
 /* An order being improved. `best`: the shortest that keeps the limits; its time is infinite where there is none yet. */
 struct ppi_jobs_search {
     const struct ppi_jobs *jobs;

@@ -161,12 +161,12 @@ static ppsched_status make_of_jobs(ppsched_schedule **out, const struct ppi_task
 static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
-    if (config->is_forward_only || task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
-        return make_of_jobs(out, task, config, error);
-    if (task->option[OBJECTIVE] == BY_MEAN_END || task->option[OBJECTIVE] == BY_QUANTILE_END)
+    if (task->option[OBJECTIVE] > PPI_BY_MAKESPAN && !config->is_forward_only)
         return ppi_refuse(error, task,
                           "objective %s is for forwards alone (forward_only); with backwards take makespan or span",
                           objectives[task->option[OBJECTIVE]]);
+    if (config->is_forward_only || task->placement == PPSCHED_PLACEMENT_BIDIRECTIONAL)
+        return make_of_jobs(out, task, config, error);
     if (task->option[OFFLOAD] == PPI_NO_OFFLOAD || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values == NULL)
         return PPSCHED_OK;
     double runs = config->repeats > 0 ? config->repeats : 1;
