@@ -226,6 +226,24 @@ class TrainingFlag(enum.IntEnum):
     GRAPHS = 256
     FROZEN_WEIGHTS = 512
     ONE_COPY_A_NODE = 1024
+    ADAPTER_DROPOUT = 2048
+    FUSED_ADAPTERS = 4096
+
+
+class AdapterTarget(enum.IntEnum):
+    QUERY = 1
+    KEY = 2
+    VALUE = 4
+    OUTPUT = 8
+    GATE = 16
+    UP = 32
+    DOWN = 64
+    EXPERTS = 128
+    ROUTER = 256
+    SCAN_INPUT = 512
+    SCAN_OUTPUT = 1024
+    OTHER = 2048
+    HEAD = 4096
 
 
 class RecomputeModule(enum.IntEnum):
@@ -470,6 +488,9 @@ class Progress(Structure):
         ("share", c_double),
         ("best", c_double),
     ]
+
+
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 class ModelEnd(Structure):
@@ -954,6 +975,10 @@ class Training(Structure):
     precision: int
     recompute_modules: int
     expert_load: float
+    adapter_rank: int
+    adapter_expert_rank: int
+    adapter_targets: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -972,6 +997,10 @@ class Training(Structure):
         ("precision", c_int32),
         ("recompute_modules", c_uint32),
         ("expert_load", c_double),
+        ("adapter_rank", c_uint32),
+        ("adapter_expert_rank", c_uint32),
+        ("adapter_targets", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1102,6 +1131,8 @@ class LayerMemory(Structure):
     output_bytes: float
     expert_parameters: float
     modules: float
+    trained: float
+    expert_trained: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1116,6 +1147,8 @@ class LayerMemory(Structure):
         ("output_bytes", c_double),
         ("expert_parameters", c_double),
         ("modules", c_double),
+        ("trained", c_double),
+        ("expert_trained", c_double),
     ]
 
 
@@ -1365,6 +1398,8 @@ class Pipeline(Structure):
     recompute: Optional[bytes]
     recompute_layers: int
     reserved: int
+    progress: _FuncPointer
+    progress_user: Optional[int]
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1375,6 +1410,8 @@ class Pipeline(Structure):
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
         ("reserved", c_uint32),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
     ]
 
 
@@ -1791,6 +1828,10 @@ class Accelerator(Structure):
     hidden_share: float
     permute_traffic: float
     slowdown: float
+    fused_permute_traffic: float
+    bias_traffic: float
+    memory_hidden: float
+    scan_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1820,6 +1861,10 @@ class Accelerator(Structure):
         ("hidden_share", c_double),
         ("permute_traffic", c_double),
         ("slowdown", c_double),
+        ("fused_permute_traffic", c_double),
+        ("bias_traffic", c_double),
+        ("memory_hidden", c_double),
+        ("scan_share", c_double),
     ]
 
 
@@ -1988,9 +2033,6 @@ class DescriptionInfo(Structure):
         ("reserved", c_uint32),
         ("family", c_char_p),
     ]
-
-
-ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 # name: (result, arguments)
