@@ -399,6 +399,7 @@ export const Quantity: {
   readonly MICROBATCH_SCALE: 112;
   readonly MICROBATCH_MEMORY_SCALE: 113;
   readonly SLICE_SCALE: 114;
+  readonly MICROBATCH_REQUEST: 115;
 };
 export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 

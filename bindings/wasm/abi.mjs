@@ -368,6 +368,7 @@ export const Quantity = Object.freeze({
   MICROBATCH_SCALE: 112,
   MICROBATCH_MEMORY_SCALE: 113,
   SLICE_SCALE: 114,
+  MICROBATCH_REQUEST: 115,
 });
 
 export const Connecting = Object.freeze({

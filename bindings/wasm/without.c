@@ -11,6 +11,7 @@
 #include "scenario/scenario.h"
 #include "search/explore.h"
 #include "split/split_search.h"
+#include "strategy/searches/auto_jobs.h"
 
 static ppsched_status lacks(const char *what, ppsched_error *error)
 {
@@ -84,6 +85,15 @@ ppsched_status ppi_make_robust(struct ppi_attempt *attempt, const struct ppi_poo
 {
     (void)attempt, (void)pool, (void)stated, (void)visits, (void)error;
     __builtin_trap();
+}
+
+/* --- the search for jobs --- */
+
+ppsched_status ppi_auto_jobs(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
+                             const struct ppi_jobs_goal *goal, int64_t effort, ppsched_error *error)
+{
+    (void)out, (void)task, (void)config, (void)goal, (void)effort;
+    return lacks("auto for forwards alone and for the bidirectional placement", error);
 }
 
 /* --- layers --- */

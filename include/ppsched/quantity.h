@@ -228,7 +228,12 @@ enum ppsched_quantity {
     /* Factor of a slice on times, which multiplies that of its microbatch: 1 or K, > 0. Memory and
      * bytes are the same for all slices. With causal attention later slices take longer: a + b k.
      * Default: 1. */
-    PPSCHED_QUANTITY_SLICE_SCALE = 114
+    PPSCHED_QUANTITY_SLICE_SCALE = 114,
+
+    /* For forwards alone: the number of the request whose chunk a microbatch is, 1 or M, >= 0.
+     * Neighbours with the same number are chunks of one request: on each stage a chunk runs after
+     * the one before. Default: each microbatch is a request of its own. */
+    PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
 };
 
 /* The quantity's name on the command line and in config files, which is that of its enumerator,

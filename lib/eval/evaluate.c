@@ -282,6 +282,46 @@ static ppsched_status evaluate_once(ppsched_timeline *timeline, const ppsched_co
     return status;
 }
 
+/* Whether a chunk of a request comes after the one before, by the queue of its device; notes that it has run. */
+static ppsched_status check_chunk(const ppsched_schedule *schedule, const ppsched_config *config, const ppsched_op *op,
+                                  bool *has_run, ppsched_error *error)
+{
+    const uint32_t m = op->microbatch, own = m % schedule->shape.microbatches, all = ppi_total_microbatches(&schedule->shape);
+    if (ppi_continues_request(config, own) && ppi_copy_of(&schedule->placement, &schedule->shape, own) !=
+                                                  ppi_copy_of(&schedule->placement, &schedule->shape, own - 1))
+        return ppi_fail(
+            error, PPSCHED_ERROR_MISMATCH,
+            "microbatches %u and %u are chunks of one request, but go in opposite directions; a request must be in one "
+            "half of the microbatches",
+            own - 1, own);
+    if (ppi_continues_request(config, own) && !has_run[(size_t)op->stage * all + m - 1])
+        return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
+                        "%uF%u comes before %uF%u, an earlier chunk of its request; chunks must run in order on each stage",
+                        op->stage, m, op->stage, m - 1);
+    has_run[(size_t)op->stage * all + m] = true;
+    return PPSCHED_OK;
+}
+
+/* Checks the order of the chunks of requests, if the config gives any. */
+static ppsched_status check_requests(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
+{
+    ppsched_status status = PPSCHED_OK;
+    if (config->values[PPSCHED_QUANTITY_MICROBATCH_REQUEST].values == NULL)
+        return PPSCHED_OK;
+    if (!config->is_forward_only || schedule->shape.slices > 1)
+        return ppi_fail(error, PPSCHED_ERROR_REFUSED,
+                        "requests (microbatch_request) are for forwards alone of whole microbatches; "
+                        "set forward_only, and no slices");
+    bool *has_run = ppi_allocate_zeroed(&schedule->host, ppi_cell_count(schedule), sizeof *has_run);
+    if (has_run == NULL)
+        return ppi_fail_memory(error, "the timeline");
+    for (uint64_t i = 0; i < schedule->op_count && status == PPSCHED_OK; i++)
+        if (schedule->ops[i].kind == PPSCHED_KIND_F)
+            status = check_chunk(schedule, config, &schedule->ops[i], has_run, error);
+    ppi_release(&schedule->host, has_run);
+    return status;
+}
+
 ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
                             uint32_t flags, ppsched_error *error)
 {
@@ -292,6 +332,8 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *sche
     if (status != PPSCHED_OK)
         return status;
     status = evaluate_once(timeline, config, reusable, error);
+    if (status == PPSCHED_OK)
+        status = check_requests(schedule, config, error);
     if (status != PPSCHED_OK) {
         ppi_timeline_destroy(timeline);
         return status;

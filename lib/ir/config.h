@@ -72,6 +72,14 @@ static inline bool ppi_config_has_role(const ppsched_config *config, enum ppi_ro
     return (config->roles.given >> role & 1) != 0;
 }
 
+/* Whether a microbatch is a chunk of the same request as the one before it. */
+static inline bool ppi_continues_request(const ppsched_config *config, uint32_t microbatch)
+{
+    const struct ppi_values *request = &config->values[PPSCHED_QUANTITY_MICROBATCH_REQUEST];
+    return request->values != NULL && microbatch > 0 &&
+           ppi_value_at(request, microbatch) == ppi_value_at(request, microbatch - 1);
+}
+
 ppsched_status ppi_config_create(ppsched_config **out, const struct ppi_shape *shape, const struct ppi_host *host,
                                  ppsched_error *error);
 ppsched_status ppi_config_copy(ppsched_config **out, const ppsched_config *config, ppsched_error *error);

@@ -93,7 +93,8 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
-    PPSCHED_QUANTITY_SLICE_SCALE = 114
+    PPSCHED_QUANTITY_SLICE_SCALE = 114,
+    PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
 };
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 #ifdef __cplusplus
@@ -1040,6 +1041,183 @@ PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
 }
 #endif
 #endif
+#ifndef PPSCHED_LAYOUT_H
+#define PPSCHED_LAYOUT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PPSCHED_MAX_LAYOUT_LAYERS 1000000
+typedef struct ppsched_layout ppsched_layout;
+typedef struct ppsched_layout_stage {
+    uint32_t embeddings;
+    uint32_t decoders;
+    uint32_t mtps;
+    uint32_t heads;
+} ppsched_layout_stage;
+typedef struct ppsched_layout_rules {
+    uint32_t size;
+    uint32_t no_decoders;
+    uint32_t no_mtps;
+    uint32_t launcher;
+    uint32_t no_overlap;
+    uint32_t reserved;
+    int64_t chunks;
+    int64_t decoders;
+    int64_t mtps;
+} ppsched_layout_rules;
+typedef struct ppsched_megatron_split {
+    uint32_t size;
+    uint32_t account_for_embedding;
+    uint32_t account_for_loss;
+    uint32_t no_overlap;
+    int64_t layers_per_chunk;
+    int64_t chunks;
+    int64_t first_decoders;
+    int64_t last_decoders;
+    int64_t mtps;
+} ppsched_megatron_split;
+PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
+                                                 const ppsched_layout_stage *stages, size_t count,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char *text,
+                                                           size_t size, int64_t devices,
+                                                           const ppsched_layout_rules *rules,
+                                                           const ppsched_environment *environment,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
+    ppsched_layout **out, int64_t decoders, int64_t devices, const ppsched_megatron_split *split,
+    const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
+    ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
+    int64_t last_less, const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
+    uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,
+    int64_t last_less, uint32_t several, ppsched_error *error);
+PPSCHED_API void ppsched_layout_destroy(ppsched_layout *layout);
+PPSCHED_API uint32_t ppsched_layout_devices(const ppsched_layout *layout);
+PPSCHED_API uint32_t ppsched_layout_chunks(const ppsched_layout *layout);
+PPSCHED_API const ppsched_layout_stage *ppsched_layout_stages(const ppsched_layout *layout,
+                                                              size_t *count);
+PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *count);
+PPSCHED_API ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed,
+                                                     const ppsched_layout *layout,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed,
+                                                        const ppsched_layout *layout,
+                                                        uint32_t stage, uint32_t rotary,
+                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LOWER_H
+#define PPSCHED_LOWER_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_lowering {
+    PPSCHED_LOWERING_NONE = 0,
+    PPSCHED_LOWERING_PYTORCH = 1,
+    PPSCHED_LOWERING_BY_TIME = 2,
+    PPSCHED_LOWERING_JUST_IN_TIME = 3
+};
+enum ppsched_unshard_lookahead {
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,
+    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,
+    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,
+    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3
+};
+typedef struct ppsched_lower_options {
+    uint32_t size;
+    int32_t lowering;
+    uint32_t merge_backwards;
+    uint32_t split_backwards;
+    uint32_t unshard;
+    uint32_t reduce_grad;
+    uint32_t defer_receives;
+    int32_t unshard_lookahead;
+    const uint32_t *unshard_lookaheads;
+    uint32_t unshard_lookahead_count;
+    uint32_t receive_prefetch;
+} ppsched_lower_options;
+PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
+                                                  const ppsched_schedule *schedule,
+                                                  const ppsched_config *config,
+                                                  const ppsched_lower_options *options,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
+                                                     const ppsched_schedule *schedule,
+                                                     ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_MEMORY_SAVING_H
+#define PPSCHED_MEMORY_SAVING_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_recompute_options {
+    uint32_t size;
+    uint32_t chunks;
+} ppsched_recompute_options;
+PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
+                                                      const ppsched_schedule *schedule,
+                                                      const ppsched_recompute_options *options,
+                                                      ppsched_error *error);
+typedef struct ppsched_offload_options {
+    uint32_t size;
+    uint32_t chunks;
+    uint32_t until_limit;
+    uint32_t prefetch_distance;
+    double share;
+} ppsched_offload_options;
+PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
+                                                    const ppsched_schedule *schedule,
+                                                    const ppsched_config *config,
+                                                    const ppsched_offload_options *options,
+                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_MICROBATCHES_H
+#define PPSCHED_MICROBATCHES_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_order_options {
+    uint32_t size;
+    int32_t objective;
+    uint32_t effort;
+} ppsched_order_options;
+PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
+    uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
+    const ppsched_schedule *schedule, const ppsched_config *config,
+    const ppsched_order_options *options, ppsched_error *error);
+typedef struct ppsched_balance {
+    uint32_t size;
+    uint32_t is_best;
+    double most;
+    double bound;
+} ppsched_balance;
+PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity,
+                                                        size_t *needed, ppsched_balance *balance,
+                                                        const double *costs, size_t count,
+                                                        int64_t replicas, uint32_t even_counts,
+                                                        const ppsched_environment *environment,
+                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_MODEL_H
 #define PPSCHED_MODEL_H
 #include <stddef.h>
@@ -1298,265 +1476,6 @@ typedef struct ppsched_megatron_pipeline {
 PPSCHED_API ppsched_status
 ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_LAYER_TABLE_H
-#define PPSCHED_LAYER_TABLE_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_measured_layer {
-    const char *kind;
-    const char *recompute;
-    uint32_t tensor_parallel;
-    uint32_t context_parallel;
-    uint32_t expert_parallel;
-    uint32_t expert_tensor_parallel;
-    uint32_t micro_batch_size;
-    uint32_t sequence_length;
-    double forward_time;
-    double backward_input_time;
-    double backward_weight_time;
-    double mem_forward;
-    double mem_static;
-} ppsched_measured_layer;
-enum ppsched_collective {
-    PPSCHED_COLLECTIVE_ALL_REDUCE = 0,
-    PPSCHED_COLLECTIVE_ALL_GATHER = 1,
-    PPSCHED_COLLECTIVE_REDUCE_SCATTER = 2,
-    PPSCHED_COLLECTIVE_ALL_TO_ALL = 3,
-    PPSCHED_COLLECTIVE_SEND = 4
-};
-typedef struct ppsched_measured_collective {
-    int32_t collective;
-    uint32_t group;
-    uint32_t span;
-    uint32_t reserved;
-    double bytes;
-    double time;
-} ppsched_measured_collective;
-typedef struct ppsched_layer_table {
-    uint32_t size;
-    uint32_t layer_count;
-    const ppsched_measured_layer *layers;
-    const ppsched_measured_collective *collectives;
-    uint32_t collective_count;
-    uint32_t reserved;
-} ppsched_layer_table;
-PPSCHED_API ppsched_status ppsched_model_create_measured(
-    ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
-    const ppsched_accelerator *accelerator, const ppsched_layer_table *table,
-    const ppsched_environment *environment, ppsched_error *error);
-enum ppsched_measure {
-    PPSCHED_MEASURE_FORMULA = 0,
-    PPSCHED_MEASURE_TABLE = 1,
-    PPSCHED_MEASURE_NEAREST = 2,
-    PPSCHED_MEASURE_SAME = 3,
-    PPSCHED_MEASURE_OTHERS = 4
-};
-typedef struct ppsched_figure_measure {
-    int32_t source;
-    uint32_t reserved;
-    double factor;
-} ppsched_figure_measure;
-typedef struct ppsched_row_measure {
-    uint32_t size;
-    uint32_t reserved;
-    ppsched_figure_measure forward;
-    ppsched_figure_measure input;
-    ppsched_figure_measure weight;
-    ppsched_figure_measure mem_forward;
-    ppsched_figure_measure mem_static;
-    ppsched_figure_measure selective;
-    ppsched_figure_measure full;
-    ppsched_figure_measure modules;
-} ppsched_row_measure;
-PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *out,
-                                                         const ppsched_model *model, uint32_t row,
-                                                         ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_model_get_link(double *latency, double *bandwidth,
-                                                  const ppsched_model *model, int64_t devices,
-                                                  ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_LAYOUT_H
-#define PPSCHED_LAYOUT_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-#define PPSCHED_MAX_LAYOUT_LAYERS 1000000
-typedef struct ppsched_layout ppsched_layout;
-typedef struct ppsched_layout_stage {
-    uint32_t embeddings;
-    uint32_t decoders;
-    uint32_t mtps;
-    uint32_t heads;
-} ppsched_layout_stage;
-typedef struct ppsched_layout_rules {
-    uint32_t size;
-    uint32_t no_decoders;
-    uint32_t no_mtps;
-    uint32_t launcher;
-    uint32_t no_overlap;
-    uint32_t reserved;
-    int64_t chunks;
-    int64_t decoders;
-    int64_t mtps;
-} ppsched_layout_rules;
-typedef struct ppsched_megatron_split {
-    uint32_t size;
-    uint32_t account_for_embedding;
-    uint32_t account_for_loss;
-    uint32_t no_overlap;
-    int64_t layers_per_chunk;
-    int64_t chunks;
-    int64_t first_decoders;
-    int64_t last_decoders;
-    int64_t mtps;
-} ppsched_megatron_split;
-PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
-                                                 const ppsched_layout_stage *stages, size_t count,
-                                                 const ppsched_environment *environment,
-                                                 ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char *text,
-                                                           size_t size, int64_t devices,
-                                                           const ppsched_layout_rules *rules,
-                                                           const ppsched_environment *environment,
-                                                           ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
-    ppsched_layout **out, int64_t decoders, int64_t devices, const ppsched_megatron_split *split,
-    const ppsched_environment *environment, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
-    ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
-    int64_t last_less, const ppsched_environment *environment, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
-    uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,
-    int64_t last_less, uint32_t several, ppsched_error *error);
-PPSCHED_API void ppsched_layout_destroy(ppsched_layout *layout);
-PPSCHED_API uint32_t ppsched_layout_devices(const ppsched_layout *layout);
-PPSCHED_API uint32_t ppsched_layout_chunks(const ppsched_layout *layout);
-PPSCHED_API const ppsched_layout_stage *ppsched_layout_stages(const ppsched_layout *layout,
-                                                              size_t *count);
-PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *count);
-PPSCHED_API ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed,
-                                                     const ppsched_layout *layout,
-                                                     ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed,
-                                                        const ppsched_layout *layout,
-                                                        uint32_t stage, uint32_t rotary,
-                                                        ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_LOWER_H
-#define PPSCHED_LOWER_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0,
-    PPSCHED_LOWERING_PYTORCH = 1,
-    PPSCHED_LOWERING_BY_TIME = 2,
-    PPSCHED_LOWERING_JUST_IN_TIME = 3
-};
-enum ppsched_unshard_lookahead {
-    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,
-    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,
-    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,
-    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3
-};
-typedef struct ppsched_lower_options {
-    uint32_t size;
-    int32_t lowering;
-    uint32_t merge_backwards;
-    uint32_t split_backwards;
-    uint32_t unshard;
-    uint32_t reduce_grad;
-    uint32_t defer_receives;
-    int32_t unshard_lookahead;
-    const uint32_t *unshard_lookaheads;
-    uint32_t unshard_lookahead_count;
-    uint32_t receive_prefetch;
-} ppsched_lower_options;
-PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
-                                                  const ppsched_schedule *schedule,
-                                                  const ppsched_config *config,
-                                                  const ppsched_lower_options *options,
-                                                  ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
-                                                     const ppsched_schedule *schedule,
-                                                     ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_MEMORY_SAVING_H
-#define PPSCHED_MEMORY_SAVING_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_recompute_options {
-    uint32_t size;
-    uint32_t chunks;
-} ppsched_recompute_options;
-PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
-                                                      const ppsched_schedule *schedule,
-                                                      const ppsched_recompute_options *options,
-                                                      ppsched_error *error);
-typedef struct ppsched_offload_options {
-    uint32_t size;
-    uint32_t chunks;
-    uint32_t until_limit;
-    uint32_t prefetch_distance;
-    double share;
-} ppsched_offload_options;
-PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
-                                                    const ppsched_schedule *schedule,
-                                                    const ppsched_config *config,
-                                                    const ppsched_offload_options *options,
-                                                    ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_MICROBATCHES_H
-#define PPSCHED_MICROBATCHES_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_order_options {
-    uint32_t size;
-    int32_t objective;
-    uint32_t effort;
-} ppsched_order_options;
-PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
-    uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
-    const ppsched_schedule *schedule, const ppsched_config *config,
-    const ppsched_order_options *options, ppsched_error *error);
-typedef struct ppsched_balance {
-    uint32_t size;
-    uint32_t is_best;
-    double most;
-    double bound;
-} ppsched_balance;
-PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity,
-                                                        size_t *needed, ppsched_balance *balance,
-                                                        const double *costs, size_t count,
-                                                        int64_t replicas, uint32_t even_counts,
-                                                        const ppsched_environment *environment,
-                                                        ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

@@ -374,6 +374,7 @@ class Quantity(enum.IntEnum):
     MICROBATCH_SCALE = 112
     MICROBATCH_MEMORY_SCALE = 113
     SLICE_SCALE = 114
+    MICROBATCH_REQUEST = 115
 
 
 class Connecting(enum.IntEnum):

@@ -71,6 +71,7 @@ class Quantities(TypedDict, total=False):
     microbatch_scale: Numbers
     microbatch_memory_scale: Numbers
     slice_scale: Numbers
+    microbatch_request: Numbers
     op_overhead: Numbers
     copy_slowdown: Numbers
     send_overhead: Numbers
@@ -117,7 +118,7 @@ def _worded(name: str, value: Any, units: Units) -> Any:
 DEFAULT: Numbers = ()  # the value of a list that is not given
 # Lists that are not by stage: by device, by microbatch or slice, or by kind of op.
 OF_RUN = ("p2p_time", "p2p_bandwidth", "mem_limit", "mem_other", "sharding_bandwidth", "sharding_slowdown", "host_bandwidth",
-          "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "slice_scale",
+          "host_latency", "host_link", "copy_slowdown", "send_overhead", "microbatch_scale", "microbatch_memory_scale", "microbatch_request", "slice_scale",
           "op_overhead", "device_speeds")
 
 
@@ -181,7 +182,8 @@ class Config:
         send_overhead (time of the call of each send or receive, in evaluations with transfers).
       Per pair of devices: p2p_time, p2p_bandwidth.
       Per forward stage, or pair of stages: overlapped_times.
-      Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, on memory and bytes alone.
+      Per microbatch: microbatch_scale, a factor on times, memory and bytes; microbatch_memory_scale, on memory and bytes alone;
+        for forwards alone microbatch_request, the number of the request whose chunk it is.
       Per slice: slice_scale, a factor on times.
       One number, or four for F, B, I and W: op_overhead, the runtime's own time per op.
       One number: backward_input_share.
@@ -224,7 +226,7 @@ class Config:
                  recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                  offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                  host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                 slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                 slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                  mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (),
                  windows: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
                  device_speeds: Numbers = (), units: Units = PLAIN) -> None:
@@ -445,6 +447,7 @@ class Config:
     host_link = Values("Number of the host link, per device; devices with the same number share a link.")
     microbatch_scale = Values("Factor on times, memory and bytes, per microbatch.")
     microbatch_memory_scale = Values("Factor on memory and bytes alone, per microbatch (default: microbatch_scale).")
+    microbatch_request = Values("number of the request whose chunk a microbatch is, for forwards alone; neighbours with the same number are one request")
     slice_scale = Values("Factor on times in addition to that of the microbatch, per slice.")
     op_overhead = Values("Time of the runtime per op, in addition to the op's own time: one number, or four, for F, B, I and W.")
     copy_slowdown = Values("Factor on the times of compute ops while a copy of the device runs, per device (default: 1; inf: they stop).")

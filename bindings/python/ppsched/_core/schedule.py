@@ -113,7 +113,7 @@ class Schedule(Shared):
                   recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
                   offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
                   host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-                  slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+                  slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
                   mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = ()) -> "Schedule":
         """Reads a text that export wrote as "csv" or "json", or the CSV of PyTorch; refuses anything else.
 
@@ -142,7 +142,7 @@ class Schedule(Shared):
              recompute_times: Numbers = (), mem_recompute: Numbers = (), offload_times: Numbers = (), reload_times: Numbers = (),
              offload_bytes: Numbers = (), host_bandwidth: Numbers = (), host_latency: Numbers = (), mem_offload: Numbers = (),
              host_link: Numbers = (), microbatch_scale: Numbers = (), microbatch_memory_scale: Numbers = (),
-             slice_scale: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
+             slice_scale: Numbers = (), microbatch_request: Numbers = (), op_overhead: Numbers = (), copy_slowdown: Numbers = (), send_overhead: Numbers = (),
              mem_recomputed_backward_input: Numbers = (), mem_recomputed_backward: Numbers = (), device_speeds: Numbers = ()) -> "Schedule":
         """Reads a file in the same way. Its format is that of its ending, .csv or .json, unless given."""
         given, read = quantities_in(locals()), import_file(path, format)

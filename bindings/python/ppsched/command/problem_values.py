@@ -13,6 +13,7 @@ from .launch_options import check_job, take_job
 from .layer_options import read_layers, refuse_beside, split_config
 from .magnitudes import magnitude_warning
 from .number_options import whole
+from .microbatch_options import take_objective
 from .printing import tell
 from .profile_options import Measurement, profile_fault
 from .scenario_options import take_file_words, take_idle
@@ -63,6 +64,8 @@ def merged(arguments: argparse.Namespace) -> Values:
         given["placement"] = _placement(arguments.placement)
     options = {**values.get("options", {}), **_settings(getattr(arguments, "settings", []))}
     values = {**values, **given, "options": options}
+    if arguments.command == "schedule":
+        take_objective(values)
     fault = profile_fault(values)
     if fault:
         raise UsageError(fault)
@@ -96,7 +99,7 @@ def make_config(values: Mapping[str, Any]) -> Config:
     """The problem of merged values."""
     if values.get("num_devices") is None and values.get("num_stages") is None:
         raise UsageError("give --devices, or --stages, or a config file with one of them")
-    if "num_batches" not in values:
+    if "num_batches" not in values and values.get("requests") is None:
         raise UsageError("give --microbatches, or a config file with microbatches")
     _check_slice_scale(values)
     return config_of_values(values)
