@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of a rule with fewer microbatches, as a prefix, a block that repeats, and a suffix on each device.
+ *
+ * The rule also writes its order with one block more. Where a queue is that of fewer microbatches with a block inserted, the
+ * place of the block may be anywhere in a part of the queue that repeats itself. Blocks are numbered so that no op waits for a
+ * later block of another device. */
+#ifndef PPSCHED_STEADY_ORDER_H
+#define PPSCHED_STEADY_ORDER_H
+
+#include "base/arena.h"
+#include "strategy/strategy.h"
+
+/* A device's queue. Block j is `length` ops long and starts at `base + j * length`. */
+struct ppi_blocks {
+    int64_t low, high; /* a block may be inserted at positions from low to high */
+    int64_t length, base;
+};
+
+struct ppi_steady_order {
+    const ppsched_schedule *schedule;
+    const struct ppi_task *task;   /* that made it */
+    uint32_t block;                /* microbatches of a block */
+    bool senders_wait;             /* so that W may wait for its I */
+    struct ppi_blocks *devices;
+    uint32_t *forward, *backward;  /* positions in queues, by stage and micro-slice */
+    int64_t first, end;            /* blocks that all devices have */
+    int64_t depth;                 /* an op waits for ops of so many blocks before its own, at most */
+};
+
+static inline int64_t ppi_block_start(const struct ppi_blocks *blocks, int64_t block)
+{
+    return blocks->base + block * blocks->length;
+}
+
+/* Fills `out` for a schedule of `task`; what it points to is the arena's. `*found`: whether the order is of this form, and all
+ * ops after the last block wait only for ops of the `depth` blocks before. Errors: NO_MEMORY. */
+ppsched_status ppi_steady_order_find(struct ppi_steady_order *out, bool *found, struct ppi_arena *arena, ppsched_error *error);
+
+#endif
