@@ -2,6 +2,7 @@
 /* Finds the blocks of a rule's order, and what they wait for. */
 #include "steady/order.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 
 /* An op that another waits for. */
@@ -125,79 +126,35 @@ static int64_t block_at(const struct ppi_blocks *blocks, int64_t position)
     return apart >= 0 ? apart / blocks->length : -((blocks->length - 1 - apart) / blocks->length);
 }
 
-static bool is_inside(const struct ppi_blocks *blocks, int64_t position)
-{
-    return position >= blocks->low && position < blocks->high;
-}
-
 /* --- the numbers of blocks --- */
 
-/* Starts the blocks of a device with the backward of the lowest stage, so that all devices have the same blocks but for few.
- * False if there is none. */
-static bool start_blocks(const struct ppi_steady_order *order, uint32_t device)
+static double start_at(const struct ppi_steady_order *order, const ppsched_timeline *timeline, uint32_t device,
+                       int64_t position)
 {
     const ppsched_queue *queue = queue_of(order, device);
-    struct ppi_blocks *blocks = blocks_of(order, device);
-    const uint32_t later = order->block / order->schedule->placement.copies;
-    const ppsched_op *start = NULL;
-    for (int64_t i = blocks->low; i < blocks->high; i++) {
-        const ppsched_op *op = &queue->ops[i];
-        if (ppi_is_backward(op->kind) && (start == NULL || op->stage < start->stage) && op->slice == 0 &&
-            number_of(order, order->task->run, op->microbatch) % later == 0)
-            start = op;
-    }
-    if (start == NULL)
-        return false;
-    const int64_t number = number_of(order, order->task->run, start->microbatch) / later;
-    int64_t position = start - queue->ops;
-    if (position > 0 && ppi_unit_length(start - 1) == 2)
-        position--; /* a block begins with a whole pair */
-    blocks->base = position - number * blocks->length;
-    return true;
+    return (size_t)position < queue->count ? timeline->spans[queue->first + (size_t)position].start : PPI_INFINITE;
 }
 
-/* Moves blocks of other devices that the ops of a block in the middle wait for, where these come later. False if what they wait
- * for does not repeat. */
-static bool align(const struct ppi_steady_order *order, uint32_t device, bool *moved)
+/* The first op of a device that starts at a time or later. */
+static int64_t first_from(const struct ppi_steady_order *order, const ppsched_timeline *timeline, uint32_t device, double time)
 {
-    const struct ppi_blocks *own = blocks_of(order, device);
-    const ppsched_op *ops = queue_of(order, device)->ops;
-    const int64_t from = own->low + (own->high - own->low) / own->length / 2 * own->length;
-    for (int64_t i = from; i < from + own->length && i < own->high; i++) {
-        const struct input input = input_of(order, device, &ops[i]);
-        if (input.position < 0)
-            continue;
-        struct ppi_blocks *other = blocks_of(order, input.device);
-        if (!is_inside(other, input.position))
-            return false;
-        const int64_t later = block_at(other, input.position) - block_at(own, i);
-        if (later > 0) {
-            other->base += later * other->length;
-            *moved = true;
-        }
+    int64_t before = -1, after = (int64_t)queue_of(order, device)->count;
+    while (after - before > 1) {
+        const int64_t middle = before + (after - before) / 2;
+        *(start_at(order, timeline, device, middle) < time ? &before : &after) = middle;
     }
-    return true;
+    return after;
 }
 
-static bool number_blocks(const struct ppi_steady_order *order)
+/* Block 0 begins where all that starts before some time has been run: what starts later is not needed for that. */
+static void start_blocks(const struct ppi_steady_order *order, const ppsched_timeline *timeline)
 {
     const uint32_t devices = order->schedule->shape.devices;
-    bool moved = true;
+    double time = PPI_INFINITE;
     for (uint32_t d = 0; d < devices; d++)
-        if (!start_blocks(order, d))
-            return false;
-    for (uint32_t tries = 0; tries < 4 * devices + 16 && moved; tries++) {
-        moved = false;
-        for (uint32_t d = 0; d < devices; d++)
-            if (!align(order, d, &moved))
-                return false;
-    }
-    return !moved;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
+        time = ppi_smaller(time, start_at(order, timeline, d, blocks_of(order, d)->high));
+    for (uint32_t d = 0; d < devices; d++)
+        blocks_of(order, d)->base = first_from(order, timeline, d, time);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -222,13 +179,14 @@ static bool is_even(const struct ppi_steady_order *order, uint32_t device)
 static bool count_blocks(struct ppi_steady_order *order)
 {
     order->first = INT64_MIN;
-    order->end = INT64_MAX;
+    order->end = 0;
     for (uint32_t d = 0; d < order->schedule->shape.devices; d++) {
         const struct ppi_blocks *blocks = blocks_of(order, d);
         if (!is_even(order, d))
             return false;
         order->first = larger(order->first, block_at(blocks, blocks->low + blocks->length - 1));
-        order->end = smaller(order->end, block_at(blocks, blocks->high));
+        if (blocks->base < blocks->low || blocks->base > blocks->high)
+            return false;
     }
     return order->first < order->end;
 }
@@ -263,12 +221,12 @@ ppsched_status ppi_steady_order_find(struct ppi_steady_order *out, bool *found, 
     out->forward = ppi_arena_take(arena, cells, sizeof *out->forward);
     out->backward = ppi_arena_take(arena, cells, sizeof *out->backward);
     ppsched_status status = ppi_arena_check(arena, "the steady state", error);
-    *found = false;
-    if (status == PPSCHED_OK)
-        status = find_places(out, found, arena, error);
-    if (status != PPSCHED_OK || !*found)
-        return status;
-    note_positions(out);
-    *found = number_blocks(out) && count_blocks(out) && find_depth(out);
-    return PPSCHED_OK;
+    return status == PPSCHED_OK ? find_places(out, found, arena, error) : status;
+}
+
+bool ppi_steady_order_number(struct ppi_steady_order *order, const ppsched_timeline *timeline)
+{
+    note_positions(order);
+    start_blocks(order, timeline);
+    return count_blocks(order) && find_depth(order);
 }

@@ -8,6 +8,7 @@
 #define PPSCHED_STEADY_ORDER_H
 
 #include "base/arena.h"
+#include "eval/timeline.h"
 #include "strategy/strategy.h"
 
 /* A device's queue. Block j is `length` ops long and starts at `base + j * length`. */
@@ -32,8 +33,12 @@ static inline int64_t ppi_block_start(const struct ppi_blocks *blocks, int64_t b
     return blocks->base + block * blocks->length;
 }
 
-/* Fills `out` for a schedule of `task`; what it points to is the arena's. `*found`: whether the order is of this form, and all
- * ops after the last block wait only for ops of the `depth` blocks before. Errors: NO_MEMORY. */
+/* Finds the place of a block in each queue, for a schedule of `task`; what `out` points to is the arena's. `*found`: whether
+ * there is one. Errors: NO_MEMORY. */
 ppsched_status ppi_steady_order_find(struct ppi_steady_order *out, bool *found, struct ppi_arena *arena, ppsched_error *error);
+
+/* Numbers the blocks by the times of the schedule: `first` to `end` - 1. False if not all devices have the same number of
+ * them, or what comes after them waits for ops that are more than `depth` blocks before their end. */
+bool ppi_steady_order_number(struct ppi_steady_order *order, const ppsched_timeline *timeline);
 
 #endif

@@ -32,8 +32,8 @@ struct few {
 /* What has been found about the times of a schedule. */
 struct found {
     int64_t blocks; /* in a period; 0: the state has not come back */
-    int64_t from;   /* first block of the first period */
     double time;
+    uint32_t transient; /* microbatches before the first period */
 };
 
 /* --- the period --- */
@@ -57,6 +57,14 @@ static bool comes_back(const ppsched_timeline *timeline, const struct ppi_steady
     return true;
 }
 
+/* Microbatches that a device has run before a block. */
+static uint32_t before_block(const struct ppi_steady_order *order, int64_t block)
+{
+    const struct ppi_blocks *own = &order->devices[0];
+    const int64_t position = ppi_block_start(own, block);
+    return position > 0 ? (uint32_t)((uint64_t)position * order->block / (uint64_t)own->length) : 0;
+}
+
 /* The shortest period, and the first block from which on times have it. */
 static struct found find_period(const ppsched_timeline *timeline, const struct ppi_steady_order *order)
 {
@@ -68,7 +76,7 @@ static struct found find_period(const ppsched_timeline *timeline, const struct p
         while (block >= order->first + blocks && comes_back(timeline, order, block, blocks, period))
             block--;
         if (last - block >= order->depth)
-            return (struct found){blocks, block + 1 - blocks, period};
+            return (struct found){blocks, period, before_block(order, block + 1 - blocks)};
     }
     return (struct found){0, 0, 0};
 }
@@ -190,7 +198,8 @@ static ppsched_status time_few(ppsched_timeline **out, struct ppi_steady_order *
     if (status == PPSCHED_OK && repeats)
         status = ppi_evaluate_plain(out, schedule, &few->problem, few->options->wants_idle, error);
     ppi_schedule_release(schedule);
-    if (status == PPSCHED_OK && repeats && ppi_exactness_holds(&few->exactness, &few->problem, *out))
+    if (status == PPSCHED_OK && repeats && ppi_exactness_holds(&few->exactness, &few->problem, *out) &&
+        ppi_steady_order_number(order, *out))
         *found = find_period(*out, order);
     return status;
 }
@@ -258,7 +267,7 @@ static void note_period(struct ppsched_steady *out, const struct few *few, const
 {
     const double microbatches = (double)found->blocks * few->block;
     out->period.blocks = (uint32_t)found->blocks;
-    out->period.transient = found->from > 0 ? (uint32_t)found->from * few->block : 0;
+    out->period.transient = found->transient;
     out->period.timed = few->count;
     out->period.time = found->time;
     out->period.cycle_time = found->time / microbatches;
