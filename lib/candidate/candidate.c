@@ -225,7 +225,8 @@ ppsched_status ppi_candidate_steady(struct ppsched_steady *steady, const ppsched
     static const struct ppi_steady_options options = {.share = STEADY_SHARE, .only_repeats = true};
     *steady = (struct ppsched_steady){.timeline = NULL};
     if (candidate->offloads || plan->lower.lowering != PPSCHED_LOWERING_NONE || plan->scenario_count > 0 ||
-        plan->runtime != NULL || plan->runtimes != 0 || ppi_total_micro_slices(&config->shape) < MANY_PASSES / config->shape.stages)
+        plan->runtime != NULL || plan->runtimes != 0 ||
+        ppi_total_micro_slices(&config->shape) < MANY_PASSES / config->shape.stages)
         return PPSCHED_OK;
     return ppi_steady_make(steady, candidate->strategy, config, &options, error);
 }

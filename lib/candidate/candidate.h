@@ -111,8 +111,8 @@ ppsched_status ppi_candidate_timeline(ppsched_timeline **out, const ppsched_sche
                                       const struct ppi_candidate *candidate, const ppsched_config *config, uint32_t flags,
                                       ppsched_error *error);
 
-/* The same without the schedule, where its order repeats and nothing else is asked of it. `steady->timeline` is NULL where there
- * is a schedule to be made; else its figures are those of the candidate, and the caller clears it. */
+/* The same without the schedule, where its order repeats and nothing else is asked of it. `steady->timeline` is NULL where a
+ * schedule must be made; else its figures are those of the candidate, and the caller clears it. */
 ppsched_status ppi_candidate_steady(struct ppsched_steady *steady, const ppsched_plan *plan,
                                     const struct ppi_candidate *candidate, const ppsched_config *config, ppsched_error *error);
 

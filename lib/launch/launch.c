@@ -174,7 +174,7 @@ static ppsched_status ask_and_note(struct ppi_launch *launch, const struct ppi_r
     const ppsched_status status = ppi_launch_ask(launch, runtime, error);
     if (!is_about_order(launch))
         return status;
-    atomic_uint *answers = status == PPSCHED_OK               ? schedule->run_by
+    atomic_uint *answers = status == PPSCHED_OK              ? schedule->run_by
                            : status == PPSCHED_ERROR_REFUSED ? schedule->refused_by
                                                              : NULL;
     if (answers != NULL)

@@ -38,8 +38,7 @@ static bool is_same(const struct ppi_steady_order *order, const ppsched_op *own,
            own->flags == longer->flags &&
            (copies == 1 || (own->microbatch >= count - count / 2) ==
                                (longer->microbatch >= (count + order->block) - (count + order->block) / 2)) &&
-           number_of(order, count, own->microbatch) + later ==
-               number_of(order, count + order->block, longer->microbatch);
+           number_of(order, count, own->microbatch) + later == number_of(order, count + order->block, longer->microbatch);
 }
 
 /* Finds where a block may be inserted; false if nowhere. */

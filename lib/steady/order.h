@@ -19,13 +19,13 @@ struct ppi_blocks {
 
 struct ppi_steady_order {
     const ppsched_schedule *schedule;
-    const struct ppi_task *task;   /* that made it */
-    uint32_t block;                /* microbatches of a block */
-    bool senders_wait;             /* so that W may wait for its I */
+    const struct ppi_task *task; /* that made it */
+    uint32_t block;              /* microbatches of a block */
+    bool senders_wait;           /* so that W may wait for its I */
     struct ppi_blocks *devices;
-    uint32_t *forward, *backward;  /* positions in queues, by stage and micro-slice */
-    int64_t first, end;            /* blocks that all devices have */
-    int64_t depth;                 /* an op waits for ops of so many blocks before its own, at most */
+    uint32_t *forward, *backward; /* positions in queues, by stage and micro-slice */
+    int64_t first, end;           /* blocks that all devices have */
+    int64_t depth;                /* an op waits for ops of so many blocks before its own, at most */
 };
 
 static inline int64_t ppi_block_start(const struct ppi_blocks *blocks, int64_t block)

@@ -17,8 +17,8 @@ struct ppsched_steady {
 
 struct ppi_steady_options {
     bool wants_idle;
-    uint32_t share;     /* the state must come back in 1 / share of the microbatches */
-    bool only_repeats;  /* `timeline` stays NULL where the state does not come back; else all ops are timed */
+    uint32_t share;    /* the state must come back in 1 / share of the microbatches */
+    bool only_repeats; /* `timeline` stays NULL where the state does not come back; else all ops are timed */
 };
 
 /* Errors: those of ppi_generate and ppi_evaluate. After an error nothing is to be cleared. */

@@ -57,9 +57,9 @@ static void sum_work(struct ppi_exactness *exactness, uint32_t stages, uint32_t 
         double work = 0;
         for (uint32_t i = 0; i < exactness->instances; i++) {
             const struct ppi_instance *own = &exactness->costs.instances[i];
-            const double all = own->duration[PPSCHED_KIND_F] + ppi_larger(own->duration[PPSCHED_KIND_B],
-                                                                         own->duration[PPSCHED_KIND_I] +
-                                                                             own->duration[PPSCHED_KIND_W]);
+            const double all = own->duration[PPSCHED_KIND_F] +
+                               ppi_larger(own->duration[PPSCHED_KIND_B],
+                                          own->duration[PPSCHED_KIND_I] + own->duration[PPSCHED_KIND_W]);
             work += own->device == d ? all : 0;
             if (d == 0 && i < stages)
                 exactness->path += all + own->forward_delay + own->backward_delay;
@@ -112,9 +112,7 @@ static double rounding_of(const struct ppi_exactness *exactness, double step)
     for (uint32_t i = 0; i < exactness->instances; i++) {
         const struct ppi_instance *own = &exactness->costs.instances[i];
         for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-            const double delay = kind == PPSCHED_KIND_F   ? own->forward_delay
-                                 : kind == PPSCHED_KIND_W ? 0
-                                                          : own->backward_delay;
+            const double delay = kind == PPSCHED_KIND_F ? own->forward_delay : kind == PPSCHED_KIND_W ? 0 : own->backward_delay;
             most = ppi_larger(most, change_of(own->duration[kind], 0, step));
             most = ppi_larger(most, change_of(own->duration[kind], delay, step));
         }

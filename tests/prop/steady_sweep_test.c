@@ -11,14 +11,26 @@
 
 enum { PROBLEMS = ROUNDS(700), MOST_DEVICES = 9, CAUSES = PPSCHED_MEMORY_CAUSE_ACTIVATIONS + 1, REASONS = 6 };
 
-static const char *const strategies[] = {
-    "1f1b",           "seq_1f1b",         "eager_1f1b",
-    "1f1b_no_flush",  "eager_1f1b_no_flush", "1f1b_overlap",
-    "interleaved_1f1b", "slimpipe",       "interleaved_1f1b_overlap",
-    "interleaved_1f1b_less_memory", "interleaved_zb", "group_interleaved_1f1b",
-    "zb_h1",          "zb_h2",            "zbv",
-    "dualpipe_v",     "dualpipe",         "gpipe",
-    "looped_bfs",     "v_1f1b"};
+static const char *const strategies[] = {"1f1b",
+                                         "seq_1f1b",
+                                         "eager_1f1b",
+                                         "1f1b_no_flush",
+                                         "eager_1f1b_no_flush",
+                                         "1f1b_overlap",
+                                         "interleaved_1f1b",
+                                         "slimpipe",
+                                         "interleaved_1f1b_overlap",
+                                         "interleaved_1f1b_less_memory",
+                                         "interleaved_zb",
+                                         "group_interleaved_1f1b",
+                                         "zb_h1",
+                                         "zb_h2",
+                                         "zbv",
+                                         "dualpipe_v",
+                                         "dualpipe",
+                                         "gpipe",
+                                         "looped_bfs",
+                                         "v_1f1b"};
 
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
@@ -220,7 +232,9 @@ static void figures_are_those_of_the_schedule(void **state)
         const char *strategy = strategies[random_below(&seed, STRATEGIES)];
         ppsched_config *config = draw_config(strategy, &seed);
         if (getenv("SHOW"))
-            fprintf(stderr, "%lu %s D %u S %u M %u I %u\n", (unsigned long)(first_seed + i), strategy, ppsched_config_devices(config), ppsched_config_stages(config), ppsched_config_microbatches(config), ppsched_config_iterations(config));
+            fprintf(stderr, "%lu %s D %u S %u M %u I %u\n", (unsigned long)(first_seed + i), strategy,
+                    ppsched_config_devices(config), ppsched_config_stages(config), ppsched_config_microbatches(config),
+                    ppsched_config_iterations(config));
         compare(config, strategy);
         ppsched_config_destroy(config);
     }

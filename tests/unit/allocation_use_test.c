@@ -507,6 +507,12 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_get_device_metrics(&device, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_idle(&idle, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_peak_causes(causes, 16, NULL, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_metrics(&metrics, own->steady, NULL));
+    NO_MEMORY_FOR(
+        ppsched_steady_get_period(&(ppsched_steady_period){.size = sizeof(ppsched_steady_period)}, own->steady, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_device_metrics(&device, own->steady, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_idle(&idle, own->steady, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_peak_causes(causes, 16, NULL, own->steady, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_device_slack(slack, 2, NULL, own->timeline, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_stage_slack(slack, 4, NULL, own->timeline, NULL));
     ppsched_timeline *reusable = NULL;
