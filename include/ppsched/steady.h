@@ -49,7 +49,8 @@ enum ppsched_steady_reason {
     PPSCHED_STEADY_REASON_ORDER = 1,     /* the order is not known to repeat: a search, gpipe,
                                             looped_bfs, offload, forward only */
     PPSCHED_STEADY_REASON_COSTS = 2,     /* microbatches or slices differ; or there are several
-                                            iterations, and memory has more causes than activations */
+                                            iterations, and memory has more causes than
+                                            activations */
     PPSCHED_STEADY_REASON_SHORT = 3,     /* too few microbatches */
     PPSCHED_STEADY_REASON_TRANSIENT = 4, /* the state does not come back in half of the
                                             microbatches */

@@ -1258,8 +1258,8 @@ typedef struct ppsched_training {
     double optimizer_bytes;
     double activation_bytes;
     int32_t precision;
-    uint32_t
-        recompute_modules;
+    uint32_t recompute_modules;
+    double expert_load;
 } ppsched_training;
 typedef struct ppsched_efficiency {
     double least;
@@ -1859,6 +1859,55 @@ PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_
                                                        const ppsched_schedule *schedule,
                                                        uint32_t device, int32_t use,
                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_STEADY_H
+#define PPSCHED_STEADY_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_steady ppsched_steady;
+enum ppsched_steady_reason {
+    PPSCHED_STEADY_REASON_FOUND = 0,
+    PPSCHED_STEADY_REASON_ORDER = 1,
+    PPSCHED_STEADY_REASON_COSTS = 2,
+    PPSCHED_STEADY_REASON_SHORT = 3,
+    PPSCHED_STEADY_REASON_TRANSIENT = 4,
+    PPSCHED_STEADY_REASON_ROUNDING = 5
+};
+typedef struct ppsched_steady_period {
+    uint32_t size;
+    int32_t reason;
+    uint32_t block;
+    uint32_t blocks;
+    uint32_t transient;
+    uint32_t timed;
+    double time;
+    double cycle_time;
+    double rounding;
+} ppsched_steady_period;
+PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
+                                                 const char *strategy, ppsched_error *error);
+PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
+PPSCHED_API ppsched_status ppsched_steady_get_period(ppsched_steady_period *out,
+                                                     const ppsched_steady *steady,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_metrics(ppsched_metrics *out,
+                                                      const ppsched_steady *steady,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_device_metrics(ppsched_device_metrics *out,
+                                                             const ppsched_steady *steady,
+                                                             uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_idle(ppsched_idle *out, const ppsched_steady *steady,
+                                                   uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_peak_causes(double *out, size_t capacity,
+                                                          size_t *needed,
+                                                          const ppsched_steady *steady,
+                                                          uint32_t device, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
