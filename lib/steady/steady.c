@@ -271,7 +271,7 @@ static void note_period(struct ppsched_steady *out, const struct few *few, const
     out->period.timed = few->count;
     out->period.time = found->time;
     out->period.cycle_time = found->time / microbatches;
-    out->period.rounding = few->exactness.rounding;
+    out->period.rounding = few->exactness.is_exact ? 0 : ppi_larger(few->exactness.rounding, 0x1p-53); /* of sums op by op */
 }
 
 /* Tries more and more microbatches. */
