@@ -451,6 +451,16 @@ export const Status: {
 };
 export type Status = (typeof Status)[keyof typeof Status];
 
+export const SteadyReason: {
+  readonly FOUND: 0;
+  readonly ORDER: 1;
+  readonly COSTS: 2;
+  readonly SHORT: 3;
+  readonly TRANSIENT: 4;
+  readonly ROUNDING: 5;
+};
+export type SteadyReason = (typeof SteadyReason)[keyof typeof SteadyReason];
+
 export interface Bound {
   device: number;
   value: number;
@@ -1046,6 +1056,17 @@ export interface Error {
   microbatch: number;
   position: number;
   message: string;
+}
+
+export interface SteadyPeriod {
+  reason: number;
+  block: number;
+  blocks: number;
+  transient: number;
+  timed: number;
+  time: number;
+  cycle_time: number;
+  rounding: number;
 }
 
 export interface StrategyInfo {

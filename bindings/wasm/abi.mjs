@@ -414,6 +414,15 @@ export const Status = Object.freeze({
   ERROR_SYNTAX: 16,
 });
 
+export const SteadyReason = Object.freeze({
+  FOUND: 0,
+  ORDER: 1,
+  COSTS: 2,
+  SHORT: 3,
+  TRANSIENT: 4,
+  ROUNDING: 5,
+});
+
 // name: { size, fields: { name: [type, offset, count] } }
 export const STRUCTS = {
   Bound: { size: 56, fields: {
@@ -1013,6 +1022,17 @@ export const STRUCTS = {
     reserved: ["u32", 20, 3],
     message: ["text", 32, 480],
   } },
+  SteadyPeriod: { size: 48, fields: {
+    size: ["u32", 0, 1],
+    reason: ["i32", 4, 1],
+    block: ["u32", 8, 1],
+    blocks: ["u32", 12, 1],
+    transient: ["u32", 16, 1],
+    timed: ["u32", 20, 1],
+    time: ["f64", 24, 1],
+    cycle_time: ["f64", 32, 1],
+    rounding: ["f64", 40, 1],
+  } },
   StrategyInfo: { size: 80, fields: {
     size: ["u32", 0, 1],
     placement: ["i32", 4, 1],
@@ -1438,6 +1458,13 @@ export const FUNCTIONS = {
   ppsched_schedule_generate_with: ["i32", "pointer", "pointer", "string", "pointer", "pointer", "pointer"],
   ppsched_status_name: ["string", "i32"],
   ppsched_status_text: ["string", "i32"],
+  ppsched_steady_create: ["i32", "pointer", "pointer", "string", "pointer"],
+  ppsched_steady_destroy: ["void", "pointer"],
+  ppsched_steady_get_period: ["i32", "pointer", "pointer", "pointer"],
+  ppsched_steady_get_metrics: ["i32", "pointer", "pointer", "pointer"],
+  ppsched_steady_get_device_metrics: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_steady_get_idle: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_steady_get_peak_causes: ["i32", "pointer", "u32", "pointer", "pointer", "u32", "pointer"],
   ppsched_strategy_count: ["u32"],
   ppsched_strategy_get_info: ["i32", "pointer", "u32", "pointer"],
   ppsched_strategy_get_option: ["i32", "pointer", "u32", "u32", "pointer"],

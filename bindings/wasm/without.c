@@ -11,6 +11,7 @@
 #include "scenario/scenario.h"
 #include "search/explore.h"
 #include "split/split_search.h"
+#include "steady/steady.h"
 #include "strategy/searches/auto_jobs.h"
 
 static ppsched_status lacks(const char *what, ppsched_error *error)
@@ -32,6 +33,21 @@ ppsched_status ppi_evaluate_transfers(ppsched_timeline **out, const ppsched_sche
 {
     (void)out, (void)schedule, (void)config, (void)model, (void)error;
     __builtin_trap();
+}
+
+/* --- steady states: plans time all ops --- */
+
+ppsched_status ppi_steady_make(struct ppsched_steady *out, const struct ppi_strategy *strategy, const ppsched_config *config,
+                               const struct ppi_steady_options *options, ppsched_error *error)
+{
+    (void)strategy, (void)config, (void)options, (void)error;
+    *out = (struct ppsched_steady){.timeline = NULL};
+    return PPSCHED_OK;
+}
+
+void ppi_steady_clear(struct ppsched_steady *steady)
+{
+    (void)steady;
 }
 
 /* --- formats --- */

@@ -123,6 +123,7 @@
 #include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>
 #include <ppsched/status.h>
+#include <ppsched/steady.h>
 #include <ppsched/strategy.h>
 #include <ppsched/version.h>
 

@@ -117,7 +117,7 @@ static void pick_extremes(ppsched_timeline *timeline)
     }
 }
 
-static void sum_up(ppsched_timeline *timeline)
+void ppi_sum_up(ppsched_timeline *timeline)
 {
     ppsched_metrics *metrics = &timeline->metrics;
     uint32_t devices = timeline->schedule->shape.devices;
@@ -150,7 +150,7 @@ ppsched_status ppi_figures(ppsched_timeline *timeline, const ppsched_config *con
         ppi_device_figures(timeline, d, config);
     if (timeline->memory != NULL && timeline->memory->is_used)
         ppi_memory_peaks(timeline);
-    sum_up(timeline);
+    ppi_sum_up(timeline);
     return check_finite(timeline, error);
 }
 
@@ -322,13 +322,12 @@ static ppsched_status check_requests(const ppsched_schedule *schedule, const pps
     return status;
 }
 
-ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
-                            uint32_t flags, ppsched_error *error)
+/* `wants_latest`, `wants_idle`: latest starts and idle causes. */
+static ppsched_status evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                               bool wants_latest, bool wants_idle, bool reusable, ppsched_error *error)
 {
     ppsched_timeline *timeline = NULL;
-    bool wants_more = (flags & PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) == 0,
-         reusable = (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0;
-    ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_more, wants_more, error);
+    ppsched_status status = ppi_timeline_make(&timeline, schedule, config, wants_latest, wants_idle, error);
     if (status != PPSCHED_OK)
         return status;
     status = evaluate_once(timeline, config, reusable, error);
@@ -340,6 +339,19 @@ ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *sche
     }
     *out = timeline;
     return PPSCHED_OK;
+}
+
+ppsched_status ppi_evaluate(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                            uint32_t flags, ppsched_error *error)
+{
+    const bool wants_more = (flags & PPSCHED_EVALUATE_FLAG_EARLIEST_ONLY) == 0;
+    return evaluate(out, schedule, config, wants_more, wants_more, (flags & PPSCHED_EVALUATE_FLAG_REUSABLE) != 0, error);
+}
+
+ppsched_status ppi_evaluate_plain(ppsched_timeline **out, const ppsched_schedule *schedule, const ppsched_config *config,
+                                  bool wants_idle, ppsched_error *error)
+{
+    return evaluate(out, schedule, config, false, wants_idle, false, error);
 }
 
 ppsched_status ppi_timeline_update(ppsched_timeline *timeline, const ppsched_config *config, ppsched_error *error)

@@ -77,15 +77,16 @@ static void split_wait(const struct making *making, const ppsched_op *unit, doub
     idle->transfer += ppi_part_of_wait(clock, start, start);
 }
 
-static void split_queue(const struct making *making, uint32_t device, ppsched_idle *idle)
+/* Splits the waits of a device's ops from position `from` to `to`; returns when the last of them ends. */
+static double split_ops(const struct making *making, uint32_t device, size_t from, size_t to, ppsched_idle *idle)
 {
     const ppsched_timeline *timeline = making->timeline;
     const ppsched_schedule *schedule = timeline->schedule;
     const ppsched_queue *queue = &schedule->queues[device];
-    double clock = 0, copied = -1;
+    double clock = from > 0 ? timeline->spans[queue->first + from - 1].end : 0, copied = -1;
     size_t flushed = 0;
-    bool has_computed = false;
-    for (size_t i = 0; i < queue->count; i += ppi_unit_length(&queue->ops[i])) {
+    bool has_computed = from > 0;
+    for (size_t i = from; i < to; i += ppi_unit_length(&queue->ops[i])) {
         const ppsched_op *op = &queue->ops[i];
         const ppsched_span *span = &timeline->spans[queue->first + i];
         if (op->kind == PPSCHED_KIND_OFFLOAD_WAIT && timeline->saving != NULL)
@@ -102,7 +103,13 @@ static void split_queue(const struct making *making, uint32_t device, ppsched_id
         clock = span->end;
         has_computed = true;
     }
-    idle->drain += ppi_part_of_wait(&clock, timeline->metrics.makespan, timeline->metrics.makespan);
+    return clock;
+}
+
+static void split_queue(const struct making *making, uint32_t device, ppsched_idle *idle)
+{
+    double clock = split_ops(making, device, 0, making->timeline->schedule->queues[device].count, idle);
+    idle->drain += ppi_part_of_wait(&clock, making->timeline->metrics.makespan, making->timeline->metrics.makespan);
 }
 
 void ppi_find_imbalance(ppsched_timeline *timeline)
@@ -118,7 +125,7 @@ void ppi_find_imbalance(ppsched_timeline *timeline)
     }
 }
 
-void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
+static void split_queues(struct ppi_event_loop *loop, ppsched_timeline *timeline)
 {
     const ppsched_schedule *schedule = timeline->schedule;
     const struct making making = {timeline, ppi_total_micro_slices(&schedule->shape), loop->passes};
@@ -127,5 +134,24 @@ void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
         timeline->idle[d] = (ppsched_idle){.size = sizeof timeline->idle[d]};
         split_queue(&making, d, &timeline->idle[d]);
     }
+}
+
+void ppi_find_idle(struct ppi_event_loop *loop, ppsched_timeline *timeline)
+{
+    split_queues(loop, timeline);
     ppi_find_imbalance(timeline);
+}
+
+void ppi_find_idle_of_repeats(struct ppi_event_loop *loop, ppsched_timeline *timeline, const struct ppi_repeated_part *parts,
+                              double times)
+{
+    const ppsched_schedule *schedule = timeline->schedule;
+    const struct making making = {timeline, ppi_total_micro_slices(&schedule->shape), loop->passes};
+    split_queues(loop, timeline);
+    for (uint32_t d = 0; d < schedule->shape.devices; d++) {
+        ppsched_idle *idle = &timeline->idle[d], more = {0};
+        split_ops(&making, d, parts[d].from, parts[d].to, &more);
+        idle->neighbour += times * more.neighbour;
+        idle->transfer += times * more.transfer;
+    }
 }

@@ -45,6 +45,7 @@ struct ppsched_config {
     bool is_forward_only;               /* nor B */
     bool senders_wait;                  /* PPSCHED_SENDER_WAITS_LIKE_KIND */
     uint32_t repeats;                   /* runs of the schedule, each flushed, that searches plan for; 0: one */
+    double time_step;                   /* durations and delays are rounded to multiples of it; 0: they are not */
     struct ppi_robust_objective *goal;  /* objective of searches under varying times; NULL: the nominal time */
     ppsched_progress_function progress; /* or NULL */
     void *progress_user;

@@ -391,6 +391,18 @@ static ppsched_status fill_rises(struct ppi_costs *costs, const ppsched_config *
     return PPSCHED_OK;
 }
 
+/* Rounds the times of all stage instances. */
+static void round_times(struct ppi_costs *costs, size_t instances, double step)
+{
+    for (size_t i = 0; i < instances && step > 0; i++) {
+        struct ppi_instance *instance = &costs->instances[i];
+        for (int kind = 0; kind < PPI_COMPUTE_KINDS; kind++)
+            instance->duration[kind] = ppi_multiple_of(instance->duration[kind], step);
+        instance->forward_delay = ppi_multiple_of(instance->forward_delay, step);
+        instance->backward_delay = ppi_multiple_of(instance->backward_delay, step);
+    }
+}
+
 ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *config, const struct ppi_placement *placement,
                               ppsched_error *error)
 {
@@ -408,6 +420,7 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
         for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
             status = fill_instance(&costs->instances[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages,
                                    s, error);
+    round_times(costs, (size_t)placement->copies * stages, config->time_step);
     return status;
 }
 

@@ -51,6 +51,13 @@ struct ppi_transfer_cost {
     double latency, occupancy;
 };
 
+/* The multiple of a power of two that is nearest to `x`, where that is at most 2^51 times the power. */
+static inline double ppi_multiple_of(double x, double power)
+{
+    const double large = power * 0x1.8p52;
+    return (x + large) - large;
+}
+
 /* Bytes that F of a stage sends to the next stage (backward: B or I to the stage before). */
 double ppi_bytes_of(const ppsched_config *config, uint32_t stage, bool backward);
 

@@ -251,6 +251,32 @@ static ppsched_status schedule_generate(struct attempt *attempt)
     return take_schedule(attempt, status, made);
 }
 
+/* A rule whose times are exact, one whose times are rounded, and one that is timed op by op. */
+static void prepare_steady(struct attempt *attempt)
+{
+    if (attempt->variant == 1) {
+        set_number(attempt->own.plain, PPSCHED_QUANTITY_FORWARD_TIMES, 1.1);
+        set_number(attempt->own.plain, PPSCHED_QUANTITY_OVERLAPPED_TIMES, 2.7);
+    }
+    ppsched_config *more = NULL;
+    expect_ok(ppsched_config_with_microbatches(&more, attempt->own.plain, 64, NULL), NULL);
+    ppsched_config_destroy(attempt->own.plain);
+    attempt->own.plain = more;
+}
+
+static ppsched_status steady_create(struct attempt *attempt)
+{
+    static const char *const strategies[] = {"1f1b", "1f1b_overlap", "gpipe"};
+    ppsched_steady *made = UNTOUCHED;
+    const ppsched_status status = ppsched_steady_create(&made, attempt->own.plain, strategies[attempt->variant],
+                                                        &attempt->error);
+    if (status == PPSCHED_OK)
+        ppsched_steady_destroy(made);
+    else
+        assert_ptr_equal(made, UNTOUCHED);
+    return status;
+}
+
 /* One microbatch after the other. */
 static ppsched_status generate(void *user, const ppsched_config *config, ppsched_builder *builder)
 {
@@ -516,6 +542,7 @@ int main(void)
         SHORTAGE(builder_set_name, .variants = 1),
         SHORTAGE(builder_finish, .variants = 1),
         SHORTAGE(schedule_generate, .variants = 2 * (int)ppsched_strategy_count(), .prepare = prepare_strategy),
+        SHORTAGE(steady_create, .variants = 3, .prepare = prepare_steady),
         SHORTAGE(schedule_generate_with, .variants = 1, .or_status = PPSCHED_ERROR_CALLBACK),
         SHORTAGE(schedule_import, .variants = 6),
         SHORTAGE(layout_create, .variants = 1),

@@ -474,6 +474,7 @@ static void test_configs_and_builders(void **state)
 
 static void test_schedules_and_timelines(void **state)
 {
+    ppsched_steady_period period = {.size = sizeof period};
     struct handles handles, *own = &handles;
     ppsched_metrics metrics = {.size = sizeof metrics};
     ppsched_device_metrics device = {.size = sizeof device};
@@ -507,6 +508,11 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_timeline_get_device_metrics(&device, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_idle(&idle, own->timeline, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_peak_causes(causes, 16, NULL, own->timeline, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_metrics(&metrics, own->steady, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_period(&period, own->steady, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_device_metrics(&device, own->steady, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_idle(&idle, own->steady, 1, NULL));
+    NO_MEMORY_FOR(ppsched_steady_get_peak_causes(causes, 16, NULL, own->steady, 1, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_device_slack(slack, 2, NULL, own->timeline, NULL));
     NO_MEMORY_FOR(ppsched_timeline_get_stage_slack(slack, 4, NULL, own->timeline, NULL));
     ppsched_timeline *reusable = NULL;
@@ -673,10 +679,12 @@ static void test_plans_and_frees(void **state)
     NO_MEMORY_FOR((ppsched_plan_destroy(own->plan), 0));
     NO_MEMORY_FOR((ppsched_builder_destroy(own->builder), 0));
     NO_MEMORY_FOR((ppsched_timeline_destroy(own->timeline), 0));
+    NO_MEMORY_FOR((ppsched_steady_destroy(own->steady), 0));
     NO_MEMORY_FOR((ppsched_config_destroy(own->config), 0));
     own->plan = NULL;
     own->builder = NULL;
     own->timeline = NULL;
+    own->steady = NULL;
     own->config = NULL;
     destroy_handles(own);
 }

@@ -880,6 +880,26 @@ static ppsched_status idle(struct handles *own, void *given)
     return ppsched_timeline_get_idle(given, own->timeline, 1, NULL);
 }
 
+static ppsched_status steady_metrics(struct handles *own, void *given)
+{
+    return ppsched_steady_get_metrics(given, own->steady, NULL);
+}
+
+static ppsched_status steady_device_metrics(struct handles *own, void *given)
+{
+    return ppsched_steady_get_device_metrics(given, own->steady, 1, NULL);
+}
+
+static ppsched_status steady_idle(struct handles *own, void *given)
+{
+    return ppsched_steady_get_idle(given, own->steady, 1, NULL);
+}
+
+static ppsched_status period(struct handles *own, void *given)
+{
+    return ppsched_steady_get_period(given, own->steady, NULL);
+}
+
 static ppsched_status candidate(struct handles *own, void *given)
 {
     return ppsched_plan_get_candidate(given, own->plan, 0, NULL);
@@ -991,6 +1011,10 @@ static const struct row filled[] = {
     ROW(ppsched_timeline_get_metrics, ppsched_metrics, metrics),
     ROW(ppsched_timeline_get_device_metrics, ppsched_device_metrics, device_metrics),
     ROW(ppsched_timeline_get_idle, ppsched_idle, idle),
+    ROW(ppsched_steady_get_metrics, ppsched_metrics, steady_metrics),
+    ROW(ppsched_steady_get_device_metrics, ppsched_device_metrics, steady_device_metrics),
+    ROW(ppsched_steady_get_idle, ppsched_idle, steady_idle),
+    ROW(ppsched_steady_get_period, ppsched_steady_period, period),
     ROW(ppsched_plan_get_candidate, ppsched_candidate, candidate),
     ROW(ppsched_layers_get_entry, ppsched_layer, layer_entry),
     ROW(ppsched_description_get_info, ppsched_description_info, description_info),

@@ -37,6 +37,7 @@
 #include <ppsched/scenarios.hpp>
 #include <ppsched/schedule.hpp>
 #include <ppsched/sized.hpp>
+#include <ppsched/steady.hpp>
 #include <ppsched/strategy.hpp>
 #include <ppsched/timeline.hpp>
 #include <ppsched/view.hpp>

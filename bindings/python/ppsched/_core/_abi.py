@@ -420,6 +420,15 @@ class Status(enum.IntEnum):
     ERROR_SYNTAX = 16
 
 
+class SteadyReason(enum.IntEnum):
+    FOUND = 0
+    ORDER = 1
+    COSTS = 2
+    SHORT = 3
+    TRANSIENT = 4
+    ROUNDING = 5
+
+
 AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
 ReleaseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 LogFunction = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
@@ -1684,6 +1693,29 @@ class Error(Structure):
     ]
 
 
+class SteadyPeriod(Structure):
+    size: int
+    reason: int
+    block: int
+    blocks: int
+    transient: int
+    timed: int
+    time: float
+    cycle_time: float
+    rounding: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("reason", c_int32),
+        ("block", c_uint32),
+        ("blocks", c_uint32),
+        ("transient", c_uint32),
+        ("timed", c_uint32),
+        ("time", c_double),
+        ("cycle_time", c_double),
+        ("rounding", c_double),
+    ]
+
+
 class StrategyInfo(Structure):
     size: int
     placement: int
@@ -2349,6 +2381,13 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_generate_with": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, GenerateFunction, c_void_p, POINTER(Error)]),
     "ppsched_status_name": (c_char_p, [c_int32]),
     "ppsched_status_text": (c_char_p, [c_int32]),
+    "ppsched_steady_create": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
+    "ppsched_steady_destroy": (None, [c_void_p]),
+    "ppsched_steady_get_period": (c_int32, [POINTER(SteadyPeriod), c_void_p, POINTER(Error)]),
+    "ppsched_steady_get_metrics": (c_int32, [POINTER(Metrics), c_void_p, POINTER(Error)]),
+    "ppsched_steady_get_device_metrics": (c_int32, [POINTER(DeviceMetrics), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_steady_get_idle": (c_int32, [POINTER(Idle), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_steady_get_peak_causes": (c_int32, [POINTER(c_double), c_size_t, POINTER(c_size_t), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_strategy_count": (c_uint32, []),
     "ppsched_strategy_get_info": (c_int32, [POINTER(StrategyInfo), c_uint32, POINTER(Error)]),
     "ppsched_strategy_get_option": (c_int32, [POINTER(OptionInfo), c_uint32, c_uint32, POINTER(Error)]),
@@ -2558,6 +2597,13 @@ class Library(CDLL):
     ppsched_schedule_generate_with: Callable[..., int]
     ppsched_status_name: Callable[..., Optional[bytes]]
     ppsched_status_text: Callable[..., Optional[bytes]]
+    ppsched_steady_create: Callable[..., int]
+    ppsched_steady_destroy: Callable[..., None]
+    ppsched_steady_get_period: Callable[..., int]
+    ppsched_steady_get_metrics: Callable[..., int]
+    ppsched_steady_get_device_metrics: Callable[..., int]
+    ppsched_steady_get_idle: Callable[..., int]
+    ppsched_steady_get_peak_causes: Callable[..., int]
     ppsched_strategy_count: Callable[..., int]
     ppsched_strategy_get_info: Callable[..., int]
     ppsched_strategy_get_option: Callable[..., int]
