@@ -124,6 +124,13 @@ export const Quantity: {
 };
 export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 
+export const StagePasses: {
+  readonly FORWARD_BACKWARD: 1;
+  readonly FORWARD_INPUT: 2;
+  readonly FORWARD: 3;
+};
+export type StagePasses = (typeof StagePasses)[keyof typeof StagePasses];
+
 export const SenderWaits: {
   readonly NEVER: 0;
   readonly LIKE_KIND: 1;

@@ -117,6 +117,12 @@ export const Quantity = Object.freeze({
   SLICE_SCALE: 114,
 });
 
+export const StagePasses = Object.freeze({
+  FORWARD_BACKWARD: 1,
+  FORWARD_INPUT: 2,
+  FORWARD: 3,
+});
+
 export const SenderWaits = Object.freeze({
   NEVER: 0,
   LIKE_KIND: 1,
@@ -1169,6 +1175,10 @@ export const FUNCTIONS = {
   ppsched_config_slices: ["u32", "pointer"],
   ppsched_config_set_placement: ["i32", "pointer", "i32", "pointer", "u32", "pointer"],
   ppsched_config_placement: ["i32", "pointer"],
+  ppsched_config_set_stage_inputs: ["i32", "pointer", "pointer", "pointer", "u32", "pointer"],
+  ppsched_config_set_stage_passes: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_config_set_stage_microbatches: ["i32", "pointer", "u32", "pointer", "u32", "pointer"],
+  ppsched_config_set_stage_devices: ["i32", "pointer", "pointer", "pointer", "u32", "pointer"],
   ppsched_config_set_weight_versions: ["i32", "pointer", "i64", "pointer"],
   ppsched_config_order_devices: ["i32", "pointer", "pointer", "u32", "pointer"],
   ppsched_config_set_split_backward: ["i32", "pointer", "u32", "pointer"],
@@ -1325,6 +1335,11 @@ export const FUNCTIONS = {
   ppsched_schedule_placement: ["i32", "pointer"],
   ppsched_schedule_device_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_peer_of: ["u32", "pointer", "pointer"],
+  ppsched_schedule_stage_input: ["u32", "pointer", "u32", "u32"],
+  ppsched_schedule_stage_device: ["u32", "pointer", "u32", "u32"],
+  ppsched_schedule_stage_passes: ["i32", "pointer", "u32"],
+  ppsched_schedule_runs_stage: ["u32", "pointer", "u32", "u32"],
+  ppsched_schedule_has_graph: ["u32", "pointer"],
   ppsched_schedule_flushes: ["u32", "pointer"],
   ppsched_schedule_weight_versions: ["u32", "pointer"],
   ppsched_schedule_op_count: ["u64", "pointer"],

@@ -2,8 +2,10 @@
 /* The best schedule that can be found for a placement: first all other strategies of that placement that fit the memory
  * limits, then a search that starts from the best of them, until a lower bound is reached or the effort is spent. */
 #include "base/checked.h"
+#include "ir/stage_graph.h"
 #include "search/explore.h"
 #include "strategy/descriptors.h"
+#include "strategy/searches/auto_graph.h"
 #include "strategy/searches/auto_offload.h"
 
 enum { PLACEMENT, OBJECTIVE, EFFORT, OFFLOAD };
@@ -131,6 +133,12 @@ static ppsched_status plan(struct ppi_attempt *attempt, ppsched_error *error)
 static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
+    if (config->graph != NULL && task->option[OFFLOAD] != PPI_NO_OFFLOAD)
+        return ppi_refuse_graph(config->graph, "auto with offload", error);
+    if (config->graph != NULL && task->option[OBJECTIVE] == PPI_BY_SPAN)
+        return ppi_refuse_graph(config->graph, "auto with the objective span", error);
+    if (config->graph != NULL)
+        return ppi_auto_graph(out, task, config, task->option[EFFORT], error);
     if (task->option[OFFLOAD] == PPI_NO_OFFLOAD || config->values[PPSCHED_QUANTITY_MEM_LIMIT].values == NULL)
         return PPSCHED_OK;
     double runs = config->repeats > 0 ? config->repeats : 1;
@@ -207,6 +215,7 @@ const struct ppi_strategy ppi_auto = {
     .may_join = true,
     .flushes = true,
     .cuts = true,
+    .serves_graphs = true,
     .searches_long = true,
     .most_memory = PPI_BEAM_MEMORY + PPI_POOL_MEMORY,
     .options = options,

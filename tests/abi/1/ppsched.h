@@ -170,6 +170,27 @@ PPSCHED_API ppsched_status ppsched_config_set_placement(ppsched_config *config, 
                                                         const uint32_t *map, size_t count,
                                                         ppsched_error *error);
 PPSCHED_API int32_t ppsched_config_placement(const ppsched_config *config);
+enum ppsched_stage_passes {
+    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1,
+    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,
+    PPSCHED_STAGE_PASSES_FORWARD = 3
+};
+PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,
+                                                           const uint32_t *counts,
+                                                           const uint32_t *inputs, size_t count,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_passes(ppsched_config *config,
+                                                           const int32_t *passes, size_t count,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config *config,
+                                                                 uint32_t stage,
+                                                                 const uint32_t *microbatches,
+                                                                 size_t count,
+                                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,
+                                                            const uint32_t *counts,
+                                                            const uint32_t *devices, size_t count,
+                                                            ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_weight_versions(ppsched_config *config,
                                                               int64_t versions,
                                                               ppsched_error *error);
@@ -340,6 +361,14 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
                                                 uint32_t microbatch);
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
+PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
+                                                  uint32_t i);
+PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
+                                                   uint32_t i);
+PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedule, uint32_t stage);
+PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
+                                                 uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
@@ -1258,8 +1287,8 @@ typedef struct ppsched_training {
     double optimizer_bytes;
     double activation_bytes;
     int32_t precision;
-    uint32_t
-        recompute_modules;
+    uint32_t recompute_modules;
+    double expert_load;
 } ppsched_training;
 typedef struct ppsched_efficiency {
     double least;

@@ -123,6 +123,12 @@ class Quantity(enum.IntEnum):
     SLICE_SCALE = 114
 
 
+class StagePasses(enum.IntEnum):
+    FORWARD_BACKWARD = 1
+    FORWARD_INPUT = 2
+    FORWARD = 3
+
+
 class SenderWaits(enum.IntEnum):
     NEVER = 0
     LIKE_KIND = 1
@@ -2015,6 +2021,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_slices": (c_uint32, [c_void_p]),
     "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_placement": (c_int32, [c_void_p]),
+    "ppsched_config_set_stage_inputs": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_passes": (c_int32, [c_void_p, POINTER(c_int32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_microbatches": (c_int32, [c_void_p, c_uint32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_devices": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
     "ppsched_config_order_devices": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
@@ -2171,6 +2181,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_placement": (c_int32, [c_void_p]),
     "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_peer_of": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_stage_input": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_stage_device": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_stage_passes": (c_int32, [c_void_p, c_uint32]),
+    "ppsched_schedule_runs_stage": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_has_graph": (c_uint32, [c_void_p]),
     "ppsched_schedule_flushes": (c_uint32, [c_void_p]),
     "ppsched_schedule_weight_versions": (c_uint32, [c_void_p]),
     "ppsched_schedule_op_count": (c_uint64, [c_void_p]),
@@ -2221,6 +2236,10 @@ class Library(CDLL):
     ppsched_config_slices: Callable[..., int]
     ppsched_config_set_placement: Callable[..., int]
     ppsched_config_placement: Callable[..., int]
+    ppsched_config_set_stage_inputs: Callable[..., int]
+    ppsched_config_set_stage_passes: Callable[..., int]
+    ppsched_config_set_stage_microbatches: Callable[..., int]
+    ppsched_config_set_stage_devices: Callable[..., int]
     ppsched_config_set_weight_versions: Callable[..., int]
     ppsched_config_order_devices: Callable[..., int]
     ppsched_config_set_split_backward: Callable[..., int]
@@ -2377,6 +2396,11 @@ class Library(CDLL):
     ppsched_schedule_placement: Callable[..., int]
     ppsched_schedule_device_of: Callable[..., int]
     ppsched_schedule_peer_of: Callable[..., int]
+    ppsched_schedule_stage_input: Callable[..., int]
+    ppsched_schedule_stage_device: Callable[..., int]
+    ppsched_schedule_stage_passes: Callable[..., int]
+    ppsched_schedule_runs_stage: Callable[..., int]
+    ppsched_schedule_has_graph: Callable[..., int]
     ppsched_schedule_flushes: Callable[..., int]
     ppsched_schedule_weight_versions: Callable[..., int]
     ppsched_schedule_op_count: Callable[..., int]
