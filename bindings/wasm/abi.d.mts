@@ -67,70 +67,6 @@ export const Placement: {
 };
 export type Placement = (typeof Placement)[keyof typeof Placement];
 
-export const Quantity: {
-  readonly FORWARD_TIMES: 16;
-  readonly BACKWARD_TIMES: 17;
-  readonly BACKWARD_INPUT_TIMES: 18;
-  readonly BACKWARD_WEIGHT_TIMES: 19;
-  readonly BACKWARD_INPUT_SHARE: 20;
-  readonly OVERLAPPED_TIMES: 21;
-  readonly OP_OVERHEAD: 22;
-  readonly DEVICE_SPEEDS: 23;
-  readonly MEM_FORWARD: 32;
-  readonly MEM_BACKWARD_INPUT: 33;
-  readonly MEM_BACKWARD_WEIGHT: 34;
-  readonly MEM_STATIC: 35;
-  readonly MEM_WEIGHTS: 36;
-  readonly MEM_LIMIT: 37;
-  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 38;
-  readonly MEM_RECOMPUTED_BACKWARD: 39;
-  readonly MEM_OPTIMIZER: 48;
-  readonly MEM_OTHER: 49;
-  readonly MEM_GRADIENTS: 50;
-  readonly MEM_GATHERED: 51;
-  readonly MEM_OUTPUT: 52;
-  readonly MEM_SEND_FORWARD: 53;
-  readonly MEM_SEND_BACKWARD: 54;
-  readonly MEM_RECEIVE_FORWARD: 55;
-  readonly MEM_RECEIVE_BACKWARD: 56;
-  readonly MEM_WORK_FORWARD: 57;
-  readonly MEM_WORK_BACKWARD: 58;
-  readonly MEM_WORK_BACKWARD_INPUT: 59;
-  readonly MEM_WORK_BACKWARD_WEIGHT: 60;
-  readonly P2P_TIME: 64;
-  readonly P2P_BANDWIDTH: 65;
-  readonly ACTIVATION_BYTES: 66;
-  readonly GRADIENT_BYTES: 67;
-  readonly SEND_OVERHEAD: 68;
-  readonly UNSHARD_TIMES: 80;
-  readonly REDUCE_GRAD_TIMES: 81;
-  readonly UNSHARD_BYTES: 82;
-  readonly REDUCE_GRAD_BYTES: 83;
-  readonly SHARDING_BANDWIDTH: 84;
-  readonly SHARDING_SLOWDOWN: 85;
-  readonly RECOMPUTE_TIMES: 96;
-  readonly MEM_RECOMPUTE: 97;
-  readonly OFFLOAD_TIMES: 98;
-  readonly RELOAD_TIMES: 99;
-  readonly OFFLOAD_BYTES: 100;
-  readonly MEM_OFFLOAD: 101;
-  readonly HOST_BANDWIDTH: 102;
-  readonly HOST_LATENCY: 103;
-  readonly HOST_LINK: 104;
-  readonly COPY_SLOWDOWN: 105;
-  readonly MICROBATCH_SCALE: 112;
-  readonly MICROBATCH_MEMORY_SCALE: 113;
-  readonly SLICE_SCALE: 114;
-};
-export type Quantity = (typeof Quantity)[keyof typeof Quantity];
-
-export const StagePasses: {
-  readonly FORWARD_BACKWARD: 1;
-  readonly FORWARD_INPUT: 2;
-  readonly FORWARD: 3;
-};
-export type StagePasses = (typeof StagePasses)[keyof typeof StagePasses];
-
 export const SenderWaits: {
   readonly NEVER: 0;
   readonly LIKE_KIND: 1;
@@ -372,6 +308,63 @@ export const OpFlag: {
 };
 export type OpFlag = (typeof OpFlag)[keyof typeof OpFlag];
 
+export const Quantity: {
+  readonly FORWARD_TIMES: 16;
+  readonly BACKWARD_TIMES: 17;
+  readonly BACKWARD_INPUT_TIMES: 18;
+  readonly BACKWARD_WEIGHT_TIMES: 19;
+  readonly BACKWARD_INPUT_SHARE: 20;
+  readonly OVERLAPPED_TIMES: 21;
+  readonly OP_OVERHEAD: 22;
+  readonly DEVICE_SPEEDS: 23;
+  readonly MEM_FORWARD: 32;
+  readonly MEM_BACKWARD_INPUT: 33;
+  readonly MEM_BACKWARD_WEIGHT: 34;
+  readonly MEM_STATIC: 35;
+  readonly MEM_WEIGHTS: 36;
+  readonly MEM_LIMIT: 37;
+  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 38;
+  readonly MEM_RECOMPUTED_BACKWARD: 39;
+  readonly MEM_OPTIMIZER: 48;
+  readonly MEM_OTHER: 49;
+  readonly MEM_GRADIENTS: 50;
+  readonly MEM_GATHERED: 51;
+  readonly MEM_OUTPUT: 52;
+  readonly MEM_SEND_FORWARD: 53;
+  readonly MEM_SEND_BACKWARD: 54;
+  readonly MEM_RECEIVE_FORWARD: 55;
+  readonly MEM_RECEIVE_BACKWARD: 56;
+  readonly MEM_WORK_FORWARD: 57;
+  readonly MEM_WORK_BACKWARD: 58;
+  readonly MEM_WORK_BACKWARD_INPUT: 59;
+  readonly MEM_WORK_BACKWARD_WEIGHT: 60;
+  readonly P2P_TIME: 64;
+  readonly P2P_BANDWIDTH: 65;
+  readonly ACTIVATION_BYTES: 66;
+  readonly GRADIENT_BYTES: 67;
+  readonly SEND_OVERHEAD: 68;
+  readonly UNSHARD_TIMES: 80;
+  readonly REDUCE_GRAD_TIMES: 81;
+  readonly UNSHARD_BYTES: 82;
+  readonly REDUCE_GRAD_BYTES: 83;
+  readonly SHARDING_BANDWIDTH: 84;
+  readonly SHARDING_SLOWDOWN: 85;
+  readonly RECOMPUTE_TIMES: 96;
+  readonly MEM_RECOMPUTE: 97;
+  readonly OFFLOAD_TIMES: 98;
+  readonly RELOAD_TIMES: 99;
+  readonly OFFLOAD_BYTES: 100;
+  readonly MEM_OFFLOAD: 101;
+  readonly HOST_BANDWIDTH: 102;
+  readonly HOST_LATENCY: 103;
+  readonly HOST_LINK: 104;
+  readonly COPY_SLOWDOWN: 105;
+  readonly MICROBATCH_SCALE: 112;
+  readonly MICROBATCH_MEMORY_SCALE: 113;
+  readonly SLICE_SCALE: 114;
+};
+export type Quantity = (typeof Quantity)[keyof typeof Quantity];
+
 export const Connecting: {
   readonly LINKS: 0;
   readonly STAGES: 1;
@@ -398,6 +391,13 @@ export const RankBy: {
   readonly WORST: 3;
 };
 export type RankBy = (typeof RankBy)[keyof typeof RankBy];
+
+export const StagePasses: {
+  readonly FORWARD_BACKWARD: 1;
+  readonly FORWARD_INPUT: 2;
+  readonly FORWARD: 3;
+};
+export type StagePasses = (typeof StagePasses)[keyof typeof StagePasses];
 
 export const Status: {
   readonly OK: 0;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "format/json_reader.h"
 #include "ir/config.h"
+#include "ir/stage_graph.h"
 
 ppsched_status ppi_read_count(struct ppi_json_reader *r, int64_t least, int64_t largest, int64_t *value)
 {

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ppsched/config.h>
+#include <ppsched/stage_graph.h>
 
 #include "base/host.h"
 #include "ir/op.h"

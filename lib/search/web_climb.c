@@ -119,6 +119,10 @@ static void step(struct ppi_web_search *search, const uint32_t *path, uint32_t c
     to += to >= from;
     const uint32_t first = from < to ? from : to;
     move(next, from, to);
+    memcpy(next->clock + (size_t)first * web->devices, now->clock + (size_t)first * web->devices,
+           web->devices * sizeof *now->clock);
+    memcpy(next->level + (size_t)first * web->devices, now->level + (size_t)first * web->devices,
+           web->devices * sizeof *now->level);
     if (ppi_web_place(search, next, first, allowed)) {
         move(now, from, to);
         copy_from(web, now, next, first);

@@ -73,7 +73,7 @@ bool ppi_web_place(struct ppi_web_search *search, struct ppi_web_line *line, uin
         const struct ppi_task_node *task = &web->tasks[line->task[p]];
         const double start = start_of(web, task, line->end, clock, level), end = start + task->duration;
         search->visits -= 1;
-        if (!(end + task->tail <= most))
+        if (start == PPI_INFINITE || !(end + task->tail <= most))
             return false;
         if (row > 0) {
             memcpy(clock + row, clock, size);

@@ -231,8 +231,8 @@ static void test_calls(void **state)
 static void test_accelerators(void **state)
 {
     (void)state;
-    assert_int_equal(ppsched_accelerator_count(), 12);
-    assert_null(ppsched_accelerator_at(12));
+    assert_true(ppsched_accelerator_count() > 0);
+    assert_null(ppsched_accelerator_at(ppsched_accelerator_count()));
     for (uint32_t i = 0; i < ppsched_accelerator_count(); i++) {
         const ppsched_accelerator *device = ppsched_accelerator_at(i);
         ppsched_model *model = NULL;

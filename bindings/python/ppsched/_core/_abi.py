@@ -67,68 +67,6 @@ class Placement(enum.IntEnum):
     MAP = 5
 
 
-class Quantity(enum.IntEnum):
-    FORWARD_TIMES = 16
-    BACKWARD_TIMES = 17
-    BACKWARD_INPUT_TIMES = 18
-    BACKWARD_WEIGHT_TIMES = 19
-    BACKWARD_INPUT_SHARE = 20
-    OVERLAPPED_TIMES = 21
-    OP_OVERHEAD = 22
-    DEVICE_SPEEDS = 23
-    MEM_FORWARD = 32
-    MEM_BACKWARD_INPUT = 33
-    MEM_BACKWARD_WEIGHT = 34
-    MEM_STATIC = 35
-    MEM_WEIGHTS = 36
-    MEM_LIMIT = 37
-    MEM_RECOMPUTED_BACKWARD_INPUT = 38
-    MEM_RECOMPUTED_BACKWARD = 39
-    MEM_OPTIMIZER = 48
-    MEM_OTHER = 49
-    MEM_GRADIENTS = 50
-    MEM_GATHERED = 51
-    MEM_OUTPUT = 52
-    MEM_SEND_FORWARD = 53
-    MEM_SEND_BACKWARD = 54
-    MEM_RECEIVE_FORWARD = 55
-    MEM_RECEIVE_BACKWARD = 56
-    MEM_WORK_FORWARD = 57
-    MEM_WORK_BACKWARD = 58
-    MEM_WORK_BACKWARD_INPUT = 59
-    MEM_WORK_BACKWARD_WEIGHT = 60
-    P2P_TIME = 64
-    P2P_BANDWIDTH = 65
-    ACTIVATION_BYTES = 66
-    GRADIENT_BYTES = 67
-    SEND_OVERHEAD = 68
-    UNSHARD_TIMES = 80
-    REDUCE_GRAD_TIMES = 81
-    UNSHARD_BYTES = 82
-    REDUCE_GRAD_BYTES = 83
-    SHARDING_BANDWIDTH = 84
-    SHARDING_SLOWDOWN = 85
-    RECOMPUTE_TIMES = 96
-    MEM_RECOMPUTE = 97
-    OFFLOAD_TIMES = 98
-    RELOAD_TIMES = 99
-    OFFLOAD_BYTES = 100
-    MEM_OFFLOAD = 101
-    HOST_BANDWIDTH = 102
-    HOST_LATENCY = 103
-    HOST_LINK = 104
-    COPY_SLOWDOWN = 105
-    MICROBATCH_SCALE = 112
-    MICROBATCH_MEMORY_SCALE = 113
-    SLICE_SCALE = 114
-
-
-class StagePasses(enum.IntEnum):
-    FORWARD_BACKWARD = 1
-    FORWARD_INPUT = 2
-    FORWARD = 3
-
-
 class SenderWaits(enum.IntEnum):
     NEVER = 0
     LIKE_KIND = 1
@@ -348,6 +286,62 @@ class OpFlag(enum.IntEnum):
     SLICED = 2
 
 
+class Quantity(enum.IntEnum):
+    FORWARD_TIMES = 16
+    BACKWARD_TIMES = 17
+    BACKWARD_INPUT_TIMES = 18
+    BACKWARD_WEIGHT_TIMES = 19
+    BACKWARD_INPUT_SHARE = 20
+    OVERLAPPED_TIMES = 21
+    OP_OVERHEAD = 22
+    DEVICE_SPEEDS = 23
+    MEM_FORWARD = 32
+    MEM_BACKWARD_INPUT = 33
+    MEM_BACKWARD_WEIGHT = 34
+    MEM_STATIC = 35
+    MEM_WEIGHTS = 36
+    MEM_LIMIT = 37
+    MEM_RECOMPUTED_BACKWARD_INPUT = 38
+    MEM_RECOMPUTED_BACKWARD = 39
+    MEM_OPTIMIZER = 48
+    MEM_OTHER = 49
+    MEM_GRADIENTS = 50
+    MEM_GATHERED = 51
+    MEM_OUTPUT = 52
+    MEM_SEND_FORWARD = 53
+    MEM_SEND_BACKWARD = 54
+    MEM_RECEIVE_FORWARD = 55
+    MEM_RECEIVE_BACKWARD = 56
+    MEM_WORK_FORWARD = 57
+    MEM_WORK_BACKWARD = 58
+    MEM_WORK_BACKWARD_INPUT = 59
+    MEM_WORK_BACKWARD_WEIGHT = 60
+    P2P_TIME = 64
+    P2P_BANDWIDTH = 65
+    ACTIVATION_BYTES = 66
+    GRADIENT_BYTES = 67
+    SEND_OVERHEAD = 68
+    UNSHARD_TIMES = 80
+    REDUCE_GRAD_TIMES = 81
+    UNSHARD_BYTES = 82
+    REDUCE_GRAD_BYTES = 83
+    SHARDING_BANDWIDTH = 84
+    SHARDING_SLOWDOWN = 85
+    RECOMPUTE_TIMES = 96
+    MEM_RECOMPUTE = 97
+    OFFLOAD_TIMES = 98
+    RELOAD_TIMES = 99
+    OFFLOAD_BYTES = 100
+    MEM_OFFLOAD = 101
+    HOST_BANDWIDTH = 102
+    HOST_LATENCY = 103
+    HOST_LINK = 104
+    COPY_SLOWDOWN = 105
+    MICROBATCH_SCALE = 112
+    MICROBATCH_MEMORY_SCALE = 113
+    SLICE_SCALE = 114
+
+
 class Connecting(enum.IntEnum):
     LINKS = 0
     STAGES = 1
@@ -369,6 +363,12 @@ class RankBy(enum.IntEnum):
     MEAN = 1
     QUANTILE = 2
     WORST = 3
+
+
+class StagePasses(enum.IntEnum):
+    FORWARD_BACKWARD = 1
+    FORWARD_INPUT = 2
+    FORWARD = 3
 
 
 class Status(enum.IntEnum):
@@ -2021,10 +2021,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_slices": (c_uint32, [c_void_p]),
     "ppsched_config_set_placement": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_placement": (c_int32, [c_void_p]),
-    "ppsched_config_set_stage_inputs": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
-    "ppsched_config_set_stage_passes": (c_int32, [c_void_p, POINTER(c_int32), c_size_t, POINTER(Error)]),
-    "ppsched_config_set_stage_microbatches": (c_int32, [c_void_p, c_uint32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
-    "ppsched_config_set_stage_devices": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
     "ppsched_config_order_devices": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_config_set_split_backward": (c_int32, [c_void_p, c_uint32, POINTER(Error)]),
@@ -2035,7 +2031,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_sender_waits": (c_int32, [c_void_p]),
     "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
-    "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
     "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
     "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
@@ -2156,6 +2151,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_destroy": (None, [c_void_p]),
     "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
@@ -2199,6 +2195,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_builder_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
     "ppsched_builder_finish": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate_with": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, GenerateFunction, c_void_p, POINTER(Error)]),
+    "ppsched_config_set_stage_inputs": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_passes": (c_int32, [c_void_p, POINTER(c_int32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_microbatches": (c_int32, [c_void_p, c_uint32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_devices": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_status_name": (c_char_p, [c_int32]),
     "ppsched_status_text": (c_char_p, [c_int32]),
     "ppsched_strategy_count": (c_uint32, []),
@@ -2236,10 +2236,6 @@ class Library(CDLL):
     ppsched_config_slices: Callable[..., int]
     ppsched_config_set_placement: Callable[..., int]
     ppsched_config_placement: Callable[..., int]
-    ppsched_config_set_stage_inputs: Callable[..., int]
-    ppsched_config_set_stage_passes: Callable[..., int]
-    ppsched_config_set_stage_microbatches: Callable[..., int]
-    ppsched_config_set_stage_devices: Callable[..., int]
     ppsched_config_set_weight_versions: Callable[..., int]
     ppsched_config_order_devices: Callable[..., int]
     ppsched_config_set_split_backward: Callable[..., int]
@@ -2250,7 +2246,6 @@ class Library(CDLL):
     ppsched_config_sender_waits: Callable[..., int]
     ppsched_config_set_values: Callable[..., int]
     ppsched_config_values: Callable[..., _Pointer[c_double]]
-    ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_config_validate: Callable[..., int]
     ppsched_config_set_option: Callable[..., int]
     ppsched_config_set_progress: Callable[..., int]
@@ -2371,6 +2366,7 @@ class Library(CDLL):
     ppsched_price_destroy: Callable[..., None]
     ppsched_price_get_step: Callable[..., int]
     ppsched_price_get_device: Callable[..., int]
+    ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_schedule_get_connections: Callable[..., int]
@@ -2414,6 +2410,10 @@ class Library(CDLL):
     ppsched_builder_set_weight_versions: Callable[..., int]
     ppsched_builder_finish: Callable[..., int]
     ppsched_schedule_generate_with: Callable[..., int]
+    ppsched_config_set_stage_inputs: Callable[..., int]
+    ppsched_config_set_stage_passes: Callable[..., int]
+    ppsched_config_set_stage_microbatches: Callable[..., int]
+    ppsched_config_set_stage_devices: Callable[..., int]
     ppsched_status_name: Callable[..., Optional[bytes]]
     ppsched_status_text: Callable[..., Optional[bytes]]
     ppsched_strategy_count: Callable[..., int]
