@@ -159,17 +159,13 @@ static ppsched_status check_devices(const uint32_t *counts, const uint32_t *devi
     return PPSCHED_OK;
 }
 
-/* The home of each stage: the first of its devices in ascending order, as `sorted` has them. */
-static ppsched_status set_homes(ppsched_config *config, const uint32_t *counts, const uint32_t *sorted, ppsched_error *error)
+/* The home of each stage: the first of its devices in ascending order, as `sorted` has them. NULL if memory is short. */
+static uint32_t *list_homes(const ppsched_config *config, const uint32_t *counts, const uint32_t *sorted)
 {
     uint32_t *map = ppi_allocate(&config->host, config->shape.stages, sizeof *map);
-    if (map == NULL)
-        return ppi_fail_memory(error, "the placement map");
-    for (uint32_t s = 0; s < config->shape.stages; sorted += counts[s++])
+    for (uint32_t s = 0; s < config->shape.stages && map != NULL; sorted += counts[s++])
         map[s] = *sorted;
-    ppsched_status status = ppi_config_set_placement(config, PPSCHED_PLACEMENT_MAP, map, config->shape.stages, error);
-    ppi_release(&config->host, map);
-    return status;
+    return map;
 }
 
 /* Sorts the devices of each stage. */
@@ -188,14 +184,21 @@ static ppsched_status set_devices(ppsched_config *config, const uint32_t *counts
 {
     struct change change;
     sort_sets(sorted, counts, config->shape.stages);
-    ppsched_status status = set_homes(config, counts, sorted, error);
-    if (status == PPSCHED_OK)
-        status = start(&change, config, error);
-    if (status != PPSCHED_OK)
+    uint32_t *map = list_homes(config, counts, sorted);
+    ppsched_status status = map != NULL ? start(&change, config, error) : ppi_fail_memory(error, "the placement map");
+    if (status == PPSCHED_OK) {
+        change.parts.device_counts = counts;
+        change.parts.devices = sorted;
+        status = finish(&change, error);
+    }
+    if (status != PPSCHED_OK) {
+        ppi_release(&config->host, map);
         return status;
-    change.parts.device_counts = counts;
-    change.parts.devices = sorted;
-    return finish(&change, error);
+    }
+    ppi_release(&config->host, config->map);
+    config->map = map;
+    config->placement = PPSCHED_PLACEMENT_MAP;
+    return PPSCHED_OK;
 }
 
 ppsched_status ppi_config_set_stage_devices(ppsched_config *config, const uint32_t *counts, const uint32_t *devices,
