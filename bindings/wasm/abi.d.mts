@@ -241,8 +241,27 @@ export const TrainingFlag: {
   readonly GRAPHS: 256;
   readonly FROZEN_WEIGHTS: 512;
   readonly ONE_COPY_A_NODE: 1024;
+  readonly ADAPTER_DROPOUT: 2048;
+  readonly FUSED_ADAPTERS: 4096;
 };
 export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
+
+export const AdapterTarget: {
+  readonly QUERY: 1;
+  readonly KEY: 2;
+  readonly VALUE: 4;
+  readonly OUTPUT: 8;
+  readonly GATE: 16;
+  readonly UP: 32;
+  readonly DOWN: 64;
+  readonly EXPERTS: 128;
+  readonly ROUTER: 256;
+  readonly SCAN_INPUT: 512;
+  readonly SCAN_OUTPUT: 1024;
+  readonly OTHER: 2048;
+  readonly HEAD: 4096;
+};
+export type AdapterTarget = (typeof AdapterTarget)[keyof typeof AdapterTarget];
 
 export const RecomputeModule: {
   readonly CORE_ATTENTION: 1;
@@ -695,6 +714,9 @@ export interface Training {
   precision: number;
   recompute_modules: number;
   expert_load: number;
+  adapter_rank: number;
+  adapter_expert_rank: number;
+  adapter_targets: number;
 }
 
 export interface Efficiency {
@@ -763,6 +785,8 @@ export interface LayerMemory {
   output_bytes: number;
   expert_parameters: number;
   modules: number;
+  trained: number;
+  expert_trained: number;
 }
 
 export interface UpdateCost {
@@ -884,6 +908,8 @@ export interface Pipeline {
   split: number;
   recompute: string | null;
   recompute_layers: number;
+  progress: number;
+  progress_user: number;
 }
 
 export interface StepPrice {
@@ -1100,6 +1126,10 @@ export interface Accelerator {
   hidden_share: number;
   permute_traffic: number;
   slowdown: number;
+  fused_permute_traffic: number;
+  bias_traffic: number;
+  memory_hidden: number;
+  scan_share: number;
 }
 
 export interface PairWindows {

@@ -220,6 +220,24 @@ export const TrainingFlag = Object.freeze({
   GRAPHS: 256,
   FROZEN_WEIGHTS: 512,
   ONE_COPY_A_NODE: 1024,
+  ADAPTER_DROPOUT: 2048,
+  FUSED_ADAPTERS: 4096,
+});
+
+export const AdapterTarget = Object.freeze({
+  QUERY: 1,
+  KEY: 2,
+  VALUE: 4,
+  OUTPUT: 8,
+  GATE: 16,
+  UP: 32,
+  DOWN: 64,
+  EXPERTS: 128,
+  ROUTER: 256,
+  SCAN_INPUT: 512,
+  SCAN_OUTPUT: 1024,
+  OTHER: 2048,
+  HEAD: 4096,
 });
 
 export const RecomputeModule = Object.freeze({
@@ -645,7 +663,7 @@ export const STRUCTS = {
     most: ["f64", 8, 1],
     bound: ["f64", 16, 1],
   } },
-  Training: { size: 88, fields: {
+  Training: { size: 104, fields: {
     size: ["u32", 0, 1],
     flags: ["u32", 4, 1],
     sequence_length: ["u32", 8, 1],
@@ -663,6 +681,10 @@ export const STRUCTS = {
     precision: ["i32", 72, 1],
     recompute_modules: ["u32", 76, 1],
     expert_load: ["f64", 80, 1],
+    adapter_rank: ["u32", 88, 1],
+    adapter_expert_rank: ["u32", 92, 1],
+    adapter_targets: ["u32", 96, 1],
+    reserved: ["u32", 100, 1],
   } },
   Efficiency: { size: 16, fields: {
     least: ["f64", 0, 1],
@@ -718,7 +740,7 @@ export const STRUCTS = {
     expert_time: ["f64", 96, 1],
     launch_time: ["f64", 104, 1],
   } },
-  LayerMemory: { size: 96, fields: {
+  LayerMemory: { size: 112, fields: {
     size: ["u32", 0, 1],
     reserved: ["u32", 4, 1],
     parameters: ["f64", 8, 1],
@@ -732,6 +754,8 @@ export const STRUCTS = {
     output_bytes: ["f64", 72, 1],
     expert_parameters: ["f64", 80, 1],
     modules: ["f64", 88, 1],
+    trained: ["f64", 96, 1],
+    expert_trained: ["f64", 104, 1],
   } },
   UpdateCost: { size: 40, fields: {
     size: ["u32", 0, 1],
@@ -845,7 +869,7 @@ export const STRUCTS = {
     min_group_size: ["u32", 188, 1],
     imbalance: ["f64", 192, 1],
   } },
-  Pipeline: { size: 36, fields: {
+  Pipeline: { size: 44, fields: {
     size: ["u32", 0, 1],
     devices: ["u32", 4, 1],
     chunks: ["u32", 8, 1],
@@ -855,6 +879,8 @@ export const STRUCTS = {
     recompute: ["string", 24, 1],
     recompute_layers: ["u32", 28, 1],
     reserved: ["u32", 32, 1],
+    progress: ["pointer", 36, 1],
+    progress_user: ["pointer", 40, 1],
   } },
   StepPrice: { size: 96, fields: {
     size: ["u32", 0, 1],
@@ -1039,7 +1065,7 @@ export const STRUCTS = {
     reserved: ["u32", 112, 1],
     hybrid_symbols: ["string", 116, 1],
   } },
-  Accelerator: { size: 256, fields: {
+  Accelerator: { size: 288, fields: {
     size: ["u32", 0, 1],
     node_devices: ["u32", 4, 1],
     name: ["string", 8, 1],
@@ -1068,6 +1094,10 @@ export const STRUCTS = {
     hidden_share: ["f64", 232, 1],
     permute_traffic: ["f64", 240, 1],
     slowdown: ["f64", 248, 1],
+    fused_permute_traffic: ["f64", 256, 1],
+    bias_traffic: ["f64", 264, 1],
+    memory_hidden: ["f64", 272, 1],
+    scan_share: ["f64", 280, 1],
   } },
   PairWindows: { size: 64, fields: {
     size: ["u32", 0, 1],

@@ -6,19 +6,38 @@
 
 /* --- the step --- */
 
+/* Frozen weights are only gathered, where they are sharded; adapters are updated. */
+void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes)
+{
+    const ppsched_model *model = pricing->model;
+    if (model->training.adapter_rank == 0) {
+        ppi_model_update(out, model, sizes->parameters, sizes->expert_parameters);
+        return;
+    }
+    ppsched_model learning = *model;
+    ppsched_update_cost frozen;
+    learning.training.flags &= ~(uint32_t)PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS;
+    ppi_model_update(out, &learning, sizes->trained, sizes->expert_trained);
+    ppi_model_update(&frozen, model, sizes->parameters - sizes->trained, sizes->expert_parameters - sizes->expert_trained);
+    out->reduce_time += frozen.reduce_time;
+    out->parameter_time += frozen.parameter_time;
+}
+
 static double optimizer_time(const struct ppi_pricing *pricing)
 {
     double longest = 0;
     for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
-        double parameters = 0, experts = 0;
+        struct ppi_priced_stage sizes = {0};
         uint32_t count;
         const uint32_t *own = ppi_priced_stages(pricing, d, &count);
         for (uint32_t i = 0; i < count; i++) {
-            parameters += pricing->stages[own[i]].parameters;
-            experts += pricing->stages[own[i]].expert_parameters;
+            sizes.parameters += pricing->stages[own[i]].parameters;
+            sizes.expert_parameters += pricing->stages[own[i]].expert_parameters;
+            sizes.trained += pricing->stages[own[i]].trained;
+            sizes.expert_trained += pricing->stages[own[i]].expert_trained;
         }
         ppsched_update_cost cost;
-        ppi_model_update(&cost, pricing->model, parameters, experts);
+        ppi_pricing_update(&cost, pricing, &sizes);
         longest = cost.optimizer_time > longest ? cost.optimizer_time : longest;
     }
     return longest;
@@ -26,13 +45,16 @@ static double optimizer_time(const struct ppi_pricing *pricing)
 
 static double matrix_operations(const ppsched_model *model)
 {
-    double sum = 0;
+    double sum = 0, learning = 0;
     for (uint32_t row = 0; row < model->row_count; row++) {
         ppsched_pass_cost cost;
         ppi_model_price(&cost, model, row, PPSCHED_MODEL_PASS_FORWARD);
         sum += cost.matrix_operations * model->rows[row].layers;
+        ppi_model_price(&cost, model, row, PPSCHED_MODEL_PASS_WEIGHT);
+        learning += cost.matrix_operations * model->rows[row].layers;
     }
-    return 3 * sum; /* the backward has twice those of the forward */
+    /* the backward has twice those of the forward; beside frozen weights once, and the gradients of adapters */
+    return model->training.adapter_rank > 0 ? 2 * sum + learning : 3 * sum;
 }
 
 static void set_exposed(ppsched_step_price *step, const struct ppi_pricing *pricing)

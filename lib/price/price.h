@@ -21,6 +21,7 @@ struct ppsched_price {
 /* A stage of the layout. */
 struct ppi_priced_stage {
     double parameters, expert_parameters; /* without those of frozen towers */
+    double trained, expert_trained;       /* the part of these that learns */
     double weights, gradients, optimizer;
     double largest;                 /* bytes of the weights of its largest layer, not sharded */
     double logits, logit_gradients; /* bytes; 0 without a head */
@@ -57,6 +58,9 @@ static inline const uint32_t *ppi_priced_stages(const struct ppi_pricing *pricin
     *count = pricing->first_stages[device + 1] - pricing->first_stages[device];
     return pricing->stages_by_device + pricing->first_stages[device];
 }
+
+/* What a step does once for the parameters of a stage, or of several. */
+void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes);
 
 /* Seconds of data parallelism that are exposed. */
 double ppi_pricing_exposed(const struct ppi_pricing *pricing);

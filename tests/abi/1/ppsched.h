@@ -1243,7 +1243,24 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,
     PPSCHED_TRAINING_FLAG_GRAPHS = 256,
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,
+    PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,
+    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096
+};
+enum ppsched_adapter_target {
+    PPSCHED_ADAPTER_TARGET_QUERY = 1,
+    PPSCHED_ADAPTER_TARGET_KEY = 2,
+    PPSCHED_ADAPTER_TARGET_VALUE = 4,
+    PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
+    PPSCHED_ADAPTER_TARGET_GATE = 16,
+    PPSCHED_ADAPTER_TARGET_UP = 32,
+    PPSCHED_ADAPTER_TARGET_DOWN = 64,
+    PPSCHED_ADAPTER_TARGET_EXPERTS = 128,
+    PPSCHED_ADAPTER_TARGET_ROUTER = 256,
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512,
+    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
+    PPSCHED_ADAPTER_TARGET_OTHER = 2048,
+    PPSCHED_ADAPTER_TARGET_HEAD = 4096
 };
 enum ppsched_recompute_module {
     PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
@@ -1278,6 +1295,10 @@ typedef struct ppsched_training {
     int32_t precision;
     uint32_t recompute_modules;
     double expert_load;
+    uint32_t adapter_rank;
+    uint32_t adapter_expert_rank;
+    uint32_t adapter_targets;
+    uint32_t reserved;
 } ppsched_training;
 typedef struct ppsched_efficiency {
     double least;
@@ -1319,6 +1340,10 @@ typedef struct ppsched_accelerator {
     double hidden_share;
     double permute_traffic;
     double slowdown;
+    double fused_permute_traffic;
+    double bias_traffic;
+    double memory_hidden;
+    double scan_share;
 } ppsched_accelerator;
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
@@ -1411,6 +1436,8 @@ typedef struct ppsched_layer_memory {
     double output_bytes;
     double expert_parameters;
     double modules;
+    double trained;
+    double expert_trained;
 } ppsched_layer_memory;
 PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
                                                     const ppsched_model *model, uint32_t row,
@@ -1764,6 +1791,8 @@ typedef struct ppsched_pipeline {
     const char *recompute;
     uint32_t recompute_layers;
     uint32_t reserved;
+    ppsched_progress_function progress;
+    void *progress_user;
 } ppsched_pipeline;
 typedef struct ppsched_price ppsched_price;
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,

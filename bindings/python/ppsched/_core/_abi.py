@@ -226,6 +226,24 @@ class TrainingFlag(enum.IntEnum):
     GRAPHS = 256
     FROZEN_WEIGHTS = 512
     ONE_COPY_A_NODE = 1024
+    ADAPTER_DROPOUT = 2048
+    FUSED_ADAPTERS = 4096
+
+
+class AdapterTarget(enum.IntEnum):
+    QUERY = 1
+    KEY = 2
+    VALUE = 4
+    OUTPUT = 8
+    GATE = 16
+    UP = 32
+    DOWN = 64
+    EXPERTS = 128
+    ROUTER = 256
+    SCAN_INPUT = 512
+    SCAN_OUTPUT = 1024
+    OTHER = 2048
+    HEAD = 4096
 
 
 class RecomputeModule(enum.IntEnum):
@@ -475,6 +493,9 @@ class Progress(Structure):
         ("share", c_double),
         ("best", c_double),
     ]
+
+
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 class ModelEnd(Structure):
@@ -959,6 +980,10 @@ class Training(Structure):
     precision: int
     recompute_modules: int
     expert_load: float
+    adapter_rank: int
+    adapter_expert_rank: int
+    adapter_targets: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -977,6 +1002,10 @@ class Training(Structure):
         ("precision", c_int32),
         ("recompute_modules", c_uint32),
         ("expert_load", c_double),
+        ("adapter_rank", c_uint32),
+        ("adapter_expert_rank", c_uint32),
+        ("adapter_targets", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1107,6 +1136,8 @@ class LayerMemory(Structure):
     output_bytes: float
     expert_parameters: float
     modules: float
+    trained: float
+    expert_trained: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1121,6 +1152,8 @@ class LayerMemory(Structure):
         ("output_bytes", c_double),
         ("expert_parameters", c_double),
         ("modules", c_double),
+        ("trained", c_double),
+        ("expert_trained", c_double),
     ]
 
 
@@ -1370,6 +1403,8 @@ class Pipeline(Structure):
     recompute: Optional[bytes]
     recompute_layers: int
     reserved: int
+    progress: _FuncPointer
+    progress_user: Optional[int]
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1380,6 +1415,8 @@ class Pipeline(Structure):
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
         ("reserved", c_uint32),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
     ]
 
 
@@ -1796,6 +1833,10 @@ class Accelerator(Structure):
     hidden_share: float
     permute_traffic: float
     slowdown: float
+    fused_permute_traffic: float
+    bias_traffic: float
+    memory_hidden: float
+    scan_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1825,6 +1866,10 @@ class Accelerator(Structure):
         ("hidden_share", c_double),
         ("permute_traffic", c_double),
         ("slowdown", c_double),
+        ("fused_permute_traffic", c_double),
+        ("bias_traffic", c_double),
+        ("memory_hidden", c_double),
+        ("scan_share", c_double),
     ]
 
 
@@ -1993,9 +2038,6 @@ class DescriptionInfo(Structure):
         ("reserved", c_uint32),
         ("family", c_char_p),
     ]
-
-
-ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 # name: (result, arguments)
