@@ -430,6 +430,13 @@ export const RankBy: {
 };
 export type RankBy = (typeof RankBy)[keyof typeof RankBy];
 
+export const StagePasses: {
+  readonly FORWARD_BACKWARD: 1;
+  readonly FORWARD_INPUT: 2;
+  readonly FORWARD: 3;
+};
+export type StagePasses = (typeof StagePasses)[keyof typeof StagePasses];
+
 export const Status: {
   readonly OK: 0;
   readonly ERROR_ARGUMENT: 1;

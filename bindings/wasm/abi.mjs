@@ -394,6 +394,12 @@ export const RankBy = Object.freeze({
   WORST: 3,
 });
 
+export const StagePasses = Object.freeze({
+  FORWARD_BACKWARD: 1,
+  FORWARD_INPUT: 2,
+  FORWARD: 3,
+});
+
 export const Status = Object.freeze({
   OK: 0,
   ERROR_ARGUMENT: 1,
@@ -1443,6 +1449,11 @@ export const FUNCTIONS = {
   ppsched_schedule_placement: ["i32", "pointer"],
   ppsched_schedule_device_of: ["u32", "pointer", "u32", "u32"],
   ppsched_schedule_peer_of: ["u32", "pointer", "pointer"],
+  ppsched_schedule_stage_input: ["u32", "pointer", "u32", "u32"],
+  ppsched_schedule_stage_device: ["u32", "pointer", "u32", "u32"],
+  ppsched_schedule_stage_passes: ["i32", "pointer", "u32"],
+  ppsched_schedule_runs_stage: ["u32", "pointer", "u32", "u32"],
+  ppsched_schedule_has_graph: ["u32", "pointer"],
   ppsched_schedule_flushes: ["u32", "pointer"],
   ppsched_schedule_weight_versions: ["u32", "pointer"],
   ppsched_schedule_op_count: ["u64", "pointer"],
@@ -1456,6 +1467,10 @@ export const FUNCTIONS = {
   ppsched_builder_set_weight_versions: ["i32", "pointer", "i64", "pointer"],
   ppsched_builder_finish: ["i32", "pointer", "pointer", "pointer"],
   ppsched_schedule_generate_with: ["i32", "pointer", "pointer", "string", "pointer", "pointer", "pointer"],
+  ppsched_config_set_stage_inputs: ["i32", "pointer", "pointer", "pointer", "u32", "pointer"],
+  ppsched_config_set_stage_passes: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_config_set_stage_microbatches: ["i32", "pointer", "u32", "pointer", "u32", "pointer"],
+  ppsched_config_set_stage_devices: ["i32", "pointer", "pointer", "pointer", "u32", "pointer"],
   ppsched_status_name: ["string", "i32"],
   ppsched_status_text: ["string", "i32"],
   ppsched_steady_create: ["i32", "pointer", "pointer", "string", "pointer"],

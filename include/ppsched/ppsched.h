@@ -122,6 +122,7 @@
 #include <ppsched/resources.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>
+#include <ppsched/stage_graph.h>
 #include <ppsched/status.h>
 #include <ppsched/steady.h>
 #include <ppsched/strategy.h>

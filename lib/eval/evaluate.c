@@ -6,6 +6,7 @@
 #include "eval/memory.h"
 #include "eval/memory_saving.h"
 #include "eval/timeline.h"
+#include "ir/stage_graph.h"
 
 /* What a reusable timeline keeps, so that an update allocates nothing. `spare` never has a `reuse` of its own. */
 struct ppi_reuse {
@@ -16,8 +17,16 @@ struct ppi_reuse {
 ppsched_status ppi_check_shapes(const ppsched_schedule *schedule, const ppsched_config *config, ppsched_error *error)
 {
     const struct ppi_shape *s = &schedule->shape, *c = &config->shape;
-    if (s->devices == c->devices && s->stages == c->stages)
+    if (s->devices == c->devices && s->stages == c->stages) {
+        if (config->graph != NULL && !ppi_graphs_are_equal(schedule->placement.graph, config->graph))
+            return ppi_fail(
+                error, PPSCHED_ERROR_MISMATCH,
+                "the schedule's stages feed each other, run or are placed otherwise than the config's (stage_inputs, "
+                "stage_passes, stage_microbatches, placement)");
+        if (config->senders_wait)
+            return ppi_refuse_graph(schedule->placement.graph, "sender_waits like_kind", error);
         return PPSCHED_OK;
+    }
     return ppi_fail(error, PPSCHED_ERROR_MISMATCH,
                     "the schedule has %u devices and %u stages, the config %u and %u; they must be equal", s->devices,
                     s->stages, c->devices, c->stages);
@@ -35,6 +44,9 @@ static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *s
     timeline->costs.host = *host;
     timeline->costs.instances = ppi_allocate_zeroed(host, (size_t)schedule->placement.copies * schedule->shape.stages,
                                                     sizeof *timeline->costs.instances);
+    if (schedule->placement.graph != NULL)
+        timeline->costs.links = ppi_allocate(host, ppi_graph_link_count(schedule->placement.graph),
+                                             sizeof *timeline->costs.links);
     timeline->flush_count = schedule->flushes ? schedule->shape.iterations - 1 : 0;
     timeline->spans = ppi_allocate(host, ops, sizeof *timeline->spans);
     timeline->latest = wants_latest ? ppi_allocate(host, ops, sizeof *timeline->latest) : NULL;
@@ -46,9 +58,10 @@ static ppsched_status allocate(ppsched_timeline **out, const ppsched_schedule *s
     timeline->idle = wants_idle ? ppi_allocate_zeroed(host, schedule->shape.devices, sizeof *timeline->idle) : NULL;
     timeline->schedule = schedule;
     ppi_schedule_retain(schedule);
-    if (timeline->costs.instances == NULL || timeline->spans == NULL || (wants_latest && timeline->latest == NULL) ||
-        timeline->flush_times == NULL || timeline->devices == NULL || timeline->fixed == NULL ||
-        timeline->fixed_of_stages == NULL || (wants_idle && timeline->idle == NULL)) {
+    if ((schedule->placement.graph != NULL && timeline->costs.links == NULL) || timeline->costs.instances == NULL ||
+        timeline->spans == NULL || (wants_latest && timeline->latest == NULL) || timeline->flush_times == NULL ||
+        timeline->devices == NULL || timeline->fixed == NULL || timeline->fixed_of_stages == NULL ||
+        (wants_idle && timeline->idle == NULL)) {
         ppi_timeline_destroy(timeline);
         return ppi_fail_memory(error, "the timeline");
     }
@@ -210,6 +223,14 @@ static ppsched_status find_times(struct ppi_event_loop *loop, ppsched_timeline *
     return ppi_earliest_starts(loop, timeline, error);
 }
 
+static void find_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline)
+{
+    if (timeline->schedule->placement.graph != NULL)
+        ppi_graph_latest(loop, timeline);
+    else
+        ppi_latest_starts(loop, timeline);
+}
+
 /* Fills in an existing timeline, whatever it held before. Each step reads the results of those above it: static memory the
  * devices of the stage instances; earliest starts the costs and the static memory, where their sums begin; the figures the
  * spans and these sums; idle and latest starts, in any order, the spans and the figures. After an error the timeline can only
@@ -227,7 +248,7 @@ static ppsched_status evaluate_in(struct ppi_event_loop *loop, ppsched_timeline 
     if (status == PPSCHED_OK && timeline->idle != NULL)
         ppi_find_idle(loop, timeline);
     if (status == PPSCHED_OK && timeline->latest != NULL)
-        ppi_latest_starts(loop, timeline);
+        find_latest(loop, timeline);
     timeline->pairs_are_timed = timeline->costs.overlapped.values != NULL;
     timeline->costs.overlapped = (struct ppi_values){0}; /* the config's, which may not outlive this call */
     return status;

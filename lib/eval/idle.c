@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "eval/event_loop.h"
 #include "eval/memory_saving.h"
+#include "ir/stage_graph.h"
 
 /* When the output of each stage pass is made, forward and backward. */
 struct making {
@@ -53,6 +54,31 @@ static void last_input(const struct making *making, const ppsched_op *unit, doub
     }
 }
 
+/* The same in a stage graph. An op of several devices that starts later waits for the others of them. */
+static void last_feed(const struct making *making, const ppsched_op *op, double start, double *made, double *there)
+{
+    const ppsched_schedule *schedule = making->timeline->schedule;
+    const struct ppi_stage_graph *graph = schedule->placement.graph;
+    const struct ppi_feeds feeds = ppi_feeds_of(graph, op->kind, op->stage);
+    const bool backward = op->kind != PPSCHED_KIND_F;
+    uint32_t count;
+    for (uint32_t i = 0; i < feeds.count; i++) {
+        if (!ppi_feed_runs(graph, &feeds, i, op->microbatch))
+            continue;
+        const struct ppi_pass *pass =
+            &making->passes[feeds.stages[i] * making->micro_slices + ppi_micro_slice_of(&schedule->shape, op)];
+        const double own = backward ? pass->backward.value : pass->forward.value,
+                     delay = ppi_link_delay_of(&making->timeline->costs, schedule, op, ppi_feed_link(&feeds, i), backward);
+        if (own + delay > *there) {
+            *made = own;
+            *there = own + delay;
+        }
+    }
+    ppi_devices_of(&schedule->placement, op->stage, &count);
+    if (count > 1 && *there < start)
+        *made = *there = start;
+}
+
 /* Whether a unit starts only when its RELOAD ends. */
 static bool waits_for_reload(const ppsched_timeline *timeline, const ppsched_op *unit, double start)
 {
@@ -68,7 +94,10 @@ static void split_wait(const struct making *making, const ppsched_op *unit, doub
                        bool has_computed, ppsched_idle *idle)
 {
     double made = 0, there = 0;
-    last_input(making, unit, &made, &there);
+    if (making->timeline->schedule->placement.graph != NULL)
+        last_feed(making, unit, start, &made, &there);
+    else
+        last_input(making, unit, &made, &there);
     ppi_add_waiting_for_neighbour(idle, has_computed, ppi_part_of_wait(clock, made, start));
     if (copied >= start || waits_for_reload(making->timeline, unit, start)) {
         idle->transfer += ppi_part_of_wait(clock, there, start);

@@ -84,6 +84,10 @@ ppsched_status ppi_earliest_starts(struct ppi_event_loop *loop, ppsched_timeline
 ppsched_status ppi_forward_sweep(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 ppsched_status ppi_forward_sweep_with_senders(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
 
+/* The same of a schedule with a stage graph, and its latest starts. */
+ppsched_status ppi_graph_earliest(struct ppi_event_loop *loop, ppsched_timeline *timeline, ppsched_error *error);
+void ppi_graph_latest(struct ppi_event_loop *loop, ppsched_timeline *timeline);
+
 /* Fills `latest`, from spans and the makespan. */
 void ppi_latest_starts(struct ppi_event_loop *loop, ppsched_timeline *timeline);
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "ir/stage_graph.h"
 
 static const struct ppi_values *list_of(const ppsched_config *config, int32_t quantity)
 {
@@ -311,17 +312,46 @@ static ppsched_status divide_by_speed(double *duration, const ppsched_config *co
     return PPSCHED_OK;
 }
 
-static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched_config *config, const uint32_t *device,
-                                    uint32_t stage, ppsched_error *error)
+/* Where frozen weights leave a stage without W, its I releases all. */
+static ppsched_status freeze(struct ppi_instance *instance, const ppsched_config *config, uint32_t stage, ppsched_error *error)
 {
+    const struct ppi_rise rise = ppi_config_rise(config, stage);
+    instance->memory[PPSCHED_KIND_I] = instance->memory[PPSCHED_KIND_B];
+    if (rise.input == 0 && rise.whole == 0)
+        return PPSCHED_OK;
+    return ppi_fail_at(error, PPSCHED_ERROR_REFUSED, (struct ppi_place){PPSCHED_NONE, stage, PPSCHED_NONE, PPSCHED_NONE},
+                       "stage %u has passes FI, whose memory cannot rise inside the backward; set mem_backward_input to 0 or "
+                       "less, and no recomputed memory",
+                       stage);
+}
+
+/* The slowest device of a stage. */
+static uint32_t slowest_of(const ppsched_config *config, const struct ppi_placement *placement, uint32_t stage)
+{
+    uint32_t count, slowest;
+    const uint32_t *devices = ppi_devices_of(placement, stage, &count);
+    slowest = devices[0];
+    for (uint32_t i = 1; i < count; i++)
+        if (ppi_speed_of(config, devices[i]) < ppi_speed_of(config, slowest))
+            slowest = devices[i];
+    return slowest;
+}
+
+static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched_config *config,
+                                    const struct ppi_placement *placement, size_t first, uint32_t stage, ppsched_error *error)
+{
+    const uint32_t *device = placement->device_of + first;
     ppsched_status status = ppi_resolve_stage(config, stage, instance, error);
     struct ppi_transfer_cost forward = {0, 0}, backward = {0, 0};
-    if (stage > 0)
+    if (status == PPSCHED_OK && ppi_stage_is_frozen(placement->graph, stage))
+        status = freeze(instance, config, stage, error);
+    if (stage > 0 && placement->graph == NULL) /* else its links have their own delays */
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
-    if (stage + 1 < config->shape.stages)
+    if (stage + 1 < config->shape.stages && placement->graph == NULL)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
     if (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL && status == PPSCHED_OK)
-        status = divide_by_speed(instance->duration, config, device[stage], stage, error);
+        status = divide_by_speed(instance->duration, config,
+                                 placement->graph != NULL ? slowest_of(config, placement, stage) : device[stage], stage, error);
     if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {
         ppi_add_op_overhead(instance->duration, config);
         status = check_durations(instance->duration, stage, error);
@@ -418,9 +448,10 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
         status = fill_rises(costs, config, error);
     for (uint32_t c = 0; c < placement->copies; c++)
         for (uint32_t s = 0; s < stages && status == PPSCHED_OK; s++)
-            status = fill_instance(&costs->instances[(size_t)c * stages + s], config, placement->device_of + (size_t)c * stages,
-                                   s, error);
+            status = fill_instance(&costs->instances[(size_t)c * stages + s], config, placement, (size_t)c * stages, s, error);
     round_times(costs, (size_t)placement->copies * stages, config->time_step);
+    if (status == PPSCHED_OK && placement->graph != NULL)
+        status = ppi_link_costs_fill(costs, config, placement, error);
     return status;
 }
 
@@ -446,6 +477,8 @@ void ppi_costs_clear(struct ppi_costs *costs)
     ppi_release(&costs->host, costs->instances);
     ppi_release(&costs->host, costs->factors);
     ppi_release(&costs->host, costs->rises);
+    ppi_release(&costs->host, costs->links);
+    costs->links = NULL;
     costs->instances = NULL;
     costs->rises = NULL;
     costs->factors = NULL;

@@ -49,6 +49,7 @@ struct ppi_strategy {
     uint32_t weight_versions;
     bool splits_backward, flushes;
     bool serves_forwards; /* supports forward-only runs: its forwards alone are a valid order */
+    bool serves_graphs;   /* supports stage graphs and stages on several devices; others support only chains */
     bool cuts;            /* supports slices; others support only whole microbatches */
     bool may_join;        /* splits backwards, but leaves them whole where the problem requires it */
     bool is_for_slices;   /* with whole microbatches identical to another strategy: plans of these leave it out */

@@ -81,6 +81,28 @@ static ppsched_status config_set_placement(struct attempt *attempt)
                                         &attempt->error);
 }
 
+static ppsched_status config_set_stage_inputs(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_inputs(attempt->own.config, (uint32_t[]){0, 1, 0, 2}, (uint32_t[]){0, 1, 2}, 4,
+                                           &attempt->error);
+}
+
+static ppsched_status config_set_stage_passes(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_passes(attempt->own.config, (int32_t[]){3, 2, 1, 1}, 4, &attempt->error);
+}
+
+static ppsched_status config_set_stage_microbatches(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_microbatches(attempt->own.config, 1, (uint32_t[]){1}, 1, &attempt->error);
+}
+
+static ppsched_status config_set_stage_devices(struct attempt *attempt)
+{
+    return ppsched_config_set_stage_devices(attempt->own.config, (uint32_t[]){2, 1, 1, 2}, (uint32_t[]){1, 0, 0, 1, 0, 1}, 4,
+                                            &attempt->error);
+}
+
 /* The second variant is of links. */
 static void prepare_devices(struct attempt *attempt)
 {
@@ -529,6 +551,10 @@ int main(void)
         SHORTAGE(config_from_layers, .variants = 1),
         SHORTAGE(config_with_microbatches, .variants = 2, .prepare = prepare_map),
         SHORTAGE(config_set_placement, .variants = 1),
+        SHORTAGE(config_set_stage_inputs, .variants = 1),
+        SHORTAGE(config_set_stage_passes, .variants = 1),
+        SHORTAGE(config_set_stage_microbatches, .variants = 1),
+        SHORTAGE(config_set_stage_devices, .variants = 1),
         SHORTAGE(config_order_devices, .variants = 2, .prepare = prepare_devices),
         SHORTAGE(config_set_values, .variants = 2),
         SHORTAGE(config_set_windows, .variants = 2),

@@ -495,6 +495,11 @@ static void test_schedules_and_timelines(void **state)
     NO_MEMORY_FOR(ppsched_schedule_slices(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_placement(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_device_of(own->schedule, 1, 1));
+    NO_MEMORY_FOR(ppsched_schedule_stage_device(own->schedule, 1, 0));
+    NO_MEMORY_FOR(ppsched_schedule_stage_input(own->schedule, 1, 0));
+    NO_MEMORY_FOR(ppsched_schedule_stage_passes(own->schedule, 1));
+    NO_MEMORY_FOR(ppsched_schedule_runs_stage(own->schedule, 1, 1));
+    NO_MEMORY_FOR(ppsched_schedule_has_graph(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_peer_of(own->lowered, &(ppsched_op){.kind = PPSCHED_KIND_SEND_F}));
     NO_MEMORY_FOR(ppsched_schedule_flushes(own->schedule));
     NO_MEMORY_FOR(ppsched_schedule_weight_versions(own->schedule));

@@ -2,8 +2,10 @@
 /* The best schedule that can be found for a placement: first all other strategies of that placement that fit the memory
  * limits, then a search that starts from the best of them, until a lower bound is reached or the effort is spent. */
 #include "base/checked.h"
+#include "ir/stage_graph.h"
 #include "search/explore.h"
 #include "strategy/descriptors.h"
+#include "strategy/searches/auto_graph.h"
 #include "strategy/searches/auto_jobs.h"
 #include "strategy/searches/auto_offload.h"
 
@@ -161,6 +163,12 @@ static ppsched_status make_of_jobs(ppsched_schedule **out, const struct ppi_task
 static ppsched_status make(ppsched_schedule **out, const struct ppi_task *task, const ppsched_config *config,
                            ppsched_error *error)
 {
+    if (config->graph != NULL && task->option[OFFLOAD] != PPI_NO_OFFLOAD)
+        return ppi_refuse_graph(config->graph, "auto with offload", error);
+    if (config->graph != NULL && task->option[OBJECTIVE] != PPI_BY_MAKESPAN)
+        return ppi_refuse_graph(config->graph, "auto with an objective other than makespan", error);
+    if (config->graph != NULL)
+        return ppi_auto_graph(out, task, config, task->option[EFFORT], error);
     if (task->option[OBJECTIVE] > PPI_BY_MAKESPAN && !config->is_forward_only)
         return ppi_refuse(error, task,
                           "objective %s is for forwards alone (forward_only); with backwards take makespan or span",
@@ -246,6 +254,7 @@ const struct ppi_strategy ppi_auto = {
     .flushes = true,
     .serves_forwards = true,
     .cuts = true,
+    .serves_graphs = true,
     .searches_long = true,
     .most_memory = PPI_BEAM_MEMORY + PPI_POOL_MEMORY,
     .options = options,

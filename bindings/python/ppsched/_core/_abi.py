@@ -400,6 +400,12 @@ class RankBy(enum.IntEnum):
     WORST = 3
 
 
+class StagePasses(enum.IntEnum):
+    FORWARD_BACKWARD = 1
+    FORWARD_INPUT = 2
+    FORWARD = 3
+
+
 class Status(enum.IntEnum):
     OK = 0
     ERROR_ARGUMENT = 1
@@ -2366,6 +2372,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_placement": (c_int32, [c_void_p]),
     "ppsched_schedule_device_of": (c_uint32, [c_void_p, c_uint32, c_uint32]),
     "ppsched_schedule_peer_of": (c_uint32, [c_void_p, POINTER(Op)]),
+    "ppsched_schedule_stage_input": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_stage_device": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_stage_passes": (c_int32, [c_void_p, c_uint32]),
+    "ppsched_schedule_runs_stage": (c_uint32, [c_void_p, c_uint32, c_uint32]),
+    "ppsched_schedule_has_graph": (c_uint32, [c_void_p]),
     "ppsched_schedule_flushes": (c_uint32, [c_void_p]),
     "ppsched_schedule_weight_versions": (c_uint32, [c_void_p]),
     "ppsched_schedule_op_count": (c_uint64, [c_void_p]),
@@ -2379,6 +2390,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_builder_set_weight_versions": (c_int32, [c_void_p, c_int64, POINTER(Error)]),
     "ppsched_builder_finish": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Error)]),
     "ppsched_schedule_generate_with": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, GenerateFunction, c_void_p, POINTER(Error)]),
+    "ppsched_config_set_stage_inputs": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_passes": (c_int32, [c_void_p, POINTER(c_int32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_microbatches": (c_int32, [c_void_p, c_uint32, POINTER(c_uint32), c_size_t, POINTER(Error)]),
+    "ppsched_config_set_stage_devices": (c_int32, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), c_size_t, POINTER(Error)]),
     "ppsched_status_name": (c_char_p, [c_int32]),
     "ppsched_status_text": (c_char_p, [c_int32]),
     "ppsched_steady_create": (c_int32, [POINTER(c_void_p), c_void_p, c_char_p, POINTER(Error)]),
@@ -2582,6 +2597,11 @@ class Library(CDLL):
     ppsched_schedule_placement: Callable[..., int]
     ppsched_schedule_device_of: Callable[..., int]
     ppsched_schedule_peer_of: Callable[..., int]
+    ppsched_schedule_stage_input: Callable[..., int]
+    ppsched_schedule_stage_device: Callable[..., int]
+    ppsched_schedule_stage_passes: Callable[..., int]
+    ppsched_schedule_runs_stage: Callable[..., int]
+    ppsched_schedule_has_graph: Callable[..., int]
     ppsched_schedule_flushes: Callable[..., int]
     ppsched_schedule_weight_versions: Callable[..., int]
     ppsched_schedule_op_count: Callable[..., int]
@@ -2595,6 +2615,10 @@ class Library(CDLL):
     ppsched_builder_set_weight_versions: Callable[..., int]
     ppsched_builder_finish: Callable[..., int]
     ppsched_schedule_generate_with: Callable[..., int]
+    ppsched_config_set_stage_inputs: Callable[..., int]
+    ppsched_config_set_stage_passes: Callable[..., int]
+    ppsched_config_set_stage_microbatches: Callable[..., int]
+    ppsched_config_set_stage_devices: Callable[..., int]
     ppsched_status_name: Callable[..., Optional[bytes]]
     ppsched_status_text: Callable[..., Optional[bytes]]
     ppsched_steady_create: Callable[..., int]

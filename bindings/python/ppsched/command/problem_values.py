@@ -34,14 +34,14 @@ def _settings(pairs: Sequence[str]) -> Dict[str, str]:
     return settings
 
 
-def _placement(words: Optional[List[str]]) -> Union[str, List[int], None]:
-    """Reads a placement: a name, or the device of each stage."""
-    if words is None or len(words) == 1 and not words[0].isdigit():
+def _placement(words: Optional[List[str]]) -> Union[str, List[Any], None]:
+    """Reads a placement: a name, or the device of each stage; 0+1 for a stage on devices 0 and 1."""
+    if words is None or len(words) == 1 and not words[0].replace("+", "").isdigit():
         return words[0] if words else None
     try:
-        return [whole(word) for word in words]
+        return [[whole(device) for device in word.split("+")] if "+" in word else whole(word) for word in words]
     except argparse.ArgumentTypeError:
-        raise UsageError(f"--placement {shown(' '.join(words))[1:-1]}: it must be a name, or the device of each stage") from None
+        raise UsageError(f"--placement {shown(' '.join(words))[1:-1]}: it must be a name, or the device of each stage (0+1: devices 0 and 1 together)") from None
 
 
 def merged(arguments: argparse.Namespace) -> Values:

@@ -16,7 +16,8 @@ SLOW = ("slow_rank", "slow_link", "slow_stage")
 NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
 MAPPINGS = ("options", "embedding", "head")
-LISTS = ("requests", "device_order", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
+LISTS = ("requests", "device_order", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements",
+         "stage_inputs", "stage_passes", "stage_microbatches")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches", "free_device_order")
 OTHERS = ("placement", "windows", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
@@ -114,7 +115,8 @@ def config_of_values(values: Mapping[str, Any]) -> Config:
                     slices=values.get("slices", 1), placement=values.get("placement"), weight_versions=values.get("weight_versions", 0),
                     split_backward=values.get("split_backward", True), forward_only=values.get("forward_only", False),
                     sender_waits=values.get("sender_waits") or "never", options=values.get("options"), units=values.get("units", PLAIN),
-                    windows=values.get("windows"),
+                    windows=values.get("windows"), stage_inputs=values.get("stage_inputs"), stage_passes=values.get("stage_passes"),
+                    stage_microbatches=values.get("stage_microbatches"),
                     **quantities_in({name: value for name, value in values.items() if value is not None}))
     return config if values.get("device_order") is None else config.with_device_order(values["device_order"])
 
