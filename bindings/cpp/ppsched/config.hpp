@@ -12,6 +12,7 @@
 #include <ppsched/config.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/environment.h>
+#include <ppsched/stage_graph.h>
 
 #include <ppsched/detail.hpp>
 #include <ppsched/sized.hpp>
