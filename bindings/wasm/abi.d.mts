@@ -67,63 +67,6 @@ export const Placement: {
 };
 export type Placement = (typeof Placement)[keyof typeof Placement];
 
-export const Quantity: {
-  readonly FORWARD_TIMES: 16;
-  readonly BACKWARD_TIMES: 17;
-  readonly BACKWARD_INPUT_TIMES: 18;
-  readonly BACKWARD_WEIGHT_TIMES: 19;
-  readonly BACKWARD_INPUT_SHARE: 20;
-  readonly OVERLAPPED_TIMES: 21;
-  readonly OP_OVERHEAD: 22;
-  readonly DEVICE_SPEEDS: 23;
-  readonly MEM_FORWARD: 32;
-  readonly MEM_BACKWARD_INPUT: 33;
-  readonly MEM_BACKWARD_WEIGHT: 34;
-  readonly MEM_STATIC: 35;
-  readonly MEM_WEIGHTS: 36;
-  readonly MEM_LIMIT: 37;
-  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 38;
-  readonly MEM_RECOMPUTED_BACKWARD: 39;
-  readonly MEM_OPTIMIZER: 48;
-  readonly MEM_OTHER: 49;
-  readonly MEM_GRADIENTS: 50;
-  readonly MEM_GATHERED: 51;
-  readonly MEM_OUTPUT: 52;
-  readonly MEM_SEND_FORWARD: 53;
-  readonly MEM_SEND_BACKWARD: 54;
-  readonly MEM_RECEIVE_FORWARD: 55;
-  readonly MEM_RECEIVE_BACKWARD: 56;
-  readonly MEM_WORK_FORWARD: 57;
-  readonly MEM_WORK_BACKWARD: 58;
-  readonly MEM_WORK_BACKWARD_INPUT: 59;
-  readonly MEM_WORK_BACKWARD_WEIGHT: 60;
-  readonly P2P_TIME: 64;
-  readonly P2P_BANDWIDTH: 65;
-  readonly ACTIVATION_BYTES: 66;
-  readonly GRADIENT_BYTES: 67;
-  readonly SEND_OVERHEAD: 68;
-  readonly UNSHARD_TIMES: 80;
-  readonly REDUCE_GRAD_TIMES: 81;
-  readonly UNSHARD_BYTES: 82;
-  readonly REDUCE_GRAD_BYTES: 83;
-  readonly SHARDING_BANDWIDTH: 84;
-  readonly SHARDING_SLOWDOWN: 85;
-  readonly RECOMPUTE_TIMES: 96;
-  readonly MEM_RECOMPUTE: 97;
-  readonly OFFLOAD_TIMES: 98;
-  readonly RELOAD_TIMES: 99;
-  readonly OFFLOAD_BYTES: 100;
-  readonly MEM_OFFLOAD: 101;
-  readonly HOST_BANDWIDTH: 102;
-  readonly HOST_LATENCY: 103;
-  readonly HOST_LINK: 104;
-  readonly COPY_SLOWDOWN: 105;
-  readonly MICROBATCH_SCALE: 112;
-  readonly MICROBATCH_MEMORY_SCALE: 113;
-  readonly SLICE_SCALE: 114;
-};
-export type Quantity = (typeof Quantity)[keyof typeof Quantity];
-
 export const SenderWaits: {
   readonly NEVER: 0;
   readonly LIKE_KIND: 1;
@@ -327,8 +270,27 @@ export const TrainingFlag: {
   readonly GRAPHS: 256;
   readonly FROZEN_WEIGHTS: 512;
   readonly ONE_COPY_A_NODE: 1024;
+  readonly ADAPTER_DROPOUT: 2048;
+  readonly FUSED_ADAPTERS: 4096;
 };
 export type TrainingFlag = (typeof TrainingFlag)[keyof typeof TrainingFlag];
+
+export const AdapterTarget: {
+  readonly QUERY: 1;
+  readonly KEY: 2;
+  readonly VALUE: 4;
+  readonly OUTPUT: 8;
+  readonly GATE: 16;
+  readonly UP: 32;
+  readonly DOWN: 64;
+  readonly EXPERTS: 128;
+  readonly ROUTER: 256;
+  readonly SCAN_INPUT: 512;
+  readonly SCAN_OUTPUT: 1024;
+  readonly OTHER: 2048;
+  readonly HEAD: 4096;
+};
+export type AdapterTarget = (typeof AdapterTarget)[keyof typeof AdapterTarget];
 
 export const RecomputeModule: {
   readonly CORE_ATTENTION: 1;
@@ -393,6 +355,63 @@ export const OpFlag: {
   readonly SLICED: 2;
 };
 export type OpFlag = (typeof OpFlag)[keyof typeof OpFlag];
+
+export const Quantity: {
+  readonly FORWARD_TIMES: 16;
+  readonly BACKWARD_TIMES: 17;
+  readonly BACKWARD_INPUT_TIMES: 18;
+  readonly BACKWARD_WEIGHT_TIMES: 19;
+  readonly BACKWARD_INPUT_SHARE: 20;
+  readonly OVERLAPPED_TIMES: 21;
+  readonly OP_OVERHEAD: 22;
+  readonly DEVICE_SPEEDS: 23;
+  readonly MEM_FORWARD: 32;
+  readonly MEM_BACKWARD_INPUT: 33;
+  readonly MEM_BACKWARD_WEIGHT: 34;
+  readonly MEM_STATIC: 35;
+  readonly MEM_WEIGHTS: 36;
+  readonly MEM_LIMIT: 37;
+  readonly MEM_RECOMPUTED_BACKWARD_INPUT: 38;
+  readonly MEM_RECOMPUTED_BACKWARD: 39;
+  readonly MEM_OPTIMIZER: 48;
+  readonly MEM_OTHER: 49;
+  readonly MEM_GRADIENTS: 50;
+  readonly MEM_GATHERED: 51;
+  readonly MEM_OUTPUT: 52;
+  readonly MEM_SEND_FORWARD: 53;
+  readonly MEM_SEND_BACKWARD: 54;
+  readonly MEM_RECEIVE_FORWARD: 55;
+  readonly MEM_RECEIVE_BACKWARD: 56;
+  readonly MEM_WORK_FORWARD: 57;
+  readonly MEM_WORK_BACKWARD: 58;
+  readonly MEM_WORK_BACKWARD_INPUT: 59;
+  readonly MEM_WORK_BACKWARD_WEIGHT: 60;
+  readonly P2P_TIME: 64;
+  readonly P2P_BANDWIDTH: 65;
+  readonly ACTIVATION_BYTES: 66;
+  readonly GRADIENT_BYTES: 67;
+  readonly SEND_OVERHEAD: 68;
+  readonly UNSHARD_TIMES: 80;
+  readonly REDUCE_GRAD_TIMES: 81;
+  readonly UNSHARD_BYTES: 82;
+  readonly REDUCE_GRAD_BYTES: 83;
+  readonly SHARDING_BANDWIDTH: 84;
+  readonly SHARDING_SLOWDOWN: 85;
+  readonly RECOMPUTE_TIMES: 96;
+  readonly MEM_RECOMPUTE: 97;
+  readonly OFFLOAD_TIMES: 98;
+  readonly RELOAD_TIMES: 99;
+  readonly OFFLOAD_BYTES: 100;
+  readonly MEM_OFFLOAD: 101;
+  readonly HOST_BANDWIDTH: 102;
+  readonly HOST_LATENCY: 103;
+  readonly HOST_LINK: 104;
+  readonly COPY_SLOWDOWN: 105;
+  readonly MICROBATCH_SCALE: 112;
+  readonly MICROBATCH_MEMORY_SCALE: 113;
+  readonly SLICE_SCALE: 114;
+};
+export type Quantity = (typeof Quantity)[keyof typeof Quantity];
 
 export const Connecting: {
   readonly LINKS: 0;
@@ -748,6 +767,9 @@ export interface Training {
   precision: number;
   recompute_modules: number;
   expert_load: number;
+  adapter_rank: number;
+  adapter_expert_rank: number;
+  adapter_targets: number;
 }
 
 export interface Efficiency {
@@ -816,6 +838,8 @@ export interface LayerMemory {
   output_bytes: number;
   expert_parameters: number;
   modules: number;
+  trained: number;
+  expert_trained: number;
 }
 
 export interface UpdateCost {
@@ -937,6 +961,8 @@ export interface Pipeline {
   split: number;
   recompute: string | null;
   recompute_layers: number;
+  progress: number;
+  progress_user: number;
 }
 
 export interface StepPrice {
@@ -1165,6 +1191,10 @@ export interface Accelerator {
   hidden_share: number;
   permute_traffic: number;
   slowdown: number;
+  fused_permute_traffic: number;
+  bias_traffic: number;
+  memory_hidden: number;
+  scan_share: number;
 }
 
 export interface PairWindows {

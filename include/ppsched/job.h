@@ -8,8 +8,8 @@
  * A job is used in one of two ways:
  *   - ppsched_job_run prices what its bounds do not rule out, and keeps the best.
  *   - The caller prices layouts itself, in several threads or processes: with
- *     ppsched_job_evaluate_layout in the order of their numbers, until the bound of the next one is above the worst that is
- *     still wanted. Both give the same layouts, to the last bit.
+ *     ppsched_job_evaluate_layout in the order of their numbers, until the bound of the next one is
+ *     above the worst that is still wanted. Both give the same layouts, to the last bit.
  *
  * Sample:
  *     const ppsched_transformer llama = {

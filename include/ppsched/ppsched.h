@@ -113,11 +113,12 @@
 #include <ppsched/memory_saving.h>
 #include <ppsched/microbatches.h>
 #include <ppsched/model.h>
-#include <ppsched/price.h>
 #include <ppsched/names.h>
 #include <ppsched/op.h>
 #include <ppsched/pair.h>
 #include <ppsched/plan.h>
+#include <ppsched/price.h>
+#include <ppsched/quantity.h>
 #include <ppsched/resources.h>
 #include <ppsched/scenarios.h>
 #include <ppsched/schedule.h>

@@ -55,17 +55,20 @@ static void add_once(struct once *once, const struct ppi_pricing *pricing, uint3
 {
     const ppsched_model *model = pricing->model;
     const ppsched_pipeline *pipeline = &pricing->pipeline;
-    double parameters = 0, experts = 0, gradients = 0, gathers = 0;
+    struct ppi_priced_stage sizes = {0};
+    double gradients = 0, gathers = 0;
     ppsched_update_cost cost;
     for (uint32_t chunk = 0; chunk < pipeline->chunks; chunk++) {
         const struct ppi_priced_stage *stage = &pricing->stages[stage_of(pipeline, device, chunk, is_v)];
-        parameters += stage->parameters;
-        experts += stage->expert_parameters;
-        ppi_model_update(&cost, model, stage->parameters, stage->expert_parameters);
+        sizes.parameters += stage->parameters;
+        sizes.expert_parameters += stage->expert_parameters;
+        sizes.trained += stage->trained;
+        sizes.expert_trained += stage->expert_trained;
+        ppi_pricing_update(&cost, pricing, stage);
         gradients += cost.gradient_time;
         gathers += cost.parameter_time;
     }
-    ppi_model_update(&cost, model, parameters, experts);
+    ppi_pricing_update(&cost, pricing, &sizes);
     once->optimizer = max(once->optimizer, cost.optimizer_time);
     bool hides_sums = (model->training.flags & PPSCHED_TRAINING_FLAG_OVERLAPS_GRADIENTS) != 0,
          hides_gathers = (model->training.flags & PPSCHED_TRAINING_FLAG_OVERLAPS_PARAMETERS) != 0;

@@ -32,6 +32,7 @@ struct ppsched_model {
     ppsched_training training;
     ppsched_accelerator device; /* all 0 if none was given */
     bool has_device;
+    bool has_activation_bytes; /* they were told, and go over what the precision implies */
 };
 
 ppsched_status ppi_model_create(ppsched_model **out, const ppsched_description *description, const ppsched_training *training,

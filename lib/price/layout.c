@@ -107,6 +107,8 @@ static void add_layer(struct ppi_priced_stage *stage, const struct ppi_pricing *
     bool is_frozen = model->rows[row].tower != NULL && model->rows[row].tower->is_frozen;
     stage->parameters += is_frozen ? 0 : memory->parameters; /* those that a step updates */
     stage->expert_parameters += memory->expert_parameters;
+    stage->trained += memory->trained;
+    stage->expert_trained += memory->expert_trained;
     stage->weights += memory->weights;
     stage->gradients += memory->gradients;
     stage->optimizer += memory->optimizer;
@@ -147,6 +149,7 @@ static void add_states(struct ppi_pricing *pricing)
         }
         double copies = s == 0 ? 0 : has_mtp + (is_tied && s + 1 == pricing->stage_count);
         stage->parameters += copies * copy.parameters;
+        stage->trained += copies * copy.trained;
         stage->weights += copies * copy.weights;
         stage->gradients += copies * copy.gradients;
         stage->optimizer += copies * copy.optimizer;

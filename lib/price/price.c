@@ -9,19 +9,38 @@
 
 /* --- the step --- */
 
+/* Frozen weights are only gathered, where they are sharded; adapters are updated. */
+void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes)
+{
+    const ppsched_model *model = pricing->model;
+    if (model->training.adapter_rank == 0) {
+        ppi_model_update(out, model, sizes->parameters, sizes->expert_parameters);
+        return;
+    }
+    ppsched_model learning = *model;
+    ppsched_update_cost frozen;
+    learning.training.flags &= ~(uint32_t)PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS;
+    ppi_model_update(out, &learning, sizes->trained, sizes->expert_trained);
+    ppi_model_update(&frozen, model, sizes->parameters - sizes->trained, sizes->expert_parameters - sizes->expert_trained);
+    out->reduce_time += frozen.reduce_time;
+    out->parameter_time += frozen.parameter_time;
+}
+
 static double optimizer_time(const struct ppi_pricing *pricing)
 {
     double longest = 0;
     for (uint32_t d = 0; d < pricing->pipeline.devices; d++) {
-        double parameters = 0, experts = 0;
+        struct ppi_priced_stage sizes = {0};
         uint32_t count;
         const uint32_t *own = ppi_priced_stages(pricing, d, &count);
         for (uint32_t i = 0; i < count; i++) {
-            parameters += pricing->stages[own[i]].parameters;
-            experts += pricing->stages[own[i]].expert_parameters;
+            sizes.parameters += pricing->stages[own[i]].parameters;
+            sizes.expert_parameters += pricing->stages[own[i]].expert_parameters;
+            sizes.trained += pricing->stages[own[i]].trained;
+            sizes.expert_trained += pricing->stages[own[i]].expert_trained;
         }
         ppsched_update_cost cost;
-        ppi_model_update(&cost, pricing->model, parameters, experts);
+        ppi_pricing_update(&cost, pricing, &sizes);
         longest = cost.optimizer_time > longest ? cost.optimizer_time : longest;
     }
     return longest;

@@ -31,13 +31,15 @@ struct ppi_priced_model {
     const ppsched_model *model;
     const ppsched_layers *layers;
     struct ppi_row_price *rows;
-    uint32_t *row_of;         /* of each layer */
-    double matrix_operations; /* forward and backward of one microbatch, of all layers */
+    uint32_t *row_of;           /* of each layer */
+    double learning_operations; /* of the gradients of weights alone */
+    double matrix_operations;   /* forward and backward of one microbatch, of all layers */
 };
 
 /* A stage of the layout. */
 struct ppi_priced_stage {
     double parameters, expert_parameters; /* without those of frozen towers */
+    double trained, expert_trained;       /* the part of these that learns */
     double weights, gradients, optimizer;
     double largest;                 /* bytes of the weights of its largest layer, not sharded */
     double logits, logit_gradients; /* bytes; 0 without a head */
@@ -75,6 +77,9 @@ static inline const uint32_t *ppi_priced_stages(const struct ppi_pricing *pricin
     *count = pricing->first_stages[device + 1] - pricing->first_stages[device];
     return pricing->stages_by_device + pricing->first_stages[device];
 }
+
+/* What a step does once for the parameters of a stage, or of several. */
+void ppi_pricing_update(ppsched_update_cost *out, const struct ppi_pricing *pricing, const struct ppi_priced_stage *sizes);
 
 /* Seconds of data parallelism that are exposed. */
 double ppi_pricing_exposed(const struct ppi_pricing *pricing);

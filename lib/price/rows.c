@@ -25,6 +25,8 @@ static void price_row(struct ppi_priced_model *made, uint32_t row)
         own->expert[pass] = cost.expert_time;
         if (pass == PPSCHED_MODEL_PASS_FORWARD)
             made->matrix_operations += cost.matrix_operations * made->model->rows[row].layers;
+        if (pass == PPSCHED_MODEL_PASS_WEIGHT)
+            made->learning_operations += cost.matrix_operations * made->model->rows[row].layers;
     }
 }
 
@@ -42,7 +44,9 @@ ppsched_status ppi_priced_model_make(struct ppi_priced_model *out, const ppsched
         return status;
     for (uint32_t row = 0; row < model->row_count; row++)
         price_row(out, row);
-    out->matrix_operations *= 3; /* the backward has twice those of the forward */
+    /* the backward has twice those of the forward; beside frozen weights once, and the gradients of adapters */
+    out->matrix_operations = model->training.adapter_rank > 0 ? 2 * out->matrix_operations + out->learning_operations
+                                                              : 3 * out->matrix_operations;
     for (uint32_t layer = 0; layer < out->layers->count; layer++)
         out->row_of[layer] = ppi_row_named(model, ppi_layer_at(out->layers, layer)->given.name);
     return PPSCHED_OK;

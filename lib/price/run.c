@@ -28,8 +28,11 @@ static ppsched_status make_config(ppsched_config **out, const struct ppi_pricing
         status = ppi_config_create(&plain, &shape, &pricing->model->host, error);
     if (status == PPSCHED_OK)
         status = set_links(plain, pricing, error);
-    if (status == PPSCHED_OK)
+    if (status == PPSCHED_OK) {
+        plain->progress = pipeline->progress;
+        plain->progress_user = pipeline->progress_user;
         status = ppi_layers_config(out, plain, pricing->layers, &pricing->split, error);
+    }
     ppi_config_destroy(plain);
     return status;
 }

@@ -351,7 +351,7 @@ class CommandTest(unittest.TestCase):
 
     def test_the_line_of_estimates_names_the_device(self):
         for device, words in (("h100", "off by 3.3% in the median"), ("h20", "dense models on h20 in bf16: none was measured"),
-                              ("a100", "step time within 5.3%")):
+                              ("a100", "step time within 6.6%")):
             for command in ("model", "pick"):
                 text = run_command((command, "--model", self.path, "--device", device, "--pp", 2, "--seq", 2048)).stdout
                 self.assertIn(words, text)
@@ -479,9 +479,9 @@ class CommandTest(unittest.TestCase):
         row, longer = self.pick(*words, "--slices", 4)[0], self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4)[0]
         self.assertTrue(0 < row["attention_share"] < longer["attention_share"] < 1)
         self.assertEqual(self.pick(*words, "--slices", 4, "--attention-share", repr(row["attention_share"]))[0]["step_time"], row["step_time"])
-        own = self.pick(*words, "--slices", 4, "--attention-share", 0)[0]
+        own = self.pick(*words[:4], "--seq", 8192, *words[6:], "--slices", 4, "--attention-share", 0)[0]
         self.assertEqual(own["attention_share"], 0)
-        self.assertLess(own["step_time"], row["step_time"])
+        self.assertLess(own["step_time"], longer["step_time"])
 
     def test_attention_share_is_that_of_its_products(self):
         """Where all but products of matrices is free: 7 s H a layer and token beside 6 a parameter."""

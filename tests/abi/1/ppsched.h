@@ -34,6 +34,72 @@ typedef struct ppsched_environment {
 #define PPSCHED_API
 #endif
 #endif
+#ifndef PPSCHED_QUANTITY_H
+#define PPSCHED_QUANTITY_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_quantity {
+    PPSCHED_QUANTITY_FORWARD_TIMES = 16,
+    PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
+    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
+    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
+    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
+    PPSCHED_QUANTITY_OP_OVERHEAD = 22,
+    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
+    PPSCHED_QUANTITY_MEM_FORWARD = 32,
+    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
+    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
+    PPSCHED_QUANTITY_MEM_STATIC = 35,
+    PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
+    PPSCHED_QUANTITY_MEM_LIMIT = 37,
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
+    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
+    PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
+    PPSCHED_QUANTITY_MEM_OTHER = 49,
+    PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
+    PPSCHED_QUANTITY_MEM_GATHERED = 51,
+    PPSCHED_QUANTITY_MEM_OUTPUT = 52,
+    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
+    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
+    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
+    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
+    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
+    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
+    PPSCHED_QUANTITY_P2P_TIME = 64,
+    PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
+    PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
+    PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
+    PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
+    PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
+    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
+    PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
+    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
+    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
+    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
+    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
+    PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
+    PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
+    PPSCHED_QUANTITY_RELOAD_TIMES = 99,
+    PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
+    PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
+    PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
+    PPSCHED_QUANTITY_HOST_LATENCY = 103,
+    PPSCHED_QUANTITY_HOST_LINK = 104,
+    PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
+    PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
+    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
+    PPSCHED_QUANTITY_SLICE_SCALE = 114
+};
+PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_STATUS_H
 #define PPSCHED_STATUS_H
 #include <stdint.h>
@@ -95,61 +161,6 @@ enum ppsched_placement {
     PPSCHED_PLACEMENT_BIDIRECTIONAL = 4,
     PPSCHED_PLACEMENT_MAP = 5
 };
-enum ppsched_quantity {
-    PPSCHED_QUANTITY_FORWARD_TIMES = 16,
-    PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
-    PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
-    PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
-    PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
-    PPSCHED_QUANTITY_OP_OVERHEAD = 22,
-    PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
-    PPSCHED_QUANTITY_MEM_FORWARD = 32,
-    PPSCHED_QUANTITY_MEM_BACKWARD_INPUT = 33,
-    PPSCHED_QUANTITY_MEM_BACKWARD_WEIGHT = 34,
-    PPSCHED_QUANTITY_MEM_STATIC = 35,
-    PPSCHED_QUANTITY_MEM_WEIGHTS = 36,
-    PPSCHED_QUANTITY_MEM_LIMIT = 37,
-    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD_INPUT = 38,
-    PPSCHED_QUANTITY_MEM_RECOMPUTED_BACKWARD = 39,
-    PPSCHED_QUANTITY_MEM_OPTIMIZER = 48,
-    PPSCHED_QUANTITY_MEM_OTHER = 49,
-    PPSCHED_QUANTITY_MEM_GRADIENTS = 50,
-    PPSCHED_QUANTITY_MEM_GATHERED = 51,
-    PPSCHED_QUANTITY_MEM_OUTPUT = 52,
-    PPSCHED_QUANTITY_MEM_SEND_FORWARD = 53,
-    PPSCHED_QUANTITY_MEM_SEND_BACKWARD = 54,
-    PPSCHED_QUANTITY_MEM_RECEIVE_FORWARD = 55,
-    PPSCHED_QUANTITY_MEM_RECEIVE_BACKWARD = 56,
-    PPSCHED_QUANTITY_MEM_WORK_FORWARD = 57,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD = 58,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_INPUT = 59,
-    PPSCHED_QUANTITY_MEM_WORK_BACKWARD_WEIGHT = 60,
-    PPSCHED_QUANTITY_P2P_TIME = 64,
-    PPSCHED_QUANTITY_P2P_BANDWIDTH = 65,
-    PPSCHED_QUANTITY_ACTIVATION_BYTES = 66,
-    PPSCHED_QUANTITY_GRADIENT_BYTES = 67,
-    PPSCHED_QUANTITY_SEND_OVERHEAD = 68,
-    PPSCHED_QUANTITY_UNSHARD_TIMES = 80,
-    PPSCHED_QUANTITY_REDUCE_GRAD_TIMES = 81,
-    PPSCHED_QUANTITY_UNSHARD_BYTES = 82,
-    PPSCHED_QUANTITY_REDUCE_GRAD_BYTES = 83,
-    PPSCHED_QUANTITY_SHARDING_BANDWIDTH = 84,
-    PPSCHED_QUANTITY_SHARDING_SLOWDOWN = 85,
-    PPSCHED_QUANTITY_RECOMPUTE_TIMES = 96,
-    PPSCHED_QUANTITY_MEM_RECOMPUTE = 97,
-    PPSCHED_QUANTITY_OFFLOAD_TIMES = 98,
-    PPSCHED_QUANTITY_RELOAD_TIMES = 99,
-    PPSCHED_QUANTITY_OFFLOAD_BYTES = 100,
-    PPSCHED_QUANTITY_MEM_OFFLOAD = 101,
-    PPSCHED_QUANTITY_HOST_BANDWIDTH = 102,
-    PPSCHED_QUANTITY_HOST_LATENCY = 103,
-    PPSCHED_QUANTITY_HOST_LINK = 104,
-    PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
-    PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
-    PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
-    PPSCHED_QUANTITY_SLICE_SCALE = 114
-};
 PPSCHED_API ppsched_status ppsched_config_create(ppsched_config **out, int64_t devices,
                                                  int64_t stages, int64_t microbatches,
                                                  const ppsched_environment *environment,
@@ -197,7 +208,6 @@ PPSCHED_API ppsched_status ppsched_config_set_values(ppsched_config *config, int
                                                      ppsched_error *error);
 PPSCHED_API const double *ppsched_config_values(const ppsched_config *config, int32_t quantity,
                                                 size_t *count);
-PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 PPSCHED_API ppsched_status ppsched_config_validate(const ppsched_config *config,
                                                    ppsched_error *error);
 PPSCHED_API ppsched_status ppsched_config_set_option(ppsched_config *config, const char *name,
@@ -1011,7 +1021,24 @@ enum ppsched_training_flag {
     PPSCHED_TRAINING_FLAG_ATTENTION_8BIT = 128,
     PPSCHED_TRAINING_FLAG_GRAPHS = 256,
     PPSCHED_TRAINING_FLAG_FROZEN_WEIGHTS = 512,
-    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024
+    PPSCHED_TRAINING_FLAG_ONE_COPY_A_NODE = 1024,
+    PPSCHED_TRAINING_FLAG_ADAPTER_DROPOUT = 2048,
+    PPSCHED_TRAINING_FLAG_FUSED_ADAPTERS = 4096
+};
+enum ppsched_adapter_target {
+    PPSCHED_ADAPTER_TARGET_QUERY = 1,
+    PPSCHED_ADAPTER_TARGET_KEY = 2,
+    PPSCHED_ADAPTER_TARGET_VALUE = 4,
+    PPSCHED_ADAPTER_TARGET_OUTPUT = 8,
+    PPSCHED_ADAPTER_TARGET_GATE = 16,
+    PPSCHED_ADAPTER_TARGET_UP = 32,
+    PPSCHED_ADAPTER_TARGET_DOWN = 64,
+    PPSCHED_ADAPTER_TARGET_EXPERTS = 128,
+    PPSCHED_ADAPTER_TARGET_ROUTER = 256,
+    PPSCHED_ADAPTER_TARGET_SCAN_INPUT = 512,
+    PPSCHED_ADAPTER_TARGET_SCAN_OUTPUT = 1024,
+    PPSCHED_ADAPTER_TARGET_OTHER = 2048,
+    PPSCHED_ADAPTER_TARGET_HEAD = 4096
 };
 enum ppsched_recompute_module {
     PPSCHED_RECOMPUTE_MODULE_CORE_ATTENTION = 1,
@@ -1046,6 +1073,10 @@ typedef struct ppsched_training {
     int32_t precision;
     uint32_t recompute_modules;
     double expert_load;
+    uint32_t adapter_rank;
+    uint32_t adapter_expert_rank;
+    uint32_t adapter_targets;
+    uint32_t reserved;
 } ppsched_training;
 typedef struct ppsched_efficiency {
     double least;
@@ -1087,6 +1118,10 @@ typedef struct ppsched_accelerator {
     double hidden_share;
     double permute_traffic;
     double slowdown;
+    double fused_permute_traffic;
+    double bias_traffic;
+    double memory_hidden;
+    double scan_share;
 } ppsched_accelerator;
 PPSCHED_API uint32_t ppsched_accelerator_count(void);
 PPSCHED_API const ppsched_accelerator *ppsched_accelerator_at(uint32_t index);
@@ -1179,6 +1214,8 @@ typedef struct ppsched_layer_memory {
     double output_bytes;
     double expert_parameters;
     double modules;
+    double trained;
+    double expert_trained;
 } ppsched_layer_memory;
 PPSCHED_API ppsched_status ppsched_model_get_memory(ppsched_layer_memory *out,
                                                     const ppsched_model *model, uint32_t row,
@@ -1244,6 +1281,8 @@ typedef struct ppsched_pipeline {
     const char *recompute;
     uint32_t recompute_layers;
     uint32_t reserved;
+    ppsched_progress_function progress;
+    void *progress_user;
 } ppsched_pipeline;
 typedef struct ppsched_price ppsched_price;
 PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,

@@ -67,62 +67,6 @@ class Placement(enum.IntEnum):
     MAP = 5
 
 
-class Quantity(enum.IntEnum):
-    FORWARD_TIMES = 16
-    BACKWARD_TIMES = 17
-    BACKWARD_INPUT_TIMES = 18
-    BACKWARD_WEIGHT_TIMES = 19
-    BACKWARD_INPUT_SHARE = 20
-    OVERLAPPED_TIMES = 21
-    OP_OVERHEAD = 22
-    DEVICE_SPEEDS = 23
-    MEM_FORWARD = 32
-    MEM_BACKWARD_INPUT = 33
-    MEM_BACKWARD_WEIGHT = 34
-    MEM_STATIC = 35
-    MEM_WEIGHTS = 36
-    MEM_LIMIT = 37
-    MEM_RECOMPUTED_BACKWARD_INPUT = 38
-    MEM_RECOMPUTED_BACKWARD = 39
-    MEM_OPTIMIZER = 48
-    MEM_OTHER = 49
-    MEM_GRADIENTS = 50
-    MEM_GATHERED = 51
-    MEM_OUTPUT = 52
-    MEM_SEND_FORWARD = 53
-    MEM_SEND_BACKWARD = 54
-    MEM_RECEIVE_FORWARD = 55
-    MEM_RECEIVE_BACKWARD = 56
-    MEM_WORK_FORWARD = 57
-    MEM_WORK_BACKWARD = 58
-    MEM_WORK_BACKWARD_INPUT = 59
-    MEM_WORK_BACKWARD_WEIGHT = 60
-    P2P_TIME = 64
-    P2P_BANDWIDTH = 65
-    ACTIVATION_BYTES = 66
-    GRADIENT_BYTES = 67
-    SEND_OVERHEAD = 68
-    UNSHARD_TIMES = 80
-    REDUCE_GRAD_TIMES = 81
-    UNSHARD_BYTES = 82
-    REDUCE_GRAD_BYTES = 83
-    SHARDING_BANDWIDTH = 84
-    SHARDING_SLOWDOWN = 85
-    RECOMPUTE_TIMES = 96
-    MEM_RECOMPUTE = 97
-    OFFLOAD_TIMES = 98
-    RELOAD_TIMES = 99
-    OFFLOAD_BYTES = 100
-    MEM_OFFLOAD = 101
-    HOST_BANDWIDTH = 102
-    HOST_LATENCY = 103
-    HOST_LINK = 104
-    COPY_SLOWDOWN = 105
-    MICROBATCH_SCALE = 112
-    MICROBATCH_MEMORY_SCALE = 113
-    SLICE_SCALE = 114
-
-
 class SenderWaits(enum.IntEnum):
     NEVER = 0
     LIKE_KIND = 1
@@ -308,6 +252,24 @@ class TrainingFlag(enum.IntEnum):
     GRAPHS = 256
     FROZEN_WEIGHTS = 512
     ONE_COPY_A_NODE = 1024
+    ADAPTER_DROPOUT = 2048
+    FUSED_ADAPTERS = 4096
+
+
+class AdapterTarget(enum.IntEnum):
+    QUERY = 1
+    KEY = 2
+    VALUE = 4
+    OUTPUT = 8
+    GATE = 16
+    UP = 32
+    DOWN = 64
+    EXPERTS = 128
+    ROUTER = 256
+    SCAN_INPUT = 512
+    SCAN_OUTPUT = 1024
+    OTHER = 2048
+    HEAD = 4096
 
 
 class RecomputeModule(enum.IntEnum):
@@ -366,6 +328,62 @@ class Kind(enum.IntEnum):
 class OpFlag(enum.IntEnum):
     OVERLAPPED = 1
     SLICED = 2
+
+
+class Quantity(enum.IntEnum):
+    FORWARD_TIMES = 16
+    BACKWARD_TIMES = 17
+    BACKWARD_INPUT_TIMES = 18
+    BACKWARD_WEIGHT_TIMES = 19
+    BACKWARD_INPUT_SHARE = 20
+    OVERLAPPED_TIMES = 21
+    OP_OVERHEAD = 22
+    DEVICE_SPEEDS = 23
+    MEM_FORWARD = 32
+    MEM_BACKWARD_INPUT = 33
+    MEM_BACKWARD_WEIGHT = 34
+    MEM_STATIC = 35
+    MEM_WEIGHTS = 36
+    MEM_LIMIT = 37
+    MEM_RECOMPUTED_BACKWARD_INPUT = 38
+    MEM_RECOMPUTED_BACKWARD = 39
+    MEM_OPTIMIZER = 48
+    MEM_OTHER = 49
+    MEM_GRADIENTS = 50
+    MEM_GATHERED = 51
+    MEM_OUTPUT = 52
+    MEM_SEND_FORWARD = 53
+    MEM_SEND_BACKWARD = 54
+    MEM_RECEIVE_FORWARD = 55
+    MEM_RECEIVE_BACKWARD = 56
+    MEM_WORK_FORWARD = 57
+    MEM_WORK_BACKWARD = 58
+    MEM_WORK_BACKWARD_INPUT = 59
+    MEM_WORK_BACKWARD_WEIGHT = 60
+    P2P_TIME = 64
+    P2P_BANDWIDTH = 65
+    ACTIVATION_BYTES = 66
+    GRADIENT_BYTES = 67
+    SEND_OVERHEAD = 68
+    UNSHARD_TIMES = 80
+    REDUCE_GRAD_TIMES = 81
+    UNSHARD_BYTES = 82
+    REDUCE_GRAD_BYTES = 83
+    SHARDING_BANDWIDTH = 84
+    SHARDING_SLOWDOWN = 85
+    RECOMPUTE_TIMES = 96
+    MEM_RECOMPUTE = 97
+    OFFLOAD_TIMES = 98
+    RELOAD_TIMES = 99
+    OFFLOAD_BYTES = 100
+    MEM_OFFLOAD = 101
+    HOST_BANDWIDTH = 102
+    HOST_LATENCY = 103
+    HOST_LINK = 104
+    COPY_SLOWDOWN = 105
+    MICROBATCH_SCALE = 112
+    MICROBATCH_MEMORY_SCALE = 113
+    SLICE_SCALE = 114
 
 
 class Connecting(enum.IntEnum):
@@ -495,6 +513,9 @@ class Progress(Structure):
         ("share", c_double),
         ("best", c_double),
     ]
+
+
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
 class ModelEnd(Structure):
@@ -1042,6 +1063,10 @@ class Training(Structure):
     precision: int
     recompute_modules: int
     expert_load: float
+    adapter_rank: int
+    adapter_expert_rank: int
+    adapter_targets: int
+    reserved: int
     _fields_ = [
         ("size", c_uint32),
         ("flags", c_uint32),
@@ -1060,6 +1085,10 @@ class Training(Structure):
         ("precision", c_int32),
         ("recompute_modules", c_uint32),
         ("expert_load", c_double),
+        ("adapter_rank", c_uint32),
+        ("adapter_expert_rank", c_uint32),
+        ("adapter_targets", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1190,6 +1219,8 @@ class LayerMemory(Structure):
     output_bytes: float
     expert_parameters: float
     modules: float
+    trained: float
+    expert_trained: float
     _fields_ = [
         ("size", c_uint32),
         ("reserved", c_uint32),
@@ -1204,6 +1235,8 @@ class LayerMemory(Structure):
         ("output_bytes", c_double),
         ("expert_parameters", c_double),
         ("modules", c_double),
+        ("trained", c_double),
+        ("expert_trained", c_double),
     ]
 
 
@@ -1453,6 +1486,8 @@ class Pipeline(Structure):
     recompute: Optional[bytes]
     recompute_layers: int
     reserved: int
+    progress: _FuncPointer
+    progress_user: Optional[int]
     _fields_ = [
         ("size", c_uint32),
         ("devices", c_uint32),
@@ -1463,6 +1498,8 @@ class Pipeline(Structure):
         ("recompute", c_char_p),
         ("recompute_layers", c_uint32),
         ("reserved", c_uint32),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
     ]
 
 
@@ -1906,6 +1943,10 @@ class Accelerator(Structure):
     hidden_share: float
     permute_traffic: float
     slowdown: float
+    fused_permute_traffic: float
+    bias_traffic: float
+    memory_hidden: float
+    scan_share: float
     _fields_ = [
         ("size", c_uint32),
         ("node_devices", c_uint32),
@@ -1935,6 +1976,10 @@ class Accelerator(Structure):
         ("hidden_share", c_double),
         ("permute_traffic", c_double),
         ("slowdown", c_double),
+        ("fused_permute_traffic", c_double),
+        ("bias_traffic", c_double),
+        ("memory_hidden", c_double),
+        ("scan_share", c_double),
     ]
 
 
@@ -2105,9 +2150,6 @@ class DescriptionInfo(Structure):
     ]
 
 
-ProgressFunction = CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
-
-
 # name: (result, arguments)
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_find_bound": (c_int32, [POINTER(Bound), c_void_p, c_int32, POINTER(Error)]),
@@ -2141,7 +2183,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_config_sender_waits": (c_int32, [c_void_p]),
     "ppsched_config_set_values": (c_int32, [c_void_p, c_int32, POINTER(c_double), c_size_t, POINTER(Error)]),
     "ppsched_config_values": (POINTER(c_double), [c_void_p, c_int32, POINTER(c_size_t)]),
-    "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_config_validate": (c_int32, [c_void_p, POINTER(Error)]),
     "ppsched_config_set_option": (c_int32, [c_void_p, c_char_p, c_char_p, POINTER(Error)]),
     "ppsched_config_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
@@ -2272,6 +2313,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_price_get_pipeline": (c_int32, [POINTER(Pipeline), c_void_p, POINTER(Error)]),
+    "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
     "ppsched_schedule_get_connections": (c_int32, [POINTER(Connection), c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(Error)]),
@@ -2357,7 +2399,6 @@ class Library(CDLL):
     ppsched_config_sender_waits: Callable[..., int]
     ppsched_config_set_values: Callable[..., int]
     ppsched_config_values: Callable[..., _Pointer[c_double]]
-    ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_config_validate: Callable[..., int]
     ppsched_config_set_option: Callable[..., int]
     ppsched_config_set_progress: Callable[..., int]
@@ -2488,6 +2529,7 @@ class Library(CDLL):
     ppsched_price_get_step: Callable[..., int]
     ppsched_price_get_device: Callable[..., int]
     ppsched_price_get_pipeline: Callable[..., int]
+    ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]
     ppsched_schedule_get_connections: Callable[..., int]

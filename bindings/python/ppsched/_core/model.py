@@ -33,7 +33,7 @@ class Training(NamedTuple):
     weight_bytes: float = 2.0
     gradient_bytes: float = 4.0
     optimizer_bytes: float = 12.0
-    activation_bytes: float = 2.0
+    activation_bytes: float = 0.0
     sequence_parallel: bool = False
     keeps_scores: bool = False
     overlaps_tensor: bool = False
@@ -48,6 +48,11 @@ class Training(NamedTuple):
     precision: str = "bf16"
     recompute_modules: int = 0
     expert_load: float = 1.0
+    adapter_dropout: bool = False
+    fused_adapters: bool = False
+    adapter_rank: int = 0
+    adapter_expert_rank: int = 0
+    adapter_targets: int = 0
 
 
 class Parameters(NamedTuple):
@@ -111,6 +116,8 @@ class LayerMemory(NamedTuple):
     output_bytes: float
     expert_parameters: float
     modules: float
+    trained: float
+    expert_trained: float
 
 
 class UpdateCost(NamedTuple):
@@ -217,8 +224,15 @@ class Model(Shared):
         return self._ask(LayerMemory, _abi.LayerMemory, lib.ppsched_model_get_memory, self._number(layer))
 
     def update_cost(self, parameters: float, expert_parameters: float = 0.0) -> UpdateCost:
-        """The cost of a step for this number of parameters on a device, which includes those of experts."""
+        """The cost of a step for this number of parameters on a device, which includes those of experts. With frozen weights they are frozen;
+        `learning` has the cost of adapters."""
         return self._ask(UpdateCost, _abi.UpdateCost, lib.ppsched_model_get_update_cost, parameters, expert_parameters)
+
+    @property
+    def learning(self) -> "Model":
+        """The same model with weights that learn and without adapters."""
+        training = self.training._replace(frozen_weights=False, adapter_rank=0, adapter_expert_rank=0, adapter_targets=0)
+        return self if training == self.training else Model(self.description, training, self.accelerator)
 
     def megatron_memory(self, devices: int, chunks: int = 1, microbatches: int = 0, selective: bool = False) -> MegatronMemory:
         """The result of Megatron-LM's theoretical_memory_usage.py for a pipeline of this number of devices."""

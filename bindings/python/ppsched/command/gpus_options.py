@@ -12,7 +12,7 @@ from .._core.shown import printable, shown
 from .._core.accelerators import Accelerator
 from .._core.whole_numbers import number_of
 from ..readers.model_files import ModelFile
-from .model_options import training_of
+from .model_options import LORA, training_of
 from .number_options import whole
 from .price_job import overlaps_of
 from .usage import MODEL, Parser, UsageError
@@ -24,7 +24,7 @@ USUAL_OVERLAPS = ["grad", "param", "cp"]
 # Options that a search among layouts understands. With others, layouts are planned one by one.
 TAKEN = (*SEARCHED, "chunks", "seq", "model", "device", "gpus", "config", "json", "top", "output", "runtime", "strategies", "mem_limit",
          "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes", "goal", "gpu_hour", "overlap", "jobs", "quiet",
-         "dp", "micro_batch_size", "data_parallel_size", "vpp", "any")
+         "dp", "micro_batch_size", "data_parallel_size", "vpp", *LORA)
 ANSWERS = (".json", ".txt")
 
 

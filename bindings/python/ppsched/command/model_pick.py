@@ -22,7 +22,7 @@ from .estimate_errors import estimate_line, estimate_row
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
-from .model_options import DEFAULT_DEVICE, NUMBERS, Job, add_model_arguments, described, job_of
+from .model_options import DEFAULT_DEVICE, LORA, NUMBERS, Job, add_model_arguments, described, job_of
 from .model_plan import DoesNotFit, JobPlan, Step, candidate_memory, candidate_step, plan_job
 from .model_profile import MEASURED
 from .notices import tell_spare
@@ -256,7 +256,7 @@ def _cost(found: Found) -> float:
 
 def check_goes_alone(arguments: argparse.Namespace) -> None:
     """Refuses options that need --model without it."""
-    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", "sizes",
+    of_model = (*NUMBERS, "gpus", "goal", "gpu_hour", "overlap", "jobs", "device", "vpp", "use_distributed_optimizer", "sequence_parallel", "keep_scores", "expert_load", *LORA, "sizes",
                 "layer_times",
                 "step_time", "tokens_per_second")
     name = next((name for name in of_model if getattr(arguments, name) is not None), None)
