@@ -185,6 +185,35 @@ export const Format: {
 };
 export type Format = (typeof Format)[keyof typeof Format];
 
+export const JobDimension: {
+  readonly TENSOR: 0;
+  readonly CONTEXT: 1;
+  readonly EXPERT: 2;
+  readonly EXPERT_TENSOR: 3;
+  readonly PIPELINE: 4;
+  readonly CHUNKS: 5;
+  readonly MICRO_BATCH: 6;
+  readonly SHARDING: 7;
+  readonly GLOBAL_BATCH: 8;
+};
+export type JobDimension = (typeof JobDimension)[keyof typeof JobDimension];
+
+export const JobGoal: {
+  readonly STEP: 0;
+  readonly TOKENS: 1;
+};
+export type JobGoal = (typeof JobGoal)[keyof typeof JobGoal];
+
+export const JobState: {
+  readonly LISTED: 0;
+  readonly SLOWER: 1;
+  readonly OVER_LIMIT: 2;
+  readonly DOES_NOT_FIT: 3;
+  readonly REFUSED: 4;
+  readonly PRICED: 5;
+};
+export type JobState = (typeof JobState)[keyof typeof JobState];
+
 export const Runtime: {
   readonly MEGATRON: 1;
   readonly TORCHTITAN: 2;
@@ -649,6 +678,37 @@ export interface Sensitivity {
 export interface ExportOptions {
   text_columns: number;
   time_scale: number;
+}
+
+export interface JobList {
+  dimension: number;
+  count: number;
+  values: number;
+}
+
+export interface JobLayout {
+  state: number;
+  tensor_parallel: number;
+  context_parallel: number;
+  expert_parallel: number;
+  expert_tensor_parallel: number;
+  pipeline: number;
+  data_parallel: number;
+  chunks: number;
+  micro_batch_size: number;
+  microbatches: number;
+  global_batch: number;
+  sharding: number;
+  rank: number;
+  bound: number;
+  least_memory: number;
+}
+
+export interface JobFound {
+  state: number;
+  runs_on: number;
+  tried: number;
+  memory: number;
 }
 
 export interface MeasuredLayer {
@@ -1135,6 +1195,18 @@ export interface CriticalOp {
   reason: number;
   start: number;
   end: number;
+}
+
+export interface JobOptions {
+  gpus: number;
+  lists: number;
+  list_count: number;
+  goal: number;
+  runtime: number;
+  top: number;
+  strategies: number;
+  strategy_count: number;
+  memory_limit: number;
 }
 
 export interface LaunchOptions {

@@ -169,6 +169,32 @@ export const Format = Object.freeze({
   SAIL: 7,
 });
 
+export const JobDimension = Object.freeze({
+  TENSOR: 0,
+  CONTEXT: 1,
+  EXPERT: 2,
+  EXPERT_TENSOR: 3,
+  PIPELINE: 4,
+  CHUNKS: 5,
+  MICRO_BATCH: 6,
+  SHARDING: 7,
+  GLOBAL_BATCH: 8,
+});
+
+export const JobGoal = Object.freeze({
+  STEP: 0,
+  TOKENS: 1,
+});
+
+export const JobState = Object.freeze({
+  LISTED: 0,
+  SLOWER: 1,
+  OVER_LIMIT: 2,
+  DOES_NOT_FIT: 3,
+  REFUSED: 4,
+  PRICED: 5,
+});
+
 export const Runtime = Object.freeze({
   MEGATRON: 1,
   TORCHTITAN: 2,
@@ -614,6 +640,36 @@ export const STRUCTS = {
     size: ["u32", 0, 1],
     text_columns: ["u32", 4, 1],
     time_scale: ["f64", 8, 1],
+  } },
+  JobList: { size: 12, fields: {
+    dimension: ["i32", 0, 1],
+    count: ["u32", 4, 1],
+    values: ["pointer", 8, 1],
+  } },
+  JobLayout: { size: 72, fields: {
+    size: ["u32", 0, 1],
+    state: ["i32", 4, 1],
+    tensor_parallel: ["u32", 8, 1],
+    context_parallel: ["u32", 12, 1],
+    expert_parallel: ["u32", 16, 1],
+    expert_tensor_parallel: ["u32", 20, 1],
+    pipeline: ["u32", 24, 1],
+    data_parallel: ["u32", 28, 1],
+    chunks: ["u32", 32, 1],
+    micro_batch_size: ["u32", 36, 1],
+    microbatches: ["u32", 40, 1],
+    global_batch: ["u32", 44, 1],
+    sharding: ["u32", 48, 1],
+    rank: ["u32", 52, 1],
+    bound: ["f64", 56, 1],
+    least_memory: ["f64", 64, 1],
+  } },
+  JobFound: { size: 24, fields: {
+    size: ["u32", 0, 1],
+    state: ["i32", 4, 1],
+    runs_on: ["u32", 8, 1],
+    tried: ["u32", 12, 1],
+    memory: ["f64", 16, 1],
   } },
   MeasuredLayer: { size: 72, fields: {
     kind: ["string", 0, 1],
@@ -1098,6 +1154,19 @@ export const STRUCTS = {
     start: ["f64", 24, 1],
     end: ["f64", 32, 1],
   } },
+  JobOptions: { size: 48, fields: {
+    size: ["u32", 0, 1],
+    gpus: ["u32", 4, 1],
+    lists: ["pointer", 8, 1],
+    list_count: ["u32", 12, 1],
+    goal: ["i32", 16, 1],
+    runtime: ["i32", 20, 1],
+    top: ["u32", 24, 1],
+    strategies: ["pointer", 28, 1],
+    strategy_count: ["u32", 32, 1],
+    reserved: ["u32", 36, 1],
+    memory_limit: ["f64", 40, 1],
+  } },
   LaunchOptions: { size: 36, fields: {
     size: ["u32", 0, 1],
     exact: ["u32", 4, 1],
@@ -1340,6 +1409,15 @@ export const FUNCTIONS = {
   ppsched_schedule_export: ["i32", "pointer", "pointer", "i32", "pointer", "pointer", "pointer", "pointer"],
   ppsched_schedule_export_to_buffer: ["i32", "pointer", "u32", "pointer", "pointer", "pointer", "i32", "pointer", "pointer"],
   ppsched_schedule_import: ["i32", "pointer", "i32", "string", "u32", "pointer", "pointer"],
+  ppsched_job_create: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_job_destroy: ["void", "pointer"],
+  ppsched_job_layout_count: ["u32", "pointer"],
+  ppsched_job_get_layout: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_job_evaluate_layout: ["i32", "pointer", "pointer", "pointer", "u32", "f64", "pointer"],
+  ppsched_job_set_progress: ["i32", "pointer", "pointer", "pointer", "pointer"],
+  ppsched_job_run: ["i32", "pointer", "pointer"],
+  ppsched_job_best_count: ["u32", "pointer"],
+  ppsched_job_layout_at_rank: ["u32", "pointer", "u32"],
   ppsched_runtime_name: ["string", "i32"],
   ppsched_schedule_write_launch_arguments: ["i32", "pointer", "u32", "pointer", "pointer", "i32", "pointer", "pointer"],
   ppsched_model_create_measured: ["i32", "pointer", "pointer", "pointer", "pointer", "pointer", "pointer", "pointer"],
@@ -1423,6 +1501,7 @@ export const FUNCTIONS = {
   ppsched_price_destroy: ["void", "pointer"],
   ppsched_price_get_step: ["i32", "pointer", "pointer", "pointer"],
   ppsched_price_get_device: ["i32", "pointer", "pointer", "u32", "pointer"],
+  ppsched_price_get_pipeline: ["i32", "pointer", "pointer", "pointer"],
   ppsched_quantity_name: ["string", "i32"],
   ppsched_schedule_get_links: ["i32", "pointer", "u32", "pointer", "pointer", "pointer"],
   ppsched_schedule_get_buffers: ["i32", "pointer", "u32", "pointer", "pointer", "pointer", "u32", "pointer"],

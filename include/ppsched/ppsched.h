@@ -105,6 +105,7 @@
 #include <ppsched/explain.h>
 #include <ppsched/export.h>
 #include <ppsched/import.h>
+#include <ppsched/job.h>
 #include <ppsched/launch.h>
 #include <ppsched/layer_table.h>
 #include <ppsched/layers.h>

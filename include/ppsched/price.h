@@ -135,6 +135,12 @@ PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
                                                     const ppsched_price *price, uint32_t device,
                                                     ppsched_error *error);
 
+/* The pipeline that was priced, with its defaults filled in: `strategy` and `split` are set.
+ * What it points to is borrowed from the price. Errors: ARGUMENT, STRUCT_SIZE. */
+PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
+                                                      const ppsched_price *price,
+                                                      ppsched_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -609,6 +609,8 @@ static void test_models(void **state)
     int asked = own->host.asked;
     NO_MEMORY_FOR(ppsched_price_get_step(&step, price, NULL));
     NO_MEMORY_FOR(ppsched_price_get_device(&device, price, 0, NULL));
+    ppsched_pipeline priced = {.size = sizeof priced};
+    NO_MEMORY_FOR(ppsched_price_get_pipeline(&priced, price, NULL));
     NO_MEMORY_FOR((ppsched_price_destroy(price), 0));
     NO_MEMORY_FOR(ppsched_model_get_parameters(&parameters, model, NULL));
     NO_MEMORY_FOR(ppsched_model_get_pass_cost(&cost, model, 1, PPSCHED_MODEL_PASS_FULL, NULL));
@@ -627,6 +629,30 @@ static void test_models(void **state)
     NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_description_release(description), 0));
     NO_MEMORY_FOR((ppsched_model_destroy(model), 0));
+    destroy_handles(own);
+}
+
+static void test_jobs(void **state)
+{
+    static const ppsched_transformer shape = {
+        .size = sizeof shape, .layers = 4, .hidden_size = 64, .ffn_size = 256, .heads = 4, .vocabulary_size = 512};
+    const ppsched_job_options options = {.size = sizeof options, .gpus = 1};
+    struct handles handles, *own = &handles;
+    const ppsched_description *description = NULL;
+    ppsched_job_layout layout = {.size = sizeof layout};
+    ppsched_job *job = NULL;
+    (void)state;
+    make_handles(own, 0);
+    expect_ok(ppsched_description_from_transformer(&description, &shape, &own->environment, NULL), NULL);
+    expect_ok(ppsched_job_create(&job, description, NULL, ppsched_accelerator_at(0), &options, &own->environment, NULL), NULL);
+    int asked = own->host.asked;
+    NO_MEMORY_FOR(ppsched_job_layout_count(job));
+    NO_MEMORY_FOR(ppsched_job_get_layout(&layout, job, 0, NULL));
+    NO_MEMORY_FOR(ppsched_job_set_progress(job, NULL, NULL, NULL));
+    NO_MEMORY_FOR(ppsched_job_best_count(job));
+    NO_MEMORY_FOR(ppsched_job_layout_at_rank(job, 0));
+    NO_MEMORY_FOR((ppsched_job_destroy(job), 0));
+    ppsched_description_release(description);
     destroy_handles(own);
 }
 
@@ -731,6 +757,7 @@ int main(void)
         cmocka_unit_test(test_planning_again),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_models),
+        cmocka_unit_test(test_jobs),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_varied_plans),
         cmocka_unit_test(test_ordered_plans),

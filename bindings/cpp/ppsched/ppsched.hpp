@@ -24,6 +24,7 @@
 #include <ppsched/description.hpp>
 #include <ppsched/error.hpp>
 #include <ppsched/export.hpp>
+#include <ppsched/job.hpp>
 #include <ppsched/launch.hpp>
 #include <ppsched/layers.hpp>
 #include <ppsched/layout.hpp>

@@ -350,14 +350,6 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
                                                 uint32_t microbatch);
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
-PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
-                                                  uint32_t i);
-PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
-                                                   uint32_t i);
-PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedule, uint32_t stage);
-PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
-                                                 uint32_t microbatch);
-PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
@@ -1011,220 +1003,6 @@ PPSCHED_API ppsched_status ppsched_config_from_layers(ppsched_config **out,
 }
 #endif
 #endif
-#ifndef PPSCHED_LAUNCH_H
-#define PPSCHED_LAUNCH_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_runtime {
-    PPSCHED_RUNTIME_MEGATRON = 1,
-    PPSCHED_RUNTIME_TORCHTITAN = 2,
-    PPSCHED_RUNTIME_PYTORCH = 3,
-    PPSCHED_RUNTIME_DEEPSPEED = 4,
-    PPSCHED_RUNTIME_SAIL = 5,
-    PPSCHED_RUNTIME_PRIMUS = 6,
-    PPSCHED_RUNTIME_COLOSSALAI = 7,
-    PPSCHED_RUNTIME_JAXPP = 8,
-    PPSCHED_RUNTIME_MINDSPEED = 9
-};
-typedef struct ppsched_launch_options {
-    uint32_t size;
-    uint32_t exact;
-    const char *csv;
-    uint32_t layers;
-    uint32_t micro_batch;
-    const ppsched_layers *model;
-    const ppsched_split *split;
-    uint32_t data_parallel;
-    uint32_t reserved;
-} ppsched_launch_options;
-PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
-PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
-    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,
-    const ppsched_launch_options *options, ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_LAYOUT_H
-#define PPSCHED_LAYOUT_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-#define PPSCHED_MAX_LAYOUT_LAYERS 1000000
-typedef struct ppsched_layout ppsched_layout;
-typedef struct ppsched_layout_stage {
-    uint32_t embeddings;
-    uint32_t decoders;
-    uint32_t mtps;
-    uint32_t heads;
-} ppsched_layout_stage;
-typedef struct ppsched_layout_rules {
-    uint32_t size;
-    uint32_t no_decoders;
-    uint32_t no_mtps;
-    uint32_t launcher;
-    uint32_t no_overlap;
-    uint32_t reserved;
-    int64_t chunks;
-    int64_t decoders;
-    int64_t mtps;
-} ppsched_layout_rules;
-typedef struct ppsched_megatron_split {
-    uint32_t size;
-    uint32_t account_for_embedding;
-    uint32_t account_for_loss;
-    uint32_t no_overlap;
-    int64_t layers_per_chunk;
-    int64_t chunks;
-    int64_t first_decoders;
-    int64_t last_decoders;
-    int64_t mtps;
-} ppsched_megatron_split;
-PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
-                                                 const ppsched_layout_stage *stages, size_t count,
-                                                 const ppsched_environment *environment,
-                                                 ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char *text,
-                                                           size_t size, int64_t devices,
-                                                           const ppsched_layout_rules *rules,
-                                                           const ppsched_environment *environment,
-                                                           ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
-    ppsched_layout **out, int64_t decoders, int64_t devices, const ppsched_megatron_split *split,
-    const ppsched_environment *environment, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
-    ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
-    int64_t last_less, const ppsched_environment *environment, ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
-    uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,
-    int64_t last_less, uint32_t several, ppsched_error *error);
-PPSCHED_API void ppsched_layout_destroy(ppsched_layout *layout);
-PPSCHED_API uint32_t ppsched_layout_devices(const ppsched_layout *layout);
-PPSCHED_API uint32_t ppsched_layout_chunks(const ppsched_layout *layout);
-PPSCHED_API const ppsched_layout_stage *ppsched_layout_stages(const ppsched_layout *layout,
-                                                              size_t *count);
-PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *count);
-PPSCHED_API ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed,
-                                                     const ppsched_layout *layout,
-                                                     ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed,
-                                                        const ppsched_layout *layout,
-                                                        uint32_t stage, uint32_t rotary,
-                                                        ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_LOWER_H
-#define PPSCHED_LOWER_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_lowering {
-    PPSCHED_LOWERING_NONE = 0,
-    PPSCHED_LOWERING_PYTORCH = 1,
-    PPSCHED_LOWERING_BY_TIME = 2,
-    PPSCHED_LOWERING_JUST_IN_TIME = 3
-};
-enum ppsched_unshard_lookahead {
-    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,
-    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,
-    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,
-    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3
-};
-typedef struct ppsched_lower_options {
-    uint32_t size;
-    int32_t lowering;
-    uint32_t merge_backwards;
-    uint32_t split_backwards;
-    uint32_t unshard;
-    uint32_t reduce_grad;
-    uint32_t defer_receives;
-    int32_t unshard_lookahead;
-    const uint32_t *unshard_lookaheads;
-    uint32_t unshard_lookahead_count;
-    uint32_t receive_prefetch;
-} ppsched_lower_options;
-PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
-                                                  const ppsched_schedule *schedule,
-                                                  const ppsched_config *config,
-                                                  const ppsched_lower_options *options,
-                                                  ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
-                                                     const ppsched_schedule *schedule,
-                                                     ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_MEMORY_SAVING_H
-#define PPSCHED_MEMORY_SAVING_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_recompute_options {
-    uint32_t size;
-    uint32_t chunks;
-} ppsched_recompute_options;
-PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
-                                                      const ppsched_schedule *schedule,
-                                                      const ppsched_recompute_options *options,
-                                                      ppsched_error *error);
-typedef struct ppsched_offload_options {
-    uint32_t size;
-    uint32_t chunks;
-    uint32_t until_limit;
-    uint32_t prefetch_distance;
-    double share;
-} ppsched_offload_options;
-PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
-                                                    const ppsched_schedule *schedule,
-                                                    const ppsched_config *config,
-                                                    const ppsched_offload_options *options,
-                                                    ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_MICROBATCHES_H
-#define PPSCHED_MICROBATCHES_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_order_options {
-    uint32_t size;
-    int32_t objective;
-    uint32_t effort;
-} ppsched_order_options;
-PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
-    uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
-    const ppsched_schedule *schedule, const ppsched_config *config,
-    const ppsched_order_options *options, ppsched_error *error);
-typedef struct ppsched_balance {
-    uint32_t size;
-    uint32_t is_best;
-    double most;
-    double bound;
-} ppsched_balance;
-PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity,
-                                                        size_t *needed, ppsched_balance *balance,
-                                                        const double *costs, size_t count,
-                                                        int64_t replicas, uint32_t even_counts,
-                                                        const ppsched_environment *environment,
-                                                        ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
 #ifndef PPSCHED_MODEL_H
 #define PPSCHED_MODEL_H
 #include <stddef.h>
@@ -1483,6 +1261,379 @@ typedef struct ppsched_megatron_pipeline {
 PPSCHED_API ppsched_status
 ppsched_model_get_megatron_memory(ppsched_megatron_memory *out, const ppsched_model *model,
                                   const ppsched_megatron_pipeline *pipeline, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_PRICE_H
+#define PPSCHED_PRICE_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_pipeline {
+    uint32_t size;
+    uint32_t devices;
+    uint32_t chunks;
+    uint32_t microbatches;
+    const char *strategy;
+    const uint32_t *split;
+    const char *recompute;
+    uint32_t recompute_layers;
+    uint32_t reserved;
+    ppsched_progress_function progress;
+    void *progress_user;
+} ppsched_pipeline;
+typedef struct ppsched_price ppsched_price;
+PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
+                                                const ppsched_pipeline *pipeline,
+                                                const ppsched_environment *environment,
+                                                ppsched_error *error);
+PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
+typedef struct ppsched_step_price {
+    uint32_t size;
+    uint32_t devices;
+    double step_time;
+    double pipeline_time;
+    double optimizer_time;
+    double exposed_data_parallel;
+    double exposed_tensor_parallel;
+    double exposed_context_parallel;
+    double exposed_expert_parallel;
+    double exposed_pipeline;
+    double tokens_per_second_per_device;
+    double operations_per_second_per_device;
+    double mfu;
+} ppsched_step_price;
+PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
+                                                  const ppsched_price *price, ppsched_error *error);
+typedef struct ppsched_device_price {
+    uint32_t size;
+    uint32_t reserved;
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double logits;
+    double gathered;
+    double other;
+    double total;
+} ppsched_device_price;
+PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
+                                                    const ppsched_price *price, uint32_t device,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_price_get_pipeline(ppsched_pipeline *out,
+                                                      const ppsched_price *price,
+                                                      ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_JOB_H
+#define PPSCHED_JOB_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_job_dimension {
+    PPSCHED_JOB_DIMENSION_TENSOR = 0,
+    PPSCHED_JOB_DIMENSION_CONTEXT = 1,
+    PPSCHED_JOB_DIMENSION_EXPERT = 2,
+    PPSCHED_JOB_DIMENSION_EXPERT_TENSOR = 3,
+    PPSCHED_JOB_DIMENSION_PIPELINE = 4,
+    PPSCHED_JOB_DIMENSION_CHUNKS = 5,
+    PPSCHED_JOB_DIMENSION_MICRO_BATCH = 6,
+    PPSCHED_JOB_DIMENSION_SHARDING = 7,
+    PPSCHED_JOB_DIMENSION_GLOBAL_BATCH = 8
+};
+typedef struct ppsched_job_list {
+    int32_t dimension;
+    uint32_t count;
+    const uint32_t *values;
+} ppsched_job_list;
+enum ppsched_job_goal {
+    PPSCHED_JOB_GOAL_STEP = 0,
+    PPSCHED_JOB_GOAL_TOKENS = 1
+};
+typedef struct ppsched_job_options {
+    uint32_t size;
+    uint32_t gpus;
+    const ppsched_job_list *lists;
+    uint32_t list_count;
+    int32_t goal;
+    int32_t runtime;
+    uint32_t top;
+    const char *const *strategies;
+    uint32_t strategy_count;
+    uint32_t reserved;
+    double memory_limit;
+} ppsched_job_options;
+typedef struct ppsched_job ppsched_job;
+PPSCHED_API ppsched_status ppsched_job_create(
+    ppsched_job **out, const ppsched_description *description, const ppsched_training *training,
+    const ppsched_accelerator *accelerator, const ppsched_job_options *options,
+    const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API void ppsched_job_destroy(ppsched_job *job);
+enum ppsched_job_state {
+    PPSCHED_JOB_STATE_LISTED = 0,
+    PPSCHED_JOB_STATE_SLOWER = 1,
+    PPSCHED_JOB_STATE_OVER_LIMIT = 2,
+    PPSCHED_JOB_STATE_DOES_NOT_FIT = 3,
+    PPSCHED_JOB_STATE_REFUSED = 4,
+    PPSCHED_JOB_STATE_PRICED = 5
+};
+typedef struct ppsched_job_layout {
+    uint32_t size;
+    int32_t state;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t pipeline;
+    uint32_t data_parallel;
+    uint32_t chunks;
+    uint32_t micro_batch_size;
+    uint32_t microbatches;
+    uint32_t global_batch;
+    uint32_t sharding;
+    uint32_t rank;
+    double bound;
+    double least_memory;
+} ppsched_job_layout;
+PPSCHED_API uint32_t ppsched_job_layout_count(const ppsched_job *job);
+PPSCHED_API ppsched_status ppsched_job_get_layout(ppsched_job_layout *out, const ppsched_job *job,
+                                                  uint32_t layout, ppsched_error *error);
+typedef struct ppsched_job_found {
+    uint32_t size;
+    int32_t state;
+    uint32_t runs_on;
+    uint32_t tried;
+    double memory;
+} ppsched_job_found;
+PPSCHED_API ppsched_status ppsched_job_evaluate_layout(ppsched_price **out,
+                                                       ppsched_job_found *found,
+                                                       const ppsched_job *job, uint32_t layout,
+                                                       double above, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_job_set_progress(ppsched_job *job,
+                                                    ppsched_progress_function progress, void *user,
+                                                    ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_job_run(ppsched_job *job, ppsched_error *error);
+PPSCHED_API uint32_t ppsched_job_best_count(const ppsched_job *job);
+PPSCHED_API uint32_t ppsched_job_layout_at_rank(const ppsched_job *job, uint32_t rank);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LAUNCH_H
+#define PPSCHED_LAUNCH_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_runtime {
+    PPSCHED_RUNTIME_MEGATRON = 1,
+    PPSCHED_RUNTIME_TORCHTITAN = 2,
+    PPSCHED_RUNTIME_PYTORCH = 3,
+    PPSCHED_RUNTIME_DEEPSPEED = 4,
+    PPSCHED_RUNTIME_SAIL = 5,
+    PPSCHED_RUNTIME_PRIMUS = 6,
+    PPSCHED_RUNTIME_COLOSSALAI = 7,
+    PPSCHED_RUNTIME_JAXPP = 8,
+    PPSCHED_RUNTIME_MINDSPEED = 9
+};
+typedef struct ppsched_launch_options {
+    uint32_t size;
+    uint32_t exact;
+    const char *csv;
+    uint32_t layers;
+    uint32_t micro_batch;
+    const ppsched_layers *model;
+    const ppsched_split *split;
+    uint32_t data_parallel;
+    uint32_t reserved;
+} ppsched_launch_options;
+PPSCHED_API const char *ppsched_runtime_name(int32_t runtime);
+PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
+    char *out, size_t capacity, size_t *needed, const ppsched_schedule *schedule, int32_t runtime,
+    const ppsched_launch_options *options, ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LAYOUT_H
+#define PPSCHED_LAYOUT_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PPSCHED_MAX_LAYOUT_LAYERS 1000000
+typedef struct ppsched_layout ppsched_layout;
+typedef struct ppsched_layout_stage {
+    uint32_t embeddings;
+    uint32_t decoders;
+    uint32_t mtps;
+    uint32_t heads;
+} ppsched_layout_stage;
+typedef struct ppsched_layout_rules {
+    uint32_t size;
+    uint32_t no_decoders;
+    uint32_t no_mtps;
+    uint32_t launcher;
+    uint32_t no_overlap;
+    uint32_t reserved;
+    int64_t chunks;
+    int64_t decoders;
+    int64_t mtps;
+} ppsched_layout_rules;
+typedef struct ppsched_megatron_split {
+    uint32_t size;
+    uint32_t account_for_embedding;
+    uint32_t account_for_loss;
+    uint32_t no_overlap;
+    int64_t layers_per_chunk;
+    int64_t chunks;
+    int64_t first_decoders;
+    int64_t last_decoders;
+    int64_t mtps;
+} ppsched_megatron_split;
+PPSCHED_API ppsched_status ppsched_layout_create(ppsched_layout **out, int64_t devices,
+                                                 const ppsched_layout_stage *stages, size_t count,
+                                                 const ppsched_environment *environment,
+                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_text(ppsched_layout **out, const char *text,
+                                                           size_t size, int64_t devices,
+                                                           const ppsched_layout_rules *rules,
+                                                           const ppsched_environment *environment,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_megatron(
+    ppsched_layout **out, int64_t decoders, int64_t devices, const ppsched_megatron_split *split,
+    const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_create_from_torchtitan(
+    ppsched_layout **out, int64_t decoders, int64_t devices, int64_t stages, int64_t first_less,
+    int64_t last_less, const ppsched_environment *environment, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_find_torchtitan_stages(
+    uint32_t *out, int64_t decoders, int64_t devices, int64_t layers_per_stage, int64_t first_less,
+    int64_t last_less, uint32_t several, ppsched_error *error);
+PPSCHED_API void ppsched_layout_destroy(ppsched_layout *layout);
+PPSCHED_API uint32_t ppsched_layout_devices(const ppsched_layout *layout);
+PPSCHED_API uint32_t ppsched_layout_chunks(const ppsched_layout *layout);
+PPSCHED_API const ppsched_layout_stage *ppsched_layout_stages(const ppsched_layout *layout,
+                                                              size_t *count);
+PPSCHED_API const uint32_t *ppsched_layout_offsets(const ppsched_layout *layout, size_t *count);
+PPSCHED_API ppsched_status ppsched_layout_write_text(char *out, size_t capacity, size_t *needed,
+                                                     const ppsched_layout *layout,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_layout_write_modules(char *out, size_t capacity, size_t *needed,
+                                                        const ppsched_layout *layout,
+                                                        uint32_t stage, uint32_t rotary,
+                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_LOWER_H
+#define PPSCHED_LOWER_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_lowering {
+    PPSCHED_LOWERING_NONE = 0,
+    PPSCHED_LOWERING_PYTORCH = 1,
+    PPSCHED_LOWERING_BY_TIME = 2,
+    PPSCHED_LOWERING_JUST_IN_TIME = 3
+};
+enum ppsched_unshard_lookahead {
+    PPSCHED_UNSHARD_LOOKAHEAD_FULL = 0,
+    PPSCHED_UNSHARD_LOOKAHEAD_AUTO = 1,
+    PPSCHED_UNSHARD_LOOKAHEAD_LIST = 2,
+    PPSCHED_UNSHARD_LOOKAHEAD_NEEDED = 3
+};
+typedef struct ppsched_lower_options {
+    uint32_t size;
+    int32_t lowering;
+    uint32_t merge_backwards;
+    uint32_t split_backwards;
+    uint32_t unshard;
+    uint32_t reduce_grad;
+    uint32_t defer_receives;
+    int32_t unshard_lookahead;
+    const uint32_t *unshard_lookaheads;
+    uint32_t unshard_lookahead_count;
+    uint32_t receive_prefetch;
+} ppsched_lower_options;
+PPSCHED_API ppsched_status ppsched_schedule_lower(ppsched_schedule **out,
+                                                  const ppsched_schedule *schedule,
+                                                  const ppsched_config *config,
+                                                  const ppsched_lower_options *options,
+                                                  ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_schedule_renumber(ppsched_schedule **out,
+                                                     const ppsched_schedule *schedule,
+                                                     ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_MEMORY_SAVING_H
+#define PPSCHED_MEMORY_SAVING_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_recompute_options {
+    uint32_t size;
+    uint32_t chunks;
+} ppsched_recompute_options;
+PPSCHED_API ppsched_status ppsched_schedule_recompute(ppsched_schedule **out,
+                                                      const ppsched_schedule *schedule,
+                                                      const ppsched_recompute_options *options,
+                                                      ppsched_error *error);
+typedef struct ppsched_offload_options {
+    uint32_t size;
+    uint32_t chunks;
+    uint32_t until_limit;
+    uint32_t prefetch_distance;
+    double share;
+} ppsched_offload_options;
+PPSCHED_API ppsched_status ppsched_schedule_offload(ppsched_schedule **out,
+                                                    const ppsched_schedule *schedule,
+                                                    const ppsched_config *config,
+                                                    const ppsched_offload_options *options,
+                                                    ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_MICROBATCHES_H
+#define PPSCHED_MICROBATCHES_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_order_options {
+    uint32_t size;
+    int32_t objective;
+    uint32_t effort;
+} ppsched_order_options;
+PPSCHED_API ppsched_status ppsched_schedule_order_microbatches(
+    uint32_t *out, size_t capacity, size_t *needed, ppsched_config **ordered,
+    const ppsched_schedule *schedule, const ppsched_config *config,
+    const ppsched_order_options *options, ppsched_error *error);
+typedef struct ppsched_balance {
+    uint32_t size;
+    uint32_t is_best;
+    double most;
+    double bound;
+} ppsched_balance;
+PPSCHED_API ppsched_status ppsched_microbatches_balance(uint32_t *out, size_t capacity,
+                                                        size_t *needed, ppsched_balance *balance,
+                                                        const double *costs, size_t count,
+                                                        int64_t replicas, uint32_t even_counts,
+                                                        const ppsched_environment *environment,
+                                                        ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
@@ -1775,67 +1926,6 @@ PPSCHED_API ppsched_status ppsched_plan_find_least_limit(double *out, uint32_t *
 }
 #endif
 #endif
-#ifndef PPSCHED_PRICE_H
-#define PPSCHED_PRICE_H
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-typedef struct ppsched_pipeline {
-    uint32_t size;
-    uint32_t devices;
-    uint32_t chunks;
-    uint32_t microbatches;
-    const char *strategy;
-    const uint32_t *split;
-    const char *recompute;
-    uint32_t recompute_layers;
-    uint32_t reserved;
-    ppsched_progress_function progress;
-    void *progress_user;
-} ppsched_pipeline;
-typedef struct ppsched_price ppsched_price;
-PPSCHED_API ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *model,
-                                                const ppsched_pipeline *pipeline,
-                                                const ppsched_environment *environment,
-                                                ppsched_error *error);
-PPSCHED_API void ppsched_price_destroy(ppsched_price *price);
-typedef struct ppsched_step_price {
-    uint32_t size;
-    uint32_t devices;
-    double step_time;
-    double pipeline_time;
-    double optimizer_time;
-    double exposed_data_parallel;
-    double exposed_tensor_parallel;
-    double exposed_context_parallel;
-    double exposed_expert_parallel;
-    double exposed_pipeline;
-    double tokens_per_second_per_device;
-    double operations_per_second_per_device;
-    double mfu;
-} ppsched_step_price;
-PPSCHED_API ppsched_status ppsched_price_get_step(ppsched_step_price *out,
-                                                  const ppsched_price *price, ppsched_error *error);
-typedef struct ppsched_device_price {
-    uint32_t size;
-    uint32_t reserved;
-    double weights;
-    double gradients;
-    double optimizer;
-    double activations;
-    double logits;
-    double gathered;
-    double other;
-    double total;
-} ppsched_device_price;
-PPSCHED_API ppsched_status ppsched_price_get_device(ppsched_device_price *out,
-                                                    const ppsched_price *price, uint32_t device,
-                                                    ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
 #ifndef PPSCHED_RESOURCES_H
 #define PPSCHED_RESOURCES_H
 #include <stddef.h>
@@ -1906,38 +1996,6 @@ PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_
                                                        const ppsched_schedule *schedule,
                                                        uint32_t device, int32_t use,
                                                        ppsched_error *error);
-#ifdef __cplusplus
-}
-#endif
-#endif
-#ifndef PPSCHED_STAGE_GRAPH_H
-#define PPSCHED_STAGE_GRAPH_H
-#include <stddef.h>
-#include <stdint.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-enum ppsched_stage_passes {
-    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1,
-    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,
-    PPSCHED_STAGE_PASSES_FORWARD = 3
-};
-PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,
-                                                           const uint32_t *counts,
-                                                           const uint32_t *inputs, size_t count,
-                                                           ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_set_stage_passes(ppsched_config *config,
-                                                           const int32_t *passes, size_t count,
-                                                           ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config *config,
-                                                                 uint32_t stage,
-                                                                 const uint32_t *microbatches,
-                                                                 size_t count,
-                                                                 ppsched_error *error);
-PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,
-                                                            const uint32_t *counts,
-                                                            const uint32_t *devices, size_t count,
-                                                            ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif

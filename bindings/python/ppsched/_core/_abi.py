@@ -175,6 +175,32 @@ class Format(enum.IntEnum):
     SAIL = 7
 
 
+class JobDimension(enum.IntEnum):
+    TENSOR = 0
+    CONTEXT = 1
+    EXPERT = 2
+    EXPERT_TENSOR = 3
+    PIPELINE = 4
+    CHUNKS = 5
+    MICRO_BATCH = 6
+    SHARDING = 7
+    GLOBAL_BATCH = 8
+
+
+class JobGoal(enum.IntEnum):
+    STEP = 0
+    TOKENS = 1
+
+
+class JobState(enum.IntEnum):
+    LISTED = 0
+    SLOWER = 1
+    OVER_LIMIT = 2
+    DOES_NOT_FIT = 3
+    REFUSED = 4
+    PRICED = 5
+
+
 class Runtime(enum.IntEnum):
     MEGATRON = 1
     TORCHTITAN = 2
@@ -827,6 +853,69 @@ class ExportOptions(Structure):
         ("size", c_uint32),
         ("text_columns", c_uint32),
         ("time_scale", c_double),
+    ]
+
+
+class JobList(Structure):
+    dimension: int
+    count: int
+    values: _Pointer[c_uint32]
+    _fields_ = [
+        ("dimension", c_int32),
+        ("count", c_uint32),
+        ("values", POINTER(c_uint32)),
+    ]
+
+
+class JobLayout(Structure):
+    size: int
+    state: int
+    tensor_parallel: int
+    context_parallel: int
+    expert_parallel: int
+    expert_tensor_parallel: int
+    pipeline: int
+    data_parallel: int
+    chunks: int
+    micro_batch_size: int
+    microbatches: int
+    global_batch: int
+    sharding: int
+    rank: int
+    bound: float
+    least_memory: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("state", c_int32),
+        ("tensor_parallel", c_uint32),
+        ("context_parallel", c_uint32),
+        ("expert_parallel", c_uint32),
+        ("expert_tensor_parallel", c_uint32),
+        ("pipeline", c_uint32),
+        ("data_parallel", c_uint32),
+        ("chunks", c_uint32),
+        ("micro_batch_size", c_uint32),
+        ("microbatches", c_uint32),
+        ("global_batch", c_uint32),
+        ("sharding", c_uint32),
+        ("rank", c_uint32),
+        ("bound", c_double),
+        ("least_memory", c_double),
+    ]
+
+
+class JobFound(Structure):
+    size: int
+    state: int
+    runs_on: int
+    tried: int
+    memory: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("state", c_int32),
+        ("runs_on", c_uint32),
+        ("tried", c_uint32),
+        ("memory", c_double),
     ]
 
 
@@ -1846,6 +1935,33 @@ class CriticalOp(Structure):
     ]
 
 
+class JobOptions(Structure):
+    size: int
+    gpus: int
+    lists: _Pointer[JobList]
+    list_count: int
+    goal: int
+    runtime: int
+    top: int
+    strategies: _Pointer[c_char_p]
+    strategy_count: int
+    reserved: int
+    memory_limit: float
+    _fields_ = [
+        ("size", c_uint32),
+        ("gpus", c_uint32),
+        ("lists", POINTER(JobList)),
+        ("list_count", c_uint32),
+        ("goal", c_int32),
+        ("runtime", c_int32),
+        ("top", c_uint32),
+        ("strategies", POINTER(c_char_p)),
+        ("strategy_count", c_uint32),
+        ("reserved", c_uint32),
+        ("memory_limit", c_double),
+    ]
+
+
 class LaunchOptions(Structure):
     size: int
     exact: int
@@ -2263,6 +2379,15 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_schedule_export": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(ExportOptions), WriteFunction, c_void_p, POINTER(Error)]),
     "ppsched_schedule_export_to_buffer": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_void_p, c_int32, POINTER(ExportOptions), POINTER(Error)]),
     "ppsched_schedule_import": (c_int32, [POINTER(c_void_p), c_int32, c_char_p, c_size_t, POINTER(Environment), POINTER(Error)]),
+    "ppsched_job_create": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(JobOptions), POINTER(Environment), POINTER(Error)]),
+    "ppsched_job_destroy": (None, [c_void_p]),
+    "ppsched_job_layout_count": (c_uint32, [c_void_p]),
+    "ppsched_job_get_layout": (c_int32, [POINTER(JobLayout), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_job_evaluate_layout": (c_int32, [POINTER(c_void_p), POINTER(JobFound), c_void_p, c_uint32, c_double, POINTER(Error)]),
+    "ppsched_job_set_progress": (c_int32, [c_void_p, ProgressFunction, c_void_p, POINTER(Error)]),
+    "ppsched_job_run": (c_int32, [c_void_p, POINTER(Error)]),
+    "ppsched_job_best_count": (c_uint32, [c_void_p]),
+    "ppsched_job_layout_at_rank": (c_uint32, [c_void_p, c_uint32]),
     "ppsched_runtime_name": (c_char_p, [c_int32]),
     "ppsched_schedule_write_launch_arguments": (c_int32, [c_void_p, c_size_t, POINTER(c_size_t), c_void_p, c_int32, POINTER(LaunchOptions), POINTER(Error)]),
     "ppsched_model_create_measured": (c_int32, [POINTER(c_void_p), c_void_p, POINTER(Training), POINTER(Accelerator), POINTER(LayerTable), POINTER(Environment), POINTER(Error)]),
@@ -2346,6 +2471,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "ppsched_price_destroy": (None, [c_void_p]),
     "ppsched_price_get_step": (c_int32, [POINTER(StepPrice), c_void_p, POINTER(Error)]),
     "ppsched_price_get_device": (c_int32, [POINTER(DevicePrice), c_void_p, c_uint32, POINTER(Error)]),
+    "ppsched_price_get_pipeline": (c_int32, [POINTER(Pipeline), c_void_p, POINTER(Error)]),
     "ppsched_quantity_name": (c_char_p, [c_int32]),
     "ppsched_schedule_get_links": (c_int32, [POINTER(Link), c_size_t, POINTER(c_size_t), c_void_p, POINTER(Error)]),
     "ppsched_schedule_get_buffers": (c_int32, [POINTER(OpBuffer), c_size_t, POINTER(c_size_t), POINTER(c_uint32), c_void_p, c_uint32, POINTER(Error)]),
@@ -2488,6 +2614,15 @@ class Library(CDLL):
     ppsched_schedule_export: Callable[..., int]
     ppsched_schedule_export_to_buffer: Callable[..., int]
     ppsched_schedule_import: Callable[..., int]
+    ppsched_job_create: Callable[..., int]
+    ppsched_job_destroy: Callable[..., None]
+    ppsched_job_layout_count: Callable[..., int]
+    ppsched_job_get_layout: Callable[..., int]
+    ppsched_job_evaluate_layout: Callable[..., int]
+    ppsched_job_set_progress: Callable[..., int]
+    ppsched_job_run: Callable[..., int]
+    ppsched_job_best_count: Callable[..., int]
+    ppsched_job_layout_at_rank: Callable[..., int]
     ppsched_runtime_name: Callable[..., Optional[bytes]]
     ppsched_schedule_write_launch_arguments: Callable[..., int]
     ppsched_model_create_measured: Callable[..., int]
@@ -2571,6 +2706,7 @@ class Library(CDLL):
     ppsched_price_destroy: Callable[..., None]
     ppsched_price_get_step: Callable[..., int]
     ppsched_price_get_device: Callable[..., int]
+    ppsched_price_get_pipeline: Callable[..., int]
     ppsched_quantity_name: Callable[..., Optional[bytes]]
     ppsched_schedule_get_links: Callable[..., int]
     ppsched_schedule_get_buffers: Callable[..., int]

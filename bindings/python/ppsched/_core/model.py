@@ -191,6 +191,9 @@ class Model(Shared):
         weakref.finalize(self, lib.ppsched_model_destroy, self._handle)
         self.rows: Tuple[ModelRow, ...] = tuple(self._row(number) for number in range(lib.ppsched_model_row_count(self._handle)))
 
+    def __reduce__(self) -> Any:
+        return Model, (self.description, self.training, self.accelerator)
+
     def _row(self, number: int) -> ModelRow:
         record = sized(_abi.ModelRow)
         call(lib.ppsched_model_get_row, ctypes.byref(record), self._handle, number)

@@ -18,7 +18,7 @@ from ..readers.megatron_layers import LAYERS, is_in_use
 from ..readers.megatron_names import LATENT, SIZES, check_names, is_megatron, not_taken, plain
 from ..readers.megatron_training import training_options
 from ..readers.model_files import ModelFile, model_of, read_model
-from .number_options import add_count_argument, kind_of_device, real, whole
+from .number_options import add_count_argument, batches, kind_of_device, real, whole
 from .printing import tell
 from .usage import MODEL, Parser, UsageError
 
@@ -74,7 +74,8 @@ def add_model_arguments(parser: Parser, beside_batches: bool) -> None:
                        help=f"{', '.join(device.name for device in accelerators())}, or a JSON file (default: {DEFAULT_DEVICE})")
     for name, (others, text) in NUMBERS.items():
         also = [ALSO_NUMBERS[name]] if name in ALSO_NUMBERS and not beside_batches else []
-        add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text)
+        ranges: Dict[str, Any] = {"type": batches} if name == "global_batch" else {}
+        add_count_argument(group, "--" + name.replace("_", "-"), *others, *also, metavar="N", dest=name, help=text, **ranges)
     group.add_argument("--vpp", "--virtual-pipeline-model-parallel-size", type=whole, metavar="V", dest="vpp",
                        help="stages per device, for Megatron-LM's formula")
     group.add_argument("--use-distributed-optimizer", action="store_true", default=None, help="the same as --zero 1")
