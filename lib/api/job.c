@@ -23,8 +23,7 @@ ppsched_status ppsched_job_create(ppsched_job **out, const ppsched_description *
     if (status == PPSCHED_OK)
         status = ppi_take_sized(&trained, sizeof trained, sizeof(ppsched_training), training, "ppsched_training", error);
     if (status == PPSCHED_OK)
-        status = ppi_take_sized(&device, sizeof device, PPI_SIZE_UP_TO(ppsched_accelerator, scan_share), accelerator,
-                                "ppsched_accelerator", error);
+        status = ppi_take_sized(&device, sizeof device, sizeof(ppsched_accelerator), accelerator, "ppsched_accelerator", error);
     if (status == PPSCHED_OK)
         status = ppi_host_take(&host, environment, error);
     return status == PPSCHED_OK ? ppi_job_create(out, description, &trained, &device, &own, &host, error) : status;

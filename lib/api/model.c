@@ -32,8 +32,7 @@ ppsched_status ppsched_model_create(ppsched_model **out, const ppsched_descripti
     PPI_REQUIRE(description);
     ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_training), training, "ppsched_training", error);
     if (status == PPSCHED_OK)
-        status = ppi_take_sized(&device, sizeof device, PPI_SIZE_UP_TO(ppsched_accelerator, scan_share), accelerator,
-                                "ppsched_accelerator", error);
+        status = ppi_take_sized(&device, sizeof device, sizeof(ppsched_accelerator), accelerator, "ppsched_accelerator", error);
     if (status == PPSCHED_OK)
         status = ppi_host_take(&host, environment, error);
     if (status != PPSCHED_OK)

@@ -13,8 +13,7 @@ ppsched_status ppsched_price_create(ppsched_price **out, const ppsched_model *mo
     ppsched_pipeline own;
     PPI_REQUIRE(out);
     PPI_REQUIRE(model);
-    ppsched_status status = ppi_take_sized(&own, sizeof own, PPI_SIZE_UP_TO(ppsched_pipeline, reserved), pipeline,
-                                           "ppsched_pipeline", error);
+    ppsched_status status = ppi_take_sized(&own, sizeof own, sizeof(ppsched_pipeline), pipeline, "ppsched_pipeline", error);
     if (status == PPSCHED_OK)
         status = ppi_host_take(&host, environment, error);
     return status == PPSCHED_OK ? ppi_price_create(out, model, &own, &host, error) : status;

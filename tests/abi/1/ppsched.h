@@ -93,7 +93,8 @@ enum ppsched_quantity {
     PPSCHED_QUANTITY_COPY_SLOWDOWN = 105,
     PPSCHED_QUANTITY_MICROBATCH_SCALE = 112,
     PPSCHED_QUANTITY_MICROBATCH_MEMORY_SCALE = 113,
-    PPSCHED_QUANTITY_SLICE_SCALE = 114
+    PPSCHED_QUANTITY_SLICE_SCALE = 114,
+    PPSCHED_QUANTITY_MICROBATCH_REQUEST = 115
 };
 PPSCHED_API const char *ppsched_quantity_name(int32_t quantity);
 #ifdef __cplusplus
@@ -350,6 +351,14 @@ PPSCHED_API uint32_t ppsched_schedule_device_of(const ppsched_schedule *schedule
                                                 uint32_t microbatch);
 PPSCHED_API uint32_t ppsched_schedule_peer_of(const ppsched_schedule *schedule,
                                               const ppsched_op *op);
+PPSCHED_API uint32_t ppsched_schedule_stage_input(const ppsched_schedule *schedule, uint32_t stage,
+                                                  uint32_t i);
+PPSCHED_API uint32_t ppsched_schedule_stage_device(const ppsched_schedule *schedule, uint32_t stage,
+                                                   uint32_t i);
+PPSCHED_API int32_t ppsched_schedule_stage_passes(const ppsched_schedule *schedule, uint32_t stage);
+PPSCHED_API uint32_t ppsched_schedule_runs_stage(const ppsched_schedule *schedule, uint32_t stage,
+                                                 uint32_t microbatch);
+PPSCHED_API uint32_t ppsched_schedule_has_graph(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_flushes(const ppsched_schedule *schedule);
 PPSCHED_API uint32_t ppsched_schedule_weight_versions(const ppsched_schedule *schedule);
 PPSCHED_API uint64_t ppsched_schedule_op_count(const ppsched_schedule *schedule);
@@ -1461,6 +1470,88 @@ PPSCHED_API ppsched_status ppsched_schedule_write_launch_arguments(
 }
 #endif
 #endif
+#ifndef PPSCHED_LAYER_TABLE_H
+#define PPSCHED_LAYER_TABLE_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_measured_layer {
+    const char *kind;
+    const char *recompute;
+    uint32_t tensor_parallel;
+    uint32_t context_parallel;
+    uint32_t expert_parallel;
+    uint32_t expert_tensor_parallel;
+    uint32_t micro_batch_size;
+    uint32_t sequence_length;
+    double forward_time;
+    double backward_input_time;
+    double backward_weight_time;
+    double mem_forward;
+    double mem_static;
+} ppsched_measured_layer;
+enum ppsched_collective {
+    PPSCHED_COLLECTIVE_ALL_REDUCE = 0,
+    PPSCHED_COLLECTIVE_ALL_GATHER = 1,
+    PPSCHED_COLLECTIVE_REDUCE_SCATTER = 2,
+    PPSCHED_COLLECTIVE_ALL_TO_ALL = 3,
+    PPSCHED_COLLECTIVE_SEND = 4
+};
+typedef struct ppsched_measured_collective {
+    int32_t collective;
+    uint32_t group;
+    uint32_t span;
+    uint32_t reserved;
+    double bytes;
+    double time;
+} ppsched_measured_collective;
+typedef struct ppsched_layer_table {
+    uint32_t size;
+    uint32_t layer_count;
+    const ppsched_measured_layer *layers;
+    const ppsched_measured_collective *collectives;
+    uint32_t collective_count;
+    uint32_t reserved;
+} ppsched_layer_table;
+PPSCHED_API ppsched_status ppsched_model_create_measured(
+    ppsched_model **out, const ppsched_description *description, const ppsched_training *training,
+    const ppsched_accelerator *accelerator, const ppsched_layer_table *table,
+    const ppsched_environment *environment, ppsched_error *error);
+enum ppsched_measure {
+    PPSCHED_MEASURE_FORMULA = 0,
+    PPSCHED_MEASURE_TABLE = 1,
+    PPSCHED_MEASURE_NEAREST = 2,
+    PPSCHED_MEASURE_SAME = 3,
+    PPSCHED_MEASURE_OTHERS = 4
+};
+typedef struct ppsched_figure_measure {
+    int32_t source;
+    uint32_t reserved;
+    double factor;
+} ppsched_figure_measure;
+typedef struct ppsched_row_measure {
+    uint32_t size;
+    uint32_t reserved;
+    ppsched_figure_measure forward;
+    ppsched_figure_measure input;
+    ppsched_figure_measure weight;
+    ppsched_figure_measure mem_forward;
+    ppsched_figure_measure mem_static;
+    ppsched_figure_measure selective;
+    ppsched_figure_measure full;
+    ppsched_figure_measure modules;
+} ppsched_row_measure;
+PPSCHED_API ppsched_status ppsched_model_get_row_measure(ppsched_row_measure *out,
+                                                         const ppsched_model *model, uint32_t row,
+                                                         ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_model_get_link(double *latency, double *bandwidth,
+                                                  const ppsched_model *model, int64_t devices,
+                                                  ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
 #ifndef PPSCHED_LAYOUT_H
 #define PPSCHED_LAYOUT_H
 #include <stddef.h>
@@ -1996,6 +2087,87 @@ PPSCHED_API ppsched_status ppsched_schedule_get_arenas(ppsched_arena *out, size_
                                                        const ppsched_schedule *schedule,
                                                        uint32_t device, int32_t use,
                                                        ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_STAGE_GRAPH_H
+#define PPSCHED_STAGE_GRAPH_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum ppsched_stage_passes {
+    PPSCHED_STAGE_PASSES_FORWARD_BACKWARD = 1,
+    PPSCHED_STAGE_PASSES_FORWARD_INPUT = 2,
+    PPSCHED_STAGE_PASSES_FORWARD = 3
+};
+PPSCHED_API ppsched_status ppsched_config_set_stage_inputs(ppsched_config *config,
+                                                           const uint32_t *counts,
+                                                           const uint32_t *inputs, size_t count,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_passes(ppsched_config *config,
+                                                           const int32_t *passes, size_t count,
+                                                           ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_microbatches(ppsched_config *config,
+                                                                 uint32_t stage,
+                                                                 const uint32_t *microbatches,
+                                                                 size_t count,
+                                                                 ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_config_set_stage_devices(ppsched_config *config,
+                                                            const uint32_t *counts,
+                                                            const uint32_t *devices, size_t count,
+                                                            ppsched_error *error);
+#ifdef __cplusplus
+}
+#endif
+#endif
+#ifndef PPSCHED_STEADY_H
+#define PPSCHED_STEADY_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct ppsched_steady ppsched_steady;
+enum ppsched_steady_reason {
+    PPSCHED_STEADY_REASON_FOUND = 0,
+    PPSCHED_STEADY_REASON_ORDER = 1,
+    PPSCHED_STEADY_REASON_COSTS = 2,
+    PPSCHED_STEADY_REASON_SHORT = 3,
+    PPSCHED_STEADY_REASON_TRANSIENT = 4,
+    PPSCHED_STEADY_REASON_ROUNDING = 5
+};
+typedef struct ppsched_steady_period {
+    uint32_t size;
+    int32_t reason;
+    uint32_t block;
+    uint32_t blocks;
+    uint32_t transient;
+    uint32_t timed;
+    double time;
+    double cycle_time;
+    double rounding;
+} ppsched_steady_period;
+PPSCHED_API ppsched_status ppsched_steady_create(ppsched_steady **out, const ppsched_config *config,
+                                                 const char *strategy, ppsched_error *error);
+PPSCHED_API void ppsched_steady_destroy(ppsched_steady *steady);
+PPSCHED_API ppsched_status ppsched_steady_get_period(ppsched_steady_period *out,
+                                                     const ppsched_steady *steady,
+                                                     ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_metrics(ppsched_metrics *out,
+                                                      const ppsched_steady *steady,
+                                                      ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_device_metrics(ppsched_device_metrics *out,
+                                                             const ppsched_steady *steady,
+                                                             uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_idle(ppsched_idle *out, const ppsched_steady *steady,
+                                                   uint32_t device, ppsched_error *error);
+PPSCHED_API ppsched_status ppsched_steady_get_peak_causes(double *out, size_t capacity,
+                                                          size_t *needed,
+                                                          const ppsched_steady *steady,
+                                                          uint32_t device, ppsched_error *error);
 #ifdef __cplusplus
 }
 #endif
