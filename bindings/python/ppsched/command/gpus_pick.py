@@ -50,8 +50,8 @@ def _executor(jobs: Optional[int]) -> Iterator[Any]:
     if jobs is None or jobs == 1:
         yield None
         return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
+    from concurrent.futures import ProcessPoolExecutor  # it takes long to load
+    from multiprocessing import get_context  # it takes long to load
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as executor:
         yield executor
 

@@ -19,6 +19,7 @@ from ..readers.model_files import ModelFile
 from .answer import Answer
 from .gpus_options import add_gpus_arguments, check_goes_alone as check_gpus_alone, untaken
 from .estimate_errors import estimate_line, estimate_row
+from .gpus_pick import run_gpus_pick
 from .model_advice import Make, limit_that_does, numbers_that_do
 from .model_command import columns, device_row
 from .model_estimate import GIB, DeviceMemory
@@ -326,7 +327,6 @@ def _text(found: List[Found], arguments: argparse.Namespace, path: Optional[str]
 
 def _search_gpus(arguments: argparse.Namespace) -> None:
     """Layouts are searched."""
-    from .gpus_pick import run_gpus_pick  # the command loads only what it runs
     check_words(arguments)
     values = _values(arguments)
     file, options = _options(arguments)
