@@ -7,7 +7,7 @@
 #include "ir/builder.h"
 #include "search/attempt.h"
 
-enum { PPI_MOST_OPTIONS = 4 };
+enum { PPI_MOST_OPTIONS = 5 };
 
 /* Values of the options with the roles of the objective, and of offload. */
 enum { PPI_BY_SPAN, PPI_BY_MAKESPAN };
