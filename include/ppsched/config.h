@@ -62,32 +62,32 @@ enum ppsched_quantity {
 
     /* Duration of F: 1 or S values. Default: 1. */
     PPSCHED_QUANTITY_FORWARD_TIMES = 16,
-
     /* Duration of B: 1 or S. Default: I + W if both are given, else 2. */
     PPSCHED_QUANTITY_BACKWARD_TIMES = 17,
-
     /* Duration of I: 1 or S. Default: B - W if W is given, else BACKWARD_INPUT_SHARE * B. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_TIMES = 18,
-
     /* Duration of W: 1 or S. Default: B - I. */
     PPSCHED_QUANTITY_BACKWARD_WEIGHT_TIMES = 19,
-
     /* Share of B that is I if neither I nor W is given: 1 value in 0..1. Default: 0.5. */
     PPSCHED_QUANTITY_BACKWARD_INPUT_SHARE = 20,
-
     /* Duration of an overlapped pair: 1, S (by forward stage) or S*S values (row: forward stage,
      * column: backward stage). Default: the sum of both ops. */
     PPSCHED_QUANTITY_OVERLAPPED_TIMES = 21,
-
     /* Time of the runtime per op, in addition to the op's time; it does not depend on the size of
      * the stage: 1 for all, or 4, for F, B, I and W. An overlapped pair takes that of both
      * ops, unless OVERLAPPED_TIMES are given, which include it. MICROBATCH_SCALE and SLICE_SCALE
      * multiply it like the op's time. Default: 0. */
     PPSCHED_QUANTITY_OP_OVERHEAD = 22,
-
     /* Speed of a device, which divides the times of F, B, I, W, overlapped pairs and RECOMPUTE, not
      * OP_OVERHEAD, transfers, UNSHARD, REDUCE_GRAD and copies: 1 or D, > 0. Default: 1. */
     PPSCHED_QUANTITY_DEVICE_SPEEDS = 23,
+    /* Factors on these times on each device: of F, then of B, I and W: 1 or 4 * D, > 0. That of F
+     * also applies to overlapped pairs and RECOMPUTE. Default: 1. */
+    PPSCHED_QUANTITY_DEVICE_SCALE = 24,
+    /* Which times a device has, in `device_scale` of ppsched_layer: 1 or D, 0 to 255. Default: 0. */
+    PPSCHED_QUANTITY_LAYER_TYPES = 25,
+    /* Factors like DEVICE_SCALE, for each stage in turn: 1 or 4 * S * D. Default: 1. */
+    PPSCHED_QUANTITY_STAGE_SCALE = 26,
 
     /* --- memory of stage passes and stages, and memory limits --- */
 

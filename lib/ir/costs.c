@@ -229,13 +229,45 @@ bool ppi_has_sharding_times(const ppsched_config *config)
 double ppi_recompute_time(const ppsched_config *config, uint32_t stage, double forward, uint32_t device)
 {
     const struct ppi_values *given = list_of(config, PPSCHED_QUANTITY_RECOMPUTE_TIMES);
-    return given != NULL ? ppi_value_at(given, stage) / ppi_speed_of(config, device) : forward;
+    return given != NULL
+               ? ppi_value_at(given, stage) / ppi_speed_of(config, device) * ppi_scale_of(config, PPSCHED_KIND_F, stage, device)
+               : forward;
+}
+
+/* The factors of a device, and of a stage on a device. */
+static double scale_in(const struct ppi_values *by_device, const struct ppi_values *by_stage, size_t kind, size_t stage,
+                       size_t stages, size_t device, size_t devices)
+{
+    const size_t number = kind - PPSCHED_KIND_F;
+    const double scale = by_device->values != NULL ? ppi_value_at(by_device, number * devices + device) : 1;
+    return by_stage->values != NULL ? scale * ppi_value_at(by_stage, (number * stages + stage) * devices + device) : scale;
+}
+
+double ppi_device_scale(const ppsched_config *config, uint32_t kind, uint32_t device)
+{
+    const struct ppi_values *scale = &config->values[PPSCHED_QUANTITY_DEVICE_SCALE];
+    return scale->values != NULL ? ppi_value_at(scale, (size_t)(kind - PPSCHED_KIND_F) * config->shape.devices + device) : 1;
+}
+
+double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage, uint32_t device)
+{
+    return scale_in(&config->values[PPSCHED_QUANTITY_DEVICE_SCALE], &config->values[PPSCHED_QUANTITY_STAGE_SCALE], kind, stage,
+                    config->shape.stages, device, config->shape.devices);
+}
+
+void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device)
+{
+    const double speed = ppi_speed_of(config, device);
+    for (uint32_t kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
+        duration[kind] = duration[kind] / speed * ppi_scale_of(config, kind, stage, device);
 }
 
 double ppi_given_overlap(const struct ppi_costs *costs, uint32_t forward_stage, uint32_t backward_stage, uint32_t device)
 {
     const double time = ppi_plain_overlap(costs, forward_stage, backward_stage);
-    return costs->speeds.values != NULL ? time / ppi_value_at(&costs->speeds, device) : time;
+    const double scaled = time * scale_in(&costs->device_scale, &costs->stage_scale, PPSCHED_KIND_F, forward_stage,
+                                          costs->stages, device, costs->devices);
+    return costs->speeds.values != NULL ? scaled / ppi_value_at(&costs->speeds, device) : scaled;
 }
 
 double ppi_speed_of(const ppsched_config *config, uint32_t device)
@@ -297,17 +329,15 @@ static ppsched_status check_durations(const double *duration, uint32_t stage, pp
     return PPSCHED_OK;
 }
 
-static ppsched_status divide_by_speed(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
-                                      ppsched_error *error)
+static ppsched_status put_on_device(double *duration, const ppsched_config *config, uint32_t device, uint32_t stage,
+                                    ppsched_error *error)
 {
-    const double speed = ppi_speed_of(config, device);
-    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++) {
-        duration[kind] /= speed;
+    ppi_put_on_device(duration, config, stage, device);
+    for (int kind = PPSCHED_KIND_F; kind <= PPSCHED_KIND_W; kind++)
         if (!ppi_is_finite(duration[kind]))
             return ppi_fail_at(error, PPSCHED_ERROR_RANGE, (struct ppi_place){device, stage, PPSCHED_NONE, PPSCHED_NONE},
                                "stage %u: a time divided by device_speeds of device %u (%g) is too large for a double", stage,
-                               device, speed);
-    }
+                               device, ppi_speed_of(config, device));
     return PPSCHED_OK;
 }
 
@@ -320,8 +350,10 @@ static ppsched_status fill_instance(struct ppi_instance *instance, const ppsched
         forward = ppi_transfer_cost_of(config, stage - 1, false, device[stage - 1], device[stage]);
     if (stage + 1 < config->shape.stages)
         backward = ppi_transfer_cost_of(config, stage + 1, true, device[stage + 1], device[stage]);
-    if (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL && status == PPSCHED_OK)
-        status = divide_by_speed(instance->duration, config, device[stage], stage, error);
+    if (status == PPSCHED_OK &&
+        (list_of(config, PPSCHED_QUANTITY_DEVICE_SPEEDS) != NULL || list_of(config, PPSCHED_QUANTITY_DEVICE_SCALE) != NULL ||
+         list_of(config, PPSCHED_QUANTITY_STAGE_SCALE) != NULL))
+        status = put_on_device(instance->duration, config, device[stage], stage, error);
     if (list_of(config, PPSCHED_QUANTITY_OP_OVERHEAD) != NULL && status == PPSCHED_OK) {
         ppi_add_op_overhead(instance->duration, config);
         status = check_durations(instance->duration, stage, error);
@@ -398,7 +430,10 @@ ppsched_status ppi_costs_fill(struct ppi_costs *costs, const ppsched_config *con
     ppsched_status status = PPSCHED_OK;
     costs->overlapped = config->values[PPSCHED_QUANTITY_OVERLAPPED_TIMES];
     costs->speeds = config->values[PPSCHED_QUANTITY_DEVICE_SPEEDS];
+    costs->device_scale = config->values[PPSCHED_QUANTITY_DEVICE_SCALE];
+    costs->stage_scale = config->values[PPSCHED_QUANTITY_STAGE_SCALE];
     costs->stages = stages;
+    costs->devices = config->shape.devices;
     costs->senders_wait = config->senders_wait;
     if (costs->factors != NULL || ppi_has_factors(config))
         status = ppi_factors_fill(costs, config, error);

@@ -37,9 +37,10 @@ enum { PPI_FIXED_STAGE_CAUSES = 3, PPI_FIXED_CAUSES = 4 };
 
 struct ppi_costs {
     struct ppi_host host;
-    struct ppi_values overlapped; /* borrowed from the config, */
-    struct ppi_values speeds;     /* like these; for overlapped pairs, as durations are divided by them */
-    uint32_t stages;
+    struct ppi_values overlapped;                /* borrowed from the config, */
+    struct ppi_values speeds;                    /* like these; for overlapped pairs, as durations are divided by them */
+    struct ppi_values device_scale, stage_scale; /* and multiplied by these */
+    uint32_t stages, devices;
     bool senders_wait;              /* as in the config */
     struct ppi_instance *instances; /* copies x stages, indexed as in ppi_placement */
     struct ppi_rise *rises;         /* by stage; NULL if no memory rises */
@@ -97,6 +98,13 @@ void ppi_fixed_memory(double out[PPI_FIXED_STAGE_CAUSES], const ppsched_config *
 
 /* The speed of a device: its ops take their time divided by it. */
 double ppi_speed_of(const ppsched_config *config, uint32_t device);
+
+/* The factor on the times of ops of a kind on a device, of all stages; and of those of one stage. */
+double ppi_device_scale(const ppsched_config *config, uint32_t kind, uint32_t device);
+double ppi_scale_of(const ppsched_config *config, uint32_t kind, uint32_t stage, uint32_t device);
+
+/* Makes durations at speed 1 those of a device. */
+void ppi_put_on_device(double *duration, const ppsched_config *config, uint32_t stage, uint32_t device);
 
 /* Durations at speed 1 and memory of a stage, without op_overhead; RANGE if the lists contradict each other. */
 ppsched_status ppi_resolve_stage(const ppsched_config *config, uint32_t stage, struct ppi_instance *out, ppsched_error *error);

@@ -16,7 +16,7 @@ SLOW = ("slow_rank", "slow_link", "slow_stage")
 NUMBERS = ("jitter", "message_jitter")
 TEXTS = ("strategy", "output", "output_file", "format", "objective", "runtime", "sender_waits")
 MAPPINGS = ("options", "embedding", "head")
-LISTS = ("device_order", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
+LISTS = ("device_order", "device_types", "layers", "split", "recompute", "strategies", "chunks", "group_sizes", "microbatch_counts", "slice_counts", "mem_limits", "placements")  # of compare and pick
 BOOLEANS = ("no_visualization", "split_backward", "forward_only", "empty_stages", "order_microbatches", "free_device_order")
 OTHERS = ("placement", "windows", "slice_time", "attention_share", *SLOW, *NUMBERS, *BOOLEANS, *MAPPINGS, *LISTS)
 KEYS = INTEGERS + TEXTS + OTHERS + tuple(QUANTITIES)
@@ -40,6 +40,8 @@ def _check_value(path: str, key: str, value: object) -> None:
         raise Error(f"{path}: {key} must be a list, not {shown(value)}")
     if key == "split" and not all(type(count) is int for count in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: split must be a list of numbers of layers, not {shown(value)}")
+    if key == "device_types" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # it is a list
+        raise Error(f"{path}: device_types must be a list of texts such as 'a100:8', not {shown(value)}")
     if key == "device_order" and not all(type(device) is int for device in value):  # type: ignore[attr-defined]  # it is a list
         raise Error(f"{path}: device_order must be a list of devices, not {shown(value)}")
     if key == "recompute" and not all(isinstance(word, str) for word in value):  # type: ignore[attr-defined]  # it is a list
